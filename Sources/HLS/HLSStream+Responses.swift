@@ -14,18 +14,25 @@ extension HLSStream {
   public mutating func respond(to request: HLSRequest, at now: MediaTime) -> (
     response: HLSResponse, effects: HLSEffects
   ) {
-    if request.isPlaylist, let problem = request.directives.problem { return (.badRequest(problem), .none) }
-    let effects = self.noteRequest(request, at: now)
-    return (self.respondToNoted(request, at: now), effects)
+    self.respond(to: request, hasReports: false, at: now)
   }
 
-  private mutating func respondToNoted(_ request: HLSRequest, at now: MediaTime) -> HLSResponse {
+  /// - Parameter hasReports: Whether a low-latency playlist carries ``reports``.
+  mutating func respond(to request: HLSRequest, hasReports: Bool, at now: MediaTime) -> (
+    response: HLSResponse, effects: HLSEffects
+  ) {
+    if request.isPlaylist, let problem = request.directives.problem { return (.badRequest(problem), .none) }
+    let effects = self.noteRequest(request, at: now)
+    return (self.respondToNoted(request, hasReports: hasReports, at: now), effects)
+  }
+
+  private mutating func respondToNoted(_ request: HLSRequest, hasReports: Bool, at now: MediaTime) -> HLSResponse {
     switch request.resource {
     case .multivariantPlaylist:
       guard let content = self.playlist(.multivariant, caching: self.shortCaching) else { return .notFound }
       return .content(content)
     case .mediaPlaylist(let format):
-      return self.playlistResponse(request, format, at: now)
+      return self.playlistResponse(request, format, hasReports: hasReports, at: now)
     case .segment(let format, let token, let number):
       guard token == self.configuration.token else { return .notFound }
       guard let segment = self.window.segment(number) else {
@@ -46,7 +53,9 @@ extension HLSStream {
     }
   }
 
-  private mutating func playlistResponse(_ request: HLSRequest, _ format: HLSFormat, at now: MediaTime) -> HLSResponse {
+  private mutating func playlistResponse(
+    _ request: HLSRequest, _ format: HLSFormat, hasReports: Bool, at now: MediaTime
+  ) -> HLSResponse {
     if let problem = self.problem(of: request.directives, format) { return .badRequest(problem) }
     let isAvailable = self.isLongEnough(for: request.directives) && self.holds(request.directives, format)
     guard isAvailable || self.isEnded else { return self.wait(request, at: now) }
@@ -55,13 +64,16 @@ extension HLSStream {
     let isBlocking = request.directives.sequenceNumber.map { $0 > 0 && $0 >= self.lastNumber } ?? false && !self.isEnded
     let caching = isBlocking ? HLSContent.Caching.blocking(self.timing.target * 6) : self.shortCaching
     self.fixTargets()
-    if format == .lowLatency, request.directives.allowsSkip, let content = self.playlist(.delta, caching: caching) {
-      return .content(content)
+    let content: HLSContent?
+    switch format {
+    case .transportStream: content = self.playlist(.transportStream, caching: caching)
+    case .lowLatency:
+      let delta = HLSPlaylistKind.delta(hasReports: hasReports)
+      content =
+        (request.directives.allowsSkip ? self.playlist(delta, caching: caching) : nil)
+        ?? self.playlist(.lowLatency(hasReports: hasReports), caching: caching)
     }
-    guard let content = self.playlist(format == .lowLatency ? .lowLatency : .transportStream, caching: caching) else {
-      return .notFound
-    }
-    return .content(content)
+    return content.map { .content($0) } ?? .notFound
   }
 
   /// Whether there is enough media for a playlist: one part for requests with `_HLS_part`, once the target duration is

@@ -60,7 +60,11 @@ public struct HLSStream: Sendable {
   }
   /// Positions of the stream's other renditions.
   var reports: [HLSRenditionReport] = [] {
-    didSet { if self.reports != oldValue { self.invalidate() } }
+    didSet { if self.reports != oldValue { self.invalidateReports() } }
+  }
+  /// Average bitrate of the stream's encoders in bits per second, for playlists before the first segment; nil when unknown.
+  var encoderBitrate: Int? {
+    didSet { if self.encoderBitrate != oldValue, self.bitrates.average == nil { self.invalidate() } }
   }
   private var transportStream: TransportStreamMuxer
   private var fragments: FragmentedMP4Muxer
@@ -79,6 +83,8 @@ public struct HLSStream: Sendable {
   private var playlists: [HLSPlaylistKind: HLSContent] = [:]
   /// Incremented with each change of the playlists, for `ETag`.
   private var revision = 0
+  /// Incremented with each change of ``reports``.
+  private var reportRevision = 0
 
   /// Creates an inactive stream.
   ///
@@ -223,20 +229,21 @@ extension HLSStream {
     }
     let playlist = HLSPlaylist(
       token: self.configuration.token, timing: self.timing, window: self.window, isEnded: self.isEnded,
-      hasIndependentSegments: self.hasIndependentSegments, reports: self.reports)
+      hasIndependentSegments: self.hasIndependentSegments, reports: kind.hasReports ? self.reports : [])
     let text: String?
     switch kind {
     case .multivariant:
       text = HLSVariant.playlist(
         line: self.variantLine, others: self.otherVariants, hasIndependentSegments: self.hasIndependentSegments)
     case .transportStream: text = playlist.transportStream()
-    case .lowLatency: text = playlist.lowLatency(isDelta: false)
-    case .delta: text = playlist.lowLatency(isDelta: true)
+    case .lowLatency, .reportingLowLatency: text = playlist.lowLatency(isDelta: false)
+    case .delta, .reportingDelta: text = playlist.lowLatency(isDelta: true)
     }
     guard let text else { return nil }
+    let revision = kind.hasReports ? "\(self.revision).\(self.reportRevision)" : "\(self.revision)"
     let content = HLSContent(
       body: ByteBuffer(string: text), mediaType: HLSContent.playlistType, caching: caching,
-      etag: "\"\(self.configuration.token)-\(kind.rawValue)\(self.revision)\"")
+      etag: "\"\(self.configuration.token)-\(kind.rawValue)\(revision)\"")
     self.playlists[kind] = content
     return content
   }
@@ -245,7 +252,12 @@ extension HLSStream {
   var variantLine: String {
     let (measured, expected) = (self.bitrates, self.configuration.bitrate)
     return self.variant.line(
-      peakBitrate: max(measured.peak, expected + expected / 2), averageBitrate: measured.average ?? expected)
+      peakBitrate: max(measured.peak, expected + expected / 2), averageBitrate: self.averageBitrate)
+  }
+
+  /// Average bitrate in bits per second: of the segments, else of the encoders, else the configured one.
+  var averageBitrate: Int {
+    self.bitrates.average ?? self.encoderBitrate ?? self.configuration.bitrate
   }
 
   /// Number of the last segment with a part, and index of its last part; nil before the first.
@@ -342,6 +354,12 @@ extension HLSStream {
     self.playlists.removeAll(keepingCapacity: true)
   }
 
+  private mutating func invalidateReports() {
+    self.reportRevision += 1
+    self.playlists[.reportingLowLatency] = nil
+    self.playlists[.reportingDelta] = nil
+  }
+
   /// - Returns: Whether a part or segment was completed.
   private mutating func perform(_ actions: [HLSSegmenterAction]) -> Bool {
     var isNew = false
@@ -431,4 +449,12 @@ enum HLSPlaylistKind: String, Hashable, Sendable {
   case transportStream = "t"
   case lowLatency = "l"
   case delta = "d"
+  case reportingLowLatency = "L"
+  case reportingDelta = "D"
+
+  static func lowLatency(hasReports: Bool) -> HLSPlaylistKind { hasReports ? .reportingLowLatency : .lowLatency }
+  static func delta(hasReports: Bool) -> HLSPlaylistKind { hasReports ? .reportingDelta : .delta }
+
+  /// Whether it carries the positions of other renditions.
+  var hasReports: Bool { self == .reportingLowLatency || self == .reportingDelta }
 }

@@ -5,12 +5,13 @@ public import Media
 /// | file | content |
 /// |------|------|
 /// | `index.m3u8` | multivariant playlist of all renditions |
-/// | `live.m3u8`, `playlist.m3u8`, segments | those of the main rendition alone |
+/// | `live.m3u8`, `playlist.m3u8`, segments | those of the main rendition, for players that use no other |
+/// | `main/live.m3u8`, `main/playlist.m3u8`, segments | those of the main rendition among others |
 /// | `NAME/live.m3u8`, `NAME/playlist.m3u8`, segments | those of another rendition |
 ///
-/// While one of the others is requested all of them are active, with the main one's boundaries and numbers, and low-latency
-/// playlists report the positions of the other renditions (draft-pantos-hls-rfc8216bis appendix B). Otherwise the main one is as
-/// it would be alone.
+/// While a file of the last two kinds is requested, as players of `index.m3u8` do, all renditions are active, so that a player
+/// changes between them without waiting: with the main one's boundaries and numbers, and low-latency playlists that report the
+/// positions of the others (draft-pantos-hls-rfc8216bis appendix B). Otherwise the main one is as it would be alone.
 ///
 /// A value as ``HLSStream``, with the same duties of its owner.
 public struct HLSStreamGroup: Sendable {
@@ -18,6 +19,9 @@ public struct HLSStreamGroup: Sendable {
     var name: String
     var stream: HLSStream
   }
+
+  /// First component of the addresses of the main rendition's files for players that use others too.
+  public static let mainName = "main"
 
   /// The main rendition.
   public private(set) var main: HLSStream
@@ -63,6 +67,13 @@ public struct HLSStreamGroup: Sendable {
   public var unixTimeAtZero: MediaDuration {
     get { self.main.unixTimeAtZero }
     set { self.main.unixTimeAtZero = newValue }
+  }
+
+  /// Measured bitrate of the main rendition's encoders in bits per second, for `AVERAGE-BANDWIDTH` until segments are measured;
+  /// nil when unknown. Players choose among renditions by it before the first segment.
+  public var encoderBitrate: Int? {
+    get { self.main.encoderBitrate }
+    set { self.main.encoderBitrate = newValue }
   }
 
   /// Counters of a rendition; nil for the main one.
@@ -151,7 +162,7 @@ public struct HLSStreamGroup: Sendable {
 
   /// Answers a request, see ``HLSStream/respond(to:at:)``.
   ///
-  /// - Parameter name: The rendition; nil for the main one.
+  /// - Parameter name: The rendition, ``mainName`` for the main one among others; nil for the main one alone.
   public mutating func respond(
     to request: HLSRequest, of name: String? = nil, at now: MediaTime
   ) -> (response: HLSResponse, effects: HLSEffects) {
@@ -160,24 +171,36 @@ public struct HLSStreamGroup: Sendable {
       var effects = HLSEffects.none
       guard let name else {
         if request.isMultivariantPlaylist { group.listVariants() }
-        if request.isMediaPlaylist { group.main.reports = group.reports(for: nil) }
         (response, effects) = group.main.respond(to: request, at: now)
         return effects
       }
-      guard let index = group.renditions.firstIndex(where: { $0.name == name }) else { return .none }
-      // The main rendition decides the boundaries, and a player may switch to any other.
+      let index = group.renditions.firstIndex { $0.name == name }
+      guard index != nil || name == Self.mainName, !request.isMultivariantPlaylist else { return .none }
+      // The main rendition decides the boundaries, and a player may change to any other.
       effects.add(group.main.noteRequest(request, at: now))
       for other in group.renditions.indices where other != index {
         effects.add(group.renditions[other].stream.noteRequest(request, at: now))
       }
-      if request.isMediaPlaylist { group.renditions[index].stream.reports = group.reports(for: index) }
-      let result = group.renditions[index].stream.respond(to: request, at: now)
+      let result = group.respond(to: request, of: index, at: now)
       (response, effects) = (result.response, effects.adding(result.effects))
       // Its playlist has promised the target duration of all.
       if request.isMediaPlaylist, case .content = response { group.main.fixTargets() }
       return effects
     }
     return (response, effects)
+  }
+
+  /// - Parameter index: Of the rendition; nil for the main one among others.
+  private mutating func respond(to request: HLSRequest, of index: Int?, at now: MediaTime) -> (
+    response: HLSResponse, effects: HLSEffects
+  ) {
+    let reports = request.isMediaPlaylist ? self.reports(for: index) : []
+    guard let index else {
+      if request.isMediaPlaylist { self.main.reports = reports }
+      return self.main.respond(to: request, hasReports: true, at: now)
+    }
+    if request.isMediaPlaylist { self.renditions[index].stream.reports = reports }
+    return self.renditions[index].stream.respond(to: request, hasReports: true, at: now)
   }
 
   private mutating func perform(_ body: (inout HLSStreamGroup) -> HLSEffects) -> HLSEffects {
@@ -195,21 +218,28 @@ public struct HLSStreamGroup: Sendable {
   }
 
   private mutating func listVariants() {
+    // Where the encoder of the main rendition needs less than its target, so do the others.
+    let share = Double(self.main.averageBitrate) / Double(max(1, self.main.configuration.bitrate))
+    for index in self.renditions.indices {
+      let bitrate = self.renditions[index].stream.configuration.bitrate
+      self.renditions[index].stream.encoderBitrate = Int(Double(bitrate) * min(1, share))
+    }
     self.main.otherVariants = self.renditions.map {
       $0.stream.variantLine + "\n\($0.name)/live.m3u8\n"
     }
   }
 
-  /// The positions of the other active renditions; none while the main one is alone.
+  /// The positions of the other active renditions.
+  ///
+  /// - Parameter rendition: The one that reports; nil for the main one among others.
   private func reports(for rendition: Int?) -> [HLSRenditionReport] {
-    guard self.areRenditionsActive else { return [] }
     var reports: [HLSRenditionReport] = []
     if rendition != nil, let (number, part) = self.main.lastPart {
-      reports.append(HLSRenditionReport(uri: "../live.m3u8", number: number, part: part))
+      reports.append(HLSRenditionReport(uri: "../\(Self.mainName)/live.m3u8", number: number, part: part))
     }
     for index in self.renditions.indices where index != rendition {
       guard let (number, part) = self.renditions[index].stream.lastPart else { continue }
-      let uri = (rendition == nil ? "" : "../") + "\(self.renditions[index].name)/live.m3u8"
+      let uri = "../\(self.renditions[index].name)/live.m3u8"
       reports.append(HLSRenditionReport(uri: uri, number: number, part: part))
     }
     return reports

@@ -95,6 +95,8 @@ package struct HTTPServerProviders: Sendable {
   package var addresses: @Sendable (LiveStream) -> Addresses = { _ in Addresses() }
   /// Returns the counters of other protocols for a stream.
   package var statistics: @Sendable (LiveStream) -> [ProtocolStatistics] = { _ in [] }
+  /// Returns the counters of other protocols for a rendition; they are among those of its stream.
+  package var renditionStatistics: @Sendable (StreamRendition) -> [ProtocolStatistics] = { _ in [] }
   /// Returns what can be changed of a stream.
   package var controls: @Sendable (LiveStream) -> StreamControls = { _ in StreamControls() }
   /// The sources to list at `/api/devices`; nil where there are none.

@@ -128,6 +128,16 @@ public final class LiveStream: Sendable {
     set { self.shared.videoBitrate = max(1, newValue) }
   }
 
+  /// Average bitrate of the main rendition's video since the start, in bits per second; nil in the first second. Below
+  /// ``videoBitrate`` where the frames need less.
+  package var averageVideoBitrate: Int? {
+    var frameRate = 0.0
+    for case .h264(let video) in self.descriptions { frameRate = video.frameRate.framesPerSecond }
+    let (bytes, frames) = self.shared.statistics.withLock { ($0.videoBytes, $0.framesOut) }
+    guard frameRate > 0, Double(frames) >= frameRate else { return nil }
+    return Int(Double(bytes) * 8 * frameRate / Double(frames))
+  }
+
   /// Counters since the start, and the present state of queues, slate and effects.
   public var statistics: StreamStatistics {
     let (video, audio) = self.state.withLock { ($0.videoQueue, $0.audioQueue) }

@@ -32,16 +32,18 @@ extension HTTPServerProviders {
       let addresses = addresses(stream)
       return Addresses(rtsp: addresses.rtsp, http: addresses.page)
     }
-    self.statistics = { stream in
-      let statistics = rtsp.statistics(of: stream)
-      return [
-        ProtocolStatistics(
-          name: "rtsp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
-          framesSkipped: statistics.framesSkipped, loopLag: statistics.loopLag,
-          udpSendBufferLength: statistics.udpSendBufferLength)
-      ]
-    }
+    self.statistics = { [ProtocolStatistics(rtsp.statistics(of: $0))] }
+    self.renditionStatistics = { [ProtocolStatistics(rtsp.statistics(of: $0))] }
     self.controls = controls
     self.catalog = catalog
+  }
+}
+
+extension HTTPServerProviders.ProtocolStatistics {
+  fileprivate init(_ statistics: RTSPStreamStatistics) {
+    self.init(
+      name: "rtsp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
+      framesSkipped: statistics.framesSkipped, loopLag: statistics.loopLag,
+      udpSendBufferLength: statistics.udpSendBufferLength)
   }
 }

@@ -133,6 +133,31 @@ struct StreamState: Decodable, Equatable {
     var bitrate: Int
   }
 
+  struct Rendition: Decodable, Equatable {
+    var name: String
+    var width: Int
+    var height: Int
+    var frameRate: Double
+    var bitrate: Int
+    var encoding: Bool
+    var failed: Bool
+    var viewers: [String: Int]
+    var encodeMilliseconds: Double?
+
+    /// A line for users.
+    var line: String {
+      var parts = [
+        self.name, "\(self.width)×\(self.height)", String(format: "%.4g fps", self.frameRate),
+        String(format: "%.2f Mb/s", Double(self.bitrate) / 1e6),
+      ]
+      let count = self.viewers.values.reduce(0, +)
+      if self.failed { return (parts + ["failed"]).joined(separator: "   ") }
+      parts.append(!self.encoding ? "unused" : count == 1 ? "1 viewer" : "\(count) viewers")
+      if self.encoding, let time = self.encodeMilliseconds { parts.append(String(format: "%.1f ms per frame", time)) }
+      return parts.joined(separator: "   ")
+    }
+  }
+
   struct Source: Decodable, Equatable {
     var video: String?
     var audio: String?
@@ -146,6 +171,8 @@ struct StreamState: Decodable, Equatable {
   /// Addresses of its page.
   var http: [String]
   var video: Video?
+  /// Absent in responses of older servers.
+  var renditions: [Rendition]?
   var viewers: [String: Int]
   var slate: Bool
   var source: Source?
@@ -175,6 +202,7 @@ struct StreamState: Decodable, Equatable {
     if let video = self.source?.video { lines.append("  Source     \(video)") }
     if let audio = self.source?.audio { lines.append("  Audio      \(audio)") }
     if self.source?.insecure == true { lines.append("  Source     its certificate is not verified (insecure=1)") }
+    for rendition in self.renditions ?? [] { lines.append("  Rendition  \(rendition.line)") }
     if let page = self.http.first { lines.append("  Browser    \(page)") }
     if let token, let page = self.http.first { lines.append("  Control    \(page)#control=\(token)") }
     return lines

@@ -25,7 +25,6 @@ private struct GroupBroadcast {
       HLSStream([Broadcast.video(30), Broadcast.audio], configuration: configuration))
     configuration.token = "low"
     configuration.bitrate = 514_000
-    configuration.startSegments = 1
     self.group.add("low", [Self.low, Broadcast.audio], configuration: configuration)
   }
 
@@ -122,7 +121,7 @@ struct HLSStreamGroupTests {
   @Test func `the multivariant playlist names each rendition, and starts none`() throws {
     var broadcast = GroupBroadcast()
     let lines = try broadcast.text("index.m3u8").split(separator: "\n")
-    #expect(lines.filter { !$0.hasPrefix("#") } == ["live.m3u8", "low/live.m3u8"])
+    #expect(lines.filter { !$0.hasPrefix("#") } == ["main/live.m3u8", "low/live.m3u8"])
     let variants = lines.filter { $0.hasPrefix("#EXT-X-STREAM-INF:") }
     #expect(variants.count == 2)
     #expect(variants[0].contains("RESOLUTION=1280x720") && variants[0].contains("avc1.64001f,mp4a.40.2"))
@@ -147,17 +146,30 @@ struct HLSStreamGroupTests {
     broadcast.watched = [(nil, "live.m3u8")]
     try broadcast.run(milliseconds: 5_300)
     let before = Self.segments(try broadcast.text("live.m3u8"))
-    guard case .wait = try broadcast.respond("live.m3u8", of: "low") else {
-      Issue.record("its first playlist does not wait")
-      return
+    let query = "_HLS_msn=0&_HLS_part=0"
+    for query in ["", query] {
+      guard case .wait = try broadcast.respond("live.m3u8", query, of: "low") else {
+        Issue.record("its first playlist does not wait")
+        return
+      }
     }
     #expect(broadcast.group.areRenditionsActive)
+    try broadcast.run(milliseconds: 1_300)
+    // A player that can start with a part needs no segment.
+    let early = try broadcast.text("live.m3u8", query, of: "low")
+    #expect(early.contains("#EXT-X-PART:"))
+    // Others, Chromium among them, need three.
+    guard case .wait = try broadcast.respond("live.m3u8", of: "low") else {
+      Issue.record("its first playlist is too short for Chromium")
+      return
+    }
     broadcast.watched += [("low", "live.m3u8"), ("low", "playlist.m3u8")]
-    try broadcast.run(milliseconds: 2_500)
-    let early = try broadcast.text("live.m3u8", of: "low")
-    #expect(!Self.segments(early).isEmpty)
-    try broadcast.run(milliseconds: 6_000)
-    let (main, low) = (try broadcast.text("live.m3u8"), try broadcast.text("live.m3u8", of: "low"))
+    try broadcast.run(milliseconds: 7_200)
+    let (main, low) = (
+      try broadcast.text("live.m3u8", of: "main"), try broadcast.text("live.m3u8", of: "low")
+    )
+    let alone = try broadcast.text("live.m3u8")
+    #expect(!alone.contains("RENDITION-REPORT") && Self.segments(alone) == Self.segments(main))
     let (mainSegments, lowSegments) = (Self.segments(main), Self.segments(low))
     #expect(lowSegments.count >= 7)
     let (first, newestBefore) = (try #require(lowSegments.keys.min()), try #require(before.keys.max()))
@@ -167,13 +179,58 @@ struct HLSStreamGroupTests {
     #expect(Self.value("#EXT-X-PART-INF", in: low) == Self.value("#EXT-X-PART-INF", in: main))
     #expect(low.contains("#EXT-X-INDEPENDENT-SEGMENTS"))
     let newest = try #require(mainSegments.keys.max())
-    #expect(main.contains("#EXT-X-RENDITION-REPORT:URI=\"low/live.m3u8\",LAST-MSN="))
+    #expect(main.contains("#EXT-X-RENDITION-REPORT:URI=\"../low/live.m3u8\",LAST-MSN="))
     let report = try #require(Self.value("#EXT-X-RENDITION-REPORT", in: low))
     #expect(
-      report.hasPrefix("URI=\"../live.m3u8\",LAST-MSN=\(newest + 1),LAST-PART=")
+      report.hasPrefix("URI=\"../main/live.m3u8\",LAST-MSN=\(newest + 1),LAST-PART=")
         || report.contains("LAST-MSN=\(newest),"))
     for checker in broadcast.checkers.values { #expect(checker.violations == []) }
     #expect(broadcast.checkers.count == 3)
+  }
+
+  @Test func `all renditions run while main is played among them, so that a change waits for nothing`() throws {
+    var broadcast = GroupBroadcast()
+    _ = try broadcast.respond("index.m3u8")
+    broadcast.watched = [("main", "live.m3u8")]
+    try broadcast.run(milliseconds: 6_000)
+    #expect(broadcast.group.areRenditionsActive)
+    let low = Self.segments(try broadcast.text("live.m3u8", of: "low"))
+    let main = Self.segments(try broadcast.text("live.m3u8", of: "main"))
+    #expect(low.count >= 5 && low.allSatisfy { main[$0.key] == $0.value })
+    #expect(try #require(main.keys.max()) - #require(low.keys.max()) <= 1)
+    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+    // Segments have the same addresses in both places.
+    let uri = try #require(
+      try broadcast.text("live.m3u8", of: "main").split(separator: "\n").last { $0.hasSuffix(".m4s") })
+    #expect(try broadcast.respond(String(uri), of: "main") == broadcast.respond(String(uri)))
+    #expect(try broadcast.respond("index.m3u8", of: "main") == .notFound)
+    broadcast.watched = [(nil, "live.m3u8")]
+    try broadcast.run(milliseconds: 10_100)
+    #expect(!broadcast.group.areRenditionsActive && broadcast.group.main.isActive)
+  }
+
+  @Test func `both forms of main's playlist have entity tags of their own, which change with their bytes`() throws {
+    var broadcast = GroupBroadcast()
+    broadcast.watched = [("main", "live.m3u8")]
+    try broadcast.run(milliseconds: 4_000)
+    var bodies: [String: String] = [:]
+    for _ in 0..<40 {
+      try broadcast.run(milliseconds: 23)
+      for rendition in [nil, "main", "low"] {
+        guard case .content(let content) = try broadcast.respond("live.m3u8", of: rendition) else { continue }
+        let text = String(buffer: content.body)
+        #expect(bodies.updateValue(text, forKey: content.etag) ?? text == text)
+      }
+    }
+    #expect(bodies.count > 12)
+  }
+
+  @Test func `bitrates of the encoder are those that players choose by until segments are measured`() throws {
+    var broadcast = GroupBroadcast()
+    broadcast.group.encoderBitrate = Broadcast.configuration.bitrate / 4
+    let lines = try broadcast.text("index.m3u8").split(separator: "\n").filter { $0.hasPrefix("#EXT-X-STREAM-INF:") }
+    #expect(lines[0].contains("AVERAGE-BANDWIDTH=\(Broadcast.configuration.bitrate / 4),"))
+    #expect(lines[1].contains("AVERAGE-BANDWIDTH=\(514_000 / 4),"))
   }
 
   @Test func `a viewer of a rendition alone starts, and every part of it starts with samples of its own`() throws {
@@ -209,7 +266,7 @@ struct HLSStreamGroupTests {
     #expect(!alone.contains("RENDITION-REPORT"))
     // Back again, it continues with main's numbers.
     _ = try broadcast.respond("live.m3u8", of: "low")
-    try broadcast.run(milliseconds: 3_000)
+    try broadcast.run(milliseconds: 5_000)
     let low = Self.segments(try broadcast.text("live.m3u8", of: "low"))
     let main = Self.segments(try broadcast.text("live.m3u8"))
     #expect(!low.isEmpty)

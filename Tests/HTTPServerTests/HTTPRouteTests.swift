@@ -33,6 +33,25 @@ struct HTTPRouteTests {
     #expect(HTTPRoute(components, names: Self.names) == route)
   }
 
+  @Test(
+    arguments: [
+      (["hello", "low", "live.m3u8"], .file("live.m3u8", stream: "hello/low")),
+      (["a", "b", "low", "x.ts"], .file("x.ts", stream: "a/b/low")),
+      (["hello", "low", "snapshot.jpg"], .snapshot("hello/low")),
+      (["hello", "low", "mjpeg"], .motionJPEG("hello/low")),
+      (["low", "live.m3u8"], .file("live.m3u8", stream: "hello/low")),
+      (["hello", "main", "live.m3u8"], .file("live.m3u8", stream: "hello/main")),
+      (["hello", "high", "live.m3u8"], .notFound), (["high", "live.m3u8"], .notFound),
+      (["hello", "low"], .file("low", stream: "hello")), (["a", "low", "x.ts"], .notFound),
+      // A stream's own files come first.
+      (["hello", "live.m3u8"], .file("live.m3u8", stream: "hello")),
+      (["api", "streams", "hello", "low"], .notFound),
+    ] as [([String], HTTPRoute)])
+  func `renditions have files as streams do`(components: [String], route: HTTPRoute) {
+    let renditions = ["hello/low", "hello/main", "a/b/low"]
+    #expect(HTTPRoute(components, names: Self.names, renditions: renditions) == route)
+  }
+
   @Test func `without streams only fixed paths are routes`() {
     #expect(HTTPRoute(["playlist.m3u8"], names: []) == .notFound)
     #expect(HTTPRoute([], names: []) == .list)

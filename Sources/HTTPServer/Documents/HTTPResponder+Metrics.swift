@@ -19,6 +19,8 @@ extension HTTPResponder {
     var waiting: Int
     var jpeg: SnapshotStatistics
     var kinds: [MediaKind]
+    /// Its further renditions, with their viewers by protocol.
+    var renditions: [(name: String, bitrate: Int, statistics: RenditionStatistics, viewers: [(String, Int)])]
     /// Viewers by protocol.
     var viewers: [(String, Int)]
     /// Bytes sent by protocol.
@@ -39,6 +41,11 @@ extension HTTPResponder {
       self.waiting = published.hls.waitingCount
       self.jpeg = published.stream.snapshots.statistics
       self.kinds = published.stream.descriptions.map(\.kind)
+      self.renditions = published.stream.renditions.map { rendition in
+        let others = providers.renditionStatistics(rendition).map { ($0.name, $0.viewers) }
+        let viewers = [("hls", published.hlsViewers(of: rendition.name, at: now))] + others
+        return (rendition.name, rendition.bitrate, rendition.statistics, viewers)
+      }
       let others = providers.statistics(published.stream)
       self.viewers = [PublishedStream.Content.hls, .mjpeg].map { ($0.rawValue, published.viewers(of: $0, at: now)) }
       self.viewers += others.map { ($0.name, $0.viewers) }
@@ -60,6 +67,7 @@ extension HTTPResponder {
     var text = MetricsText()
     text.append("streams", .gauge, "Published streams.", streams.count)
     Self.appendPipelines(of: streams, to: &text)
+    Self.appendRenditions(of: streams, to: &text)
     Self.appendViewers(of: streams, to: &text)
     Self.appendSegments(of: streams, to: &text)
     Self.appendRecordings(of: streams, withDetails: self.mayReadRecordings(user), to: &text)
@@ -162,6 +170,47 @@ extension HTTPResponder {
     text.append(
       "jpeg_encode_seconds_total", .counter, "Time spent encoding JPEG images, in seconds.",
       each { $0.jpeg.encodeTime.seconds })
+  }
+
+  private static func appendRenditions(of streams: [StreamMetrics], to text: inout MetricsText) {
+    func each(
+      _ value: (RenditionStatistics) -> Double
+    ) -> [(labels: KeyValuePairs<String, String>, value: Double)] {
+      streams.flatMap { stream in
+        stream.renditions.map { (["stream": stream.name, "rendition": $0.name], value($0.statistics)) }
+      }
+    }
+    text.append(
+      "rendition_viewers", .gauge,
+      "Current viewers of each rendition, by protocol; they are among those of the stream.",
+      streams.flatMap { stream in
+        stream.renditions.flatMap { rendition in
+          rendition.viewers.map {
+            (["stream": stream.name, "rendition": rendition.name, "protocol": $0.0], Double($0.1))
+          }
+        }
+      })
+    text.append(
+      "rendition_encoding", .gauge, "1 while the encoder of the rendition is open.", each { $0.isRunning ? 1 : 0 })
+    text.append(
+      "rendition_bitrate", .gauge, "Target bitrate of the rendition's video, in bits per second.",
+      streams.flatMap { stream in
+        stream.renditions.map { (["stream": stream.name, "rendition": $0.name], Double($0.bitrate)) }
+      })
+    text.append(
+      "rendition_starts_total", .counter, "Times that the encoder of the rendition was opened.",
+      each { Double($0.starts) })
+    text.append(
+      "rendition_frames_encoded_total", .counter, "Frames of the rendition encoded.", each { Double($0.framesEncoded) })
+    text.append(
+      "rendition_frames_dropped_total", .counter,
+      "Frames of the rendition dropped because its encoder was too slow.", each { Double($0.framesDropped) })
+    text.append(
+      "rendition_encoded_bytes_total", .counter, "Bytes of video produced by the encoder of the rendition.",
+      each { Double($0.bytes) })
+    text.append(
+      "rendition_encode_seconds_total", .counter, "Time spent encoding the rendition, in seconds.",
+      each { $0.encodeTime.seconds })
   }
 
   private static func appendViewers(of streams: [StreamMetrics], to text: inout MetricsText) {

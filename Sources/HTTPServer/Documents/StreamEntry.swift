@@ -74,6 +74,8 @@ struct StreamEntry: Encodable, Sendable {
   var http: [String]
   var video: Video?
   var audio: Audio?
+  /// Smaller encodings of the stream; each costs nothing while it has no viewer.
+  var renditions: [RenditionEntry]
   /// Current viewers by protocol.
   var viewers: [String: Int]
   var framesIn: Int
@@ -133,6 +135,9 @@ struct StreamEntry: Encodable, Sendable {
           codec: description.codecName, sampleRate: audio.format.sampleRate, channels: audio.format.channelCount,
           bitrate: stream.audioSettings.bitrate)
       }
+    }
+    self.renditions = stream.renditions.map {
+      RenditionEntry($0, of: published, providers: providers, rtsp: addresses.rtsp, at: now)
     }
     self.viewers = [
       "rtsp": 0, "hls": published.viewers(of: .hls, at: now), "mjpeg": published.viewers(of: .mjpeg, at: now),

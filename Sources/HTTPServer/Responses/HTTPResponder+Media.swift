@@ -17,9 +17,8 @@ extension HTTPResponder {
       let hlsRequest = HLSRequest(file: file, query: target.query, arrival: now)
     else { return .notFound() }
     let userAgent = request.headerFields[.userAgent] ?? ""
-    let renditionName = rendition?.rendition.name
-    stream.noteHLSRequest(of: renditionName, address: user.address, userAgent: userAgent, at: now)
-    switch await stream.hls.respond(to: hlsRequest, of: renditionName) {
+    stream.noteHLSRequest(of: rendition?.rendition?.name, address: user.address, userAgent: userAgent, at: now)
+    switch await stream.hls.respond(to: hlsRequest, of: rendition?.name) {
     case .content(let content):
       if hlsRequest.isMediaPlaylist {
         stream.noteHLSPlaylist(address: user.address, userAgent: userAgent, at: self.clock.now())
@@ -53,7 +52,7 @@ extension HTTPResponder {
   func snapshot(of name: String, _ target: HTTPTarget, user: HTTPUser) async throws(HTTPRefusal) -> ServerResponse {
     let rendition = self.streams[name] == nil ? self.streams.stream(withRendition: name) : nil
     guard let stream = self.streams[name] ?? rendition?.stream else { return .notFound() }
-    let width = try target.number("width", in: 1...16_384) ?? rendition?.rendition.settings.width
+    let width = try target.number("width", in: 1...16_384) ?? rendition?.rendition?.settings.width
     let network = user.network
     let snapshot = Task { () -> Result<ByteBuffer, VidiconError> in
       do throws(VidiconError) {
@@ -79,7 +78,7 @@ extension HTTPResponder {
   func motionJPEG(of name: String, _ target: HTTPTarget, user: HTTPUser) throws(HTTPRefusal) -> ServerResponse {
     let rendition = self.streams[name] == nil ? self.streams.stream(withRendition: name) : nil
     guard let stream = self.streams[name] ?? rendition?.stream else { return .notFound() }
-    let width = try target.number("width", in: 1...16_384) ?? rendition?.rendition.settings.width
+    let width = try target.number("width", in: 1...16_384) ?? rendition?.rendition?.settings.width
     let frameRate = try target.number("fps", in: 1...120)
     let images = stream.stream.snapshots.motionJPEG(
       width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate, from: user.network)

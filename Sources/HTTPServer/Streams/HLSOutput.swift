@@ -108,7 +108,11 @@ final class HLSOutput: StreamOutput {
   ///
   /// - Returns: Never ``HLSResponse/wait(until:)``; `unavailable` on cancellation.
   func respond(to request: HLSRequest, of rendition: String? = nil) async -> HLSResponse {
-    if rendition != nil || request.isMultivariantPlaylist { await self.prepareRenditions() }
+    if rendition != nil || request.isMultivariantPlaylist {
+      await self.prepareRenditions()
+      let bitrate = self.stream.averageVideoBitrate.map { $0 + self.stream.audioSettings.bitrate }
+      self.state.withLock { $0.machine.encoderBitrate = bitrate }
+    }
     while true {
       if let response = await self.attempt(request, of: rendition) { return response }
     }
@@ -246,8 +250,6 @@ extension HLSOutput {
     let audio = self.stream.descriptions.filter { $0.kind == .audio }
     var configuration = self.configuration
     configuration.bitrate = rendition.bitrate + self.stream.audioSettings.bitrate
-    // A player that switches to it waits for its first segment.
-    configuration.startSegments = 1
     let isAdded = self.state.withLock { state in
       guard !state.renditions.contains(where: { $0 === rendition }), state.endTime == nil else { return false }
       configuration.token += "r\(state.renditions.count)"

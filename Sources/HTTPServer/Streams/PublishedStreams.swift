@@ -1,3 +1,4 @@
+internal import HLS
 internal import Streaming
 internal import Synchronization
 
@@ -16,7 +17,8 @@ final class PublishedStreams: Sendable {
     mutating func updateNames() {
       self.names = (self.streams + self.ended).map(\.name)
       self.renditions = (self.streams + self.ended).flatMap { published in
-        published.stream.renditions.map { "\(published.name)/\($0.name)" }
+        let names = published.stream.renditions.map(\.name)
+        return (names.isEmpty ? [] : names + [HLSStreamGroup.mainName]).map { "\(published.name)/\($0)" }
       }
     }
   }
@@ -32,15 +34,18 @@ final class PublishedStreams: Sendable {
   /// Names of published and recently ended streams, in order of publication.
   var names: [String] { self.state.withLock { $0.names } }
 
-  /// Paths of renditions, `NAME/RENDITION`, of published and recently ended streams.
+  /// Paths of renditions, `NAME/RENDITION`, and of the main one among them, `NAME/main`, of published and recently ended streams.
   var renditions: [String] { self.state.withLock { $0.renditions } }
 
   /// The published or recently ended stream with a rendition of a path.
-  func stream(withRendition path: String) -> (stream: PublishedStream, rendition: StreamRendition)? {
+  ///
+  /// - Returns: No rendition for the main one among others, ``HLSStreamGroup/mainName``.
+  func stream(withRendition path: String) -> (stream: PublishedStream, name: String, rendition: StreamRendition?)? {
     let streams = self.state.withLock { $0.streams + $0.ended }
     for published in streams where path.hasPrefix("\(published.name)/") {
-      let name = path.dropFirst(published.name.count + 1)
-      if let rendition = published.stream.rendition(named: name) { return (published, rendition) }
+      let name = String(path.dropFirst(published.name.count + 1))
+      if name == HLSStreamGroup.mainName, !published.stream.renditions.isEmpty { return (published, name, nil) }
+      if let rendition = published.stream.rendition(named: name) { return (published, name, rendition) }
     }
     return nil
   }

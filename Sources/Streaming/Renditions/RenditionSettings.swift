@@ -111,12 +111,14 @@ public enum RenditionChoice: Hashable, Sendable {
   /// ``StreamEvent/renditionFailed(_:_:)``.
   case list([RenditionSettings])
 
-  /// Paths of the renditions that a stream of a name may have.
+  /// Paths of the renditions that a stream of a name may have, and of the main one among them.
   package func paths(of stream: String) -> [String] {
-    switch self {
-    case .automatic: ["\(stream)/low"]
-    case .list(let list): list.map { "\(stream)/\($0.name)" }
-    }
+    let names =
+      switch self {
+      case .automatic: ["low"]
+      case .list(let list): list.map(\.name)
+      }
+    return (names.isEmpty ? [] : ["main"] + names).map { "\(stream)/\($0)" }
   }
 
   /// The renditions of a stream of a format, and why others are left out.
@@ -149,4 +151,9 @@ public struct RenditionStatistics: Hashable, Sendable {
   public var bytes = 0
   /// Time spent encoding, outputs excluded.
   public var encodeTime = MediaDuration.zero
+
+  /// Mean time of encoding a frame, in milliseconds; nil before the first.
+  public var meanEncodeMilliseconds: Double? {
+    self.framesEncoded > 0 ? self.encodeTime.seconds * 1000 / Double(self.framesEncoded) : nil
+  }
 }

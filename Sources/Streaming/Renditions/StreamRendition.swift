@@ -15,7 +15,7 @@ public final class StreamRendition: Sendable {
   /// Size, bitrate and frame rate.
   public let settings: RenditionSettings
   /// Format of the frames that are encoded.
-  let format: VideoFormat
+  package let format: VideoFormat
   /// Whether the frame rate is below the stream's.
   private let isThinned: Bool
   private let encoder: String

@@ -28,8 +28,11 @@ if (query.get("with") === "native") {
   video.src = url;
 } else {
   const { default: Hls } = await import("/library.mjs");
-  const player = window.player = new Hls({ lowLatencyMode: true });
+  const player = window.player = new Hls(query.has("buffer")
+    ? { lowLatencyMode: false, liveSyncDuration: Number(query.get("buffer")) } : { lowLatencyMode: true });
   player.on(Hls.Events.ERROR, (_, error) => window.errors.push(`hls.js: ${error.fatal ? "fatal " : ""}${error.details}`));
+  window.heights = [];
+  player.on(Hls.Events.LEVEL_SWITCHED, (_, { level }) => window.heights.push(player.levels[level].height));
   player.loadSource(url);
   player.attachMedia(video);
 }
@@ -99,4 +102,5 @@ def main():
         print(json.dumps(after))
 
 
-main()
+if __name__ == "__main__":
+    main()

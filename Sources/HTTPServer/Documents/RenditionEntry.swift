@@ -1,0 +1,47 @@
+internal import Media
+internal import Streaming
+
+/// A further rendition of a stream, element of `renditions` of ``StreamEntry``. Keys are documented in `openapi.json`.
+struct RenditionEntry: Encodable, Sendable {
+  var name: String
+  var hls: String
+  var snapshot: String
+  var rtsp: [String]
+  var width: Int
+  var height: Int
+  var frameRate: Double
+  var bitrate: Int
+  /// Whether its encoder is open.
+  var encoding: Bool
+  /// Whether its encoder has failed, so that it cannot be viewed.
+  var failed: Bool
+  /// Current viewers by protocol; they are among those of the stream.
+  var viewers: [String: Int]
+  var framesEncoded: Int
+  var framesDropped: Int
+  /// Mean time of encoding a frame; nil before the first.
+  var encodeMilliseconds: Double?
+
+  init(
+    _ rendition: StreamRendition, of published: PublishedStream, providers: HTTPServerProviders, rtsp: [String],
+    at now: MediaTime
+  ) {
+    let path = "\(published.stream.path)/\(rendition.name)"
+    let statistics = rendition.statistics
+    self.name = rendition.name
+    self.hls = "\(path)/live.m3u8"
+    self.snapshot = "\(path)/snapshot.jpg"
+    self.rtsp = rtsp.map { "\($0)/\(rendition.name)" }
+    self.width = rendition.settings.width
+    self.height = rendition.settings.height
+    self.frameRate = rendition.format.frameRate.framesPerSecond
+    self.bitrate = rendition.bitrate
+    self.encoding = statistics.isRunning
+    self.failed = rendition.failure != nil
+    self.viewers = ["rtsp": 0, "hls": published.hlsViewers(of: rendition.name, at: now)]
+    for other in providers.renditionStatistics(rendition) { self.viewers[other.name] = other.viewers }
+    self.framesEncoded = statistics.framesEncoded
+    self.framesDropped = statistics.framesDropped
+    self.encodeMilliseconds = statistics.meanEncodeMilliseconds.map { ($0 * 100).rounded() / 100 }
+  }
+}
