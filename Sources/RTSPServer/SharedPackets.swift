@@ -18,6 +18,8 @@ final class SharedPackets: Sendable {
     var datagrams: Datagrams?
   }
 
+  /// Maximum number of datagrams that leave in one message: 23 kB, less than short queues of network interfaces hold.
+  static let maximumRunCount = 16
   /// Maximum number of channels whose wire format is kept; that of others is built for each viewer.
   static let maximumChannelCount = 4
 
@@ -53,7 +55,7 @@ final class SharedPackets: Sendable {
   func datagrams() -> Datagrams {
     self.formats.withLock { formats in
       if let datagrams = formats.datagrams { return datagrams }
-      let datagrams = Datagrams(buffer: self.batch.datagrams(), runs: self.batch.datagramRuns())
+      let datagrams = Datagrams(buffer: self.batch.datagrams(), runs: self.batch.datagramRuns(maximumPackets: Self.maximumRunCount))
       formats.datagrams = datagrams
       return datagrams
     }

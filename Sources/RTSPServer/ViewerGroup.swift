@@ -25,8 +25,8 @@ final class ViewerGroup: @unchecked Sendable {
   private var isCatchUpScheduled = false
   private let requestKeyframe: @Sendable () -> Void
 
-  /// Time after which a full send buffer is tried again: on a link of a gigabit the default buffer lasts somewhat longer.
-  private static let retryInterval = TimeAmount.milliseconds(1)
+  /// Time after which a full send buffer is tried again: on a link of a gigabit it lasts somewhat longer.
+  private static let retryInterval = TimeAmount.microseconds(250)
   /// Interval between two frames of what followed the last keyframe over UDP: 200 in a second, since a player loses what it
   /// does not decode as fast.
   private static let catchUpInterval = TimeAmount.milliseconds(5)

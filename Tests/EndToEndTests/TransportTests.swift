@@ -14,6 +14,31 @@ extension EndToEnd {
       }
     }
 
+    private struct DatagramCounts: Decodable {
+      var packets: Int
+      var missing: Int
+      var viewers: Int
+    }
+
+    /// The queue of the link holds less than one viewer's keyframe: what is sent faster than the link is lost.
+    @Test(.tags(.pacing)) func `twenty viewers over UDP lose no packet on a link with a short queue`() async throws {
+      try await TwoHosts.with { hosts in
+        let link = "qdisc replace dev stranger root tbf rate 100mbit burst 16kb limit 60kb".split(separator: " ")
+        let control = try hosts.start("tc", link.map(String.init))
+        #expect(await control.end(within: .seconds(10)) == .status(0))
+        let options = ["--source", "plasma", "--audio", "tone", "--rtsp-udp"]
+        try await hosts.serving(options) { vidicon in
+          _ = try await vidicon.status { ($0.framesEncoded ?? 0) > 30 }
+          let counts = try await hosts.run(
+            "udp_viewers.py", ["20", "10"], of: vidicon, on: .stranger, as: DatagramCounts.self)
+          #expect(counts.viewers == 20)
+          // Ten seconds of 30 access units and 43 audio frames, at least half of them.
+          #expect(counts.packets > 20 * 10 * (30 + 43) / 2)
+          #expect(counts.missing == 0, "of \(counts.packets)")
+        }
+      }
+    }
+
     @Test func `GStreamer plays over TCP`() async throws {
       try await VidiconProcess.serving(Self.plasma) { vidicon in
         try expectMoving(try await GStreamer.play(vidicon.url(), protocols: "tcp"))
