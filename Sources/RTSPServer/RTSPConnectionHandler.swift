@@ -26,7 +26,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
 
   /// Bytes of unsent responses above which no request is read.
-  private static let maximumUnsentResponses = 16 * 1024
+  static let maximumUnsentResponses = 16 * 1024
   /// Minimum of the unsent bytes in the system's buffer.
   private static let minimumUnsentLimit = 16 * 1024
 
@@ -34,17 +34,17 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private static let closeTimeout = TimeAmount.seconds(1)
 
   /// Whether everything is sent.
-  private var isWritable = true
+  var isWritable = true
   /// Number of nested calls of ``writing(_:)``.
-  private var writeDepth = 0
-  private var needsFlush = false
+  var writeDepth = 0
+  var needsFlush = false
   /// Whether the viewer was notified of unsent bytes.
-  private var isBlocked = false
+  var isBlocked = false
   /// The connection's socket, where bytes need no encryption: packets are sent without the cost of the channel's pipeline.
-  private var socket: NIOBSDSocket.Handle?
+  var socket: NIOBSDSocket.Handle?
   private let isEncrypted: Bool
   /// Bytes of responses written since everything was sent.
-  private var unsentResponses = 0
+  var unsentResponses = 0
 
   private let settings: RTSPServerSettings
   private let directory: StreamDirectory
@@ -53,11 +53,11 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private let registration: ConnectionRegistry.Registration?
   private var parser = RTSPMessageParser(limits: .players)
   private var session: RTSPServerSession
-  private var context: ChannelHandlerContext?
-  private var playback: Playback?
+  var context: ChannelHandlerContext?
+  var playback: Playback?
   private var timer: (deadline: MediaTime, task: Scheduled<Void>)?
   /// The next check of the viewer's progress.
-  private var progressCheck: Scheduled<Void>?
+  var progressCheck: Scheduled<Void>?
   private var isReadHeld = false
   private var isClosing = false
   private let access: AccessControl
@@ -68,7 +68,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   private var isPreparingStream = false
 
   /// The stream that is played.
-  private struct Playback {
+  struct Playback {
     var viewer: RTPViewer
     var broadcaster: RTPBroadcaster
     /// Index of each track in the session description.
@@ -98,7 +98,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
     MediaTime(nanoseconds: Int64(clamping: eventLoop.now.uptimeNanoseconds))
   }
 
-  private var now: MediaTime { Self.now(on: self.eventLoop) }
+  var now: MediaTime { Self.now(on: self.eventLoop) }
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
@@ -151,7 +151,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 // MARK: Requests
 
 extension RTSPConnectionHandler {
-  private func processMessages() {
+  func processMessages() {
     while !self.session.isStarting, self.pendingCheck == nil, !self.isPreparingStream, !self.hasTooManyResponses,
       !self.isClosing,
       let message = self.parser.next()
@@ -264,7 +264,7 @@ extension RTSPConnectionHandler {
     self.write(buffer)
   }
 
-  private func resumeReading() {
+  func resumeReading() {
     guard self.isReadHeld, let context else { return }
     self.isReadHeld = false
     self.read(context: context)
@@ -381,94 +381,6 @@ extension RTSPConnectionHandler {
   }
 }
 
-// MARK: Writing
-
-extension RTSPConnectionHandler {
-  /// Flushes what `body` writes, in one system call, and notifies the viewer if some of it is unsent.
-  func writing(_ body: () -> Void) {
-    self.writeDepth += 1
-    body()
-    if self.writeDepth == 1, self.needsFlush {
-      self.needsFlush = false
-      self.context?.flush()
-    }
-    self.writeDepth -= 1
-    if self.writeDepth == 0 { self.writeBufferChanged() }
-  }
-
-  /// Writes interleaved packets; within ``writing(_:)``.
-  func write(_ buffer: ByteBuffer) {
-    self.needsFlush = true
-    self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
-  }
-
-  /// Writes the packets of a delivery; within ``writing(_:)``. Sends what the socket takes at once, where nothing is unsent.
-  func writePackets(_ buffer: ByteBuffer) {
-    guard let socket, self.isWritable, !self.needsFlush, self.context?.channel.isActive == true else {
-      return self.write(buffer)
-    }
-    let count = buffer.withUnsafeReadableBytes { transmit($0, over: socket) }
-    guard count < buffer.readableBytes else { return }
-    // The socket is full, or the write of the rest reports its error.
-    var rest = buffer
-    rest.moveReaderIndex(forwardBy: max(0, count))
-    self.write(rest)
-  }
-
-  /// Whether the client does not read its responses.
-  private var hasTooManyResponses: Bool {
-    !self.isWritable && self.unsentResponses > Self.maximumUnsentResponses
-  }
-
-  /// Notifies the viewer that everything is sent, or that some bytes are not.
-  private func writeBufferChanged() {
-    guard self.isWritable else {
-      self.isBlocked = true
-      if let viewer = self.playback?.viewer, !viewer.isBlocked {
-        viewer.connectionBlocked(byteCount: self.unsentByteCount, at: self.now)
-        self.scheduleProgressCheck()
-      }
-      return
-    }
-    // Most often nothing was unsent before.
-    guard self.isBlocked || self.unsentResponses > 0 else { return }
-    self.isBlocked = false
-    if self.unsentResponses > 0 {
-      let hadTooMany = self.unsentResponses > Self.maximumUnsentResponses
-      self.unsentResponses = 0
-      if hadTooMany { self.processMessages() }
-    }
-    if let viewer = self.playback?.viewer, viewer.isBlocked { viewer.connectionDrained(at: self.now) }
-    self.resumeReading()
-  }
-
-  /// Number of bytes in the channel's write buffer.
-  private var unsentByteCount: Int {
-    // Every socket channel has the option; a closed channel has no buffer.
-    (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-  }
-
-  /// Schedules the check of the viewer's progress, unless it is scheduled.
-  private func scheduleProgressCheck() {
-    guard self.progressCheck == nil, let context, let deadline = self.playback?.viewer.nextDeadline else { return }
-    let delay = max(0, (deadline - self.now).nanoseconds)
-    self.progressCheck = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay)) {
-      self.progressCheck = nil
-      self.checkProgress()
-    }
-  }
-
-  private func checkProgress() {
-    guard let viewer = self.playback?.viewer else { return }
-    if viewer.checkProgress(byteCount: self.unsentByteCount, at: self.now) {
-      // The client will not read the unsent bytes any more.
-      self.context?.close(promise: nil)
-    } else {
-      self.scheduleProgressCheck()
-    }
-  }
-}
-
 // MARK: Ending
 
 extension RTSPConnectionHandler {
@@ -507,15 +419,4 @@ extension RTSPConnectionHandler {
     self.context = nil
     self.socket = nil
   }
-}
-
-/// Sends what a socket takes at once; negative on failure.
-private func transmit(_ bytes: UnsafeRawBufferPointer, over socket: NIOBSDSocket.Handle) -> Int {
-  #if canImport(Darwin)
-  // NIO has set SO_NOSIGPIPE.
-  let flags = Int32(MSG_DONTWAIT)
-  #else
-  let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
-  #endif
-  return send(socket, bytes.baseAddress, bytes.count, flags)
 }

@@ -55,7 +55,8 @@ final class SharedPackets: Sendable {
   func datagrams() -> Datagrams {
     self.formats.withLock { formats in
       if let datagrams = formats.datagrams { return datagrams }
-      let datagrams = Datagrams(buffer: self.batch.datagrams(), runs: self.batch.datagramRuns(maximumPackets: Self.maximumRunCount))
+      let runs = self.batch.datagramRuns(maximumPackets: Self.maximumRunCount)
+      let datagrams = Datagrams(buffer: self.batch.datagrams(), runs: runs)
       formats.datagrams = datagrams
       return datagrams
     }
