@@ -81,6 +81,9 @@ static const unsigned char player_mjs[] = {
 static const unsigned char playlist_mjs[] = {
 #embed "../WebPage/Site/playlist.mjs"
 };
+static const unsigned char quality_mjs[] = {
+#embed "../WebPage/Site/quality.mjs"
+};
 static const unsigned char recorder_mjs[] = {
 #embed "../WebPage/Site/recorder.mjs"
 };
@@ -158,6 +161,7 @@ static const vidicon_page_file files[] = {
     FILE_OF("player.html", player_html),
     FILE_OF("player.mjs", player_mjs),
     FILE_OF("playlist.mjs", playlist_mjs),
+    FILE_OF("quality.mjs", quality_mjs),
     FILE_OF("recorder.mjs", recorder_mjs),
     FILE_OF("recording.mjs", recording_mjs),
     FILE_OF("recordings.css", recordings_css),

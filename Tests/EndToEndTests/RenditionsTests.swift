@@ -181,9 +181,87 @@ extension EndToEnd {
         #expect(try RTSPDialogue(port: vidicon.rtspPort, path: "/live/big").ask("DESCRIBE").status == 404)
         #expect(try await FFprobe.look(at: vidicon.url()).video?.width == 320)
       }
-      for specification in ["name=low,size=641x360,bitrate=450k", "name=whep,size=640x360,bitrate=450k", "low"] {
-        let (exit, errors) = try await VidiconProcess.run(["serve", "--rendition", specification])
+      let low = "name=low,size=640x360,bitrate=450k"
+      let wrong = [
+        ["name=low,size=641x360,bitrate=450k"], ["name=whep,size=640x360,bitrate=450k"], ["low"], [low, low],
+        ["name=low,size=2x2,bitrate=450k"], ["name=low,size=100000x100000,bitrate=450k"],
+        ["name=low,size=640x360,bitrate=1"], (1...20).map { "name=r\($0),size=640x360,bitrate=450k" },
+      ]
+      for specifications in wrong {
+        let options = specifications.flatMap { ["--rendition", $0] }
+        let (exit, errors) = try await VidiconProcess.run(["serve"] + options)
         #expect(exit == .status(64) && errors.split(separator: "\n").count == 1, "\(errors)")
+      }
+    }
+
+    @Test func `an encoder that cannot be opened ends its rendition with one line, and the stream plays`() async throws
+    {
+      // There is no such device; one that is in use already fails in the same way.
+      let hardware = ["--rendition", "name=hw,size=320x180,bitrate=200k,encoder=h264_v4l2m2m"]
+      try await VidiconProcess.serving(["--source", "plasma", "--size", "640x360"] + hardware) { vidicon in
+        _ = try await vidicon.status { ($0.framesEncoded ?? 0) > 5 }
+        for _ in 0..<3 {
+          #expect(try RTSPDialogue(port: vidicon.rtspPort, path: "/live/hw").ask("DESCRIBE").status == 404)
+        }
+        let index = try await Curl.get(vidicon.page("/live/index.m3u8")).text
+        #expect(index.split(separator: "\n").filter { !$0.hasPrefix("#") } == ["live.m3u8"])
+        let lines = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("hw") }
+        #expect(lines.count == 1 && lines.first?.contains("h264_v4l2m2m") == true, "\(lines)")
+        #expect(try await FFprobe.look(at: vidicon.url()).video?.width == 640)
+        let entry = try await Curl.get(vidicon.page("/api/streams/live")).text
+        #expect(entry.contains(#""failed":true"#))
+      }
+    }
+
+    @Test func `a recording of a rendition has its size, beside the stream at its own`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let record = ["--record", "\(folder)/low.mp4", "--record-rendition", "low"]
+        try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone"] + record) { vidicon in
+          #expect(try await FFprobe.look(at: vidicon.url()).video?.width == 1280)
+          _ = try await vidicon.status { ($0.framesEncoded ?? 0) > 120 }
+        }
+        let file = try await FFprobe.look(at: "\(folder)/low.mp4", options: [])
+        #expect(file.video?.width == 640 && file.video?.height == 360)
+        #expect(file.audio?.codecName == "aac")
+        let times = try await Self.times(of: "\(folder)/low.mp4")
+        #expect(times.all.count > 60 && times.keyframes.first == times.all.first)
+      }
+    }
+
+    /// Output of page_quality.py.
+    private struct PageQuality: Decodable {
+      var menu: [String]
+      var menuWhileSlow: [String]
+      var menuWhileChosen: String
+      var encodedWhileFast: Bool
+      var encodedWhileSlow: Bool
+      var down: Double
+      var up: Double
+      var chosen: Double
+      var back: Double
+      var longestStill: Double
+      var state: String
+      var complaints: [String]
+    }
+
+    @Test(.tags(.timing)) func `the page goes to the smaller rendition and back, and its menu fixes one`() async throws
+    {
+      try await VidiconProcess.serving(["--source", "noise", "--audio", "tone", "--size", "1280x720"]) { vidicon in
+        try await TestMedia.withTemporaryFolder { folder in
+          let run = try await Tool.run(
+            "python3",
+            [TestMedia.client("page_quality.py"), vidicon.page("/live"), folder, "--limit", "1200000"],
+            within: .seconds(140))
+          try #require(run.succeeded, "\(run.errors)")
+          let seen = try JSONDecoder().decode(PageQuality.self, from: Data(run.output))
+          #expect(seen.menu == ["Auto (720p)", "720p", "360p"])
+          #expect(seen.menuWhileSlow == ["Auto (360p)", "720p", "360p"])
+          #expect(seen.menuWhileChosen == "360p")
+          #expect(!seen.encodedWhileFast && seen.encodedWhileSlow)
+          #expect(seen.longestStill < 0.4, "the video stood still after a change")
+          #expect(seen.state == "Live")
+          #expect(seen.complaints == [])
+        }
       }
     }
   }

@@ -59,9 +59,28 @@ export class Controls {
     element("mute").hidden = isSilent;
     element("volume").hidden = isSilent;
     if (!this.#video.muted) element("unmute").hidden = true;
+    this.#updateQuality();
     element("pip").hidden = this.#session.way === "images" || !this.#hasPictureInPicture;
     element("full").hidden = !this.#stage.requestFullscreen && !this.#video.webkitEnterFullscreen;
     name("full", document.fullscreenElement ? "Exit full screen" : "Full screen", "f");
+  }
+
+  /** Lists the renditions; the automatic choice says which one it is. */
+  #updateQuality() {
+    const menu = element("quality");
+    const { levels, level, quality } = this.#session;
+    menu.hidden = levels.length < 2;
+    if (menu.hidden) return;
+    const automatic = quality === null && level ? `Auto (${level.label})` : "Auto";
+    const options = [["", automatic], ...levels.map(({ name, label }) => [name, label])];
+    // An open menu is only changed where it differs.
+    if (menu.options.length !== options.length) menu.replaceChildren(...options.map(() => document.createElement("option")));
+    options.forEach(([value, label], index) => {
+      const option = menu.options[index];
+      if (option.value !== value) option.value = value;
+      if (option.textContent !== label) option.textContent = label;
+    });
+    if (menu.value !== (quality ?? "")) menu.value = quality ?? "";
   }
 
   get #hasPictureInPicture() {
@@ -75,6 +94,10 @@ export class Controls {
     element("start").onclick = () => this.begin();
     element("full").onclick = () => this.#toggleFullScreen();
     element("pip").onclick = () => this.#togglePictureInPicture();
+    element("quality").onchange = ({ target }) => {
+      this.#session.quality = target.value || null;
+      this.update();
+    };
     element("volume").oninput = ({ target }) => {
       this.#video.volume = Number(target.value);
       this.#video.muted = this.#video.volume === 0;

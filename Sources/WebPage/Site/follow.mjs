@@ -87,3 +87,18 @@ export function blockingReload(url, playlist) {
   if (playlist.partTarget !== null) next.searchParams.set("_HLS_part", String(isOpen ? last.parts.length : 0));
   return next.href;
 }
+
+/** Whether a unit is the last one of its segment, which is complete. */
+export function isSegmentEnd(playlist, unit) {
+  const segment = playlist.segments[unit.sequence - playlist.mediaSequence];
+  if (!segment || segment.url === null) return false;
+  return unit.part === null || unit.part >= segment.parts.length - 1;
+}
+
+/** The URL of a playlist request that waits for the first part after a segment. */
+export function requestAfter(url, sequence) {
+  const next = new URL(url);
+  next.searchParams.set("_HLS_msn", String(sequence + 1));
+  next.searchParams.set("_HLS_part", "0");
+  return next.href;
+}

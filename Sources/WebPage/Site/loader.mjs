@@ -1,7 +1,7 @@
 // Follows a live playlist and delivers its media in order, as soon as the server has it.
 
 import { parsePlaylist } from "./playlist.mjs";
-import { blockingReload, firstRequest, firstUnits, unitsAfter } from "./follow.mjs";
+import { blockingReload, firstRequest, firstUnits, isSegmentEnd, requestAfter, unitsAfter } from "./follow.mjs";
 import { pause, request } from "./requests.mjs";
 
 /** The playlist does not continue the loaded stream: a new player must start. */
@@ -18,12 +18,16 @@ export class Loader {
   #hinted = null;
   #delivery = Promise.resolve();
   #freshAt = 0;
+  #url = null;
+  /** The rendition to continue with: its URL and first sequence number, null until it has media. */
+  #next = null;
 
   /**
    * @param {AbortSignal} signal Ends loading.
    * @param {object} handler Called in order, one call at a time, each awaited:
    *   `begin({codecs, playlist})`, `initialize(bytes, {discontinuity})`, `media(bytes, unit, {isNewest})`, `end()`;
-   *   the newest unit is the last one of the playlist.
+   *   the newest unit is the last one of the playlist. `transferred({bytes, seconds, duration})` is called, if it exists,
+   *   for the transfer of a unit, in no order.
    */
   constructor(signal, handler) {
     this.#signal = signal;
@@ -33,10 +37,12 @@ export class Loader {
   /**
    * Loads until the stream ends.
    *
+   * @param {string} url
+   * @param {{isMedia?: boolean}} options Whether `url` is known to be a media playlist.
    * @throws {RequestError|PlaylistError|StreamChanged} and errors of the handler.
    */
-  async run(url) {
-    const entry = await this.#playlist(url);
+  async run(url, { isMedia = false } = {}) {
+    const entry = await this.#playlist(url, isMedia ? firstRequest(url) : url);
     const variant = entry.variants?.reduce((best, next) => (next.bandwidth > best.bandwidth ? next : best));
     const mediaURL = variant ? variant.url : url;
     let playlist = variant ? await this.#playlist(mediaURL, firstRequest(mediaURL)) : entry;
@@ -49,14 +55,30 @@ export class Loader {
     await Promise.race([followed, failed]);
   }
 
+  /** Continues with another rendition from the next segment on, once it has that. The last call counts. */
+  switchTo(url) {
+    if (url === (this.#next?.url ?? this.#url)) return;
+    if (url === this.#url) {
+      this.#next = null;
+      return;
+    }
+    const next = { url, first: null };
+    this.#next = next;
+    this.#playlist(url, firstRequest(url)).then(
+      (playlist) => { next.first = playlist.mediaSequence ?? null; },
+      () => { if (this.#next === next) this.#next = null; });
+  }
+
   #fail = () => {};
 
   async #follow(url, first) {
     let playlist = first;
+    this.#url = url;
     for (;;) {
       const units = this.#last ? unitsAfter(playlist, this.#last) : firstUnits(playlist);
       if (units === null) throw new StreamChanged("The player has fallen too far behind.");
-      for (const unit of units) this.#load(unit, unit === units.at(-1));
+      const crossing = this.#crossing(units);
+      for (const unit of units.slice(0, crossing ?? units.length)) this.#load(unit, unit === units.at(-1));
       if (playlist.ended) {
         await this.#delivery;
         await this.#handler.end();
@@ -65,8 +87,34 @@ export class Loader {
       this.#prefetch(playlist.hint);
       if (units.length) this.#freshAt = performance.now();
       if (performance.now() - this.#freshAt > STALE_SECONDS * 1000) throw new StreamChanged("No new media arrives.");
-      playlist = await this.#reload(url, playlist, units.length > 0);
+      if (crossing !== null) playlist = await this.#cross(units[crossing].sequence - 1);
+      else if (this.#mayCross(playlist)) playlist = await this.#cross(this.#last.sequence);
+      else playlist = await this.#reload(this.#url, playlist, units.length > 0);
     }
+  }
+
+  /** Index of the first listed unit from which on the next rendition continues; null where none is. */
+  #crossing(units) {
+    const first = this.#next?.first ?? null;
+    if (first === null) return null;
+    const index = units.findIndex((unit, at) => !unit.part && unit.sequence >= first
+      && (at > 0 || (this.#last !== null && this.#last.sequence < unit.sequence)));
+    return index < 0 ? null : index;
+  }
+
+  /** Whether the last unit ends a segment whose successor the next rendition has, or will have. */
+  #mayCross(playlist) {
+    const first = this.#next?.first ?? null;
+    return first !== null && this.#last !== null && first <= this.#last.sequence + 1 && isSegmentEnd(playlist, this.#last);
+  }
+
+  /** Continues after a segment with the next rendition. */
+  async #cross(sequence) {
+    this.#url = this.#next.url;
+    this.#next = null;
+    // The segments have the same numbers, and other parts.
+    this.#last = { ...this.#last, sequence, part: null };
+    return await this.#playlist(this.#url, requestAfter(this.#url, this.#last.sequence));
   }
 
   async #reload(url, playlist, wasFresh) {
@@ -87,7 +135,7 @@ export class Loader {
   #load(unit, isNewest) {
     const discontinuity = this.#last !== null && this.#last.discontinuity !== unit.discontinuity;
     const initialization = unit.map !== this.#map ? this.#fetch(unit.map) : null;
-    const media = this.#takePrefetched(unit.url) ?? this.#fetch(unit.url);
+    const media = this.#takePrefetched(unit) ?? this.#fetch(unit.url, this.#signal, unit.duration);
     this.#map = unit.map;
     this.#last = unit;
     this.#delivery = this.#delivery.then(async () => {
@@ -106,24 +154,30 @@ export class Loader {
     const controller = new AbortController();
     const end = () => controller.abort(this.#signal.reason);
     this.#signal.addEventListener("abort", end, { once: true });
-    const bytes = this.#fetch(url, controller.signal)
+    const bytes = this.#fetch(url, controller.signal, this.#last?.duration ?? 0)
       .finally(() => this.#signal.removeEventListener("abort", end));
     bytes.catch(() => {}); // A hint that is not fulfilled is not an error.
     this.#hinted = { url, controller, bytes };
   }
 
   /** The prefetched bytes of a URL, requested again on failure; null when it was not prefetched. */
-  #takePrefetched(url) {
+  #takePrefetched({ url, duration }) {
     if (this.#hinted?.url !== url) return null;
     const { bytes } = this.#hinted;
     this.#hinted = null;
-    const retried = bytes.catch(() => this.#fetch(url));
+    const retried = bytes.catch(() => this.#fetch(url, this.#signal, duration));
     retried.catch(() => {}); // Handled on delivery.
     return retried;
   }
 
-  #fetch(url, signal = this.#signal) {
-    const bytes = request(url, { signal, seconds: STALE_SECONDS, as: "arrayBuffer" });
+  /** @param {number} duration Seconds of media in the file; 0 when it is not to be measured. */
+  #fetch(url, signal = this.#signal, duration = 0) {
+    let seconds = 0;
+    const transferred = (measured) => { seconds = measured; };
+    const bytes = request(url, { signal, seconds: STALE_SECONDS, as: "arrayBuffer", transferred });
+    bytes.then((body) => {
+      if (duration > 0) this.#handler.transferred?.({ bytes: body.byteLength, seconds, duration });
+    }, () => {}); // Handled on delivery.
     bytes.catch(() => {}); // Handled on delivery.
     return bytes;
   }

@@ -14,12 +14,12 @@ export class RequestError extends Error {
  * Sends a request and returns the body of the response.
  *
  * @param {string} url
- * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, file?: Blob, method?: string, token?: string|null}} options
+ * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, file?: Blob, method?: string, token?: string|null, transferred?: (seconds: number) => void}} options
  *   `json` or `file` is sent as the body, by default with POST; the error message is then the text of the response. `token` is sent
- *   in place of the page's.
+ *   in place of the page's. `transferred` gets the time from the head of the response to the end of its body.
  * @throws {RequestError} or, when aborted, the reason of `signal`.
  */
-export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, file, method, token = operatorToken() } = {}) {
+export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, file, method, token = operatorToken(), transferred } = {}) {
   signal?.throwIfAborted();
   const controller = new AbortController();
   const forward = () => controller.abort(signal.reason);
@@ -36,7 +36,10 @@ export async function request(url, { signal, seconds = 10, as = "text", cache = 
       const reason = (upload && (await response.text()).trim()) || `The server responded with status ${response.status}.`;
       throw new RequestError(reason, response.status);
     }
-    return await response[as]();
+    const start = performance.now();
+    const body = await response[as]();
+    transferred?.((performance.now() - start) / 1000);
+    return body;
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof RequestError) throw error;

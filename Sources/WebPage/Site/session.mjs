@@ -4,6 +4,7 @@ import { DecodeError, StreamPlayer } from "./stream-player.mjs";
 import { NativePlayer, MotionJPEGPlayer } from "./other-players.mjs";
 import { StreamChanged } from "./loader.mjs";
 import { abilitiesOf, waysFor } from "./ways.mjs";
+import { levelsOf, QualityController } from "./quality.mjs";
 import { pause } from "./requests.mjs";
 
 /** Delays before retries in seconds; the last one repeats. */
@@ -27,6 +28,9 @@ export class Session {
   #player = null;
   #run = null;
   #state = null;
+  #levels = [];
+  #quality = null;
+  #fixed = null;
 
   /**
    * @param {{video: HTMLVideoElement, image: HTMLImageElement}} elements
@@ -52,9 +56,41 @@ export class Session {
     return this.#state;
   }
 
+  /** The renditions to choose from, highest first; empty where there is no choice. */
+  get levels() {
+    return this.way === "images" ? [] : this.#levels;
+  }
+
+  /** The name of the chosen rendition; null for the automatic choice. */
+  get quality() {
+    return this.#fixed;
+  }
+
+  set quality(name) {
+    this.#fixed = this.#levels.some((level) => level.name === name) ? name : null;
+    if (this.way === "stream" && this.#player) this.#player.fixedLevel = this.#fixedIndex;
+    else if (this.#run) this.play();
+  }
+
+  /** The rendition that is loaded; null while unknown. */
+  get level() {
+    return this.#levels[this.#player?.level ?? -1] ?? null;
+  }
+
+  get #fixedIndex() {
+    return this.#fixed === null ? null : this.#levels.findIndex((level) => level.name === this.#fixed);
+  }
+
+  #setStream(stream) {
+    this.#stream = stream;
+    this.#levels = levelsOf(stream);
+    this.#quality = this.#levels.length ? new QualityController(this.#levels) : null;
+    if (!this.#levels.some((level) => level.name === this.#fixed)) this.#fixed = null;
+  }
+
   /** Plays a stream from `/api/streams`. `only` forces one way. */
   open(stream, only) {
-    this.#stream = stream;
+    this.#setStream(stream);
     const codecs = [stream.video?.codec, stream.audio?.codec].filter(Boolean).join(",");
     this.#ways = only ? [only] : waysFor(abilitiesOf(this.#elements.video, codecs));
     this.#codecs = codecs;
@@ -63,7 +99,7 @@ export class Session {
 
   /** Retries at once after the stream is back or has restarted; a playing player detects that by itself. */
   resume(stream) {
-    this.#stream = stream;
+    this.#setStream(stream);
     this.retryNow();
   }
 
@@ -126,7 +162,7 @@ export class Session {
     this.#player?.close();
     const { video, image } = this.#elements;
     const events = {
-      codecs: this.#codecs,
+      codecs: this.#codecs, levels: this.#levels, quality: this.#quality,
       play: () => {
         hasBegun();
         this.#begin();
@@ -134,8 +170,10 @@ export class Session {
       },
       buffering: (isBuffering) => this.#set(isBuffering ? "buffering" : "playing"),
     };
-    if (this.way === "stream") this.#player = new StreamPlayer(video, events);
-    else if (this.way === "native") this.#player = new NativePlayer(video, events);
+    if (this.way === "stream") {
+      this.#player = new StreamPlayer(video, events);
+      this.#player.fixedLevel = this.#fixedIndex;
+    } else if (this.way === "native") this.#player = new NativePlayer(video, events);
     else this.#player = new MotionJPEGPlayer(image, events);
     return this.#player;
   }
@@ -146,7 +184,10 @@ export class Session {
   }
 
   #address() {
-    return this.way === "images" ? this.#stream.mjpeg : new URL(this.#stream.hls, location.href).href;
+    if (this.way === "images") return this.#stream.mjpeg;
+    // Apple's player chooses among the renditions of the multivariant playlist by itself.
+    const level = this.way === "native" && this.#fixed !== null ? this.#levels[this.#fixedIndex] : null;
+    return new URL(level?.url ?? this.#stream.hls, location.href).href;
   }
 
   #set(state, detail = {}) {

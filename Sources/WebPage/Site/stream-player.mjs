@@ -39,14 +39,21 @@ export class StreamPlayer {
   #isDiscontinuous = false;
   #batches = 0;
   #hasParts = false;
+  #levels;
+  #quality;
+  #loader = null;
+  #level = null;
 
   /**
    * @param {HTMLVideoElement} video
-   * @param {{codecs: string, play: () => void, buffering: (isBuffering: boolean) => void}} options `codecs` is used when the
-   *   playlist has none; `play` is called once, when enough media is buffered.
+   * @param {{codecs: string, levels?: Level[], quality?: QualityController, play: () => void, buffering: (isBuffering: boolean) => void}} options
+   *   `codecs` is used when the playlist has none; `play` is called once, when enough media is buffered. `levels` are the
+   *   renditions, of which `quality` chooses.
    */
-  constructor(video, { codecs, ...events }) {
+  constructor(video, { codecs, levels = [], quality = null, ...events }) {
     this.#video = video;
+    this.#levels = levels;
+    this.#quality = quality;
     this.#codecs = codecs;
     this.#events = events;
     this.#buffer = new MediaBuffer(video);
@@ -63,8 +70,12 @@ export class StreamPlayer {
         initialize: (bytes, options) => this.#initialize(bytes, options),
         media: (bytes, unit, options) => this.#append(bytes, unit, options),
         end: () => this.#buffer.finish(),
+        transferred: (transfer) => this.#quality?.noteTransfer(transfer),
       });
-      await Promise.race([loader.run(url), broken]);
+      this.#loader = loader;
+      this.#level = this.#levels.length ? this.#chosenLevel() : null;
+      const start = this.#level === null ? url : new URL(this.#levels[this.#level].url, url).href;
+      await Promise.race([loader.run(start, { isMedia: this.#level !== null }), broken]);
       if (!this.#started) this.#start();
       await Promise.race([this.#played(), broken]);
     } finally {
@@ -95,6 +106,31 @@ export class StreamPlayer {
   get bitrate() {
     const seconds = this.#amounts.reduce((sum, amount) => sum + amount.seconds, 0);
     return seconds < 0.5 ? null : (this.#amounts.reduce((sum, amount) => sum + amount.bytes, 0) * 8) / seconds;
+  }
+
+  /** Index of the rendition that is loaded, or is going to be; null without a choice. */
+  get level() {
+    return this.#level;
+  }
+
+  /** Plays a rendition by its index, whatever the network carries; null for the automatic choice. */
+  set fixedLevel(index) {
+    this.#fixedLevel = index;
+    this.#choose();
+  }
+
+  #fixedLevel = null;
+
+  #chosenLevel() {
+    return this.#fixedLevel ?? this.#quality?.current ?? 0;
+  }
+
+  #choose() {
+    if (this.#level === null) return;
+    const index = this.#chosenLevel();
+    if (index === this.#level) return;
+    this.#level = index;
+    this.#loader.switchTo(new URL(this.#levels[index].url, location.href).href);
   }
 
   /** Seeks to the target distance from the live edge. */
@@ -174,6 +210,8 @@ export class StreamPlayer {
   }
 
   #tick() {
+    if (this.#fixedLevel === null) this.#quality?.decide(performance.now() / 1000);
+    this.#choose();
     if (!this.#started || this.#video.paused) return;
     const position = this.#video.currentTime;
     if (this.#buffer.endAround(position) - position < 0.01) {
@@ -192,7 +230,10 @@ export class StreamPlayer {
 
   #handleEmptyBuffer() {
     if (!this.#started || this.#video.seeking) return;
-    if (performance.now() - this.#startedAt > STARTUP) this.#latency.noteStall(performance.now() / 1000);
+    if (performance.now() - this.#startedAt > STARTUP) {
+      this.#latency.noteStall(performance.now() / 1000);
+      this.#quality?.noteStall(performance.now() / 1000);
+    }
     this.#setBuffering(true);
   }
 

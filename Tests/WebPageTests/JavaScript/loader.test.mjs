@@ -98,3 +98,61 @@ test("a restarted stream, or one that has moved on without the player, requires 
   assert.ok(behind.error instanceof StreamChanged);
   assert.equal(behind.error.message, "The player has fallen too far behind.");
 });
+
+/** Serves two renditions with the same boundaries; the playlists have as many segments and parts as `time` says. */
+async function change({ lowFirst = 0, to = "http://h/low.m3u8", at = 3, end = 9 }) {
+  const delivered = [], requested = [], transfers = [];
+  let time = 2, loader = null;
+  globalThis.fetch = async (url, { signal }) => {
+    const name = url.pathname.slice(1) + url.search;
+    requested.push(name);
+    await new Promise((resolve) => setImmediate(resolve));
+    signal.throwIfAborted();
+    if (url.pathname === "/x.m3u8") return new Response("", { status: 404 });
+    if (!url.pathname.endsWith(".m3u8")) return new Response(name);
+    const token = url.pathname.slice(1, 2), first = token === "l" ? lowFirst : 0;
+    const wanted = Number(url.searchParams.get("_HLS_msn")) + (Number(url.searchParams.get("_HLS_part")) + 1) / 2;
+    // A part takes half a second; a rendition that is asked for the first time waits for its first segment.
+    time = Math.max(time, wanted, first + 0.5);
+    if (time >= at && to) loader.switchTo(to);
+    const count = Math.floor(time) - first, isOpen = time > Math.floor(time);
+    return new Response(playlist({ first, count, open: isOpen ? 1 : 0, token, map: `${token}.init`, ended: time >= end }));
+  };
+  const text = (bytes) => bytes && new TextDecoder().decode(bytes);
+  const controller = new AbortController();
+  loader = new Loader(controller.signal, {
+    begin: () => {}, end: () => delivered.push("end"),
+    initialize: (bytes, { discontinuity }) => delivered.push(`map ${text(bytes)}${discontinuity ? " discontinuity" : ""}`),
+    media: (bytes) => delivered.push(text(bytes)),
+    transferred: (transfer) => transfers.push(transfer),
+  });
+  try {
+    await loader.run("http://h/main.m3u8", { isMedia: true });
+    return { delivered, requested, transfers };
+  } finally {
+    controller.abort(new Error("done"));
+  }
+}
+
+test("another rendition continues at a segment's boundary, without a gap or a repetition", async () => {
+  for (const lowFirst of [0, 2, 5]) {
+    const { delivered, transfers } = await change({ lowFirst });
+    const media = delivered.filter((name) => /^[lm]\d/.test(name));
+    const numbers = media.map((name) => name.slice(1));
+    const expected = [];
+    for (let sequence = Number(numbers[0].split(".")[0]); sequence < 9; sequence += 1) expected.push(`${sequence}.0`, `${sequence}.1`);
+    assert.deepEqual(numbers, expected, String(media));
+    const crossing = media.findIndex((name) => name.startsWith("l"));
+    assert.ok(crossing > 0 && media[crossing].endsWith(".0"), String(media));
+    assert.ok(media.slice(crossing).every((name) => name.startsWith("l")));
+    assert.ok(Number(media[crossing].slice(1).split(".")[0]) >= lowFirst);
+    assert.deepEqual(delivered.filter((name) => name.startsWith("map")), ["map m.init", "map l.init"]);
+    assert.ok(transfers.length >= media.length - 1 && transfers.every(({ duration }) => duration === 0.5));
+  }
+});
+
+test("a rendition that cannot be had changes nothing", async () => {
+  const { delivered } = await change({ to: "http://h/x.m3u8" });
+  assert.equal(delivered.at(-1), "end");
+  assert.ok(delivered.filter((name) => /^\w\d/.test(name)).every((name) => name.startsWith("m")));
+});
