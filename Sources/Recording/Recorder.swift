@@ -48,6 +48,11 @@ public final class Recorder: Sendable {
     self.init(RecordingSource(stream), settings: settings)
   }
 
+  /// Creates a recorder of a rendition of a stream, with the stream's audio. While it records, the rendition is encoded.
+  public convenience init(_ rendition: StreamRendition, of stream: LiveStream, settings: RecordingSettings) {
+    self.init(RecordingSource(rendition, of: stream), settings: settings)
+  }
+
   /// Creates a recorder of a stream that has not been started, so that the first recording contains the first video
   /// frame.
   ///
@@ -113,6 +118,7 @@ public final class Recorder: Sendable {
   ///   recording was stopped meanwhile.
   @discardableResult
   public func start() async throws(VidiconError) -> String {
+    try await self.source.prepare()
     let startTime = self.startTime.withLock { $0.take() }
     return try await self.start(at: startTime ?? StreamClock.system.now())
   }

@@ -1,10 +1,13 @@
 package import Media
 package import Streaming
+internal import Synchronization
 
 /// The stream of a recording: its name, codec descriptions, keyframe requests and subscription.
 package struct RecordingSource: Sendable {
   /// Name of the stream, stored in its files.
   package var name: String
+  /// Waits until ``descriptions`` are known; throws where they never are.
+  package var prepare: @Sendable () async throws(VidiconError) -> Void = {}
   /// Returns the codec description of each track; empty before the stream has started.
   package var descriptions: @Sendable () -> [CodecDescription]
   /// Requests that the next video sample is a keyframe.
@@ -43,5 +46,48 @@ package struct RecordingSource: Sendable {
         stream.remove(preroll)
         stream.remove($0)
       })
+  }
+
+  /// Creates a source from a rendition of a stream, which is used while an output is subscribed.
+  init(_ rendition: StreamRendition, of stream: LiveStream) {
+    let users = RenditionUsers()
+    self.init(
+      name: stream.name,
+      descriptions: {
+        let audio = stream.descriptions.filter { $0.kind == .audio }
+        return rendition.description.map { [$0] + audio } ?? []
+      },
+      requestKeyframe: { rendition.requestKeyframe() },
+      add: { output in
+        users.insert(output)
+        rendition.add(output)
+        rendition.beginUse()
+      },
+      remove: { output in
+        // A session that did not start has subscribed nothing.
+        guard users.remove(output) else { return }
+        rendition.remove(output)
+        rendition.endUse()
+      })
+    self.prepare = { () async throws(VidiconError) in
+      let result = await withCheckedContinuation { continuation in
+        rendition.prepare { continuation.resume(returning: $0) }
+      }
+      _ = try result.get()
+    }
+  }
+}
+
+/// The outputs that use a rendition.
+private final class RenditionUsers: Sendable {
+  private let outputs = Mutex(Set<ObjectIdentifier>())
+
+  func insert(_ output: any StreamOutput) {
+    self.outputs.withLock { _ = $0.insert(ObjectIdentifier(output)) }
+  }
+
+  /// - Returns: Whether it was there.
+  func remove(_ output: any StreamOutput) -> Bool {
+    self.outputs.withLock { $0.remove(ObjectIdentifier(output)) != nil }
   }
 }

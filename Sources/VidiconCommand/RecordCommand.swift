@@ -134,9 +134,16 @@ struct RecordCommand: AsyncParsableCommand {
   ) async throws -> (LiveStream, Recorder) {
     let stream = try await options.openStream(loop: loop)
     _ = try await options.effects.apply(to: stream)
-    let recorder = Recorder(beforeStartOf: stream, settings: settings)
+    // The first frame of a rendition comes when it is used.
+    let preceding = options.recording.rendition == nil ? Recorder(beforeStartOf: stream, settings: settings) : nil
     try await stream.start()
+    let recorder: Recorder
     do throws(VidiconError) {
+      if let preceding {
+        recorder = preceding
+      } else {
+        recorder = try options.recording.recorder(of: stream, settings: settings)
+      }
       try await recorder.start()
     } catch {
       await stream.stop()

@@ -1,6 +1,7 @@
 import Foundation
 import Media
 import Recording
+import Streaming
 
 /// The recording that the user requests for a stream.
 struct RecordingOptions: Equatable {
@@ -15,6 +16,8 @@ struct RecordingOptions: Equatable {
   /// Bytes that stay free on the disk; nil for the default.
   var keepFree: Int?
   var overwrites = false
+  /// Name of the rendition that is recorded; nil for the main one.
+  var rendition: String?
   var title: String?
 
   /// Whether the recording starts with the stream.
@@ -53,5 +56,26 @@ struct RecordingOptions: Equatable {
       retention: .init(age: self.keepAge, byteCount: self.keepSize),
       minimumFreeByteCount: self.keepFree,
       title: self.title)
+  }
+
+  /// Checks that the stream may have the rendition to record.
+  func checkRendition(of stream: String, among renditions: RenditionChoice) throws(VidiconError) {
+    guard let rendition, !renditions.paths(of: stream).contains("\(stream)/\(rendition)") else { return }
+    throw self.unknown(rendition, known: renditions.paths(of: "").map { String($0.dropFirst()) })
+  }
+
+  /// A recorder of the stream, which runs, or of the rendition to record.
+  func recorder(of stream: LiveStream, settings: RecordingSettings) throws(VidiconError) -> Recorder {
+    guard let name = self.rendition else { return Recorder(stream, settings: settings) }
+    guard let rendition = stream.rendition(named: name) else {
+      throw self.unknown(name, known: ["main"] + stream.renditions.map(\.name))
+    }
+    return Recorder(rendition, of: stream, settings: settings)
+  }
+
+  private func unknown(_ name: String, known: [String]) -> VidiconError {
+    VidiconError(
+      .notFound, subject: "rendition \(quoted(name))", cause: "the stream has none of this name",
+      nextStep: "choose one of: \((known.isEmpty ? ["main"] : known).joined(separator: ", "))")
   }
 }

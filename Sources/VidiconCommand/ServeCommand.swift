@@ -248,7 +248,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
     for (stream, options) in zip(streams, configuration.streams) {
       if let settings = try options.recordingSettings(existing: .number) {
-        await Self.record(stream, on: server, settings, startsAtOnce: options.recording.startsAtOnce)
+        await Self.record(stream, options.recording, on: server, settings)
       }
     }
     return (streams, choice)
@@ -256,13 +256,12 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// Attaches a recorder, and starts it if requested; a failure is reported and the stream continues.
   private static func record(
-    _ stream: LiveStream, on server: CameraServer, _ settings: RecordingSettings, startsAtOnce: Bool
+    _ stream: LiveStream, _ options: RecordingOptions, on server: CameraServer, _ settings: RecordingSettings
   ) async {
-    let recorder = Recorder(stream, settings: settings)
-    server.attach(recorder, to: stream)
-    guard startsAtOnce else { return }
     do throws(VidiconError) {
-      try await recorder.start()
+      let recorder = try options.recorder(of: stream, settings: settings)
+      server.attach(recorder, to: stream)
+      if options.startsAtOnce { try await recorder.start() }
     } catch {
       Terminal.warn("\(stream.name): it is not recorded: \(error)")
     }

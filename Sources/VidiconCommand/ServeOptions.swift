@@ -165,7 +165,10 @@ extension ServeConfiguration {
     if self.streams.count(where: { $0.source == "pipe:" }) > 1 {
       throw .usage("standard input", "it can feed one stream only", "use pipe: once")
     }
-    for stream in self.streams { try stream.effects.validate() }
+    for stream in self.streams {
+      try stream.effects.validate()
+      try stream.recording.checkRendition(of: stream.name, among: stream.renditions)
+    }
     try self.validatePrivacy()
     try self.validateRecordings()
     try self.validateAccess()

@@ -42,7 +42,7 @@ package struct StreamOptions: Equatable {
   enum Key: String, CaseIterable {
     case preset, name, source, audio, size, fps, bitrate, scaling, encoder, passThrough, rendition, audioBitrate
     case faces, privacyMinFace, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
-    case record, recordings, splitDuration, splitSize, keepAge, keepSize, keepFree, overwrite, title
+    case record, recordings, splitDuration, splitSize, keepAge, keepSize, keepFree, overwrite, title, recordRendition
   }
 
   /// Parses and sets one value.
@@ -78,6 +78,7 @@ package struct StreamOptions: Equatable {
     case .keepFree: self.recording.keepFree = text == "0" ? 0 : try Quantity.byteCount(text)
     case .overwrite: self.recording.overwrites = try Self.boolean(text)
     case .title: self.recording.title = text
+    case .recordRendition: self.recording.rendition = text == "main" ? nil : text
     }
   }
 

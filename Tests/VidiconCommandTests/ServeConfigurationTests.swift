@@ -23,6 +23,25 @@ struct ServeConfigurationTests {
     #expect(try self.configuration("streams:\n  - \(stream)").streams[0].renditions == .list([low]))
   }
 
+  @Test func `a rendition to record is one of the stream's`() throws {
+    let record = ["--record", "x.mp4", "--record-rendition"]
+    for (options, name) in [
+      (["--rendition", "name=b,size=640x360,bitrate=450k"], "low"), (["--rendition", "none"], "low"), ([], "high"),
+    ] {
+      #expect {
+        _ = try ServeConfiguration(ServeOptions.parse(record + [name] + options))
+      } throws: { error in
+        (error as? VidiconError)?.description.contains("choose one of: main") == true
+      }
+    }
+    let low = try ServeConfiguration(ServeOptions.parse(record + ["low"]))
+    #expect(low.streams[0].recording.rendition == "low")
+    #expect(try ServeConfiguration(ServeOptions.parse(record + ["main"])).streams[0].recording.rendition == nil)
+    #expect(
+      try self.configuration("streams:\n  - {name: a, record: x.mp4, recordRendition: low}").streams[0].recording
+        .rendition == "low")
+  }
+
   @Test func `a rendition and a stream of the same path are refused`() throws {
     #expect {
       _ = try ServeConfiguration(
