@@ -47,9 +47,9 @@ public final class LibavH264Encoder: VideoEncoder {
     return names.filter { $0 != "libx264rgb" }
   }
 
-  /// Changes the bitrate and the one-second buffer; libx264 applies both to the next frame.
+  /// Changes the bitrate, and with it the bits of the rate control buffer; libx264 applies both to the next frame.
   public func setBitrate(_ bitrate: Int) {
-    Self.setBitrate(bitrate, of: self.encoder.context)
+    Self.setBitrate(bitrate, buffer: self.settings.rateBuffer, of: self.encoder.context)
   }
 
   /// Encodes one frame; its buffer is retained until the encoder has read it.
@@ -114,7 +114,8 @@ extension LibavH264Encoder {
       context.pointee.color_primaries = AVCOL_PRI_BT709
       context.pointee.color_trc = AVCOL_TRC_BT709
     }
-    self.setBitrate(settings.bitrate, of: context)
+    self.setBitrate(settings.bitrate, buffer: settings.rateBuffer, of: context)
+    if let profile = settings.profile { context.pointee.profile = Self.profileIndication(of: profile) }
     let keyframeInterval = settings.keyframeInterval.seconds * rate.framesPerSecond
     context.pointee.gop_size = Int32(max(1, min(keyframeInterval.rounded(), 100_000)))
     context.pointee.max_b_frames = 0
@@ -146,10 +147,21 @@ extension LibavH264Encoder {
     }
   }
 
-  private static func setBitrate(_ bitrate: Int, of context: UnsafeMutablePointer<AVCodecContext>) {
+  /// `profile_idc`, ITU-T H.264 §A.2. Baseline of libx264 is the constrained one; it has no tools that this lacks.
+  private static func profileIndication(of profile: H264Profile) -> Int32 {
+    switch profile {
+    case .baseline: 66
+    case .main: 77
+    case .high: 100
+    }
+  }
+
+  private static func setBitrate(
+    _ bitrate: Int, buffer: MediaDuration, of context: UnsafeMutablePointer<AVCodecContext>
+  ) {
     context.pointee.bit_rate = Int64(bitrate)
     context.pointee.rc_max_rate = Int64(bitrate)
-    context.pointee.rc_buffer_size = Int32(clamping: bitrate)
+    context.pointee.rc_buffer_size = Int32(clamping: Int64((Double(bitrate) * buffer.seconds).rounded()))
   }
 
   /// Codec configuration from the parameter sets in an access unit or extradata; nil without any.

@@ -31,14 +31,19 @@ public struct VideoEncoderSettings: Hashable, Sendable {
   public var frameRate: FrameRate
   /// Color matrix of the frames, signalled in the VUI.
   public var colorMatrix: ColorMatrix
-  /// Bitrate in bits per second; the rate control buffer (VBV) holds one second of it.
+  /// Bitrate in bits per second.
   public var bitrate: Int
+  /// Profile of libx264; other encoders are asked for it. Nil for the encoder's own, which is High for libx264.
+  public var profile: H264Profile?
+  /// Length of the rate control buffer (VBV) at ``bitrate``. A short one makes keyframes small, at some loss of quality.
+  public var rateBuffer: MediaDuration
   /// Maximum time between two keyframes, rounded to whole frames of ``frameRate``, at least one.
   public var keyframeInterval: MediaDuration
   /// Name of the encoder in libavcodec, such as `libx264`.
   public var encoder: String
 
-  /// Settings; the defaults are those of ``encoder`` libx264, 2.3 Mb/s and a keyframe each two seconds.
+  /// Settings; the defaults are those of ``encoder`` libx264, 2.3 Mb/s a keyframe each two seconds
+  /// and a rate control buffer of one.
   public init(
     width: Int,
     height: Int,
@@ -46,7 +51,9 @@ public struct VideoEncoderSettings: Hashable, Sendable {
     colorMatrix: ColorMatrix = .bt601,
     bitrate: Int = 2_300_000,
     keyframeInterval: MediaDuration = .seconds(2),
-    encoder: String = "libx264"
+    encoder: String = "libx264",
+    profile: H264Profile? = nil,
+    rateBuffer: MediaDuration = .seconds(1)
   ) {
     self.width = width
     self.height = height
@@ -55,5 +62,7 @@ public struct VideoEncoderSettings: Hashable, Sendable {
     self.bitrate = bitrate
     self.keyframeInterval = keyframeInterval
     self.encoder = encoder
+    self.profile = profile
+    self.rateBuffer = rateBuffer
   }
 }

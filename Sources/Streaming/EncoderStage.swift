@@ -66,7 +66,7 @@ final class EncoderStage {
         colorMatrix: self.format.colorMatrix,
         bitrate: self.bitrate,
         keyframeInterval: self.settings.keyframeInterval,
-        encoder: self.settings.encoder))
+        encoder: self.settings.encoder, profile: self.settings.profile, rateBuffer: self.settings.rateBuffer))
     self.encoder = encoder
     self.shared.renditions.isMainPassedThrough = false
     self.shared.statistics.withLock { $0.videoEncoders += 1 }

@@ -58,7 +58,8 @@ struct PassThroughRule {
 
   init(_ settings: VideoSettings) {
     self.maximumFrameRate = settings.frameRate
-    self.requiresEncoder = settings.encoder != VideoSettings().encoder || settings.passThrough == .off
+    self.requiresEncoder =
+      settings.encoder != VideoSettings().encoder || settings.passThrough == .off || settings.profile != nil
     guard settings.passThrough == .auto else { return }
     self.maximumKeyframeInterval = Self.maximumAutomaticInterval
     self.isLimitedToFirstSource = true

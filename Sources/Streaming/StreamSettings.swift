@@ -36,6 +36,12 @@ public struct VideoSettings: Hashable, Sendable {
   public var keyframeInterval: MediaDuration
   /// Name of the encoder in libavcodec, such as libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc.
   public var encoder: String
+  /// Profile of the encoded H.264, in all renditions; with one, no source is passed through. Nil for High. It never changes
+  /// while the stream runs.
+  public var profile: H264Profile?
+  /// Length of the encoder's rate control buffer (VBV), 0.25 to 2 s. A quarter of a second makes keyframes 40 to 60% of their
+  /// size, for 0.1 to 1.1 dB of quality; a network then needs less room for them.
+  public var rateBuffer: MediaDuration
   /// Placement of a source of another aspect ratio; ``Scaling/fit`` by default.
   public var scaling: Scaling
   /// When access units of the source are passed through.
@@ -51,6 +57,9 @@ public struct VideoSettings: Hashable, Sendable {
   /// Timeouts of switching to another source, video or audio.
   var switchTimeouts = SwitchTimeouts()
 
+  /// Range of ``rateBuffer``.
+  public static let rateBuffers = MediaDuration.milliseconds(250)...(.seconds(2))
+
   /// Default of ``bitrate``: 2.3 Mb/s. With another bitrate, compressed sources are transcoded.
   public static let defaultBitrate = 2_300_000
 
@@ -65,8 +74,12 @@ public struct VideoSettings: Hashable, Sendable {
     scaling: Scaling = .fit,
     passThrough: PassThrough = .auto,
     sourceTimeout: MediaDuration = .seconds(2),
-    renditions: RenditionChoice = .automatic
+    renditions: RenditionChoice = .automatic,
+    profile: H264Profile? = nil,
+    rateBuffer: MediaDuration = .seconds(1)
   ) {
+    self.profile = profile
+    self.rateBuffer = min(max(rateBuffer, Self.rateBuffers.lowerBound), Self.rateBuffers.upperBound)
     self.width = width
     self.height = height
     self.frameRate = frameRate

@@ -35,6 +35,12 @@ struct StreamArguments: ParsableArguments {
   @Option(help: "libavcodec's H.264 encoder: libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc, ….")
   var encoder: String?
 
+  @Option(help: "The H.264 profile: baseline (Constrained Baseline), main, high, or auto, which is high.")
+  var profile: String?
+
+  @Option(help: "Length of the encoder's rate control buffer, 0.25 to 2 seconds; a short one makes small keyframes.")
+  var vbv: String?
+
   @Option(help: "Whether H.264 of the source is sent as it is: auto (decided at the start), on or off.")
   var passThrough: String?
 
@@ -67,7 +73,7 @@ struct StreamArguments: ParsableArguments {
     [
       (.preset, self.preset), (.name, self.name), (.source, self.source), (.audio, self.audio), (.size, self.size),
       (.fps, self.fps), (.bitrate, self.bitrate), (.scaling, self.scaling), (.encoder, self.encoder),
-      (.passThrough, self.passThrough),
+      (.profile, self.profile), (.vbv, self.vbv), (.passThrough, self.passThrough),
       (.rendition, self.renditions.isEmpty ? nil : self.renditions.joined(separator: ";")),
       (.audioBitrate, self.audioBitrate),
     ] + self.effects.values

@@ -15,6 +15,9 @@ package struct StreamOptions: Equatable {
   var frameRate: FrameRate?
   var bitrate = 2_300_000
   var scaling = VideoSettings.Scaling.fit
+  /// Nil for `auto`.
+  var profile: H264Profile?
+  var rateBuffer = MediaDuration.seconds(1)
   var encoder = "libx264"
   var passThrough = VideoSettings.PassThrough.auto
   var renditions = RenditionChoice.automatic
@@ -40,7 +43,8 @@ package struct StreamOptions: Equatable {
 
   /// The keys of `--stream` and the configuration file.
   enum Key: String, CaseIterable {
-    case preset, name, source, audio, size, fps, bitrate, scaling, encoder, passThrough, rendition, audioBitrate
+    case preset, name, source, audio, size, fps, bitrate, scaling, encoder, profile, vbv, passThrough, rendition
+    case audioBitrate
     case faces, privacyMinFace, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
     case record, recordings, splitDuration, splitSize, keepAge, keepSize, keepFree, overwrite, title, recordRendition
   }
@@ -57,6 +61,8 @@ package struct StreamOptions: Equatable {
     case .bitrate: self.bitrate = try Self.videoBitrate(text)
     case .scaling: self.scaling = try Self.scaling(text)
     case .encoder: self.encoder = text
+    case .profile: self.profile = try Self.profile(text)
+    case .vbv: self.rateBuffer = try Self.rateBuffer(text)
     case .passThrough: self.passThrough = try Self.passThrough(text)
     case .rendition: self.renditions = try Self.renditions(text)
     case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
@@ -92,7 +98,8 @@ package struct StreamOptions: Equatable {
   var video: VideoSettings {
     VideoSettings(
       width: self.size?.width, height: self.size?.height, frameRate: self.frameRate, bitrate: self.bitrate,
-      encoder: self.encoder, scaling: self.scaling, passThrough: self.passThrough, renditions: self.renditions)
+      encoder: self.encoder, scaling: self.scaling, passThrough: self.passThrough, renditions: self.renditions,
+      profile: self.profile, rateBuffer: self.rateBuffer)
   }
 
   /// Opens the sources; generated video has the stream's size and frame rate.
@@ -231,6 +238,24 @@ extension StreamOptions {
       throw .usage(quoted(text), "it is no mode of passing through", "give auto, on or off")
     }
     return mode
+  }
+
+  /// Parses `auto`, which is nil, or a profile.
+  private static func profile(_ text: String) throws(VidiconError) -> H264Profile? {
+    if text == "auto" { return nil }
+    guard let profile = H264Profile(rawValue: text) else {
+      throw .usage(quoted(text), "it is not a profile", "give baseline, main, high or auto")
+    }
+    return profile
+  }
+
+  /// Parses the length of the rate control buffer, seconds such as `0.5`.
+  private static func rateBuffer(_ text: String) throws(VidiconError) -> MediaDuration {
+    let length = try Quantity.duration(text)
+    guard VideoSettings.rateBuffers.contains(length) else {
+      throw .usage("--vbv \(quoted(text))", "it is out of range", "give 0.25 to 2 seconds")
+    }
+    return length
   }
 
   private static func scaling(_ text: String) throws(VidiconError) -> VideoSettings.Scaling {

@@ -101,6 +101,30 @@ struct EncoderSettingsTests {
     #expect(differences.reduce(0, +) / differences.count <= 3)
   }
 
+  @Test(
+    arguments: [
+      (nil, "avc1.64"), (H264Profile.high, "avc1.64"), (.main, "avc1.4d"), (.baseline, "avc1.42c0"),
+    ] as [(H264Profile?, String)])
+  func `the profile is that of the parameter sets, and Baseline is the constrained one`(
+    profile: H264Profile?, codecName: String
+  ) throws {
+    let settings = VideoEncoderSettings(width: 320, height: 240, frameRate: 30, profile: profile)
+    let description = try #require(try LibavH264Encoder(settings).description)
+    #expect(CodecDescription.h264(description).codecName.hasPrefix(codecName))
+  }
+
+  @Test func `a shorter rate control buffer makes smaller keyframes`() throws {
+    func keyframeSize(_ length: MediaDuration) throws -> Int {
+      let settings = VideoEncoderSettings(
+        width: 320, height: 240, frameRate: 30, bitrate: 30_000, keyframeInterval: .milliseconds(500),
+        rateBuffer: length)
+      let keyframes = try Self.encode(91, settings).samples.filter(\.isKeyframe).dropFirst()
+      return keyframes.reduce(0) { $0 + $1.payload.readableBytes } / keyframes.count
+    }
+    let (short, long) = (try keyframeSize(.milliseconds(250)), try keyframeSize(.seconds(2)))
+    #expect(Double(short) < Double(long) * 0.9, "\(short) \(long)")
+  }
+
   @Test func `neither delimiters nor parameter sets nor filler are in the samples`() throws {
     let settings = VideoEncoderSettings(width: 64, height: 48, frameRate: 25, bitrate: 5_000_000)
     for sample in try Self.encode(5, settings).samples {

@@ -117,7 +117,7 @@ struct RenditionTests {
 
   @Test func `a lower frame rate skips frames, but no keyframe`() async throws {
     let rendition = StreamRendition(
-      Self.low(frameRate: 10), of: VideoFormat(width: 64, height: 48, frameRate: 30), encoder: "libx264",
+      Self.low(frameRate: 10), of: VideoFormat(width: 64, height: 48, frameRate: 30), video: VideoSettings(),
       lingerTime: .zero, report: { _ in }, request: {}, usageChanged: {})
     rendition.beginUse()
     try await eventually { rendition.statistics.isRunning }

@@ -52,6 +52,20 @@ struct StreamOptionsTests {
     #expect(throws: VidiconError.self) { try self.option(.size, text) }
   }
 
+  @Test func `a profile and the length of the rate control buffer are given by name and in seconds`() throws {
+    #expect(StreamOptions().video.profile == nil && StreamOptions().video.rateBuffer == .seconds(1))
+    #expect(try self.option(.profile, "baseline").video.profile == .baseline)
+    #expect(try self.option(.profile, "auto").video.profile == nil)
+    for (text, length) in [("0.25", 250), ("2", 2000), ("500ms", 500)] as [(String, Int64)] {
+      #expect(try self.option(.vbv, text).video.rateBuffer == .milliseconds(length))
+    }
+    for (key, text) in [(.profile, "High10"), (.profile, ""), (.vbv, "0.2"), (.vbv, "3"), (.vbv, "x")]
+      as [(StreamOptions.Key, String)]
+    {
+      #expect(throws: VidiconError.self) { try self.option(key, text) }
+    }
+  }
+
   @Test func `renditions are given by name, size, bitrate and frame rate, or not at all`() throws {
     #expect(StreamOptions().video.renditions == .automatic)
     #expect(try self.option(.rendition, "auto").renditions == .automatic)

@@ -36,7 +36,7 @@ final class RenditionSet: Sendable {
     let (usable, problems) = stream.renditions.renditions(for: format)
     let renditions = usable.map { settings in
       StreamRendition(
-        settings, of: format, encoder: stream.encoder, lingerTime: stream.renditionLingerTime, report: report,
+        settings, of: format, video: stream, lingerTime: stream.renditionLingerTime, report: report,
         request: { [weak self] in
           guard let self else { return }
           self.keyframeRequested.store(true, ordering: .relaxed)

@@ -19,6 +19,8 @@ public final class StreamRendition: Sendable {
   /// Whether the frame rate is below the stream's.
   private let isThinned: Bool
   private let encoder: String
+  private let profile: H264Profile?
+  private let rateBuffer: MediaDuration
   /// Time after the last use for which the encoder stays open.
   private let lingerTime: MediaDuration
   private let state: Monitor<State>
@@ -85,13 +87,13 @@ public final class StreamRendition: Sendable {
 
   /// - Parameters:
   ///   - stream: Format of the stream.
-  ///   - encoder: Name of the encoder in libavcodec.
+  ///   - video: Encoder, profile and rate control buffer of the stream.
   ///   - lingerTime: Time after the last use for which the encoder stays open.
   ///   - report: Receives the failure of the encoder.
   ///   - request: Requests a keyframe of all renditions.
   ///   - usageChanged: Called when it comes into use or goes out of use.
   init(
-    _ settings: RenditionSettings, of stream: VideoFormat, encoder: String, lingerTime: MediaDuration,
+    _ settings: RenditionSettings, of stream: VideoFormat, video: VideoSettings, lingerTime: MediaDuration,
     report: @escaping @Sendable (StreamEvent) -> Void, request: @escaping @Sendable () -> Void,
     usageChanged: @escaping @Sendable () -> Void
   ) {
@@ -100,7 +102,9 @@ public final class StreamRendition: Sendable {
       width: settings.width, height: settings.height,
       frameRate: min(settings.frameRate ?? stream.frameRate, stream.frameRate), colorMatrix: stream.colorMatrix)
     self.isThinned = self.format.frameRate < stream.frameRate
-    self.encoder = settings.encoder ?? encoder
+    self.encoder = settings.encoder ?? video.encoder
+    self.profile = video.profile
+    self.rateBuffer = video.rateBuffer
     self.lingerTime = lingerTime
     self.state = Monitor(State(bitrate: settings.bitrate))
     self.report = report
@@ -333,7 +337,8 @@ extension StreamRendition {
           width: self.format.width, height: self.format.height, frameRate: self.format.frameRate,
           colorMatrix: self.format.colorMatrix, bitrate: self.bitrate,
           // Keyframes are those of the main rendition.
-          keyframeInterval: .seconds(24 * 3600), encoder: self.encoder))
+          keyframeInterval: .seconds(24 * 3600), encoder: self.encoder, profile: self.profile,
+          rateBuffer: self.rateBuffer))
       guard self.hasOpened(encoder) else { return }
       var bitrate = self.settings.bitrate
       while let (item, target) = self.next() {
