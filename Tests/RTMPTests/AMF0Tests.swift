@@ -95,5 +95,6 @@ struct AMF0Tests {
   @Test func `a property with an empty name is not written, since it would end the object`() throws {
     let object = AMFObject([.init(name: "", value: 1), .init(name: "a", value: 2)])
     #expect(try AMF0Reader.values(parsing: serialized(.object(object))) == [.object(["a": 2])])
+    #expect(serialized(.ecmaArray(object)) == serialized(.ecmaArray(["a": 2])), "nor counted")
   }
 }

@@ -25,7 +25,9 @@ struct RTMPURLTests {
     ("rtmp://h", "application"), ("rtmp://h/", "application"), ("rtmp://h:0/a/b", "port"),
     ("rtmp://h:99999/a/b", "port"),
     ("rtmp://h:/a/b", "port"), ("rtmp://u:p@h/a/b", "user"), ("rtmp://[::1/a/b", "host"), ("rtmp://[a]/a/b", "host"),
-    ("rtmp://h/a/b\r\nx", "URL"), ("rtmp://h/a b/c", "URL"),
+    ("rtmp://h/a/b\r\nx", "URL"), ("rtmp://h/a b/c", "URL"), ("rtmp://h?x/a/b", "host"), ("rtmp://h]/a/b", "host"),
+    ("rtmp://[::1[]/a/b", "host"),
+    ("rtmp://[::1]x/a/b", "host"),
   ])
   func `malformed addresses are refused without their key`(text: String, field: String) {
     #expect(error { () throws(ParsingError) in _ = try RTMPURL(parsing: text) }?.field == field)

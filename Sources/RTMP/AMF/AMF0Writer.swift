@@ -33,7 +33,7 @@ extension AMFValue {
       object.serialize(into: &buffer)
     case .ecmaArray(let object):
       Self.write(.ecmaArray, to: &buffer)
-      buffer.writeInteger(UInt32(clamping: object.properties.count))
+      buffer.writeInteger(UInt32(clamping: object.properties.count { !$0.name.isEmpty }))
       object.serialize(into: &buffer)
     case .array(let values):
       Self.write(.strictArray, to: &buffer)

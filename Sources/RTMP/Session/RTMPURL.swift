@@ -74,7 +74,9 @@ public struct RTMPURL: Hashable, Sendable {
       host = text[..<colon]
       port = text[text.index(after: colon)...]
     }
-    guard !host.isEmpty else { throw ParsingError(.invalid, field: "host") }
+    guard !host.isEmpty, !host.contains(where: { "[]?#/\\".utf8.contains($0) }) else {
+      throw ParsingError(.invalid, field: "host")
+    }
     guard let port else { return (String(Substring(host)), defaultPort) }
     guard let number = Substring(port).decimal(as: UInt16.self), number > 0 else {
       throw ParsingError(.invalid, field: "port")
