@@ -49,8 +49,8 @@ public struct AMF0Reader: Sendable {
   /// Reads all values up to the end.
   ///
   /// - Throws: As ``next()``.
-  public static func values(parsing bytes: ByteBuffer, limits: AMFLimits = .message) throws(ParsingError) -> [AMFValue] {
-    var reader = AMF0Reader(bytes, limits: limits)
+  public static func values(parsing data: ByteBuffer, limits: AMFLimits = .message) throws(ParsingError) -> [AMFValue] {
+    var reader = AMF0Reader(data, limits: limits)
     var values: [AMFValue] = []
     while let value = try reader.next() { values.append(value) }
     return values
