@@ -24,6 +24,7 @@ let monitoring = Task {
     case .sourceBack(let kind): print("the \(kind) is back")
     case .sourceSwitched(let kind): print("the \(kind) was switched to another source")
     case .switchFailed(let kind, let error): print("the \(kind) source stays:", error)
+    case .renditionFailed(let name, let error): print("the rendition \(name) cannot be encoded:", error)
     case .effect(let report): print(report)
     case .failed(let error): print("the stream has failed:", error)
     }

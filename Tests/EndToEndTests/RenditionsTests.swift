@@ -25,9 +25,8 @@ extension EndToEnd {
       return zip(times.dropFirst(), times).map { $0 - $1 }
     }
 
-    @Test func `both renditions play at once over RTSP, in their sizes, with keyframes at the same frames`()
-      async throws
-    {
+    @Test(.tags(.pacing))
+    func `both renditions play at once over RTSP, in their sizes, with keyframes at the same frames`() async throws {
       try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone"]) { vidicon in
         for url in [vidicon.url("live/low"), vidicon.url("live?rendition=low"), vidicon.url("low")] {
           let low = try await FFprobe.look(at: url)
