@@ -35,6 +35,7 @@ extension RTSPServerSession {
     if let started = self.state.start(cSeq: cSeq, now: now) {
       var playback = started.playback
       playback.startsCached = self.startsCached
+      self.startsCached = false
       return [.startPlaying(playback)]
     }
     return [self.respond(.ok, cSeq: cSeq, ["Session": self.sessionHeader(tracks), "Range": "npt=now-"])]

@@ -22,8 +22,9 @@ public struct RTSPServerSession: ~Copyable {
   private var nonce: String?
   /// The client that a token in the URL of an earlier request has identified: clients leave the query out of SETUP and PLAY.
   private var identity: AccessControl.Identity?
-  /// Whether the query of an earlier request asks to start with the last keyframe: clients leave it out of SETUP and PLAY.
-  private(set) var startsCached = false
+  /// Whether the query of an earlier request asks to start with the last keyframe: clients leave it out of SETUP and PLAY. Only
+  /// the first PLAY does: after PAUSE the client would get packets again.
+  var startsCached = false
   /// The client's numeric address, for nonces and failed logins.
   package var clientAddress = ""
 

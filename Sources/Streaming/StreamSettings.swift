@@ -39,8 +39,8 @@ public struct VideoSettings: Hashable, Sendable {
   /// Profile of the encoded H.264, in all renditions; with one, no source is passed through. Nil for High. It never changes
   /// while the stream runs.
   public var profile: H264Profile?
-  /// Length of the encoder's rate control buffer (VBV), 0.25 to 2 s. A quarter of a second makes keyframes 40 to 60% of their
-  /// size, for 0.1 to 1.1 dB of quality; a network then needs less room for them.
+  /// Length of the encoder's rate control buffer (VBV), 0.25 to 2 s. The shorter it is, the smaller are keyframes, so that a network
+  /// needs less room for them, and the lower is the quality of frames that differ much from those before.
   public var rateBuffer: MediaDuration
   /// Placement of a source of another aspect ratio; ``Scaling/fit`` by default.
   public var scaling: Scaling

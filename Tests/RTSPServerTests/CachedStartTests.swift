@@ -62,6 +62,18 @@ struct CachedStartTests {
     try Self.expectConsecutive(messages)
   }
 
+  @Test func `after PAUSE no packet is sent again`() throws {
+    self.server.sendKeyframe()
+    let client = try self.connectAndPlay()
+    #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"])
+    try client.send("PAUSE rtsp://h/live RTSP/1.0\r\nCSeq: 10\r\n\r\n")
+    self.server.sendFrame()
+    try self.play(client)
+    #expect(try client.received() == ["200"])
+    self.server.sendKeyframe()
+    #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"])
+  }
+
   @Test func `a viewer that does not ask waits for the next keyframe`() throws {
     self.server.sendKeyframe()
     let client = try self.server.connectAndPlay()
