@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 extension Tag {
@@ -18,18 +17,11 @@ extension Tag {
 /// A test uses a fifth of two cores on average. Four tests without a tag run at once; then those tagged
 /// ``Testing/Tag/pacing``; then those tagged ``Testing/Tag/timing``. The wait for a share precedes the body of the test,
 /// so that the limits in it do not include the wait; the trait `.timeLimit` does.
-///
-/// A test with one of these tags that fails runs once more, last and alone, and must pass then: other programs on the machine
-/// delay what it judges. At most ``maximumRepeats`` tests do: more are no accident.
 struct MachineShare: SuiteTrait, TestTrait, TestScoping {
   /// Factor of the timeouts of tools, which are given for a test that runs alone.
   static let timeoutFactor = 3
 
-  /// Number of tests that may run again.
-  private static let maximumRepeats = 8
-
   private static let limiter = ShareLimiter()
-  private static let repeats = Atomic(0)
 
   var isRecursive: Bool { true }
 
@@ -37,27 +29,6 @@ struct MachineShare: SuiteTrait, TestTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
   ) async throws {
     let share = Share(test.tags)
-    guard share != .untagged else { return try await self.run(test, share, function) }
-    let hasFailed = Flag()
-    try await self.run(test, share) {
-      try await withKnownIssue("runs again, alone", isIntermittent: true) {
-        try await function()
-      } matching: { _ in
-        hasFailed.value.store(true, ordering: .relaxed)
-        return true
-      }
-    }
-    guard hasFailed.value.load(ordering: .relaxed) else { return }
-    let count = Self.repeats.add(1, ordering: .relaxed).newValue
-    try #require(count <= Self.maximumRepeats, "too many tests have failed that judge time")
-    print("runs again: \(test.name)")
-    try await self.run(test, .alone, function)
-  }
-
-  /// Runs a test once it has its share.
-  private func run(
-    _ test: Test, _ share: Share, _ function: @Sendable @concurrent () async throws -> Void
-  ) async throws {
     await Self.limiter.acquire(share)
     let start = ContinuousClock.now
     // The durations that the test library reports include the wait for a share.
@@ -76,13 +47,8 @@ extension Trait where Self == MachineShare {
   static var machineShare: Self { Self() }
 }
 
-/// Whether an attempt has failed.
-private final class Flag: Sendable {
-  let value = Atomic(false)
-}
-
 /// Phase in which a test runs, and its share of the machine.
-private struct Share: Hashable {
+private struct Share {
   enum Phase: Int {
     case concurrent
     case pacing
@@ -91,11 +57,6 @@ private struct Share: Hashable {
 
   /// Sum of the units of all tests that run at once.
   static let capacity = 4
-
-  /// The share of a test that judges neither time nor programs with timers of their own.
-  static let untagged = Self([])
-  /// The whole machine, after all others.
-  static let alone = Self([.timing])
 
   let phase: Phase
   let units: Int
