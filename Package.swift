@@ -139,9 +139,11 @@ let package = Package(
         .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
+      name: "Delivery", dependencies: ["Media", "Authentication", nioCore], swiftSettings: settings),
+    .target(
       name: "RTSPServer",
       dependencies: [
-        "Media", "Authentication", "Connections", "Threading", "RTP", "RTSP", "Streaming", "CDatagrams",
+        "Media", "Authentication", "Connections", "Delivery", "Threading", "RTP", "RTSP", "Streaming", "CDatagrams",
         nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
@@ -338,9 +340,15 @@ let package = Package(
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
+      name: "DeliveryTests",
+      dependencies: [
+        "Delivery", "Authentication", "Media", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
+      ], swiftSettings: settings),
+    .testTarget(
       name: "RTSPServerTests",
       dependencies: [
-        "RTSPServer", "Authentication", "Connections", "CDatagrams", "RTP", "RTSP", "Media", "Streaming", nioCore,
+        "RTSPServer", "Authentication", "Connections", "CDatagrams", "Delivery", "RTP", "RTSP", "Media", "Streaming",
+        nioCore,
         nioPosix,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),

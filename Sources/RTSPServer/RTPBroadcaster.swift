@@ -1,9 +1,9 @@
 internal import Authentication
+internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RTP
 internal import Streaming
-internal import Synchronization
 internal import Threading
 
 /// The RTP output of a stream's main rendition, or of another one: packetizes each sample once and fans the packets out to the
@@ -16,33 +16,9 @@ final class RTPBroadcaster: StreamOutput {
   /// The rendition; nil for the main one.
   let rendition: StreamRendition?
   let counters: ViewerCounters
-  private let groups: [ViewerGroup]
+  private let broadcast: Broadcast<RTPTracks, RTPSender>
   private let onDescriptionChange: @Sendable (RTPBroadcaster) -> Void
   private let onEnd: @Sendable (RTPBroadcaster) -> Void
-  // Locked while packets are built and enqueued, so that every event loop gets them in the order of their positions.
-  private let state: Mutex<State>
-
-  private struct State {
-    var tracks: RTPTracks
-    var assembler: DeliveryAssembler
-    var group = KeyframeGroup()
-
-    /// Packetizes a sample; empty when it is malformed.
-    mutating func packetize(_ sample: EncodedSample) -> [SharedPackets] {
-      let positions = self.tracks.positions(at: sample.presentationTime)
-      return self.tracks.packetize(sample).map { SharedPackets(kind: sample.kind, batch: $0, positions: positions) }
-    }
-
-    /// Packetizes the samples since the last keyframe from the time without viewers.
-    mutating func packetizeGroup(discards: Int) {
-      let time = self.group.lastTime
-      for sample in self.group.takeSamples() {
-        for packets in self.packetize(sample) {
-          self.group.append(self.assembler.deliver(packets, discards: discards), at: time)
-        }
-      }
-    }
-  }
 
   init(
     stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription],
@@ -59,13 +35,15 @@ final class RTPBroadcaster: StreamOutput {
     let frameRate = descriptions.lazy.compactMap { description in
       if case .h264(let video) = description { video.frameRate } else { nil }
     }.first
-    self.state = Mutex(
-      State(tracks: RTPTracks(descriptions), assembler: DeliveryAssembler(frameRate: frameRate)))
-    self.groups = eventLoops.map { eventLoop in
-      ViewerGroup(eventLoop: eventLoop, counters: counters, sockets: sockets) { [weak stream] in
-        if let rendition { rendition.requestKeyframe() } else { stream?.requestKeyframe() }
-      }
+    let requestKeyframe: @Sendable () -> Void = { [weak stream] in
+      if let rendition { rendition.requestKeyframe() } else { stream?.requestKeyframe() }
     }
+    self.broadcast = Broadcast(
+      packetizer: RTPTracks(descriptions), frameRate: frameRate, eventLoops: eventLoops, counters: counters,
+      keepsKeyframeGroup: true,
+      makeSender: {
+        RTPSender(eventLoop: $0, counters: counters, sockets: sockets, requestKeyframe: requestKeyframe)
+      }, requestKeyframe: requestKeyframe)
   }
 
   /// The path in its addresses.
@@ -82,103 +60,43 @@ final class RTPBroadcaster: StreamOutput {
   /// Counters of the stream's viewers, and the maximum lag of the event loops.
   var statistics: RTSPStreamStatistics {
     var statistics = self.counters.statistics
-    statistics.loopLag = self.groups.lazy.map(\.lag).max() ?? .zero
+    statistics.loopLag = self.broadcast.lag
     return statistics
   }
 
   /// SSRC, sequence number and clock of each track.
   var senderStates: PerTrack<RTPSenderState> {
-    self.state.withLock { $0.tracks.senderStates }
+    self.broadcast.withPacketizer { $0.senderStates }
   }
 
   /// The codec of each track, video first.
   var descriptions: [CodecDescription] {
-    self.state.withLock { $0.tracks.descriptions }
+    self.broadcast.withPacketizer { $0.descriptions }
   }
 
   func consume(_ sample: EncodedSample) {
-    let now = self.now
-    let needsKeyframe = self.state.withLock { state in
-      // Within the lock: a viewer that joins takes the group after it was counted.
-      guard self.groups.contains(where: \.hasViewers) else {
-        state.group.append(sample, at: now)
-        return false
-      }
-      let discards = self.counters.discards.load(ordering: .acquiring)
-      state.packetizeGroup(discards: discards)
-      var needsKeyframe = false
-      for packets in state.packetize(sample) {
-        let output = state.assembler.append(packets, discards: discards, at: now)
-        if self.perform(output, state: &state, at: now) { needsKeyframe = true }
-      }
-      return needsKeyframe
-    }
-    if needsKeyframe { self.requestKeyframe() }
-  }
-
-  /// The time of the event loops, which is virtual in tests.
-  private var now: MediaTime {
-    MediaTime(nanoseconds: Int64(clamping: self.groups[0].eventLoop.now.uptimeNanoseconds))
-  }
-
-  /// Enqueues a delivery and schedules a timer.
-  ///
-  /// - Returns: Whether packets were dropped, so that a keyframe is needed.
-  private func perform(_ output: DeliveryAssembler.Output, state: inout State, at now: MediaTime) -> Bool {
-    if let deadline = output.timer {
-      self.groups[0].eventLoop.scheduleTask(in: .nanoseconds(max(0, (deadline - now).nanoseconds))) {
-        self.sendWaitingAudio()
-      }
-    }
-    guard let delivery = output.delivery else { return false }
-    return self.enqueue(delivery, state: &state, at: now)
-  }
-
-  private func enqueue(_ delivery: SharedDelivery, state: inout State, at now: MediaTime) -> Bool {
-    state.group.append(delivery, at: now)
-    var needsKeyframe = false
-    for group in self.groups where group.hasViewers {
-      if group.enqueue(delivery) { needsKeyframe = true }
-    }
-    return needsKeyframe
-  }
-
-  /// Sends the audio that has waited for an access unit long enough.
-  private func sendWaitingAudio() {
-    let now = self.now
-    let needsKeyframe = self.state.withLock { state in
-      self.perform(state.assembler.handleTimer(at: now), state: &state, at: now)
-    }
-    if needsKeyframe { self.requestKeyframe() }
+    self.broadcast.consume(sample)
   }
 
   func descriptionChanged(to description: CodecDescription) {
-    self.state.withLock { state in
-      // Its samples are of the former parameter sets.
-      state.group.removeAll()
-      state.tracks.change(to: description)
-    }
+    self.broadcast.change { $0.change(to: description) }
     self.onDescriptionChange(self)
   }
 
   /// Drops video packets that wait for an event loop, and disconnects viewers whose connections have data to send: it
   /// cannot be taken out.
   func discardEarlier() {
-    self.counters.discards.add(1, ordering: .acquiringAndReleasing)
-    self.state.withLock { $0.group.removeAll() }
-    for group in self.groups where group.hasViewers {
-      group.eventLoop.execute { group.discardEarlier() }
+    self.broadcast.discardEarlier { group in
+      group.sender.discardVideo()
+      for viewer in group.viewers { viewer.discardEarlier() }
     }
   }
 
   func streamEnded() {
-    let now = self.now
-    self.state.withLock { state in
-      if let audio = state.assembler.flush() { _ = self.enqueue(audio, state: &state, at: now) }
-    }
+    self.broadcast.flush()
     let goodbyes = self.reports(isLast: true)
-    for group in self.groups where group.hasViewers {
-      group.eventLoop.execute { group.endStream(goodbyes) }
+    self.broadcast.forEachGroup { group in
+      for viewer in group.viewers { viewer.endStream(goodbyes) }
     }
     self.onEnd(self)
   }
@@ -188,49 +106,34 @@ final class RTPBroadcaster: StreamOutput {
   ///
   /// - Parameter startsCached: Whether a viewer with video is sent everything since the last keyframe at once.
   func join(_ viewer: RTPViewer, on eventLoop: any EventLoop, startsCached: Bool) {
-    let group = self.group(on: eventLoop)
+    let group = self.broadcast.group(on: eventLoop)
     if group.add(viewer) { self.rendition?.beginUse() }
     guard viewer.transports.video != nil else { return }
-    if startsCached, let deliveries = self.deliveriesSinceKeyframe() {
-      group.start(viewer, with: deliveries)
+    if startsCached, let deliveries = self.broadcast.deliveriesSinceKeyframe() {
+      group.sender.start(viewer, with: deliveries)
     } else {
       self.requestKeyframe()
     }
   }
 
-  /// All deliveries since the last keyframe; nil when there are none.
-  private func deliveriesSinceKeyframe() -> [SharedDelivery]? {
-    let now = self.now
-    return self.state.withLock { state in
-      state.packetizeGroup(discards: self.counters.discards.load(ordering: .acquiring))
-      if let audio = state.assembler.flush() { _ = self.enqueue(audio, state: &state, at: now) }
-      return state.group.deliveries(at: now)
-    }
-  }
-
   /// Removes a viewer; called on its event loop, without effect when it was not added.
   func leave(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
-    if self.group(on: eventLoop).remove(viewer) { self.rendition?.endUse() }
+    if self.broadcast.group(on: eventLoop).remove(viewer) { self.rendition?.endUse() }
   }
 
   /// A sender report for each track at the current time, RFC 3550 §6.4.1.
   func reports(isLast: Bool = false) -> PerTrack<ByteBuffer> {
     let clock = StreamClock.system
     let now = clock.now()
-    return self.state.withLock { $0.tracks.reports(at: now, unixTime: clock.unixTime(at: now), isLast: isLast) }
+    return self.broadcast.withPacketizer { $0.reports(at: now, unixTime: clock.unixTime(at: now), isLast: isLast) }
   }
 
   /// Sends current sender reports to every viewer that plays.
   func sendReports() {
-    guard self.groups.contains(where: \.hasViewers) else { return }
+    guard self.broadcast.hasViewers else { return }
     let reports = self.reports()
-    for group in self.groups where group.hasViewers {
-      group.eventLoop.execute { group.send(reports) }
+    self.broadcast.forEachGroup { group in
+      for viewer in group.viewers { viewer.send(reports) }
     }
-  }
-
-  private func group(on eventLoop: any EventLoop) -> ViewerGroup {
-    // No trap: connections are on the event loops that the server was initialized with.
-    self.groups.first { $0.eventLoop === eventLoop }!
   }
 }

@@ -1,9 +1,10 @@
+internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RTP
 
 /// The packetizers of a stream, with the start positions and sender reports of its tracks.
-struct RTPTracks {
+struct RTPTracks: SharedMediaPacketizer {
   /// Dynamic payload types, RFC 3551 §3; the same in every session description.
   static let payloadTypes = PerTrack<UInt8>(video: 96, audio: 97)
 
@@ -63,6 +64,12 @@ struct RTPTracks {
       // Only samples passed through from a source can be malformed; the result is one lost frame.
       return []
     }
+  }
+
+  /// The packets of a sample, in the form that viewers share.
+  mutating func packets(of sample: EncodedSample) -> [SharedPackets] {
+    let positions = self.positions(at: sample.presentationTime)
+    return self.packetize(sample).map { SharedPackets(kind: sample.kind, batch: $0, positions: positions) }
   }
 
   /// The next packet of each track; the timestamps are of one instant.

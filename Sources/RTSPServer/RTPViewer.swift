@@ -1,7 +1,7 @@
 internal import CDatagrams
+internal import Delivery
 internal import Media
 internal import NIOCore
-internal import RTSP
 internal import Synchronization
 
 /// One viewer of a stream, on its connection's event loop: its tracks and transports, and the packets that wait for the
@@ -36,9 +36,9 @@ final class RTPViewer {
   /// Whether a track is sent over UDP.
   let hasDatagrams: Bool
   /// Interleaved packets that wait for the connection, in step with the queue of `state`.
-  private var queue: [SharedDelivery] = []
+  private var queue: [RTPDelivery] = []
   /// What followed the last keyframe and is not sent yet; live deliveries follow it meanwhile.
-  private var catchUp = CircularBuffer<SharedDelivery>()
+  private var catchUp = CircularBuffer<RTPDelivery>()
   /// Number of the last delivery in `catchUp`; earlier ones that come are in it.
   private var lastCaughtUp = 0
 
@@ -59,7 +59,7 @@ final class RTPViewer {
 
   /// Sends live packets as ``send(_:at:datagrams:)`` does, behind those that followed the last keyframe.
   func deliver(
-    _ deliveries: [SharedDelivery], at now: MediaTime, datagrams: inout [DatagramDestinationLists]
+    _ deliveries: [RTPDelivery], at now: MediaTime, datagrams: inout [DatagramDestinationLists]
   ) -> Int {
     guard self.lastCaughtUp > 0 else { return self.send(deliveries, at: now, datagrams: &datagrams) }
     let later = deliveries.filter { $0.number > self.lastCaughtUp }
@@ -76,7 +76,7 @@ final class RTPViewer {
   /// - Parameter datagrams: For each delivery, the destinations of what is to be sent over UDP.
   /// - Returns: Number of bytes written to the connection.
   func send(
-    _ deliveries: [SharedDelivery], at now: MediaTime, datagrams: inout [DatagramDestinationLists]
+    _ deliveries: [RTPDelivery], at now: MediaTime, datagrams: inout [DatagramDestinationLists]
   ) -> Int {
     var byteCount = 0
     self.connection.writing {
@@ -101,14 +101,14 @@ final class RTPViewer {
     return byteCount
   }
 
-  private func interleavedContents(of delivery: SharedDelivery) -> ViewerState.Delivery {
+  private func interleavedContents(of delivery: RTPDelivery) -> ViewerState.Delivery {
     delivery.contents(video: self.channels.video != nil, audio: self.channels.audio != nil)
   }
 
   /// Starts the viewer if it can start with a delivery: with the access unit alone, since earlier audio is not announced in
   /// the response to PLAY.
   private func start(
-    with delivery: SharedDelivery, at now: MediaTime, datagrams: inout DatagramDestinationLists
+    with delivery: RTPDelivery, at now: MediaTime, datagrams: inout DatagramDestinationLists
   ) -> Int {
     let hasVideo = self.transports.video != nil
     let contents = delivery.contents(video: hasVideo, audio: self.transports.audio != nil)
@@ -122,7 +122,7 @@ final class RTPViewer {
   }
 
   /// Writes the interleaved packets of the tracks with a channel, and returns their number of bytes.
-  private func write(_ delivery: SharedDelivery, channels: PerTrack<UInt8>) -> Int {
+  private func write(_ delivery: RTPDelivery, channels: PerTrack<UInt8>) -> Int {
     guard let buffer = delivery.interleaved(channels: channels) else { return 0 }
     self.connection.writePackets(buffer)
     return buffer.readableBytes
@@ -168,7 +168,7 @@ final class RTPViewer {
 
 extension RTPViewer {
   /// Enqueues what followed the last keyframe.
-  func catchUp(with deliveries: [SharedDelivery]) {
+  func catchUp(with deliveries: [RTPDelivery]) {
     self.catchUp = CircularBuffer(deliveries)
     self.lastCaughtUp = deliveries.last?.number ?? 0
   }
@@ -177,7 +177,7 @@ extension RTPViewer {
   var isCatchingUp: Bool { !self.catchUp.isEmpty }
 
   /// Removes the next delivery; nil when everything is sent.
-  func nextCatchUp() -> SharedDelivery? { self.catchUp.popFirst() }
+  func nextCatchUp() -> RTPDelivery? { self.catchUp.popFirst() }
 }
 
 // MARK: The connection's write buffer

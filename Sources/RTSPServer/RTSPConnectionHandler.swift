@@ -1,5 +1,6 @@
 internal import Authentication
 internal import Connections
+internal import Delivery
 internal import Media
 internal import NIOCore
 internal import NIOPosix

@@ -1,4 +1,4 @@
-internal import Authentication
+internal import Delivery
 public import Media
 internal import Synchronization
 
@@ -32,34 +32,7 @@ public struct RTSPStreamStatistics: Hashable, Sendable {
   }
 }
 
-/// Counters of one stream, incremented on every event loop.
-final class ViewerCounters: Sendable {
-  let viewers = Atomic(0)
-  let bytesSent = Atomic(0)
-  let framesSkipped = Atomic(0)
-  let viewersClosedAsSlow = Atomic(0)
-  let datagramsDropped = Atomic(0)
-  /// Number of calls of ``RTPBroadcaster/discardEarlier()``.
-  let discards = Atomic(0)
-  /// Refusals of all servers.
-  private let refusals: RefusalCounters
-
-  init(refusals: RefusalCounters) {
-    self.refusals = refusals
-  }
-
-  /// Counts datagrams that were not sent.
-  func countDroppedDatagrams(_ count: Int) {
-    self.datagramsDropped.add(count, ordering: .relaxed)
-    self.refusals.count(.datagramDropped, count)
-  }
-
-  /// Counts a viewer closed because it read nothing.
-  func countSlowViewer() {
-    self.viewersClosedAsSlow.add(1, ordering: .relaxed)
-    self.refusals.count(.slowViewer)
-  }
-
+extension ViewerCounters {
   /// A snapshot of the counters.
   var statistics: RTSPStreamStatistics {
     RTSPStreamStatistics(

@@ -1,3 +1,4 @@
+internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RTP
@@ -6,7 +7,7 @@ internal import Synchronization
 /// The RTP packets of one access unit or audio frame, shared by all viewers and event loops.
 ///
 /// Each wire format (interleaved frames of a channel, datagrams) is built once, when the first viewer needs it.
-final class SharedPackets: Sendable {
+final class SharedPackets: SharedMedia {
   /// Packets back to back, and the runs of equal length for segmentation offload.
   struct Datagrams: Sendable {
     var buffer: ByteBuffer
@@ -22,6 +23,9 @@ final class SharedPackets: Sendable {
   static let maximumRunCount = 16
   /// Maximum number of channels whose wire format is kept; that of others is built for each viewer.
   static let maximumChannelCount = 4
+
+  /// The interleaved bytes of a delivery, by channels.
+  static var emptyCache: [(channels: PerTrack<UInt8>, buffer: ByteBuffer)] { [] }
 
   let kind: MediaKind
   /// Whether these are the packets of a video keyframe, at which a viewer can start.

@@ -1,3 +1,4 @@
+import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
@@ -118,8 +119,8 @@ struct CachedStartTests {
   }
 
   @Test func `a group that is too large is not kept`() throws {
-    var group = KeyframeGroup()
-    let length = KeyframeGroup.maximumByteCount / 4
+    var group = KeyframeGroup<SharedPackets>()
+    let length = KeyframeGroup<SharedPackets>.maximumByteCount / 4
     for index in 0..<4 { group.append(Self.sample(length: length, isKeyframe: index == 0), at: .zero) }
     #expect(group.takeSamples().count == 4)
     for index in 0..<5 { group.append(Self.sample(length: length, isKeyframe: index == 0), at: .zero) }

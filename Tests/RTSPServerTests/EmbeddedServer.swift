@@ -1,5 +1,6 @@
 import Authentication
 import Connections
+import Delivery
 import Media
 import NIOCore
 import NIOEmbedded

@@ -1,5 +1,6 @@
 import Authentication
 import Connections
+import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
@@ -159,9 +160,10 @@ struct RTPBroadcasterTests {
   }
 
   @Test func `a viewer is in its group once`() throws {
+    let counters = ViewerCounters(refusals: RefusalCounters())
     let group = ViewerGroup(
-      eventLoop: self.server.loop, counters: ViewerCounters(refusals: RefusalCounters()), sockets: { nil },
-      requestKeyframe: {})
+      eventLoop: self.server.loop, counters: counters,
+      sender: RTPSender(eventLoop: self.server.loop, counters: counters, sockets: { nil }, requestKeyframe: {}))
     let access = AccessControl(settings: .init(), makeRandom: { 1 })
     let handler = RTSPConnectionHandler(
       settings: RTSPServerSettings(), session: RTSPServerConfiguration(serverName: "", access: access),

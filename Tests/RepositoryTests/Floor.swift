@@ -31,6 +31,7 @@ enum Floor: Comparable {
     "Recording": .engine,
     "StreamControl": .engine,
     "Connections": .edge,
+    "Delivery": .edge,
     "RTSPServer": .edge,
     "HTTPServer": .edge,
     "Discovery": .edge,

@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 
 /// The bounded queue between the threads of a stream and one event loop, with at most one wake-up at a time. Pure: `now` is an
 /// argument.
@@ -7,31 +7,34 @@ internal import Media
 /// frames that are dropped are counted.
 ///
 /// The event loop's lag is the time that deliveries wait here.
-struct DeliveryQueue {
+package struct DeliveryQueue<Packets: SharedMedia> {
   /// What follows an appended delivery.
-  struct Outcome: Hashable {
+  package struct Outcome: Hashable {
     /// Whether the event loop must be woken up to take the queue's contents.
-    var needsWakeUp = false
+    package var needsWakeUp = false
     /// Whether everything was dropped, so that a keyframe is needed.
-    var needsKeyframe = false
+    package var needsKeyframe = false
     /// Number of dropped access units.
-    var droppedFrames = 0
+    package var droppedFrames = 0
   }
 
   /// Maximum number of deliveries: two seconds of 30 frames.
-  static let capacity = 60
+  package static var capacity: Int { 60 }
   /// Duration for which the maximum of the lag is kept, once or twice.
-  private static let lagWindow = MediaDuration.seconds(10)
+  private static var lagWindow: MediaDuration { .seconds(10) }
 
-  private var deliveries: [(delivery: SharedDelivery, time: MediaTime)] = []
+  private var deliveries: [(delivery: SharedDelivery<Packets>, time: MediaTime)] = []
   private var isWakeUpPending = false
   private var isDroppingToKeyframe = false
   /// Maximum lag in the current and the last window.
   private var lag = (current: MediaDuration.zero, last: MediaDuration.zero)
   private var windowStart = MediaTime.zero
 
+  /// An empty queue.
+  package init() {}
+
   /// Appends a delivery for the event loop.
-  mutating func append(_ delivery: SharedDelivery, at now: MediaTime) -> Outcome {
+  package mutating func append(_ delivery: SharedDelivery<Packets>, at now: MediaTime) -> Outcome {
     var outcome = Outcome()
     var delivery = delivery
     if self.deliveries.count >= Self.capacity {
@@ -56,7 +59,7 @@ struct DeliveryQueue {
   }
 
   /// Removes all deliveries, on the event loop that was woken up.
-  mutating func takeAll(at now: MediaTime) -> [SharedDelivery] {
+  package mutating func takeAll(at now: MediaTime) -> [SharedDelivery<Packets>] {
     self.isWakeUpPending = false
     self.recordLag(at: now)
     defer { self.deliveries.removeAll(keepingCapacity: true) }
@@ -64,7 +67,7 @@ struct DeliveryQueue {
   }
 
   /// Maximum time that a delivery has waited, in the last 10 to 20 s; with those that wait now.
-  mutating func maximumLag(at now: MediaTime) -> MediaDuration {
+  package mutating func maximumLag(at now: MediaTime) -> MediaDuration {
     self.recordLag(at: now)
     return max(self.lag.current, self.lag.last)
   }

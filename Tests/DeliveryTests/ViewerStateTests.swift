@@ -1,5 +1,5 @@
+import Delivery
 import Media
-import RTSP
 import Testing
 
 @Suite("Decisions about one viewer of a stream")

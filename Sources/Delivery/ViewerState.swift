@@ -56,7 +56,7 @@ package struct ViewerState: Sendable {
   package enum Action: Hashable, Sendable {
     /// The viewer does not play yet, or has set up none of the delivery's tracks.
     case ignore
-    /// Respond to PLAY and send the sender reports, then the access unit, or the audio to a viewer without video.
+    /// Send what precedes media, then the access unit, or the audio to a viewer without video.
     case start
     /// Send all of it.
     case send
@@ -119,7 +119,7 @@ package struct ViewerState: Sendable {
   /// Time at which the last sent delivery was passed in.
   private var lastSent: MediaTime?
 
-  /// A viewer that has sent PLAY.
+  /// A viewer that has asked to play.
   ///
   /// - Parameters:
   ///   - startsAtKeyframe: Whether video is set up, over any transport.

@@ -1,0 +1,39 @@
+package import Synchronization
+
+/// The packets that leave together: an access unit and the audio frames that waited for it, or audio frames alone. Shared by
+/// all viewers and event loops.
+package final class SharedDelivery<Packets: SharedMedia>: Sendable {
+  /// Number of the delivery in its stream, from 1 on.
+  package let number: Int
+  /// The audio frames, which precede the access unit.
+  package let audio: [Packets]
+  /// The access unit.
+  package let video: Packets?
+  /// Number of calls of ``Broadcast/discardEarlier()`` before the access unit was packetized.
+  package let discards: Int
+  /// Bytes that are built once, so that a viewer costs one write.
+  package let cache = Mutex(Packets.emptyCache)
+
+  /// A delivery of audio frames, an access unit, or both.
+  package init(number: Int, audio: [Packets], video: Packets? = nil, discards: Int = 0) {
+    self.number = number
+    self.audio = audio
+    self.video = video
+    self.discards = discards
+  }
+
+  /// The same without the access unit; nil without audio.
+  package var withoutVideo: SharedDelivery? {
+    self.audio.isEmpty ? nil : SharedDelivery(number: self.number, audio: self.audio)
+  }
+
+  /// Number of bytes of all packets.
+  package var byteCount: Int { self.audio.reduce(self.video?.byteCount ?? 0) { $0 + $1.byteCount } }
+
+  /// Contents for a viewer with these tracks.
+  package func contents(video: Bool, audio: Bool) -> ViewerState.Delivery {
+    ViewerState.Delivery(
+      hasAudio: audio && !self.audio.isEmpty,
+      video: video ? self.video.map { $0.isKeyframe ? .keyframe : .dependent } : nil)
+  }
+}
