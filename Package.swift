@@ -84,6 +84,12 @@ let package = Package(
       name: "RTMP", dependencies: ["Authentication", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
     .target(
+      name: "WebRTC",
+      dependencies: [
+        "Authentication", "Bitstreams", "Media", "RTP", nioCore, .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+      ], swiftSettings: settings),
+    .target(
       name: "WebPage", dependencies: ["CWebPage", nioCore, .product(name: "Crypto", package: "swift-crypto")],
       exclude: ["Site"], swiftSettings: settings),
 
@@ -240,6 +246,8 @@ let package = Package(
       name: "RTMPTests", dependencies: ["RTMP", "Authentication", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
     .testTarget(
+      name: "WebRTCTests", dependencies: ["WebRTC", "Authentication", "Media", "RTP", nioCore], swiftSettings: settings),
+    .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
     .testTarget(name: "RateControlTests", dependencies: ["RateControl", "Media"], swiftSettings: settings),
@@ -391,7 +399,8 @@ let package = Package(
       dependencies: [
         "Authentication", "Bitstreams", "CaptureDevices", "Codecs", "Containers", "Effects", "HLS", "HLSRules",
         "HTTPServer", "Inference", "Media", "MediaInput", "RTMP", "RTP", "RTSP", "Recording", "StreamControl",
-        "VidiconCommand", "CV4L2", "Capture", nioCore, .product(name: "HTTPTypes", package: "swift-http-types"),
+        "VidiconCommand", "WebRTC", "CV4L2", "Capture", nioCore,
+        .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),

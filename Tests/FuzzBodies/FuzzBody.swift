@@ -29,6 +29,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case amf = "FuzzAMF"
   /// Bodies and headers of FLV tags.
   case flv = "FuzzFLV"
+  /// STUN messages.
+  case stun = "FuzzSTUN"
   /// HLS requests, and a session that gets samples and requests in any order.
   case hls = "FuzzHLS"
   /// The server's own HTTP parsers: paths, queries, ranges, entity tags, codings.
@@ -77,6 +79,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .rtmp: RTMPFuzzCase(input).checkConnection()
     case .amf: RTMPFuzzCase(input).checkValues()
     case .flv: RTMPFuzzCase(input).checkTags()
+    case .stun: WebRTCFuzzCase(input).checkSTUN()
     case .hls: HLSFuzzCase(input).run()
     case .http: HTTPFuzzCase(input).run()
     case .access: AccessFuzzCase(input).run()

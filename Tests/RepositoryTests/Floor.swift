@@ -19,6 +19,7 @@ enum Floor: Comparable {
     "Authentication": .pure,
     "RTSP": .pure,
     "RTMP": .pure,
+    "WebRTC": .pure,
     "WebPage": .pure,
     "Threading": .engine,
     "Capture": .engine,

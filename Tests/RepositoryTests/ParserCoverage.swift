@@ -62,6 +62,9 @@ enum ParserCoverage {
       "CaptureDevices/ScreenSpecification", "Media/FrameRate", "MediaInput/NetworkSpecification",
       "StreamControl/SourceSpecification",
     ],
+    "FuzzSTUN": [
+      "WebRTC/STUNAttribute", "WebRTC/STUNMessage",
+    ],
     "FuzzTFLite": [
       "Inference/TFLiteModel+Operators", "Inference/TFLiteModel+Parsing",
     ],

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzSTUN {
+  static func main() {
+    fuzz(.stun)
+  }
+}

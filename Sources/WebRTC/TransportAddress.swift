@@ -1,0 +1,26 @@
+package import Authentication
+
+/// An IP address and UDP port: the source or destination of a datagram.
+package struct TransportAddress: Hashable, Sendable, CustomStringConvertible {
+  /// The address; IPv4 addresses in IPv6 form are IPv4.
+  package var ip: IPAddress
+  /// The UDP port.
+  package var port: UInt16
+
+  /// Creates an address from its parts.
+  package init(ip: IPAddress, port: UInt16) {
+    self.ip = ip
+    self.port = port
+  }
+
+  /// Parses a numeric address without brackets; nil for other text.
+  package init?(_ text: String, port: UInt16) {
+    guard let ip = IPAddress(parsing: text) else { return nil }
+    self.init(ip: ip, port: port)
+  }
+
+  /// `192.0.2.1:8189`, or `[2001:db8::1]:8189`.
+  package var description: String {
+    if case .v6 = self.ip { "[\(self.ip)]:\(self.port)" } else { "\(self.ip):\(self.port)" }
+  }
+}
