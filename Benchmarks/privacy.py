@@ -201,6 +201,15 @@ class Scenes:
         length = 1 + int(18 * abs(numpy.cos(index / 12)))
         return cv2.blur(frame, (length, 1)), labels
 
+    def zoom_and_exposure(self, index):
+        # What a client's request to the camera does: each frame may be closer, darker or brighter than the one before.
+        frame, ((x, y, side),) = self.one(index)
+        factor, gain = (1, 1.5, 2.2)[index // 10 % 3], (1, 0.3, 1.5)[index // 15 % 3]
+        matrix = numpy.float32([[factor, 0, 640 * (1 - factor)], [0, factor, 360 * (1 - factor)]])
+        frame = cv2.warpAffine(frame, matrix, (1280, 720), flags=cv2.INTER_CUBIC)
+        frame = numpy.clip(frame * gain, 0, 255).astype(numpy.uint8)
+        return frame, [(640 + factor * (x - 640), 360 + factor * (y - 360), factor * side)]
+
     def printed_crowd(self, index):
         # A poster on a wall: nothing moves.
         return self.grid(0, 8, 4, 42, 60, moves=0)
@@ -223,7 +232,8 @@ class Scenes:
 
 
 SCENES = ["one", "five", "crowd", "crowd_of_small_faces", "smallest", "upside_down", "sideways", "lying", "profile", "half_out_of_frame", "behind_a_hand",
-          "entering_fast", "photo_on_a_phone", "dark", "motion_blurred", "printed_crowd", "large_frame", "empty_room", "empty_animation"]
+          "entering_fast", "photo_on_a_phone", "dark", "motion_blurred", "zoom_and_exposure", "printed_crowd",
+          "large_frame", "empty_room", "empty_animation"]
 
 
 def write(scenes, name, first, count, path, rate):

@@ -19,7 +19,8 @@ extension EndToEnd {
 
     private static let scenes = [
       "one", "five", "crowd", "upside_down", "sideways", "lying", "profile", "half_out_of_frame", "behind_a_hand",
-      "entering_fast", "photo_on_a_phone", "dark", "motion_blurred", "printed_crowd",
+      "entering_fast", "photo_on_a_phone", "dark", "motion_blurred", "zoom_and_exposure",
+      "printed_crowd",
     ]
 
     /// Records and judges scenes; the exit status is that of the judge.
@@ -39,23 +40,12 @@ extension EndToEnd {
       return (run, results)
     }
 
-    private static func expectNoLeak(_ result: Scene) {
-      guard result.scene == "profile" else {
-        #expect(result.leaks.isEmpty && result.added.isEmpty, "\(result)")
-        return
-      }
-      // The models may miss a face in profile, see the limits in docs/faces.md.
-      withKnownIssue("a profile is shown", isIntermittent: true) {
-        #expect(result.leaks.isEmpty && result.added.isEmpty, "\(result)")
-      }
-    }
-
     @Test(.tags(.demanding)) func `of 600 recorded frames none shows a face of the promised size`() async throws {
       let (run, results) = try await Self.judge(Self.scenes, ["--frames", "602", "--rate", "15", "--every", "40"])
       try #require(results.map(\.scene) == Self.scenes, "\(run.errors)")
       for result in results {
         #expect(result.faces > 10, "\(result)")
-        Self.expectNoLeak(result)
+        #expect(result.leaks.isEmpty && result.added.isEmpty, "\(result)")
       }
       #expect(results.map(\.frames).reduce(0, +) >= 600, "\(results.map(\.frames))")
     }

@@ -77,6 +77,27 @@ struct PrivacyTests {
     await stream.stop()
   }
 
+  @Test(arguments: [Orientation.right, .down, .left])
+  func `a frame that is rotated or mirrored is searched again`(rotation: Orientation) async throws {
+    let isAlive = Mutex(true)
+    let mask = PrivacyMask { { _, _ in isAlive.withLock { $0 } } }
+    let stream = try await self.stage.startedStream([mask])
+    while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { self.stage.show() }
+    // From here on no search succeeds: what was searched in another orientation must not be shown in this one.
+    isAlive.withLock { $0 = false }
+    let count = stream.statistics.framesWithEffects
+    let shown = self.stage.output.lumas.count
+    stream.rotation = rotation
+    stream.isMirrored.toggle()
+    try await stream.eventually { stream.statistics.framesWithEffects > count }
+    for _ in 0..<6 { try await self.offer(to: stream) }
+    // Frames that were held back before the change may precede it.
+    let after = self.stage.output.lumas(atLeast: shown + 4).dropFirst(shown)
+    let first = try #require(after.firstIndex(where: Self.isCovered))
+    #expect(first - after.startIndex <= 3 && after[first...].allSatisfy(Self.isCovered), "\(after)")
+    await stream.stop()
+  }
+
   /// Output that counts requests to discard what it keeps, and the samples since the last.
   private final class Keeping: StreamOutput {
     private let state = Mutex((discards: 0, isKeyframe: [Bool]()))

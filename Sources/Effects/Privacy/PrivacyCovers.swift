@@ -51,8 +51,6 @@ struct PrivacyCovers {
   /// How long a cover stays: longer than an unchanged tile is not searched.
   private static let hold = MediaDuration.milliseconds(1500)
   private static let doubtfulHold = MediaDuration.milliseconds(1250)
-  /// Half the side of a cover in sizes of the detector's box, which ends above the eyebrows and at the chin.
-  private static let reach: Float = 0.875
 
   /// Size of the smallest face that is promised to be found.
   private let minimumFace: Float
@@ -70,7 +68,7 @@ struct PrivacyCovers {
     self.covers.removeAll { $0.end < start }
     var small: [Box] = []
     for candidate in candidates {
-      let box = Self.box(of: candidate)
+      let box = Box(covering: candidate)
       guard box.low.x.isFinite, box.low.y.isFinite, box.high.x.isFinite, box.high.y.isFinite else {
         self.wholeEnd = time + Self.hold
         continue
@@ -115,7 +113,7 @@ struct PrivacyCovers {
 
   /// Whether a candidate is at a place where a face is covered, of its size or up to twice as large or small.
   func isContinued(by candidate: FaceCandidate, at time: MediaTime) -> Bool {
-    let box = Self.box(of: candidate)
+    let box = Box(covering: candidate)
     return self.covers.contains {
       $0.isLikely && $0.begin <= time && time <= $0.end && $0.box.low.x <= box.center.x && $0.box.low.y <= box.center.y
         && box.center.x <= $0.box.high.x && box.center.y <= $0.box.high.y && $0.box.side < 2 * box.side
@@ -134,8 +132,14 @@ struct PrivacyCovers {
 
   /// Forgets all candidates.
   mutating func reset() { (self.covers, self.wholeEnd) = ([], nil) }
+}
 
-  private static func box(of candidate: FaceCandidate) -> Box {
+extension PrivacyCovers.Box {
+  /// Half the side of a cover in sizes of the detector's box, which ends above the eyebrows and at the chin.
+  private static let reach: Float = 0.875
+
+  /// The cover of a candidate.
+  init(covering candidate: FaceCandidate) {
     let points = candidate.keyPoints
     let up = (points.rightEye + points.leftEye) / 2 - points.mouth
     let length = (up * up).sum().squareRoot()
@@ -143,11 +147,9 @@ struct PrivacyCovers {
     // Towards the hair.
     let shift = length > 0 && length.isFinite ? up / length * (0.1 * size) : SIMD2(0, 0)
     let (center, half) = (candidate.center + shift, SIMD2(repeating: Self.reach * size))
-    return Box(low: center - half, high: center + half)
+    (self.low, self.high) = (center - half, center + half)
   }
-}
 
-extension PrivacyCovers.Box {
   /// Whether another box may be of the same face, a few frames later.
   fileprivate func isContinued(by other: PrivacyCovers.Box) -> Bool {
     let offset = other.center - self.center

@@ -69,8 +69,8 @@ struct PrivacyLayout: Hashable {
   /// Size of the largest face that the next larger tiles may miss, relative to a tile.
   private static let largestPart: Float = 0.43
   private static let detectorSide = FaceModel.fullRangeDetector.inputSide
-  /// Score of half a face at the frame's edge, behind a hand; see ``CandidateCheck``.
-  private static let threshold: Float = 0.3
+  /// Score of some faces in profile; of half a face at the frame's edge, behind a hand, it is 0.3. See ``CandidateCheck``.
+  private static let threshold: Float = 0.2
 
   /// Number of cells along a tile's side.
   private static let divisions = 4

@@ -260,6 +260,14 @@ extension PrivacySearch {
       finished.append(index)
       self.sort(job.found, of: self.layout.probes[index], at: time, into: &candidates, or: &checks)
     }
+    // What is covered anyway needs no second look.
+    let covered = candidates.map(PrivacyCovers.Box.init(covering:))
+    checks.removeAll { check in
+      check.candidates.allSatisfy { weak in
+        let face = PrivacyCovers.Box(low: weak.center - weak.size / 2, high: weak.center + weak.size / 2)
+        return covered.contains { $0.contains(face) }
+      }
+    }
     if case .finished = outcome, !checks.isEmpty {
       let rest = max(.zero, limit - (StreamClock.system.now() - begin))
       outcome = self.look(again: checks, at: frame, threads, limit: rest, into: &candidates)
