@@ -285,10 +285,12 @@ let package = Package(
       name: "CameraProbe", dependencies: ["Capture", "CaptureDevices", "Media", "Threading", nioCore],
       path: "Tests/CameraProbe",
       swiftSettings: settings),
-    .target(name: "FakeCamera", path: "Tests/FakeCamera", exclude: ["Library"], swiftSettings: settings),
+    .target(
+      name: "FakeCamera", dependencies: ["TestSupport"], path: "Tests/FakeCamera", exclude: ["Library"],
+      swiftSettings: settings),
     // Files whose system calls fail, for RecordingTests and EndToEndTests: a preloaded library with a journal.
     .target(
-      name: "FaultyDisk", dependencies: ["Containers", "Media", nioCore], path: "Tests/FaultyDisk",
+      name: "FaultyDisk", dependencies: ["Containers", "Media", "TestSupport", nioCore], path: "Tests/FaultyDisk",
       exclude: ["Library"],
       swiftSettings: settings),
     .testTarget(

@@ -14,17 +14,7 @@ struct DamageTests {
 
   /// Bytes of an unfinished file of some seconds, and the ranges of its fragments, `moof` and `mdat`.
   private func openFile(seconds: Double) async throws -> (bytes: Data, fragments: [Range<Int>]) {
-    let bytes = try await withTemporaryFolder { folder in
-      let path = "\(folder)/out.mp4"
-      let test = TestRecorder(RecordingSettings(try FilePattern(path)), descriptions: self.stream.descriptions)
-      _ = try await test.recorder.start(at: EncodedStream.start)
-      test.feed(self.stream.samples.filter { $0.presentationTime < EncodedStream.time(seconds) })
-      try test.recorder.pause(at: EncodedStream.time(seconds))
-      try await eventually { test.recorder.status.state == .paused }
-      let bytes = try Data(contentsOf: URL(filePath: path))
-      await test.recorder.stop()
-      return bytes
-    }
+    let bytes = try await self.stream.unfinishedFile(seconds: seconds)
     var starts: [Int] = []
     var offset = 0
     while offset < bytes.count {

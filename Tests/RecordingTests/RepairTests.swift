@@ -11,23 +11,8 @@ struct RepairTests {
 
   init() throws { self.stream = try EncodedStream.shared.get() }
 
-  /// Bytes of a file after some seconds of recording, and the offsets at which its fragments end.
-  private func openFile(seconds: Double = 4) async throws -> Data {
-    try await withTemporaryFolder { folder in
-      let path = "\(folder)/out.mp4"
-      let test = TestRecorder(RecordingSettings(try FilePattern(path)), descriptions: self.stream.descriptions)
-      _ = try await test.recorder.start(at: EncodedStream.start)
-      test.feed(self.stream.samples.filter { $0.presentationTime < EncodedStream.time(seconds) })
-      try test.recorder.pause(at: EncodedStream.time(seconds))
-      try await eventually { test.recorder.status.state == .paused }
-      let bytes = try Data(contentsOf: URL(filePath: path))
-      await test.recorder.stop()
-      return bytes
-    }
-  }
-
   @Test func `the file of a crashed recording is finished up to its last complete fragment`() async throws {
-    let bytes = try await self.openFile()
+    let bytes = try await self.stream.unfinishedFile(seconds: 4)
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
       for (cut, garbage, expected) in [(0, 0, 120), (1, 0, 90), (bytes.count / 2, 0, 30...90), (0, 5000, 120)]
@@ -50,7 +35,7 @@ struct RepairTests {
   }
 
   @Test func `a file truncated at any byte is finished or refused, and a refused file is unchanged`() async throws {
-    let bytes = try await self.openFile(seconds: 1.2)
+    let bytes = try await self.stream.unfinishedFile(seconds: 1.2)
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
       var finished = 0
@@ -101,7 +86,7 @@ struct RepairTests {
   }
 
   @Test func `all unfinished files of a folder are finished, and files being recorded are not touched`() async throws {
-    let bytes = try await self.openFile(seconds: 2)
+    let bytes = try await self.stream.unfinishedFile(seconds: 2)
     try await withTemporaryFolder { folder in
       for name in ["a.mp4", "b.mp4"] { try bytes.write(to: URL(filePath: "\(folder)/\(name)")) }
       // Killed before the first fragment, killed while finishing, and files of other programs.
@@ -126,7 +111,7 @@ struct RepairTests {
   }
 
   @Test func `the next start finishes the files of the previous one`() async throws {
-    let bytes = try await self.openFile(seconds: 2)
+    let bytes = try await self.stream.unfinishedFile(seconds: 2)
     try await withTemporaryFolder { folder in
       try bytes.write(to: URL(filePath: "\(folder)/out.mp4"))
       let test = TestRecorder(
@@ -140,7 +125,7 @@ struct RepairTests {
   }
 
   @Test func `cleaning up a folder does not disturb a file that is being finished in it`() async throws {
-    let bytes = try await self.openFile(seconds: 1.2)
+    let bytes = try await self.stream.unfinishedFile(seconds: 1.2)
     try await withTemporaryFolder { folder in
       let others = try FilePattern("\(folder)/others.mp4")
       // Other recordings in this folder do the same at their start.
@@ -164,7 +149,7 @@ struct RepairTests {
   }
 
   @Test func `a repair keeps the permissions and times of the file`() async throws {
-    let bytes = try await self.openFile(seconds: 2)
+    let bytes = try await self.stream.unfinishedFile(seconds: 2)
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
       try bytes.write(to: URL(filePath: path))

@@ -2,6 +2,7 @@ import Foundation
 import Media
 import Streaming
 import Synchronization
+import TestSupport
 import Threading
 
 @testable import Recording
@@ -70,3 +71,20 @@ func withTemporaryFolder<Result>(_ body: (String) async throws -> Result) async 
 }
 
 func names(in folder: String) -> [String] { Folder.names(in: folder) }
+
+extension EncodedStream {
+  /// Bytes of a recording of the first seconds, as a crash leaves it.
+  func unfinishedFile(seconds: Double) async throws -> Data {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      let test = TestRecorder(RecordingSettings(try FilePattern(path)), descriptions: self.descriptions)
+      _ = try await test.recorder.start(at: EncodedStream.start)
+      test.feed(self.samples.filter { $0.presentationTime < EncodedStream.time(seconds) })
+      try test.recorder.pause(at: EncodedStream.time(seconds))
+      try await eventually { test.recorder.status.state == .paused }
+      let bytes = try Data(contentsOf: URL(filePath: path))
+      await test.recorder.stop()
+      return bytes
+    }
+  }
+}
