@@ -21,7 +21,7 @@ internal import NIOCore
 /// numbers continue for the lifetime of the value.
 public struct HLSStream: Sendable {
   /// Configuration, constant for the lifetime of the stream.
-  public let configuration: HLSConfiguration
+  public internal(set) var configuration: HLSConfiguration
   /// Unix time at the zero of the streams' clock, for segments that start from now on. A change is a discontinuity of
   /// `EXT-X-PROGRAM-DATE-TIME`, and of nothing else.
   public var unixTimeAtZero: MediaDuration

@@ -50,6 +50,12 @@ public struct HLSStreamGroup: Sendable {
     return HLSEffects(wakesRequests: true)
   }
 
+  /// Changes the configured bitrate of a rendition, in bits per second, for `BANDWIDTH`.
+  public mutating func setBitrate(_ bitrate: Int, of name: String) {
+    guard let index = self.renditions.firstIndex(where: { $0.name == name }) else { return }
+    self.renditions[index].stream.configuration.bitrate = bitrate
+  }
+
   /// Whether there is a rendition of a name beside the main one.
   public func has(_ name: String) -> Bool {
     self.renditions.contains { $0.name == name }

@@ -72,6 +72,8 @@ public final class LiveStream: Sendable {
   /// Serializes switches of one kind, and the start.
   let videoLock = AsyncMutex()
   let audioLock = AsyncMutex()
+  /// Serializes changes of the renditions.
+  let renditionLock = AsyncMutex(maximumWaiters: 16)
   /// Number of switches in progress.
   let switches = Monitor(0)
 

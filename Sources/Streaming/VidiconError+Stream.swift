@@ -47,6 +47,17 @@ extension VidiconError {
       cause: "a stream of that name is published already", nextStep: "give each stream its own name")
   }
 
+  /// No video of the stream is encoded, so that it has no further renditions.
+  package static let streamEncodesNoVideo = Self.stream(
+    .wrongState, "it has no video, or has not started", nextStep: "start it with a video source")
+
+  /// The stream has no rendition of that name, or no longer.
+  package static func renditionNotFound(_ name: String) -> VidiconError {
+    VidiconError(
+      .notFound, subject: "rendition \(name.debugDescription)", cause: "the stream has none of this name",
+      nextStep: "choose one that it has")
+  }
+
   private static func stream(_ code: Code, _ cause: String, nextStep: String) -> VidiconError {
     VidiconError(code, subject: "stream", cause: cause, nextStep: nextStep)
   }

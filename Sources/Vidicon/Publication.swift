@@ -75,10 +75,10 @@ final class Publications: Sendable {
   ///   when a rendition has the same path as a stream.
   func reserve(_ stream: LiveStream) throws(VidiconError) {
     let isReserved = self.publications.withLock { publications in
-      let paths = stream.videoSettings.renditions.paths(of: stream.name)
+      let paths = stream.renditionPaths
       for other in publications where other.phase == .published && !other.stream.hasEnded {
         let name = other.stream.name
-        if paths.contains(name) || other.stream.videoSettings.renditions.paths(of: name).contains(stream.name) {
+        if paths.contains(name) || other.stream.renditionPaths.contains(stream.name) {
           return false
         }
       }

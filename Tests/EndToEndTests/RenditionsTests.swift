@@ -216,6 +216,34 @@ extension EndToEnd {
       }
     }
 
+    @Test func `viewers of a rendition that is removed are disconnected, others play on, and it can be added again`()
+      async throws
+    {
+      try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone", "--control", "machine"]) { vidicon in
+        let (low, main) = (vidicon.url("live/low"), vidicon.url())
+        async let ofLow = Tool.run(
+          "ffmpeg", FFmpeg.quiet + FFmpeg.overTCP + ["-i", low, "-c", "copy", "-f", "null", "-"], within: .seconds(40))
+        async let ofMain = Tool.run(
+          "ffmpeg", FFmpeg.quiet + FFmpeg.overTCP + ["-i", main, "-t", "12", "-c", "copy", "-f", "null", "-"],
+          within: .seconds(40))
+        _ = try await vidicon.status { ($0.viewers ?? 0) >= 2 }
+        let address = vidicon.page("/api/streams/live/renditions/low")
+        let removed = try await Curl.get(address, ["-X", "DELETE"])
+        #expect(removed.status == 200)
+        // The connection is closed at once: a client that reconnects would get 404.
+        #expect(try await ofLow.succeeded)
+        #expect(try RTSPDialogue(port: vidicon.rtspPort, path: "/live/low").ask("DESCRIBE").status == 404)
+        #expect(try await Curl.get(vidicon.page("/live/low/live.m3u8")).status == 404)
+        let body = #"{"width": 320, "height": 180, "bitrate": 200000, "frameRate": 10}"#
+        let added = try await Curl.get(address, ["-X", "PUT", "-H", "Content-Type: application/json", "-d", body])
+        #expect(added.status == 200)
+        let again = try await FFprobe.look(at: low)
+        #expect((again.video?.width, again.video?.height) == (320, 180))
+        let run = try await ofMain
+        #expect(run.succeeded && FFmpeg.complaints(in: run.errors) == [], "\(run.errors)")
+      }
+    }
+
     @Test func `a recording of a rendition has its size, beside the stream at its own`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let record = ["--record", "\(folder)/low.mp4", "--record-rendition", "low"]

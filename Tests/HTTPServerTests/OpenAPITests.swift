@@ -31,7 +31,7 @@ struct OpenAPITests {
   @Test func `the document lists exactly the implemented routes with their methods`() throws {
     let paths = try #require(try Self.document()["paths"] as? [String: [String: Any]])
     #expect(Set(paths.keys) == Set(Self.routes.compactMap(Self.template)))
-    let values = ["name": "cam", "file": "index.m3u8", "recording": "r.mp4"]
+    let values = ["name": "cam", "file": "index.m3u8", "recording": "r.mp4", "rendition": "low"]
     for (path, operations) in paths {
       let components = path.split(separator: "/").map { part in
         part.hasPrefix("{") ? values[String(part.dropFirst().dropLast())] ?? "" : String(part)
@@ -75,7 +75,8 @@ struct OpenAPITests {
   private static let routes: [HTTPRoute] = [
     .list, .health, .metrics, .streams, .stream("cam"), .recording(stream: "cam"), .source(stream: "cam"),
     .level(stream: "cam"), .effects(stream: "cam"), .effectImage(.mask, stream: "cam"),
-    .effectImage(.overlay, stream: "cam"), .events(stream: "cam"), .devices, .session, .recordingList, .recordings,
+    .effectImage(.overlay, stream: "cam"), .rendition("low", stream: "cam"), .events(stream: "cam"), .devices, .session,
+    .recordingList, .recordings,
     .recordedFile(["cam", "r.mp4"]), .openAPI, .qrCode, .pageFile("/_page/a.css"), .page("cam"), .snapshot("cam"),
     .motionJPEG("cam"), .file("index.m3u8", stream: "cam"), .notFound,
   ]
@@ -94,6 +95,7 @@ struct OpenAPITests {
     case .level: "/api/streams/{name}/level"
     case .effects: "/api/streams/{name}/effects"
     case .effectImage(let use, _): "/api/streams/{name}/effects/\(use.rawValue)"
+    case .rendition: "/api/streams/{name}/renditions/{rendition}"
     case .events: "/api/streams/{name}/events"
     case .devices: "/api/devices"
     case .session: "/api/session"

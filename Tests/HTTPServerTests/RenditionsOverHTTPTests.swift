@@ -1,6 +1,7 @@
 import Authentication
 import Capture
 import Media
+import StreamControl
 import TestSupport
 import Testing
 
@@ -13,15 +14,24 @@ struct RenditionsOverHTTPTests {
   private func withStream(
     access: AccessControl = .permissive(), _ body: (_ stream: LiveStream, _ port: Int) async throws -> Void
   ) async throws {
-    try await withServer(access: access) { server, port in
+    try await self.withPublishedStream(access: access) { _, stream, port in try await body(stream, port) }
+  }
+
+  private func withPublishedStream(
+    access: AccessControl, _ body: (_ server: HTTPServer, _ stream: LiveStream, _ port: Int) async throws -> Void
+  ) async throws {
+    var providers = HTTPServerProviders()
+    providers.controls = { StreamControls(sources: StreamSources($0, video: "plasma", catalog: .none)) }
+    try await withServer(access: access, providers: providers) { server, port in
       let low = RenditionSettings(name: "low", width: 32, height: 32, bitrate: 50_000)
       let stream = LiveStream(
         "a/b", video: VideoSettings(width: 64, height: 64, frameRate: 30, renditions: .list([low])))
       stream.attachVideo(PlasmaCapturer())
       try await stream.start()
       server.publish(stream)
+      server.publish(LiveStream("a/b/taken"))
       do {
-        try await body(stream, port)
+        try await body(server, stream, port)
       } catch {
         await stream.stop()
         throw error
@@ -88,6 +98,129 @@ struct RenditionsOverHTTPTests {
         #expect(metrics.contains(line + "\n"), "\(line)")
       }
       #expect(metrics.contains("vidicon_rendition_encode_seconds_total{stream=\"a/b\",rendition=\"low\"} 0."))
+    }
+  }
+
+  private static let low = "/api/streams/a/b/renditions/low"
+
+  private static func put(_ body: String, to name: String = "low", port: Int) async throws -> (
+    head: String, body: String
+  ) {
+    try await HTTPControlTests.send("PUT", body, to: "/api/streams/a/b/renditions/\(name)", port: port)
+  }
+
+  @Test func `an operator adds, replaces and removes renditions while the stream runs`() async throws {
+    try await self.withStream { stream, port in
+      let added = try await Self.put(#"{"width":48,"height":32,"bitrate":90000,"frameRate":15}"#, to: "mid", port: port)
+      #expect(added.head.hasPrefix("HTTP/1.1 200"), "\(added)")
+      #expect(added.body.contains(#""name":"mid""#) && added.body.contains(#""frameRate":15,"#), "\(added.body)")
+      let variants = try await RawClient.get("/a/b/index.m3u8", port: port).body.split(separator: "\n")
+      #expect(variants.filter { !$0.hasPrefix("#") } == ["main/live.m3u8", "low/live.m3u8", "mid/live.m3u8"])
+      let first = try await RawClient.get("/a/b/low/\(Self.start)", port: port)
+      #expect(first.head.hasPrefix("HTTP/1.1 200"))
+      let part = try Self.part(first.body)
+
+      // With a new bitrate alone its viewers stay.
+      let low = try #require(stream.rendition(named: "low"))
+      let bitrate = try await Self.put(#"{"width":32,"height":32,"bitrate":70000}"#, port: port)
+      #expect(bitrate.head.hasPrefix("HTTP/1.1 200") && low.bitrate == 70_000)
+      #expect(stream.rendition(named: "low") === low)
+
+      // The files of a replaced one are gone, those of the new one have other names.
+      let replaced = try await Self.put(#"{"width":16,"height":16,"bitrate":70000}"#, port: port)
+      #expect(replaced.head.hasPrefix("HTTP/1.1 200"))
+      #expect(low.failure != nil)
+      #expect(try await RawClient.get("/a/b/low/\(part)", port: port).head.hasPrefix("HTTP/1.1 404"))
+      let second = try await RawClient.get("/a/b/low/\(Self.start)", port: port)
+      #expect(second.head.hasPrefix("HTTP/1.1 200"))
+      let (old, new) = (part.split(separator: "-"), try Self.part(second.body).split(separator: "-"))
+      #expect(old.first != new.first, "\(old) \(new)")
+
+      for name in ["low", "mid"] {
+        let removed = try await HTTPControlTests.send(
+          "DELETE", "", to: "/api/streams/a/b/renditions/\(name)", port: port)
+        #expect(removed.head.hasPrefix("HTTP/1.1 200"), "\(removed)")
+        #expect(!removed.body.contains(#""name":"\#(name)""#))
+        for file in ["live.m3u8", "playlist.m3u8", "snapshot.jpg"] {
+          #expect(try await RawClient.get("/a/b/\(name)/\(file)", port: port).head.hasPrefix("HTTP/1.1 404"))
+        }
+      }
+      let again = try await HTTPControlTests.send("DELETE", "", to: Self.low, port: port)
+      #expect(again.head.hasPrefix("HTTP/1.1 404") && again.body.contains("low"))
+      // Players of the main one among others go on.
+      #expect(try await RawClient.get("/a/b/main/live.m3u8", port: port).head.hasPrefix("HTTP/1.1 200"))
+      let alone = try await RawClient.get("/a/b/index.m3u8", port: port).body.split(separator: "\n")
+      #expect(alone.filter { !$0.hasPrefix("#") } == ["live.m3u8"])
+    }
+  }
+
+  @Test func `a request that waits for a removed rendition is answered`() async throws {
+    try await self.withStream { stream, port in
+      _ = try await RawClient.get("/a/b/low/\(Self.start)", port: port)
+      async let waiting = RawClient.get("/a/b/low/live.m3u8?_HLS_msn=3", port: port)
+      try await stream.removeRendition(named: "low")
+      #expect(try await waiting.head.hasPrefix("HTTP/1.1 404"))
+    }
+  }
+
+  @Test func `a change that is refused has a line that says why, and changes nothing`() async throws {
+    let good = #""width":32,"height":32,"bitrate":50000"#
+    let cases: [(name: String, body: String, status: Int, says: String)] = [
+      ("x", #"{"width":31,"height":32,"bitrate":50000}"#, 400, "even"),
+      ("x", #"{"width":128,"height":32,"bitrate":50000}"#, 400, "larger than the stream's 64x64"),
+      ("x", #"{"width":0,"height":32,"bitrate":50000}"#, 400, "even"),
+      ("x", #"{"width":-9223372036854775808,"height":32,"bitrate":50000}"#, 400, "even"),
+      ("x", #"{"width":32,"height":32,"bitrate":1}"#, 400, "bitrate"),
+      ("x", #"{"width":32,"height":32}"#, 400, "required"),
+      ("x", #"{"width":"32","height":32,"bitrate":50000}"#, 400, "number"),
+      ("x", #"{"width":32.5,"height":32,"bitrate":50000}"#, 400, "number"),
+      ("x", "{\(good),\"frameRate\":0}", 400, "frameRate"),
+      ("x", "{\(good),\"frameRate\":1e300}", 400, "frameRate"),
+      ("x", "{\(good),\"encoder\":\"png\"}", 400, "encoder"),
+      ("x", "[]", 400, "body is"), ("x", "{", 400, "no JSON"),
+      ("main", "{\(good)}", 400, "another meaning"), ("WHEP", "{\(good)}", 400, "another meaning"),
+      ("publish", "{\(good)}", 400, "another meaning"), ("a%20b", "{\(good)}", 400, "letters"),
+      (String(repeating: "a", count: 33), "{\(good)}", 400, "letters"),
+      ("taken", "{\(good)}", 409, "published"),
+    ]
+    try await self.withStream { stream, port in
+      for (name, body, status, says) in cases {
+        let response = try await Self.put(body, to: name, port: port)
+        #expect(response.head.hasPrefix("HTTP/1.1 \(status)"), "\(name) \(body) \(response)")
+        #expect(response.body.contains(says) && response.body.split(separator: "\n").count == 1, "\(response.body)")
+      }
+      #expect(stream.renditions.map(\.name) == ["low"])
+      for index in 1...3 {
+        #expect(try await Self.put("{\(good)}", to: "r\(index)", port: port).head.hasPrefix("HTTP/1.1 200"))
+      }
+      let fifth = try await Self.put("{\(good)}", to: "r4", port: port)
+      #expect(fifth.head.hasPrefix("HTTP/1.1 400") && fifth.body.contains("at most 4"))
+      #expect(try await RawClient.get(Self.low, port: port).head.hasPrefix("HTTP/1.1 405"))
+      let other = try await HTTPControlTests.send("PUT", "{}", to: "/api/streams/none/renditions/low", port: port)
+      #expect(other.head.hasPrefix("HTTP/1.1 404"))
+    }
+  }
+
+  @Test func `viewers do not change renditions, even where they control`() async throws {
+    let access = AccessControl.permissive {
+      $0.users = [Credentials(user: "us", password: "pw")]
+      $0.users.append(Credentials(user: "op", password: "pw", role: .operator))
+      $0.control = .all
+      // A client elsewhere: programs on this machine are operators with this policy.
+      $0.hosts = ["cam.lan"]
+      $0.allowsInsecureBasic = true
+    }
+    try await self.withStream(access: access) { stream, port in
+      let body = #"{"width":16,"height":16,"bitrate":50000}"#
+      for (login, status) in [("", 401), ("dXM6cHc=", 403), ("b3A6cHc=", 200)] {
+        for method in ["PUT", "DELETE"] {
+          let response = try await HTTPControlTests.send(
+            method, method == "PUT" ? body : "", to: Self.low, host: "cam.lan", port: port,
+            "Authorization: Basic \(login)")
+          #expect(response.head.hasPrefix("HTTP/1.1 \(status)"), "\(login) \(method) \(response.head)")
+        }
+        #expect(stream.renditions.isEmpty == (status == 200))
+      }
     }
   }
 

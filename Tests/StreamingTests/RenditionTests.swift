@@ -290,6 +290,80 @@ struct RenditionTests {
     await stream.stop()
   }
 
+  @Test func `a rendition is added while the stream runs, replaced in another size, and removed`() async throws {
+    let stream = try await self.startedStream(Self.settings([]))
+    #expect(stream.renditions.isEmpty && stream.renditionPaths == [])
+    try await stream.setRendition(Self.low())
+    #expect(stream.renditionPaths == ["test/main", "test/low"])
+    let first = try await self.used(stream, self.output)
+    self.show()
+    let changes = stream.renditionChanges
+
+    var settings = Self.low()
+    settings.bitrate = 200_000
+    try await stream.setRendition(settings)
+    #expect(stream.rendition(named: "low") === first && first.bitrate == 200_000 && !self.output.hasEnded)
+    #expect(stream.renditionChanges == changes)
+    self.show()
+
+    settings.width = 48
+    try await stream.setRendition(settings)
+    #expect(self.output.hasEnded && first.failure?.code == .notFound && !first.statistics.isRunning)
+    #expect(stream.renditionChanges > changes)
+    let other = CollectingOutput()
+    let second = try await self.used(stream, other)
+    #expect(second !== first && second.bitrate == 200_000)
+    self.show(in: other)
+    guard case .h264(let description)? = second.description else {
+      Issue.record("it has no description")
+      return
+    }
+    #expect((description.width, description.height) == (48, 24))
+
+    try await stream.removeRendition(named: "low")
+    #expect(other.hasEnded && stream.renditions.isEmpty && !second.statistics.isRunning)
+    // Players of the main one among others go on.
+    #expect(stream.renditionPaths == ["test/main"])
+    for _ in 0..<3 { self.show(in: self.main) }
+    #expect(stream.isRunning)
+    await #expect(throws: VidiconError.self) { try await stream.removeRendition(named: "low") }
+    await stream.stop()
+    await #expect(throws: VidiconError.streamEnded) { try await stream.setRendition(settings) }
+  }
+
+  @Test func `a change that the stream cannot have leaves its renditions as they are`() async throws {
+    let list = (0..<4).map { RenditionSettings(name: "r\($0)", width: 32, height: 24, bitrate: 100_000) }
+    let stream = try await self.startedStream(Self.settings(list))
+    let before = stream.renditions.map(ObjectIdentifier.init)
+    for settings in [
+      RenditionSettings(name: "r4", width: 32, height: 24, bitrate: 100_000),
+      RenditionSettings(name: "r0", width: 3200, height: 24, bitrate: 100_000),
+      RenditionSettings(name: "r1", width: 31, height: 24, bitrate: 100_000),
+      RenditionSettings(name: "whep", width: 32, height: 24, bitrate: 100_000),
+      RenditionSettings(name: "r2", width: 32, height: 24, bitrate: 1),
+    ] {
+      let error = await #expect(throws: VidiconError.self) { try await stream.setRendition(settings) }
+      #expect(error?.code == .invalidSpecification && error?.description.contains("\n") == false)
+    }
+    #expect(stream.renditions.map(ObjectIdentifier.init) == before)
+    await stream.stop()
+  }
+
+  @Test func `concurrent changes of one rendition leave one of them`() async throws {
+    let stream = try await self.startedStream(Self.settings([]))
+    await withTaskGroup { group in
+      for width in 1...12 {
+        group.addTask {
+          let settings = RenditionSettings(name: "low", width: 16 + 2 * width, height: 24, bitrate: 100_000)
+          try? await stream.setRendition(settings)  // Refused where too many wait.
+        }
+      }
+    }
+    #expect(stream.renditions.map(\.name) == ["low"])
+    await stream.stop()
+    #expect(stream.renditions.allSatisfy { $0.failure != nil })
+  }
+
   @Test(arguments: [
     (1280, 720, 640, 360), (1920, 1080, 640, 360), (720, 1280, 360, 640), (960, 720, 480, 360), (3840, 1600, 864, 360),
   ])

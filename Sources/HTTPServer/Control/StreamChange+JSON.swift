@@ -98,7 +98,7 @@ extension JSONValue {
 }
 
 extension HTTPRefusal {
-  fileprivate static func unknownKey(_ key: String, known: [String]) -> HTTPRefusal {
+  static func unknownKey(_ key: String, known: [String]) -> HTTPRefusal {
     HTTPRefusal("\(Self.quoted(key)) is not a key; the keys are \(known.joined(separator: ", "))")
   }
 

@@ -118,6 +118,10 @@ struct HTTPResponder: Sendable {
     case (.post, .recording(let name)): return try await self.record(name, request, body: body)
     case (.put, .source(let name)):
       return try await self.replaceSources(of: name, request, user: user, body: body)
+    case (.put, .rendition(let rendition, let name)):
+      return try await self.setRendition(rendition, of: name, request, user: user, body: body)
+    case (.delete, .rendition(let rendition, let name)):
+      return try await self.removeRendition(rendition, of: name, user: user)
     case (.put, .effects(let name)):
       return try await self.setEffects(of: name, request, isOperator: isOperator, body: body)
     case (.put, .effectImage(let use, let name)):
@@ -159,7 +163,7 @@ struct HTTPResponder: Sendable {
     case .motionJPEG(let name): return try self.motionJPEG(of: name, target, user: user)
     case .file(let file, let name):
       return await self.file(file, of: name, target, request, user: user)
-    case .notFound, .effectImage:
+    case .notFound, .effectImage, .rendition:
       // A browser gets the player page, which reports the missing stream and starts when it appears.
       guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
         return .notFound()

@@ -23,6 +23,8 @@ package enum HTTPRoute: Hashable, Sendable {
   case effects(stream: String)
   /// `/api/streams/NAME/effects/mask`, or `overlay`.
   case effectImage(EffectImageUse, stream: String)
+  /// `/api/streams/NAME/renditions/RENDITION`.
+  case rendition(String, stream: String)
   /// `/api/streams/NAME/events`.
   case events(stream: String)
   /// `/api/devices`.
@@ -141,6 +143,7 @@ package enum HTTPRoute: Hashable, Sendable {
     switch self {
     case .recording: ["POST"]
     case .source, .effects, .effectImage: ["PUT"]
+    case .rendition: ["PUT", "DELETE"]
     case .stream: ["PATCH"]
     case .session: ["POST", "DELETE"]
     default: []
@@ -154,7 +157,10 @@ package enum HTTPRoute: Hashable, Sendable {
 
   /// Whether GET and HEAD are supported.
   var isReadable: Bool {
-    if case .effectImage = self { false } else { true }
+    switch self {
+    case .effectImage, .rendition: false
+    default: true
+    }
   }
 
   /// Suffixes of the paths that accept images.
@@ -162,7 +168,8 @@ package enum HTTPRoute: Hashable, Sendable {
 
   /// Resolves the segments after `/api/streams/NAME`.
   private static func part(_ names: [String].SubSequence, of stream: String) -> HTTPRoute? {
-    switch names.joined(separator: "/") {
+    if names.count == 2, names.first == "renditions", let name = names.last { return .rendition(name, stream: stream) }
+    return switch names.joined(separator: "/") {
     case "recording": .recording(stream: stream)
     case "source": .source(stream: stream)
     case "level": .level(stream: stream)

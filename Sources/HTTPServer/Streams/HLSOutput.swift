@@ -24,6 +24,8 @@ final class HLSOutput: StreamOutput {
     var renditions: [StreamRendition] = []
     /// Whether these are used.
     var usesRenditions = false
+    /// Renditions that were ever added, for names of files that none has had.
+    var renditionCount = 0
     var waiters: [Int: Waiter] = [:]
     var nextWaiter = 0
     var timer: RepeatedTask?
@@ -111,7 +113,12 @@ final class HLSOutput: StreamOutput {
     if rendition != nil || request.isMultivariantPlaylist {
       await self.prepareRenditions()
       let bitrate = self.stream.averageVideoBitrate.map { $0 + self.stream.audioSettings.bitrate }
-      self.state.withLock { $0.machine.encoderBitrate = bitrate }
+      self.state.withLock { state in
+        state.machine.encoderBitrate = bitrate
+        for rendition in state.renditions {
+          state.machine.setBitrate(rendition.bitrate + self.stream.audioSettings.bitrate, of: rendition.name)
+        }
+      }
     }
     while true {
       if let response = await self.attempt(request, of: rendition) { return response }
@@ -252,7 +259,8 @@ extension HLSOutput {
     configuration.bitrate = rendition.bitrate + self.stream.audioSettings.bitrate
     let isAdded = self.state.withLock { state in
       guard !state.renditions.contains(where: { $0 === rendition }), state.endTime == nil else { return false }
-      configuration.token += "r\(state.renditions.count)"
+      configuration.token += "r\(state.renditionCount)"
+      state.renditionCount += 1
       state.renditions.append(rendition)
       if state.usesRenditions { rendition.beginUse() }
       state.machine.add(rendition.name, [video] + audio, configuration: configuration)

@@ -13,13 +13,18 @@ final class PublishedStreams: Sendable {
     var names: [String] = []
     /// Paths of the renditions of these streams.
     var renditions: [String] = []
+    /// Changes of the streams' renditions that `renditions` contains.
+    var renditionChanges = 0
+
+    /// Number of changes of the streams' renditions.
+    var currentChanges: Int {
+      self.streams.reduce(0) { $0 &+ $1.stream.renditionChanges }
+    }
 
     mutating func updateNames() {
       self.names = (self.streams + self.ended).map(\.name)
-      self.renditions = (self.streams + self.ended).flatMap { published in
-        let names = published.stream.renditions.map(\.name)
-        return (names.isEmpty ? [] : names + [HLSStreamGroup.mainName]).map { "\(published.name)/\($0)" }
-      }
+      self.renditionChanges = self.currentChanges
+      self.renditions = (self.streams + self.ended).flatMap(\.stream.renditionPaths)
     }
   }
 
@@ -35,7 +40,12 @@ final class PublishedStreams: Sendable {
   var names: [String] { self.state.withLock { $0.names } }
 
   /// Paths of renditions, `NAME/RENDITION`, and of the main one among them, `NAME/main`, of published and recently ended streams.
-  var renditions: [String] { self.state.withLock { $0.renditions } }
+  var renditions: [String] {
+    self.state.withLock { state in
+      if state.currentChanges != state.renditionChanges { state.updateNames() }
+      return state.renditions
+    }
+  }
 
   /// The published or recently ended stream with a rendition of a path.
   ///
@@ -44,7 +54,7 @@ final class PublishedStreams: Sendable {
     let streams = self.state.withLock { $0.streams + $0.ended }
     for published in streams where path.hasPrefix("\(published.name)/") {
       let name = String(path.dropFirst(published.name.count + 1))
-      if name == HLSStreamGroup.mainName, !published.stream.renditions.isEmpty { return (published, name, nil) }
+      if name == HLSStreamGroup.mainName { return (published, name, nil) }
       if let rendition = published.stream.rendition(named: name) { return (published, name, rendition) }
     }
     return nil

@@ -1,21 +1,36 @@
 internal import Effects
 internal import Media
 internal import Synchronization
+internal import Threading
 
 /// The further renditions of a stream, as its threads and its owner share them.
 final class RenditionSet: Sendable {
   private struct State {
     var renditions: [StreamRendition] = []
+    /// Whether there was a rendition: addresses of the main one among others stay valid.
+    var hasHadRenditions = false
+    /// The stream's format, and how a rendition of it is created; nil before the video pipeline has opened.
+    var factory: (format: VideoFormat, make: @Sendable (RenditionSettings) -> StreamRendition)?
     var hasEnded = false
   }
+
+  /// Maximum time for a removed rendition to close its encoder, which a device may have only once.
+  private static let closingTimeout = MediaDuration.seconds(2)
 
   private let state = Mutex(State())
   private let inUse = Atomic(false)
   private let keyframeRequested = Atomic(false)
   private let passedThrough = Atomic(false)
+  private let changeCount = Atomic(0)
 
   /// The renditions, in the order of their settings; empty before the video pipeline has opened.
   var all: [StreamRendition] { self.state.withLock { $0.renditions } }
+
+  /// Whether there is a rendition, or was one.
+  var hasHadRenditions: Bool { self.state.withLock { $0.hasHadRenditions } }
+
+  /// Number of changes of ``all``; costs an atomic load.
+  var changes: Int { self.changeCount.load(ordering: .acquiring) }
 
   /// Whether any rendition is in use; costs an atomic load.
   var isInUse: Bool { self.inUse.load(ordering: .relaxed) }
@@ -34,7 +49,7 @@ final class RenditionSet: Sendable {
     requestKeyframe: @escaping @Sendable () -> Void
   ) {
     let (usable, problems) = stream.renditions.renditions(for: format)
-    let renditions = usable.map { settings in
+    let make = { @Sendable (settings: RenditionSettings) in
       StreamRendition(
         settings, of: format, video: stream, lingerTime: stream.renditionLingerTime, report: report,
         request: { [weak self] in
@@ -45,12 +60,70 @@ final class RenditionSet: Sendable {
         },
         usageChanged: { [weak self] in self?.updateUse() })
     }
+    let renditions = usable.map(make)
     let isConnected = self.state.withLock { state in
-      if !state.hasEnded { state.renditions = renditions }
-      return !state.hasEnded
+      guard !state.hasEnded else { return false }
+      state.factory = (format, make)
+      state.renditions = renditions
+      state.hasHadRenditions = !renditions.isEmpty
+      return true
     }
+    self.changeCount.add(1, ordering: .releasing)
     guard isConnected else { return }
     for (name, error) in problems { report(.renditionFailed(name, error)) }
+  }
+
+  /// Adds a rendition, or changes the one of its name; blocks until that one has closed its encoder.
+  ///
+  /// The caller makes one change at a time.
+  ///
+  /// - Throws: ``VidiconError`` when the stream cannot have it; nothing is changed.
+  func set(_ settings: RenditionSettings) throws(VidiconError) {
+    let plan = self.state.withLock { state -> Result<(index: Int, old: StreamRendition?)?, VidiconError> in
+      guard !state.hasEnded else { return .failure(.streamEnded) }
+      guard let format = state.factory?.format else { return .failure(.streamEncodesNoVideo) }
+      var list = state.renditions.map(\.settings)
+      let index = list.firstIndex { $0.name == settings.name } ?? list.count
+      list.replaceSubrange(index..<min(index + 1, list.count), with: [settings])
+      if let problem = RenditionSettings.problem(with: list) ?? settings.problem(in: format) {
+        return .failure(problem)
+      }
+      guard index < state.renditions.count else { return .success((index, nil)) }
+      if state.renditions[index].continues(with: settings) { return .success(nil) }
+      return .success((index, state.renditions.remove(at: index)))
+    }
+    guard let (index, old) = try plan.get() else { return }
+    // Its outputs end before the name can be requested again.
+    if let old { self.close(old) }
+    let isAdded = self.state.withLock { state in
+      guard !state.hasEnded, let make = state.factory?.make else { return false }
+      state.renditions.insert(make(settings), at: index)
+      state.hasHadRenditions = true
+      return true
+    }
+    self.changeCount.add(1, ordering: .releasing)
+    self.updateUse()
+    if !isAdded { throw .streamEnded }
+  }
+
+  /// Removes a rendition and ends its outputs; blocks until it has closed its encoder.
+  ///
+  /// The caller makes one change at a time.
+  ///
+  /// - Throws: ``VidiconError`` `notFound` where there is none of that name.
+  func remove(named name: String) throws(VidiconError) {
+    let rendition = self.state.withLock { state in
+      state.renditions.firstIndex { $0.name == name }.map { state.renditions.remove(at: $0) }
+    }
+    guard let rendition else { throw .renditionNotFound(name) }
+    self.close(rendition)
+  }
+
+  private func close(_ rendition: StreamRendition) {
+    self.changeCount.add(1, ordering: .releasing)
+    rendition.remove()
+    self.updateUse()
+    rendition.waitForThread(until: StreamClock.system.now() + Self.closingTimeout)
   }
 
   private func updateUse() {

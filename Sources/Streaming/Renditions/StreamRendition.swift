@@ -12,7 +12,7 @@ internal import Threading
 ///
 /// Two frames wait for the encoder at most; then the oldest is dropped.
 public final class StreamRendition: Sendable {
-  /// Size, bitrate and frame rate.
+  /// Size, bitrate at the start, and frame rate.
   public let settings: RenditionSettings
   /// Format of the frames that are encoded.
   package let format: VideoFormat
@@ -307,6 +307,22 @@ extension StreamRendition {
     self.fail(.streamEnded, isReported: false)
   }
 
+  /// Closes the encoder and ends the outputs: the stream no longer has this rendition.
+  func remove() {
+    self.fail(.renditionNotFound(self.name), isReported: false)
+  }
+
+  /// Takes the bitrate of settings that differ in nothing else.
+  ///
+  /// - Returns: False where they need another rendition, or this one has failed.
+  func continues(with settings: RenditionSettings) -> Bool {
+    var same = self.settings
+    same.bitrate = settings.bitrate
+    guard same == settings, self.failure == nil else { return false }
+    self.bitrate = settings.bitrate
+    return true
+  }
+
   /// Waits until the thread has ended.
   func waitForThread(until deadline: MediaTime) {
     _ = self.state.wait(until: deadline) { $0.isThreadRunning ? nil : () }
@@ -331,16 +347,16 @@ extension StreamRendition {
 
   /// Opens the encoder, encodes until the rendition is unused, and closes it: a device may have one only.
   private func encodeWhileUsed() {
+    var bitrate = self.bitrate
     do throws(VidiconError) {
       let encoder = try LibavH264Encoder(
         VideoEncoderSettings(
           width: self.format.width, height: self.format.height, frameRate: self.format.frameRate,
-          colorMatrix: self.format.colorMatrix, bitrate: self.bitrate,
+          colorMatrix: self.format.colorMatrix, bitrate: bitrate,
           // Keyframes are those of the main rendition.
           keyframeInterval: .seconds(24 * 3600), encoder: self.encoder, profile: self.profile,
           rateBuffer: self.rateBuffer))
       guard self.hasOpened(encoder) else { return }
-      var bitrate = self.settings.bitrate
       while let (item, target) = self.next() {
         if target != bitrate {
           bitrate = target
