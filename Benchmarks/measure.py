@@ -53,6 +53,7 @@ def vidicon(settings, *options):
                  "127.0.0.1", *options, stdout=subprocess.PIPE) as process:
         started = json.loads(process.stdout.readline())
         process.port, process.http_port = started["rtspPort"], started["httpPort"]
+        process.rtsps_port = started.get("rtspsPort")
         process.url = f"rtsp://127.0.0.1:{process.port}/live"
         # Drains the status lines, which would fill the pipe; exits with the program.
         subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL)
@@ -81,6 +82,19 @@ def watched_by(settings, process, transport, kind, port, viewers):
         begin = cpu_seconds(process)
         report = sink.stdout.readline()
         return cpu_seconds(process) - begin, json.loads(report)
+
+
+def serving_seconds(process):
+    """Processor time of the threads that serve connections, in seconds: what viewers cost, whatever the encoder does meanwhile."""
+    return sum(thread_seconds(process, f"NIO-ELT-1-#{loop}") for loop in range(os.cpu_count() + 1))
+
+
+def served_to(settings, process, transport, port, viewers):
+    """Processor time of the serving threads while viewers play the stream, in seconds, and the viewers' report."""
+    with viewers_of(settings, transport, "rtsp", port, viewers) as sink:
+        begin = serving_seconds(process)
+        report = sink.stdout.readline()
+        return serving_seconds(process) - begin, json.loads(report)
 
 
 def row(name, ours, theirs, ratio, limit, holds):
@@ -154,6 +168,39 @@ def measure_fan_out(settings, transport):
     wanted = floor_report["bytes"]
     if not 0.9 < report["bytes"] / wanted < 1.1:
         print(f"  (unequal work: {report['bytes']} bytes against {wanted})")
+
+
+def measure_rtsps(settings):
+    """200 encrypted viewers against 200 plain ones of the same program, alternating."""
+    viewers, ours, plain = 200, 0.0, 0.0
+    certificate, key = settings.tools / "certificate.pem", settings.tools / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=localhost", "-keyout", key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
+    with vidicon(settings, *STREAM, "--rtsps-port", "0", "--tls-cert", certificate, "--tls-key", key) as process:
+        for _ in range(settings.rounds):
+            plain += served_to(settings, process, "tcp", process.port, viewers)[0]
+            ours += served_to(settings, process, "tls", process.rtsps_port, viewers)[0]
+    row(f"{viewers} viewers over RTSPS; over RTSP, both without the encoder", core(ours, settings, settings.rounds),
+        core(plain, settings, settings.rounds), f"{ours / plain:.2f}", "2.50", ours <= 2.5 * plain)
+
+
+def measure_viewers(settings):
+    """Cost of viewers over TCP by their number; the slope is the cost of one more, by least squares."""
+    points = []
+    with vidicon(settings, *STREAM) as process:
+        for viewers in (1, 50, 200, 500, 1000, 2000):
+            used, report = served_to(settings, process, "tcp", process.port, viewers)
+            points.append((viewers, used / settings.seconds))
+            rate = report["bytes"] * 8 / viewers / settings.seconds / 1e6
+            row(f"{viewers} viewers over TCP, {rate:.1f} Mb/s each, without the encoder", core(used, settings),
+                f"jitter p50 {report['jitterP50']:.1f} ms, p99 {report['jitterP99']:.1f} ms", "", "", True)
+    mean_viewers, mean_cores = (statistics.mean(values) for values in zip(*points))
+    slope = (sum((viewers - mean_viewers) * (cores - mean_cores) for viewers, cores in points)
+             / sum((viewers - mean_viewers) ** 2 for viewers, _ in points))
+    # Cost that grows faster than the number of viewers is a fault; a fifth is noise.
+    of_200, of_2000 = (cores / viewers for viewers, cores in points if viewers in (200, 2000))
+    row("each further viewer over TCP; one of 2000, of 200", f"{100 * slope:.3f}% of a core",
+        f"{100 * of_2000:.3f}%, {100 * of_200:.3f}%", f"{of_2000 / of_200:.2f}", "1.20", of_2000 <= 1.2 * of_200)
 
 
 def measure_jitter(settings):
@@ -362,18 +409,17 @@ def measure_hls(settings):
     viewers = 1000
     with vidicon(settings, *STREAM) as process:
         time.sleep(2)
-        idle = cpu_while(process, settings.seconds)
         with running(settings.tools / "hls_sink", str(process.http_port), "/live/playlist.m3u8", str(viewers),
                      str(settings.seconds), stdout=subprocess.PIPE) as sink:
             if sink.stdout.readline() != "ready\n":
                 raise SystemExit("the viewers did not get ready")
-            begin = cpu_seconds(process)
+            begin = serving_seconds(process)
             report = json.loads(sink.stdout.readline())
-            used = cpu_seconds(process) - begin - idle
+            used = serving_seconds(process) - begin
     rate = report["bytes"] * 8 / viewers / settings.seconds / 1e6
     row(f"{viewers} keep-alive viewers of HLS in MPEG-TS, {rate:.1f} Mb/s each", core(used, settings),
-        f"answers p50 {report['answerP50']} ms, p99 {report['answerP99']} ms", "", "100% of a core",
-        used < settings.seconds and report["segments"] > 0.9 * viewers * settings.seconds)
+        f"answers p50 {report['answerP50']} ms, p99 {report['answerP99']} ms", "", "15% of a core",
+        used < 0.15 * settings.seconds and report["segments"] > 0.9 * viewers * settings.seconds)
 
 
 def measure_hls_delay(settings):
@@ -523,6 +569,8 @@ MEASUREMENTS = {
     "hlsdelay": measure_hls_delay,
     "tcp": lambda settings: measure_fan_out(settings, "tcp"),
     "udp": lambda settings: measure_fan_out(settings, "udp"),
+    "rtsps": measure_rtsps,
+    "viewers": measure_viewers,
     "jitter": measure_jitter,
     "memory": measure_memory,
     "screen": measure_screen,

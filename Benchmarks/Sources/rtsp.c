@@ -2,6 +2,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,12 +50,46 @@ int tcp_connect(int port) {
   return connection;
 }
 
+/// TLS of the connections that have it, by descriptor.
+static SSL *encrypted[1 << 20];
+
+void tcp_secure(int connection) {
+  static SSL_CTX *context;
+  if (!context) {
+    context = SSL_CTX_new(TLS_client_method());
+    SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NULL);
+  }
+  SSL *tls = SSL_new(context);
+  SSL_set_fd(tls, connection);
+  if (SSL_connect(tls) != 1) fail("TLS: %s", ERR_reason_error_string(ERR_get_error()));
+  encrypted[connection] = tls;
+}
+
+static ssize_t send_all(int connection, const char *text, size_t length) {
+  if (encrypted[connection]) return SSL_write(encrypted[connection], text, length);
+  return send(connection, text, length, MSG_NOSIGNAL);
+}
+
+ssize_t tcp_receive(int connection, void *buffer, size_t size) {
+  SSL *tls = encrypted[connection];
+  if (!tls) return recv(connection, buffer, size, MSG_DONTWAIT);
+  int flags = fcntl(connection, F_GETFL);
+  if (!(flags & O_NONBLOCK)) fcntl(connection, F_SETFL, flags | O_NONBLOCK);
+  int count = SSL_read(tls, buffer, size);
+  if (count > 0) return count;
+  int error = SSL_get_error(tls, count);
+  errno = error == SSL_ERROR_WANT_READ ? EAGAIN : EPROTO;
+  return error == SSL_ERROR_ZERO_RETURN ? 0 : -1;
+}
+
 /// Sends a request and reads its reply, body included, into `reply`.
 static void ask(int connection, const char *request, char *reply, size_t size) {
-  if (send(connection, request, strlen(request), MSG_NOSIGNAL) < 0) fail("send: %s", strerror(errno));
+  if (send_all(connection, request, strlen(request)) < 0) fail("send: %s", strerror(errno));
   size_t length = 0, wanted = 0;
   while (!wanted || length < wanted) {
-    ssize_t count = recv(connection, reply + length, size - 1 - length, 0);
+    SSL *tls = encrypted[connection];
+    ssize_t count = tls ? SSL_read(tls, reply + length, size - 1 - length)
+                        : recv(connection, reply + length, size - 1 - length, 0);
     if (count <= 0) fail("no reply to: %s", request);
     length += count;
     reply[length] = 0;
@@ -98,5 +135,5 @@ void rtsp_play(int connection, int port, const char *name, const char *session) 
   char request[1024];
   int length = snprintf(request, sizeof request, "PLAY rtsp://%s:%d/%s RTSP/1.0\r\nCSeq: 9\r\nSession: %s\r\n\r\n",
                         host(), port, name, session);
-  if (send(connection, request, length, MSG_NOSIGNAL) != length) fail("send: %s", strerror(errno));
+  if (send_all(connection, request, length) != length) fail("send: %s", strerror(errno));
 }

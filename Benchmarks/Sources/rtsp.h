@@ -3,9 +3,17 @@
 #define RTSP_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /// Connects to a TCP port of 127.0.0.1, or of the address in the environment variable RTSP_HOST; exits on failure.
 int tcp_connect(int port);
+
+/// Encrypts a connection: TLS without verification of the server's certificate. All that follows passes through TLS; exits on
+/// failure.
+void tcp_secure(int connection);
+
+/// Receives what has arrived, as recv with MSG_DONTWAIT does, on a plain or an encrypted connection.
+ssize_t tcp_receive(int connection, void *buffer, size_t size);
 
 /// Sets up both tracks of a stream: interleaved on the connection, or to UDP ports when `rtp_ports` is not NULL.
 ///

@@ -1,7 +1,7 @@
-// sink tcp|udp rtsp|floor PORT NAME VIEWERS SECONDS: many viewers in one program, which measure and discard what they
+// sink tcp|tls|udp rtsp|floor PORT NAME VIEWERS SECONDS: many viewers in one program, which measure and discard what they
 // read.
 //
-// "rtsp" viewers set up and play the stream NAME of an RTSP server on PORT; "floor" viewers only connect, as tcp_floor
+// "rtsp" viewers set up and play the stream NAME of an RTSP server on PORT, with "tls" of an RTSPS server; "floor" viewers only connect, as tcp_floor
 // and udp_floor expect. Prints "ready" once every viewer has received a frame and two more seconds have passed, reads
 // for SECONDS, and prints a line of JSON: bytes, frames, and arrival jitter, which is the interval between two
 // arrivals (of packets with the marker bit) minus the interval between their timestamps.
@@ -103,7 +103,7 @@ static void parse(struct viewer *viewer, const unsigned char *data, size_t count
 
 static void read_connection(struct viewer *viewer) {
   static unsigned char buffer[1 << 18];
-  ssize_t count = recv(viewer->connection, buffer, sizeof buffer, MSG_DONTWAIT);
+  ssize_t count = tcp_receive(viewer->connection, buffer, sizeof buffer);
   if (count == 0 || (count < 0 && errno != EAGAIN)) fail("a viewer was disconnected");
   if (count < 0) return;
   if (measuring) bytes += count;
@@ -165,7 +165,7 @@ static double percentile(double part) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 7) fail("usage: sink tcp|udp rtsp|floor PORT NAME VIEWERS SECONDS");
+  if (argc != 7) fail("usage: sink tcp|tls|udp rtsp|floor PORT NAME VIEWERS SECONDS");
   bool udp = !strcmp(argv[1], "udp"), rtsp = !strcmp(argv[2], "rtsp");
   int port = atoi(argv[3]);
   const char *name = argv[4];
@@ -190,6 +190,7 @@ int main(int argc, char **argv) {
       struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)i << 8 | j << 4 | kinds[j]};
       if (descriptors[i][j] >= 0) epoll_ctl(poll, EPOLL_CTL_ADD, descriptors[i][j], &event);
     }
+    if (!strcmp(argv[1], "tls")) tcp_secure(viewer->connection);
     if (rtsp) rtsp_set_up(viewer->connection, port, name, udp ? rtp_ports : NULL, viewer->session);
   }
   if (rtsp)
