@@ -105,12 +105,19 @@ struct RTCPLimitsTests {
     }
   }
 
-  @Test func `an APP or feedback packet is kept as it is, with its subtype`() throws {
+  @Test func `an APP packet, or feedback of an unknown format, is kept as it is, with its subtype`() throws {
     let report = RTCPPacket.receiverReport(RTCPReceiverReport(ssrc: 1))
-    for (type, count) in [(UInt8(204), UInt8(31)), (205, 1), (206, 1), (207, 0), (199, 2)] {
+    for (type, count) in [(UInt8(204), UInt8(31)), (192, 0), (199, 2), (208, 1)] {
       let other = RTCPPacket.other(type: type, count: count, body: ByteBuffer(bytes: [0, 0, 0, 1, 0, 0, 0, 2]))
       #expect(other.type == type)
       #expect(try Self.parse(report, other) == [report, other])
+    }
+    for (type, format) in [(UInt8(205), UInt8(8)), (205, 31), (206, 2), (206, 31)] {
+      let body = ByteBuffer(bytes: [0, 0, 0, 3])
+      let feedback = RTCPPacket.feedback(
+        RTCPFeedback(senderSSRC: 1, mediaSSRC: 2, message: .other(type: type, format: format, body: body)))
+      #expect(feedback.type == type)
+      #expect(try Self.parse(report, feedback) == [report, feedback])
     }
   }
 

@@ -33,11 +33,12 @@ enum ParserCoverage {
       "Effects/ImageHeader", "Effects/OverlayImage",
     ],
     "FuzzRTCP": [
-      "RTP/RTCPCompoundPacket", "RTP/RTCPGoodbye", "RTP/RTCPPacket", "RTP/RTCPReceiverReport", "RTP/RTCPReportBlock",
+      "RTP/RTCPCompoundPacket", "RTP/RTCPExtendedReport", "RTP/RTCPFeedback", "RTP/RTCPTransportWideFeedback",
+      "RTP/RTCPGoodbye", "RTP/RTCPPacket", "RTP/RTCPReceiverReport", "RTP/RTCPReportBlock",
       "RTP/RTCPSenderReport", "RTP/RTCPSourceDescription",
     ],
     "FuzzRTP": [
-      "RTP/RTPHeader", "RTP/RTPPacket",
+      "RTP/RTPExtensionElements", "RTP/RTPHeader", "RTP/RTPPacket",
     ],
     "FuzzRTSP": [
       "Authentication/Authorization", "RTSP/RTSPTransport", "RTSP/RTSPURL",

@@ -32,6 +32,7 @@ enum Vocabulary {
   /// Terms of standards, of libraries and of the HTTP API that contain such a part, in lower case.
   static let standardParts = [
     "pictureparameterset", "pictureset", "pictureordercount", "av_picture_type", "soundcard", "steerable",
+    "pictureloss",
   ]
 
   /// Words of comments and of test names that the field has a term for, with that term.
@@ -59,7 +60,8 @@ enum Vocabulary {
     "colour_",
     "picture parameter set", "idr picture", "sound server", "picture order", "group of pictures", "groups of pictures",
     "coded picture",
-    "picture timing", "picture_", "reference picture", "sound card", "attached picture", "picture element",
+    "picture timing", "picture loss", "picture_", "reference picture", "sound card", "attached picture",
+    "picture element",
     "picture-in-picture", "linux sound architecture",
   ]
 }

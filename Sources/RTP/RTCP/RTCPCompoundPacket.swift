@@ -14,8 +14,9 @@ public struct RTCPCompoundPacket: Hashable, Sendable {
   /// Parses a datagram with the checks of RFC 3550 A.2: version 2 throughout, a report first, padding on the last
   /// packet only, and lengths that add up.
   ///
+  /// - Parameter allowsReducedSize: Whether any packet may be the first, RFC 5506, as WebRTC negotiates by `a=rtcp-rsize`.
   /// - Throws: `ParsingError` when a check fails, or a packet's counts exceed its length.
-  public init(parsing datagram: ByteBuffer) throws(ParsingError) {
+  public init(parsing datagram: ByteBuffer, allowsReducedSize: Bool = false) throws(ParsingError) {
     var rest = datagram
     self.packets = []
     repeat {
@@ -25,7 +26,7 @@ public struct RTCPCompoundPacket: Hashable, Sendable {
         var body = rest.readSlice(length: Int(words) * 4)
       else { throw ParsingError(.truncated, field: "RTCP length", offset: offset) }
       guard flags >> 6 == RTPHeader.version else { throw ParsingError(.invalid, field: "V", offset: offset) }
-      if self.packets.isEmpty {
+      if self.packets.isEmpty, !allowsReducedSize {
         guard type == RTCPPacket.senderReportType || type == RTCPPacket.receiverReportType else {
           throw ParsingError(.invalid, field: "PT", offset: offset + 1)
         }

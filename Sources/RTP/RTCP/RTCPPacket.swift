@@ -19,6 +19,10 @@ public enum RTCPPacket: Hashable, Sendable {
   case sourceDescription(RTCPSourceDescription)
   /// BYE, PT 203.
   case goodbye(RTCPGoodbye)
+  /// RTPFB, PT 205, and PSFB, PT 206, RFC 4585.
+  case feedback(RTCPFeedback)
+  /// XR, PT 207, RFC 3611.
+  case extendedReport(RTCPExtendedReport)
   /// Any other PT, such as 204 (APP) and those of later RFCs, with the 5 bits of `count` and the unparsed body.
   case other(type: UInt8, count: UInt8, body: ByteBuffer)
 
@@ -29,6 +33,8 @@ public enum RTCPPacket: Hashable, Sendable {
     case .receiverReport: Self.receiverReportType
     case .sourceDescription: Self.sourceDescriptionType
     case .goodbye: Self.goodbyeType
+    case .feedback(let feedback): feedback.type
+    case .extendedReport: RTCPExtendedReport.type
     case .other(let type, _, _): type
     }
   }
@@ -49,6 +55,10 @@ public enum RTCPPacket: Hashable, Sendable {
       self = .sourceDescription(try RTCPSourceDescription(parsing: body, chunkCount: Int(count)))
     case Self.goodbyeType:
       self = .goodbye(try RTCPGoodbye(parsing: body, sourceCount: Int(count)))
+    case RTCPFeedback.transportType, RTCPFeedback.payloadType:
+      self = .feedback(try RTCPFeedback(type: type, format: count, parsing: body))
+    case RTCPExtendedReport.type:
+      self = .extendedReport(try RTCPExtendedReport(parsing: body))
     default:
       self = .other(type: type, count: count, body: body)
     }
@@ -74,6 +84,12 @@ public enum RTCPPacket: Hashable, Sendable {
     case .goodbye(let goodbye):
       count = goodbye.sources.count
       goodbye.serialize(into: &buffer)
+    case .feedback(let feedback):
+      count = Int(feedback.format)
+      feedback.serialize(into: &buffer)
+    case .extendedReport(let report):
+      count = 0
+      report.serialize(into: &buffer)
     case .other(_, let bits, let body):
       count = Int(bits)
       buffer.writeImmutableBuffer(body)
