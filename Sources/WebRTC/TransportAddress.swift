@@ -19,8 +19,13 @@ package struct TransportAddress: Hashable, Sendable, CustomStringConvertible {
     self.init(ip: ip, port: port)
   }
 
+  /// Whether it is an IPv6 address.
+  package var isIPv6: Bool {
+    if case .v6 = self.ip { true } else { false }
+  }
+
   /// `192.0.2.1:8189`, or `[2001:db8::1]:8189`.
   package var description: String {
-    if case .v6 = self.ip { "[\(self.ip)]:\(self.port)" } else { "\(self.ip):\(self.port)" }
+    self.isIPv6 ? "[\(self.ip)]:\(self.port)" : "\(self.ip):\(self.port)"
   }
 }
