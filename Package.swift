@@ -136,6 +136,8 @@ let package = Package(
       ],
       swiftSettings: settings),
 
+    .target(name: "DTLS", dependencies: ["Media", "WebRTC", "CDTLS"], swiftSettings: settings),
+
     // Edges: sockets, and the program.
     .target(
       name: "Connections",
@@ -200,6 +202,7 @@ let package = Package(
     .target(name: "CConnectGuard"),
     .target(name: "CDatagrams"),
     .target(name: "CDiscovery"),
+    .target(name: "CDTLS", dependencies: ["COpenSSL"]),
     .target(name: "CEffects"),
     .target(name: "CTerminal"),
     .target(name: "CThreading"),
@@ -214,6 +217,7 @@ let package = Package(
       providers: [.apt(["libavformat-dev", "libswscale-dev", "libswresample-dev"]), .brew(["ffmpeg"])]),
     .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
     // Without pkg-config, whose flags for this one SwiftPM warns of at each build.
     .systemLibrary(name: "CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
     .systemLibrary(name: "CQREncode", providers: [.apt(["libqrencode-dev"]), .brew(["qrencode"])]),
@@ -247,6 +251,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "WebRTCTests", dependencies: ["WebRTC", "Authentication", "Media", "RTP", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "DTLSTests",
+      dependencies: ["DTLS", "WebRTC", "Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: settings),
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
@@ -401,6 +409,7 @@ let package = Package(
       dependencies: [
         "Authentication", "Bitstreams", "CaptureDevices", "Codecs", "Containers", "Effects", "HLS", "HLSRules",
         "HTTPServer", "Inference", "Media", "MediaInput", "RTMP", "RTP", "RTSP", "Recording", "StreamControl",
+        "DTLS",
         "VidiconCommand", "WebRTC", "CV4L2", "Capture", nioCore,
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],

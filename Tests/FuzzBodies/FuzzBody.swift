@@ -31,6 +31,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case flv = "FuzzFLV"
   /// STUN messages.
   case stun = "FuzzSTUN"
+  /// SRTP and SRTCP packets, and fingerprints of certificates.
+  case srtp = "FuzzSRTP"
   /// HLS requests, and a session that gets samples and requests in any order.
   case hls = "FuzzHLS"
   /// The server's own HTTP parsers: paths, queries, ranges, entity tags, codings.
@@ -80,6 +82,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .amf: RTMPFuzzCase(input).checkValues()
     case .flv: RTMPFuzzCase(input).checkTags()
     case .stun: WebRTCFuzzCase(input).checkSTUN()
+    case .srtp: WebRTCFuzzCase(input).checkSRTP()
     case .hls: HLSFuzzCase(input).run()
     case .http: HTTPFuzzCase(input).run()
     case .access: AccessFuzzCase(input).run()

@@ -1,3 +1,4 @@
+internal import DTLS
 internal import Media
 internal import NIOCore
 internal import WebRTC
@@ -27,6 +28,38 @@ struct WebRTCFuzzCase {
       precondition(again.attributes == message.attributes && again.transactionID == message.transactionID)
       precondition(again.messageClass == message.messageClass && again.method == message.method)
       precondition(again.hasFingerprint && again.isAuthentic(with: key), "what is written is protected")
+    }
+  }
+
+  private static let security = OpenSSLSecurity()
+
+  /// An SRTP or SRTCP packet, or a fingerprint; the first byte selects. What opens is not opened twice, and is sealed to the
+  /// same bytes.
+  func checkSRTP() {
+    var datagram = self.input
+    guard let selector = datagram.readInteger(as: UInt8.self) else { return }
+    if selector & 4 != 0 {
+      guard let fingerprint = try? CertificateFingerprint(parsing: String(buffer: datagram)) else { return }
+      precondition((try? CertificateFingerprint(parsing: fingerprint.description)) == fingerprint)
+      return
+    }
+    let profile: SRTPProfile = selector & 1 == 0 ? .aeadAES128GCM : .aes128CMSHA1
+    // The keys of RFC 7714 §16, so that its packets are seeds.
+    let keys = SRTPSessionKeys(
+      cipherKey: Array(0...15), authenticationKey: Array(0...19),
+      salt: Array("Quid pro quo..".utf8.prefix(profile.saltLength)))
+    guard let security = Self.security,
+      var opener = SRTPOpener(keys: keys, controlKeys: keys, profile: profile, security: security),
+      var sealer = SRTPSealer(keys: keys, controlKeys: keys, profile: profile, security: security)
+    else { preconditionFailure("there is memory") }
+    if selector & 2 != 0 {
+      guard let packet = try? opener.open(rtcp: datagram) else { return }
+      precondition(packet.readableBytes == datagram.readableBytes - profile.tagLength - 4)
+      precondition((try? opener.open(rtcp: datagram)) == nil, "a packet is opened twice")
+    } else {
+      guard let packet = try? opener.open(rtp: datagram) else { return }
+      precondition((try? opener.open(rtp: datagram)) == nil, "a packet is opened twice")
+      precondition((try? sealer.seal(rtp: packet)) == datagram, "a packet is sealed to other bytes")
     }
   }
 }

@@ -22,6 +22,7 @@ enum Floor: Comparable {
     "WebRTC": .pure,
     "WebPage": .pure,
     "Threading": .engine,
+    "DTLS": .engine,
     "Capture": .engine,
     "Codecs": .engine,
     "CaptureDevices": .engine,
@@ -51,6 +52,7 @@ enum Floor: Comparable {
   static let roomsOfModules: [String: Set<String>] = [
     "CALSA": ["CaptureDevices"],
     "CConnectGuard": ["MediaInput"],
+    "CDTLS": ["DTLS"],
     "CV4L2": ["CaptureDevices"],
     "CXCB": ["CaptureDevices"],
     "CLibav": ["CaptureDevices", "Codecs", "Effects", "MediaInput"],

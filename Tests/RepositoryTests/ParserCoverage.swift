@@ -63,6 +63,7 @@ enum ParserCoverage {
       "CaptureDevices/ScreenSpecification", "Media/FrameRate", "MediaInput/NetworkSpecification",
       "StreamControl/SourceSpecification",
     ],
+    "FuzzSRTP": ["WebRTC/CertificateFingerprint"],
     "FuzzSTUN": [
       "WebRTC/STUNAttribute", "WebRTC/STUNMessage",
     ],

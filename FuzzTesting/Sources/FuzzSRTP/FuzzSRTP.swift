@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzSRTP {
+  static func main() {
+    fuzz(.srtp)
+  }
+}
