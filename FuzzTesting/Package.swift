@@ -7,7 +7,7 @@ import PackageDescription
 
 let fuzzTargets = [
   "FuzzSDP", "FuzzRTP", "FuzzRTCP", "FuzzH264Depacketizer", "FuzzAACDepacketizer", "FuzzSPS",
-  "FuzzRTMP", "FuzzAMF", "FuzzFLV", "FuzzSTUN", "FuzzSRTP",
+  "FuzzRTMP", "FuzzAMF", "FuzzFLV", "FuzzSTUN", "FuzzSRTP", "FuzzOffer",
   "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzAccess", "FuzzControl", "FuzzTransportStream", "FuzzMP4", "FuzzRecording",
   "FuzzTFLite",
   "FuzzPNG", "FuzzEffects", "FuzzSpecification", "FuzzY4M", "FuzzJPEG",

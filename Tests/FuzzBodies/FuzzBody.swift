@@ -33,6 +33,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case stun = "FuzzSTUN"
   /// SRTP and SRTCP packets, and fingerprints of certificates.
   case srtp = "FuzzSRTP"
+  /// WebRTC offers with their answers, and fragments of trickle ICE.
+  case offer = "FuzzOffer"
   /// HLS requests, and a session that gets samples and requests in any order.
   case hls = "FuzzHLS"
   /// The server's own HTTP parsers: paths, queries, ranges, entity tags, codings.
@@ -83,6 +85,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .flv: RTMPFuzzCase(input).checkTags()
     case .stun: WebRTCFuzzCase(input).checkSTUN()
     case .srtp: WebRTCFuzzCase(input).checkSRTP()
+    case .offer: WebRTCFuzzCase(input).checkOffer()
     case .hls: HLSFuzzCase(input).run()
     case .http: HTTPFuzzCase(input).run()
     case .access: AccessFuzzCase(input).run()

@@ -1,6 +1,7 @@
 internal import DTLS
 internal import Media
 internal import NIOCore
+internal import RTP
 internal import WebRTC
 
 /// Invariants of WebRTC's parsers for any bytes.
@@ -60,6 +61,38 @@ struct WebRTCFuzzCase {
       guard let packet = try? opener.open(rtp: datagram) else { return }
       precondition((try? opener.open(rtp: datagram)) == nil, "a packet is opened twice")
       precondition((try? sealer.seal(rtp: packet)) == datagram, "a packet is sealed to other bytes")
+    }
+  }
+
+  /// An offer with its answer, and a fragment of trickle ICE: an answer has the offer's tracks, and is itself a description.
+  func checkOffer() {
+    if let fragment = try? TrickleFragment(parsing: self.input) {
+      precondition(fragment.candidates.count <= TrickleFragment.maximumCandidateCount)
+      for candidate in fragment.candidates where candidate.address != nil {
+        precondition((try? ICECandidate(parsing: candidate.description)) == candidate)
+      }
+    }
+    guard let offer = try? WebRTCOffer(parsing: self.input) else { return }
+    var state: UInt64 = 1
+    let credentials = ICECredentials {
+      state = state &* 6_364_136_223_846_793_005 &+ 1
+      return state
+    }
+    let fingerprint = CertificateFingerprint(algorithm: .sha256, digest: [UInt8](repeating: 1, count: 32))
+    guard let address = TransportAddress("192.0.2.1", port: 8189), let video = try? H264ProfileLevel(parsing: "42c01f")
+    else { preconditionFailure("valid") }
+    let configuration = WebRTCAnswer.Configuration(
+      sessionID: 1, credentials: credentials, fingerprint: fingerprint, candidates: [address], video: video,
+      hasAudio: true, ssrcs: (1, 2, 3))
+    guard let answer = try? WebRTCAnswer(offer, configuration) else { return }
+    precondition(answer.description.media.map(\.media) == offer.media.map(\.kind), "each track is answered")
+    var text = ByteBuffer()
+    answer.description.serialize(into: &text)
+    guard let parsed = try? WebRTCOffer(parsing: text) else { preconditionFailure("an answer is a description") }
+    precondition(parsed.media.map(\.mid) == offer.media.map(\.mid), "tracks keep their identification")
+    for track in [answer.video, answer.audio] {
+      guard let track, let media = offer.media.first(where: { $0.mid == track.mid }) else { continue }
+      precondition(media.formats.contains { $0.payloadType == track.payloadType } || offer.bundledMids == nil)
     }
   }
 }

@@ -63,6 +63,9 @@ enum ParserCoverage {
       "CaptureDevices/ScreenSpecification", "Media/FrameRate", "MediaInput/NetworkSpecification",
       "StreamControl/SourceSpecification",
     ],
+    "FuzzOffer": [
+      "WebRTC/H264ProfileLevel", "WebRTC/ICECandidate", "WebRTC/TrickleFragment", "WebRTC/WebRTCOffer",
+    ],
     "FuzzSRTP": ["WebRTC/CertificateFingerprint"],
     "FuzzSTUN": [
       "WebRTC/STUNAttribute", "WebRTC/STUNMessage",

@@ -14,7 +14,7 @@ public struct RTPMap: Hashable, Sendable {
     self.channelCount = channelCount
   }
 
-  init?(parsing text: String) {
+  package init?(parsing text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count >= 2, let clockRate = Int32(parts[1].trimmed), clockRate > 0 else { return nil }
     var channelCount = 1

@@ -22,7 +22,7 @@ public struct SDPFormatParameters: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  init(parsing text: String) {
+  package init(parsing text: String) {
     self.parameters = text.split(separator: ";").compactMap { part in
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = pair[0].trimmed

@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzOffer {
+  static func main() {
+    fuzz(.offer)
+  }
+}

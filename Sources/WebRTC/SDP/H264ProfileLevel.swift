@@ -1,0 +1,78 @@
+package import Media
+
+/// `profile-level-id` of H.264 by its meaning, RFC 6184 §8.1 and table 5.
+package struct H264ProfileLevel: Hashable, Sendable {
+  /// A profile, whichever way it is written.
+  package enum Profile: Hashable, Sendable, CaseIterable {
+    case constrainedBaseline
+    case baseline
+    case extended
+    case main
+    case constrainedHigh
+    case high
+
+    /// Profiles whose decoders decode this one, itself first, then the nearest.
+    fileprivate var decodableBy: [Profile] {
+      switch self {
+      case .constrainedBaseline: [.constrainedBaseline, .baseline, .main, .constrainedHigh, .high, .extended]
+      case .baseline: [.baseline, .extended]
+      case .extended: [.extended]
+      case .main: [.main, .high]
+      case .constrainedHigh: [.constrainedHigh, .high]
+      case .high: [.high]
+      }
+    }
+  }
+
+  /// `profile_idc`.
+  package var profileIDC: UInt8
+  /// `profile-iop`: the constraint flags.
+  package var constraintFlags: UInt8
+  /// `level_idc`: level × 10.
+  package var levelIDC: UInt8
+
+  /// Creates it from the three bytes behind the header of a sequence parameter set.
+  package init(profileIDC: UInt8, constraintFlags: UInt8, levelIDC: UInt8) {
+    self.profileIDC = profileIDC
+    self.constraintFlags = constraintFlags
+    self.levelIDC = levelIDC
+  }
+
+  /// What a format without the parameter means: Baseline at level 1.
+  package static let `default` = Self(profileIDC: 0x42, constraintFlags: 0, levelIDC: 10)
+
+  /// Parses six hexadecimal digits.
+  package init(parsing text: String) throws(ParsingError) {
+    guard text.utf8.count == 6, text.utf8.first != UInt8(ascii: "+"), text.utf8.first != UInt8(ascii: "-"),
+      let value = UInt32(text, radix: 16)
+    else { throw ParsingError(.invalid, field: "profile-level-id") }
+    self.init(
+      profileIDC: UInt8(truncatingIfNeeded: value >> 16), constraintFlags: UInt8(truncatingIfNeeded: value >> 8),
+      levelIDC: UInt8(truncatingIfNeeded: value))
+  }
+
+  /// Six hexadecimal digits, in lower case.
+  package var text: String {
+    let value = UInt32(self.profileIDC) << 16 | UInt32(self.constraintFlags) << 8 | UInt32(self.levelIDC)
+    let digits = String(value, radix: 16)
+    return String(repeating: "0", count: 6 - digits.utf8.count) + digits
+  }
+
+  /// The profile; nil for one that is not in table 5, as those of 4:2:2.
+  package var profile: Profile? {
+    let flags = self.constraintFlags
+    switch self.profileIDC {
+    case 0x42: return flags & 0x40 != 0 ? .constrainedBaseline : .baseline
+    case 0x4D: return flags & 0x80 != 0 ? .constrainedBaseline : .main
+    case 0x58: return flags & 0xC0 == 0xC0 ? .constrainedBaseline : flags & 0x80 != 0 ? .baseline : .extended
+    case 0x64: return flags & 0x0C == 0x0C ? .constrainedHigh : .high
+    default: return nil
+    }
+  }
+
+  /// How well a decoder of this profile suits a stream: 0 is best; nil when it does not decode it. The level is not compared.
+  package func rank(for stream: H264ProfileLevel) -> Int? {
+    guard let own = self.profile, let other = stream.profile else { return nil }
+    return other.decodableBy.firstIndex(of: own)
+  }
+}

@@ -1,0 +1,323 @@
+package import RTP
+
+/// The answer of a server that sends one video and one audio track to a client, and receives nothing, RFC 8829 §5.3.
+///
+/// | offered | answered |
+/// |---------|----------|
+/// | a track that the server has, in a format of the client | `sendonly`, payload types and extension identifiers of the offer |
+/// | a track that the server does not have, or that the client does not receive | `inactive` |
+/// | video without H.264 that decodes the stream, audio without Opus | port 0 |
+/// | `m=application`, a second track of a kind, a track outside the bundle or without rtcp-mux | port 0 |
+package struct WebRTCAnswer: Hashable, Sendable {
+  /// What the server has, and how it is reached.
+  package struct Configuration: Sendable {
+    /// Identifies the session in `o=`.
+    package var sessionID: UInt64
+    /// The server's ICE credentials.
+    package var credentials: ICECredentials
+    /// SHA-256 of the server's certificate.
+    package var fingerprint: CertificateFingerprint
+    /// Where the server is reached, the best one first; at least one. Duplicates are left out.
+    package var candidates: [TransportAddress]
+    /// Profile and level of the stream's H.264; nil without video.
+    package var video: H264ProfileLevel?
+    /// Whether the stream has audio.
+    package var hasAudio: Bool
+    /// SSRC of video, of its retransmissions and of audio: different random numbers.
+    package var ssrcs: (video: UInt32, retransmission: UInt32, audio: UInt32)
+
+    /// Creates a configuration.
+    package init(
+      sessionID: UInt64, credentials: ICECredentials, fingerprint: CertificateFingerprint,
+      candidates: [TransportAddress], video: H264ProfileLevel?, hasAudio: Bool,
+      ssrcs: (video: UInt32, retransmission: UInt32, audio: UInt32)
+    ) {
+      precondition(!candidates.isEmpty, "the server has an address")
+      self.sessionID = sessionID
+      self.credentials = credentials
+      self.fingerprint = fingerprint
+      self.candidates = candidates
+      self.video = video
+      self.hasAudio = hasAudio
+      self.ssrcs = ssrcs
+    }
+  }
+
+  /// Why there is no answer.
+  package enum Refusal: Error, Hashable, Sendable, CaseIterable {
+    /// No track of the offer can carry anything of the stream: HTTP 406.
+    case nothingFits
+    /// The offer lacks ICE credentials or a fingerprint of a known algorithm: HTTP 400.
+    case noTransport
+    /// The client wants to be the DTLS server, which the server is: HTTP 400.
+    case noDTLSClient
+  }
+
+  /// A track that is sent.
+  package struct Track: Hashable, Sendable {
+    /// The track's mid; nil when the client has none.
+    package var mid: String?
+    /// The client's payload type.
+    package var payloadType: UInt8
+    /// SSRC of the track.
+    package var ssrc: UInt32
+    /// The client's payload type of retransmissions, RFC 4588; nil without them.
+    package var retransmissionPayloadType: UInt8?
+    /// SSRC of retransmissions.
+    package var retransmissionSSRC: UInt32
+    /// Feedback that was agreed on.
+    package var feedback: WebRTCOfferMedia.Feedback
+    /// Agreed header extensions, by their URI.
+    package var extensionIDs: [String: UInt8]
+  }
+
+  /// The answer.
+  package private(set) var description: SessionDescription
+  /// The video track; nil when none is sent.
+  package private(set) var video: Track?
+  /// The audio track; nil when none is sent.
+  package private(set) var audio: Track?
+  /// ICE and DTLS of the client.
+  package private(set) var clientTransport: WebRTCOfferMedia.Transport
+
+  /// Answers an offer.
+  package init(_ offer: WebRTCOffer, _ configuration: Configuration) throws(Refusal) {
+    let accepted = Self.acceptedIndexes(offer, configuration)
+    guard let first = accepted.first else { throw .nothingFits }
+    let transport = offer.media[first].transport
+    guard transport.credentials != nil, !transport.fingerprints.isEmpty else { throw .noTransport }
+    guard transport.setup != "passive", transport.setup != "holdconn" else { throw .noDTLSClient }
+    self.clientTransport = transport
+    self.description = SessionDescription(
+      name: "-", sessionID: configuration.sessionID, address: "0.0.0.0")
+    self.description.connection = nil
+    for (index, media) in offer.media.enumerated() {
+      guard accepted.contains(index), let selection = Self.select(media, configuration) else {
+        self.description.media.append(Self.rejected(media))
+        continue
+      }
+      self.append(media, selection, configuration, isFirst: index == first)
+    }
+    guard self.video != nil || self.audio != nil else { throw .nothingFits }
+    self.description.attributes = [SDPAttribute("ice-lite"), SDPAttribute("msid-semantic", "WMS *")]
+    let mids = accepted.compactMap { offer.media[$0].mid }
+    if offer.bundledMids != nil {
+      self.description.attributes.insert(SDPAttribute("group", (["BUNDLE"] + mids).joined(separator: " ")), at: 0)
+    }
+  }
+
+  /// Tracks of an answer with media, in their order. All share a transport: those of the bundle, or the first one.
+  private static func acceptedIndexes(_ offer: WebRTCOffer, _ configuration: Configuration) -> [Int] {
+    let bundled = offer.bundledMids.map { Set($0) }
+    var kinds: Set<String> = []
+    var accepted: [Int] = []
+    for (index, media) in offer.media.enumerated() {
+      let isReachable =
+        if let bundled { media.mid.map(bundled.contains) ?? false } else { accepted.isEmpty }
+      guard isReachable, !media.isRejected, media.hasRTCPMux, Self.protocols.contains(media.transportProtocol),
+        Self.select(media, configuration) != nil, kinds.insert(media.kind).inserted
+      else { continue }
+      accepted.append(index)
+    }
+    return accepted
+  }
+
+  /// Protocols of RTP over DTLS; all mean the same, RFC 8829 §5.1.2.
+  private static let protocols: Set<String> = [
+    "UDP/TLS/RTP/SAVPF", "TCP/TLS/RTP/SAVPF", "RTP/SAVPF", "UDP/TLS/RTP/SAVP", "TCP/TLS/RTP/SAVP", "RTP/SAVP",
+  ]
+
+  private static func rejected(_ media: WebRTCOfferMedia) -> MediaDescription {
+    var description = MediaDescription(
+      media: media.kind, port: 0, transport: media.transportProtocol, formats: [media.firstFormat])
+    description.connection = "IN IP4 0.0.0.0"
+    description.attributes = media.mid.map { [SDPAttribute("mid", $0)] } ?? []
+    description.attributes.append(SDPAttribute("inactive"))
+    return description
+  }
+
+  /// Appends an accepted track.
+  private mutating func append(
+    _ media: WebRTCOfferMedia, _ selection: Selection, _ configuration: Configuration, isFirst: Bool
+  ) {
+    let isVideo = media.kind == "video"
+    let hasMedia = isVideo ? configuration.video != nil : configuration.hasAudio
+    let isSent = hasMedia && (media.direction == .receiveOnly || media.direction == .sendReceive)
+    let track = Track(
+      mid: media.mid, payloadType: selection.format.payloadType,
+      ssrc: isVideo ? configuration.ssrcs.video : configuration.ssrcs.audio,
+      retransmissionPayloadType: selection.retransmission?.payloadType,
+      retransmissionSSRC: configuration.ssrcs.retransmission,
+      feedback: selection.feedback, extensionIDs: Self.extensionIDs(media, selection))
+    let first = configuration.candidates[0]
+    var description = MediaDescription(
+      media: media.kind, port: first.port, transport: media.transportProtocol,
+      formats: selection.formats.map { "\($0.payloadType)" })
+    description.connection = "IN \(first.isIPv6 ? "IP6" : "IP4") \(first.ip)"
+    if let mid = media.mid { description.attributes.append(SDPAttribute("mid", mid)) }
+    description.attributes += [
+      SDPAttribute("ice-ufrag", configuration.credentials.usernameFragment),
+      SDPAttribute("ice-pwd", configuration.credentials.password),
+      SDPAttribute("fingerprint", configuration.fingerprint.description), SDPAttribute("setup", "passive"),
+      SDPAttribute(isSent ? "sendonly" : "inactive"), SDPAttribute("rtcp-mux"),
+    ]
+    if media.hasReducedSizeRTCP { description.attributes.append(SDPAttribute("rtcp-rsize")) }
+    for (id, uri, direction) in Self.extensions(media, track.extensionIDs) {
+      description.attributes.append(SDPAttribute("extmap", "\(id)\(direction) \(uri)"))
+    }
+    selection.appendAttributes(to: &description)
+    if isSent {
+      description.attributes += Self.sourceAttributes(track, isVideo: isVideo)
+      if isVideo { self.video = track } else { self.audio = track }
+    }
+    if isFirst {
+      var seen: Set<TransportAddress> = []
+      for (rank, address) in configuration.candidates.filter({ seen.insert($0).inserted }).enumerated() {
+        description.attributes.append(
+          SDPAttribute("candidate", ICECandidate(host: address, rank: rank).description))
+      }
+      description.attributes.append(SDPAttribute("end-of-candidates"))
+    }
+    self.description.media.append(description)
+  }
+
+  /// Names of track and sources; clients that see retransmissions of an undeclared SSRC drop them.
+  private static func sourceAttributes(_ track: Track, isVideo: Bool) -> [SDPAttribute] {
+    let kind = isVideo ? "video" : "audio"
+    var attributes = [SDPAttribute("msid", "vidicon \(kind)")]
+    var ssrcs = [track.ssrc]
+    if track.retransmissionPayloadType != nil {
+      ssrcs.append(track.retransmissionSSRC)
+      attributes.append(SDPAttribute("ssrc-group", "FID \(track.ssrc) \(track.retransmissionSSRC)"))
+    }
+    for ssrc in ssrcs {
+      attributes.append(SDPAttribute("ssrc", "\(ssrc) cname:vidicon"))
+      attributes.append(SDPAttribute("ssrc", "\(ssrc) msid:vidicon \(kind)"))
+    }
+    return attributes
+  }
+}
+
+// MARK: Formats and extensions
+
+extension WebRTCAnswer {
+  /// URIs of header extensions.
+  package enum ExtensionURI {
+    /// RFC 9143 §15.
+    package static let mid = "urn:ietf:params:rtp-hdrext:sdes:mid"
+    /// Send time, for the estimate of receivers.
+    package static let absoluteSendTime = "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time"
+    /// Sequence number over all tracks, for the estimate of senders.
+    package static let transportWideCC =
+      "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+    /// Bounds of the client's playout delay.
+    package static let playoutDelay = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
+  }
+
+  /// The formats of a track that the answer has.
+  fileprivate struct Selection {
+    var format: WebRTCOfferMedia.Format
+    var parameters: SDPFormatParameters
+    var retransmission: WebRTCOfferMedia.Format?
+    var feedback: WebRTCOfferMedia.Feedback
+
+    var formats: [WebRTCOfferMedia.Format] { [self.format] + (self.retransmission.map { [$0] } ?? []) }
+
+    func appendAttributes(to description: inout MediaDescription) {
+      let payloadType = self.format.payloadType
+      let map = self.format.map
+      let channels = map.channelCount > 1 ? "/\(map.channelCount)" : ""
+      description.attributes.append(
+        SDPAttribute("rtpmap", "\(payloadType) \(map.encoding)/\(map.clockRate)\(channels)"))
+      description.attributes.append(SDPAttribute("fmtp", "\(payloadType) \(self.parameters.text)"))
+      for (name, value) in WebRTCOfferMedia.Feedback.names where self.feedback.contains(value) {
+        description.attributes.append(SDPAttribute("rtcp-fb", "\(payloadType) \(name)"))
+      }
+      if let retransmission = self.retransmission {
+        description.attributes.append(
+          SDPAttribute("rtpmap", "\(retransmission.payloadType) rtx/\(retransmission.map.clockRate)"))
+        description.attributes.append(SDPAttribute("fmtp", "\(retransmission.payloadType) apt=\(payloadType)"))
+      }
+    }
+  }
+
+  fileprivate static func select(_ media: WebRTCOfferMedia, _ configuration: Configuration) -> Selection? {
+    switch media.kind {
+    case "video": Self.selectVideo(media, configuration.video)
+    case "audio": Self.selectAudio(media)
+    default: nil
+    }
+  }
+
+  /// The H.264 format whose decoders suit the stream best, in packetization mode 1: others lack fragments.
+  private static func selectVideo(_ media: WebRTCOfferMedia, _ stream: H264ProfileLevel?) -> Selection? {
+    // A track that is not sent gets the client's first choice.
+    let wanted = stream ?? H264ProfileLevel(profileIDC: 0x42, constraintFlags: 0xE0, levelIDC: 31)
+    var best: (rank: Int, format: WebRTCOfferMedia.Format, offered: H264ProfileLevel)?
+    for format in media.formats {
+      guard format.map.isEncoding("H264"), format.map.clockRate == 90_000,
+        format.parameters["packetization-mode"] == "1",
+        let offered = Self.profileLevel(format.parameters), let rank = offered.rank(for: wanted),
+        format.parameters["level-asymmetry-allowed"] == "1" || offered.levelIDC >= wanted.levelIDC,
+        best.map({ rank < $0.rank }) ?? true
+      else { continue }
+      best = (rank, format, offered)
+    }
+    guard let best else { return nil }
+    var answered = best.offered
+    answered.levelIDC = wanted.levelIDC
+    let retransmission = media.formats.first {
+      $0.map.isEncoding("rtx") && $0.parameters["apt"] == "\(best.format.payloadType)"
+    }
+    return Selection(
+      format: best.format,
+      parameters: SDPFormatParameters([
+        .init("level-asymmetry-allowed", "1"), .init("packetization-mode", "1"),
+        .init("profile-level-id", answered.text),
+      ]),
+      retransmission: best.format.feedback.contains(.nack) ? retransmission : nil, feedback: best.format.feedback)
+  }
+
+  private static func profileLevel(_ parameters: SDPFormatParameters) -> H264ProfileLevel? {
+    guard let text = parameters["profile-level-id"] else { return .default }
+    return try? H264ProfileLevel(parsing: text)
+  }
+
+  /// Opus, RFC 7587 §7; its map is always 48,000 Hz and 2 channels.
+  private static func selectAudio(_ media: WebRTCOfferMedia) -> Selection? {
+    guard
+      let format = media.formats.first(where: {
+        $0.map.isEncoding("opus") && $0.map.clockRate == 48_000 && $0.map.channelCount == 2
+      })
+    else { return nil }
+    // Feedback for each audio packet costs more than it shows.
+    return Selection(
+      format: format,
+      parameters: SDPFormatParameters([
+        .init("minptime", "10"), .init("useinbandfec", "1"), .init("stereo", "1"), .init("sprop-stereo", "1"),
+      ]), retransmission: nil, feedback: [])
+  }
+
+  private static func extensionIDs(_ media: WebRTCOfferMedia, _ selection: Selection) -> [String: UInt8] {
+    var uris = [ExtensionURI.mid]
+    if media.kind == "video" {
+      uris.append(ExtensionURI.playoutDelay)
+      // Either serves an estimate; the client's own needs send times.
+      uris.append(
+        selection.feedback.contains(.transportCC) ? ExtensionURI.transportWideCC : ExtensionURI.absoluteSendTime)
+    }
+    var ids: [String: UInt8] = [:]
+    for uri in uris { ids[uri] = media.extensionID(uri) }
+    return ids
+  }
+
+  /// Agreed extensions, in the order of their identifiers. A restricted direction is answered by its opposite.
+  private static func extensions(
+    _ media: WebRTCOfferMedia, _ ids: [String: UInt8]
+  ) -> [(id: UInt8, uri: String, direction: String)] {
+    ids.sorted { $0.value < $1.value }.map { uri, id in
+      let isRestricted = media.extensions.contains { $0.id == id && $0.direction == .receiveOnly }
+      return (id, uri, isRestricted ? "/sendonly" : "")
+    }
+  }
+}

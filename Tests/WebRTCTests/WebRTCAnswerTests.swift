@@ -1,0 +1,295 @@
+import Media
+import NIOCore
+import RTP
+import Testing
+import WebRTC
+
+@Suite("WebRTC answers, RFC 8829 §5.3")
+struct WebRTCAnswerTests {
+  private static func configuration(
+    video: String? = "42c01f", hasAudio: Bool = true, candidates: [(String, UInt16)] = [("192.0.2.7", 8189)]
+  ) throws -> WebRTCAnswer.Configuration {
+    WebRTCAnswer.Configuration(
+      sessionID: 42,
+      credentials: try #require(ICECredentials(usernameFragment: "serv", password: "server0password0server")),
+      fingerprint: CertificateFingerprint(algorithm: .sha256, digest: [UInt8](repeating: 0xAB, count: 32)),
+      candidates: try candidates.map { try #require(TransportAddress($0.0, port: $0.1)) },
+      video: try video.map(H264ProfileLevel.init(parsing:)), hasAudio: hasAudio, ssrcs: (1001, 1002, 1003))
+  }
+
+  private static func lines(_ answer: WebRTCAnswer) -> [String] {
+    var buffer = ByteBuffer()
+    answer.description.serialize(into: &buffer)
+    return String(buffer: buffer).split(separator: "\r\n").map(String.init)
+  }
+
+  /// Lines of the track at an index.
+  private static func lines(_ answer: WebRTCAnswer, track: Int) -> [String] {
+    let all = Self.lines(answer)
+    let starts = all.indices.filter { all[$0].hasPrefix("m=") } + [all.count]
+    return Array(all[starts[track]..<starts[track + 1]])
+  }
+
+  private static func parse(_ lines: [String]) throws -> WebRTCOffer {
+    try WebRTCOffer(parsing: ByteBuffer(string: (["v=0"] + lines).joined(separator: "\r\n")))
+  }
+
+  /// Lines of a client's transport.
+  private static let transport = [
+    "a=ice-ufrag:clnt", "a=ice-pwd:client0password0client", "a=setup:actpass",
+    "a=fingerprint:sha-256 " + Array(repeating: "CD", count: 32).joined(separator: ":"),
+  ]
+
+  private static func video(_ mid: String = "0", profile: String = "42e01f", more: [String] = []) -> [String] {
+    [
+      "m=video 9 UDP/TLS/RTP/SAVPF 96 97", "a=mid:\(mid)", "a=recvonly", "a=rtcp-mux", "a=rtpmap:96 H264/90000",
+      "a=fmtp:96 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=\(profile)", "a=rtpmap:97 rtx/90000",
+      "a=fmtp:97 apt=96", "a=rtcp-fb:96 nack",
+    ] + more
+  }
+
+  private static func audio(_ mid: String = "1") -> [String] {
+    [
+      "m=audio 9 UDP/TLS/RTP/SAVPF 111", "a=mid:\(mid)", "a=recvonly", "a=rtcp-mux", "a=rtpmap:111 opus/48000/2",
+    ]
+  }
+
+  @Test func `Chromium gets Constrained Baseline by its number, with retransmission and extensions of the offer`()
+    throws
+  {
+    let offer = try WebRTCOffers.offer("chromium")
+    let answer = try WebRTCAnswer(offer, Self.configuration())
+    let video = try #require(answer.video)
+    let format = try #require(offer.media[0].formats.first { $0.payloadType == video.payloadType })
+    #expect(format.parameters["profile-level-id"] == "42e01f" && format.parameters["packetization-mode"] == "1")
+    let retransmission = try #require(
+      offer.media[0].formats.first { $0.payloadType == video.retransmissionPayloadType })
+    #expect(retransmission.parameters["apt"] == "\(video.payloadType)")
+    #expect(
+      Set(video.extensionIDs.keys) == [
+        WebRTCAnswer.ExtensionURI.mid, WebRTCAnswer.ExtensionURI.playoutDelay,
+        WebRTCAnswer.ExtensionURI.transportWideCC,
+      ])
+    for (uri, id) in video.extensionIDs { #expect(offer.media[0].extensionID(uri) == id) }
+    #expect(answer.audio?.payloadType == 111 && answer.audio?.extensionIDs.count == 1)
+    let lines = Self.lines(answer)
+    #expect(lines.contains("a=group:BUNDLE 0 1") && lines.contains("a=ice-lite"))
+    #expect(lines.contains("a=ssrc-group:FID 1001 1002"))
+    #expect(
+      lines.contains(
+        "a=fmtp:\(video.payloadType) level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"))
+    #expect(lines.count { $0 == "a=sendonly" } == 2 && lines.count { $0 == "a=setup:passive" } == 2)
+    #expect(lines.contains("m=video 8189 UDP/TLS/RTP/SAVPF \(video.payloadType) \(retransmission.payloadType)"))
+    #expect(lines.count { $0.hasPrefix("a=candidate:") } == 1)
+    #expect(lines.contains("a=candidate:1 1 udp 2130706431 192.0.2.7 8189 typ host"))
+  }
+
+  @Test func `a data channel is rejected alone`() throws {
+    let answer = try WebRTCAnswer(WebRTCOffers.offer("chromium-data"), Self.configuration())
+    #expect(answer.video != nil && answer.audio != nil)
+    #expect(Self.lines(answer).contains("a=group:BUNDLE 0 1"))
+    #expect(
+      Self.lines(answer, track: 2) == [
+        "m=application 0 UDP/DTLS/SCTP webrtc-datachannel", "c=IN IP4 0.0.0.0", "a=mid:2", "a=inactive",
+      ])
+  }
+
+  @Test func `Firefox without H_264 gets audio, and a rejected video track`() throws {
+    let answer = try WebRTCAnswer(WebRTCOffers.offer("firefox"), Self.configuration())
+    #expect(answer.video == nil && answer.audio?.mid == "1")
+    #expect(Self.lines(answer, track: 0)[0].hasPrefix("m=video 0 "))
+    #expect(Self.lines(answer).contains("a=group:BUNDLE 1"))
+    // The first accepted track has the candidates.
+    #expect(Self.lines(answer, track: 1).contains("a=end-of-candidates"))
+  }
+
+  @Test(arguments: ["aiortc", "gstreamer"])
+  func `other clients get both tracks`(name: String) throws {
+    let answer = try WebRTCAnswer(WebRTCOffers.offer(name), Self.configuration())
+    #expect(answer.video != nil && answer.audio != nil)
+    #expect(answer.clientTransport.credentials != nil)
+  }
+
+  @Test func `aiortc without transport-cc gets send times for its own estimate`() throws {
+    let answer = try WebRTCAnswer(WebRTCOffers.offer("aiortc"), Self.configuration())
+    #expect(answer.video?.extensionIDs[WebRTCAnswer.ExtensionURI.absoluteSendTime] == 3)
+    #expect(answer.video?.feedback == [.nack, .nackPLI, .googREMB])
+  }
+
+  @Test func `a stream without audio answers the track as inactive`() throws {
+    let offer = try WebRTCOffers.offer("chromium")
+    let answer = try WebRTCAnswer(offer, Self.configuration(hasAudio: false))
+    #expect(answer.audio == nil && answer.video != nil)
+    let audio = Self.lines(answer, track: 1)
+    #expect(audio[0].hasPrefix("m=audio 8189") && audio.contains("a=inactive"))
+    #expect(!audio.contains { $0.hasPrefix("a=ssrc") || $0.hasPrefix("a=msid") })
+    #expect(throws: WebRTCAnswer.Refusal.nothingFits) {
+      try WebRTCAnswer(offer, Self.configuration(video: nil, hasAudio: false))
+    }
+  }
+
+  @Test(arguments: [
+    ("42c01f", "42e01f", "42e01f"), ("42c028", "42e01f", "42e028"), ("640028", "64001f", "640028"),
+    ("640c1f", "640c1f", "640c1f"), ("4d0028", "64001f", "640028"), ("640028", "42e01f", nil),
+    ("42c01f", "f4001f", nil),
+  ])
+  func `video is answered when the client decodes its profile`(stream: String, offered: String, answered: String?)
+    throws
+  {
+    let offer = try Self.parse(["a=group:BUNDLE 0 1"] + Self.transport + Self.video(profile: offered) + Self.audio())
+    let answer = try WebRTCAnswer(offer, Self.configuration(video: stream))
+    #expect((answer.video != nil) == (answered != nil) && answer.audio != nil)
+    let parameters = Self.lines(answer).first { $0.hasPrefix("a=fmtp:96") }
+    #expect(
+      parameters == answered.map { "a=fmtp:96 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=\($0)" })
+  }
+
+  @Test func `without level asymmetry a stream above the level is rejected`() throws {
+    for (level, isAccepted) in [("42c01f", true), ("42c028", false)] {
+      let lines = Self.video().map { $0.replacing("level-asymmetry-allowed=1;", with: "") }
+      let offer = try Self.parse(["a=group:BUNDLE 0 1"] + Self.transport + lines + Self.audio())
+      #expect(try (WebRTCAnswer(offer, Self.configuration(video: level)).video != nil) == isAccepted)
+    }
+  }
+
+  @Test func `single NAL unit mode is no format of ours`() throws {
+    for mode in ["packetization-mode=0", "x=1"] {
+      let lines = Self.video().map { $0.replacing("packetization-mode=1", with: mode) }
+      let offer = try Self.parse(["a=group:BUNDLE 0 1"] + Self.transport + lines + Self.audio())
+      #expect(try WebRTCAnswer(offer, Self.configuration()).video == nil)
+    }
+  }
+
+  @Test func `without a bundle only the first track is accepted`() throws {
+    let offer = try Self.parse(Self.transport + Self.video() + Self.audio())
+    let answer = try WebRTCAnswer(offer, Self.configuration())
+    #expect(answer.video != nil && answer.audio == nil)
+    #expect(!Self.lines(answer).contains { $0.hasPrefix("a=group") })
+    #expect(Self.lines(answer, track: 1)[0].hasPrefix("m=audio 0 "))
+  }
+
+  @Test func `tracks outside the bundle, without rtcp-mux, rejected, or the second of a kind are rejected`() throws {
+    let second = Self.video("2")
+    let withoutMux = Self.audio("3").filter { $0 != "a=rtcp-mux" }
+    let rejected = Self.audio("4").map { $0.replacing("audio 9", with: "audio 0") }
+    let offer = try Self.parse(
+      ["a=group:BUNDLE 0 2 3 4"] + Self.transport + Self.video() + Self.audio("1") + second + withoutMux + rejected)
+    let answer = try WebRTCAnswer(offer, Self.configuration())
+    #expect(answer.video?.mid == "0" && answer.audio == nil)
+    #expect((1...4).allSatisfy { Self.lines(answer, track: $0)[0].contains(" 0 UDP") })
+    #expect(Self.lines(answer).contains("a=group:BUNDLE 0"))
+  }
+
+  @Test func `a client that sends gets an inactive track, one that does both is sent to`() throws {
+    let sending = Self.audio().map { $0.replacing("recvonly", with: "sendonly") }
+    let both = Self.video().map { $0.replacing("recvonly", with: "sendrecv") }
+    let offer = try Self.parse(["a=group:BUNDLE 0 1"] + Self.transport + both + sending)
+    let answer = try WebRTCAnswer(offer, Self.configuration())
+    #expect(answer.video != nil && answer.audio == nil)
+    #expect(Self.lines(answer, track: 1).contains("a=inactive"))
+  }
+
+  @Test(arguments: [
+    ("a=setup:actpass", "a=setup:passive", WebRTCAnswer.Refusal.noDTLSClient),
+    ("a=setup:actpass", "a=setup:holdconn", .noDTLSClient), ("a=ice-ufrag:clnt", "a=x", .noTransport),
+    ("a=ice-pwd:client0password0client", "a=ice-pwd:short", .noTransport),
+    ("a=fingerprint:sha-256", "a=fingerprint:sha-1", .noTransport),
+  ])
+  func `an offer without a usable transport is refused`(old: String, new: String, refusal: WebRTCAnswer.Refusal) throws
+  {
+    let transport = Self.transport.map { $0.replacing(old, with: new) }
+    let offer = try Self.parse(["a=group:BUNDLE 0"] + transport + Self.video())
+    #expect(throws: refusal) { try WebRTCAnswer(offer, Self.configuration()) }
+  }
+
+  @Test func `a client may be active, and restricts extensions`() throws {
+    let extmap = "a=extmap:6/recvonly \(WebRTCAnswer.ExtensionURI.playoutDelay)"
+    let transport = Self.transport.map { $0.replacing("actpass", with: "active") }
+    let offer = try Self.parse(
+      ["a=group:BUNDLE 0"] + transport
+        + Self.video(more: [extmap, "a=extmap:7/sendonly \(WebRTCAnswer.ExtensionURI.mid)"]))
+    let answer = try WebRTCAnswer(offer, Self.configuration())
+    #expect(answer.video?.extensionIDs == [WebRTCAnswer.ExtensionURI.playoutDelay: 6])
+    #expect(Self.lines(answer).contains("a=extmap:6/sendonly \(WebRTCAnswer.ExtensionURI.playoutDelay)"))
+  }
+
+  @Test func `candidates are listed once, in order, IPv6 too`() throws {
+    let answer = try WebRTCAnswer(
+      WebRTCOffers.offer("chromium"),
+      Self.configuration(candidates: [("2001:db8::7", 1), ("192.0.2.7", 1), ("2001:db8::7", 1)]))
+    let lines = Self.lines(answer)
+    #expect(
+      lines.filter { $0.hasPrefix("a=candidate") } == [
+        "a=candidate:1 1 udp 2130706431 2001:db8::7 1 typ host", "a=candidate:2 1 udp 2130706175 192.0.2.7 1 typ host",
+      ])
+    #expect(lines.contains("c=IN IP6 2001:db8::7"))
+  }
+
+  @Test(arguments: WebRTCOffers.names)
+  func `an answer is itself a session description with the tracks of its offer`(name: String) throws {
+    let offer = try WebRTCOffers.offer(name)
+    let answer = try WebRTCAnswer(offer, Self.configuration())
+    var buffer = ByteBuffer()
+    answer.description.serialize(into: &buffer)
+    let parsed = try WebRTCOffer(parsing: buffer)
+    #expect(parsed.media.map(\.mid) == offer.media.map(\.mid) && parsed.media.map(\.kind) == offer.media.map(\.kind))
+    for media in parsed.media where !media.isRejected {
+      #expect(media.transport.credentials?.usernameFragment == "serv" && media.transport.fingerprints.count == 1)
+    }
+  }
+}
+
+@Suite("Candidates and trickle ICE, RFC 8839 and RFC 8840")
+struct TrickleFragmentTests {
+  @Test func `the fragment of RFC 8840 §9 parses`() throws {
+    // Shortened to one track; RFC 9725 §4.3 sends the same.
+    let text = """
+      a=ice-ufrag:EsAw\r
+      a=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r
+      m=audio 9 RTP/AVP 0\r
+      a=mid:0\r
+      a=candidate:1387637174 1 udp 2122260223 192.0.2.1 61764 typ host generation 0 ufrag EsAw network-id 1\r
+      a=candidate:3471623853 1 udp 2122194687 0f5ff3e5-5d56-4c3a-a5f7-9a1f6a2f1f3b.local 61765 typ host\r
+      a=candidate:473322822 1 tcp 1518280447 192.0.2.1 9 typ host tcptype active\r
+      a=end-of-candidates\r
+
+      """
+    let fragment = try TrickleFragment(parsing: ByteBuffer(string: text))
+    #expect(fragment.credentials?.usernameFragment == "EsAw" && fragment.isComplete)
+    #expect(fragment.candidates.map(\.transport) == ["udp", "udp", "tcp"])
+    #expect(fragment.candidates.map(\.address?.port) == [61_764, nil, 9])
+    #expect(fragment.candidates.map(\.kind) == [.host, .host, .host])
+  }
+
+  @Test func `candidates are bounded, and bad ones left out`() throws {
+    let line = "a=candidate:1 1 udp 1 192.0.2.1 1 typ host\n"
+    let many = try TrickleFragment(parsing: ByteBuffer(string: String(repeating: line, count: 500)))
+    #expect(many.candidates.count == TrickleFragment.maximumCandidateCount)
+    let bad = try TrickleFragment(parsing: ByteBuffer(string: "a=candidate:1 1 udp\na=mid:0\n"))
+    #expect(bad.candidates.isEmpty && !bad.isComplete && bad.credentials == nil)
+    for text in ["", "hello", "v=0\nm=audio 9 RTP/AVP 0\n"] {
+      #expect(throws: ParsingError(.missing, field: "sdpfrag")) {
+        try TrickleFragment(parsing: ByteBuffer(string: text))
+      }
+    }
+    #expect(throws: ParsingError(.tooLarge, field: "sdpfrag")) {
+      try TrickleFragment(parsing: ByteBuffer(repeating: 0x61, count: TrickleFragment.maximumLength + 1))
+    }
+  }
+
+  @Test(arguments: [
+    "1 1 udp 1 192.0.2.1 1 typ", "1 0 udp 1 192.0.2.1 1 typ host", "1 1 udp x 192.0.2.1 1 typ host",
+    "1 1 udp 1 192.0.2.1 65536 typ host", "1 1 udp 1 192.0.2.1 1 typ other", "1 1 udp 1 192.0.2.1 1 host typ",
+    "\(String(repeating: "1", count: 33)) 1 udp 1 192.0.2.1 1 typ host",
+  ])
+  func `malformed candidates are refused`(text: String) {
+    #expect(throws: ParsingError.self) { try ICECandidate(parsing: text) }
+  }
+
+  @Test func `a candidate survives a round trip`() throws {
+    for kind in ["host", "srflx", "prflx", "relay"] {
+      let text = "842163049 1 udp 1677729535 2001:db8::1 46154 typ \(kind)"
+      #expect(try ICECandidate(parsing: text).description == text)
+    }
+  }
+}
