@@ -1,0 +1,217 @@
+import DTLS
+import Media
+import NIOCore
+import RTP
+import Testing
+import WebRTC
+
+/// A client with real DTLS, which checks as a browser does.
+private struct Client {
+  static let security = OpenSSLSecurity()!
+  let address: TransportAddress
+  private let key: STUNKey
+  private let username: String
+  private var transaction: UInt64 = 0
+  private var dtls: DTLSTransport
+  private(set) var sealer: SRTPSealer?
+  private(set) var opener: SRTPOpener?
+
+  init(_ address: String, port: UInt16, credentials: ICECredentials) {
+    self.address = TransportAddress(address, port: port)!
+    self.key = STUNKey(password: credentials.password)
+    self.username = "\(credentials.usernameFragment):clnt"
+    self.dtls = DTLSTransport(endpoint: Self.security.makeEndpoint(role: .client, timeout: .seconds(1))!)
+  }
+
+  mutating func check(nominates: Bool = false) -> ByteBuffer {
+    self.transaction += 1
+    var buffer = ByteBuffer()
+    STUNMessage(
+      .request, transactionID: .init(UInt32(self.address.port), self.transaction),
+      attributes: [.username(self.username), .iceControlling(1), .priority(1)] + (nominates ? [.useCandidate] : [])
+    ).serialize(into: &buffer, key: self.key)
+    return buffer
+  }
+
+  mutating func hello() -> [ByteBuffer] {
+    self.dtls.start(at: .zero).map { ByteBuffer(bytes: $0) }
+  }
+
+  mutating func receive(_ datagram: ByteBuffer, server: OpenSSLSecurity) -> [ByteBuffer] {
+    guard DatagramKind(datagram.readableBytesView) == .dtls else { return [] }
+    let answers = self.dtls.receive(datagram, at: .zero)
+    let fingerprint = CertificateFingerprint(algorithm: .sha256, digest: server.fingerprint)
+    if self.sealer == nil, let keys = self.dtls.keys(peer: [fingerprint]) {
+      self.sealer = SRTPSealer(master: keys.client, profile: keys.profile, security: Self.security)
+      self.opener = SRTPOpener(master: keys.server, profile: keys.profile, security: Self.security)
+    }
+    return answers.map { ByteBuffer(bytes: $0) }
+  }
+
+  mutating func seal(_ packet: RTCPCompoundPacket) throws -> ByteBuffer {
+    var buffer = ByteBuffer()
+    packet.serialize(into: &buffer)
+    return try #require(try self.sealer?.seal(rtcp: buffer))
+  }
+
+  mutating func open(rtcp datagram: ByteBuffer) throws -> RTCPCompoundPacket {
+    try RTCPCompoundPacket(parsing: #require(try self.opener?.open(rtcp: datagram)))
+  }
+
+  mutating func open(rtp datagram: ByteBuffer) throws -> RTPPacket {
+    try RTPPacket(parsing: #require(try self.opener?.open(rtp: datagram)))
+  }
+
+  mutating func close() -> [ByteBuffer] {
+    self.dtls.close().map { ByteBuffer(bytes: $0) }
+  }
+}
+
+@Suite("Transport of a WebRTC session")
+struct WebRTCTransportTests {
+  private static let server = OpenSSLSecurity()!
+  private static let credentials = ICECredentials(usernameFragment: "serv", password: "server0password0server")!
+  private static let report = RTCPCompoundPacket([.receiverReport(RTCPReceiverReport(ssrc: 5))])
+
+  private var client = Client("192.0.2.1", port: 1000, credentials: credentials)
+  private var transport = WebRTCTransport(
+    credentials: credentials,
+    fingerprints: [CertificateFingerprint(algorithm: .sha256, digest: Client.security.fingerprint)], security: server,
+    at: .zero)
+
+  /// What the transport does with a datagram, without what it sends.
+  private mutating func events(
+    _ datagram: ByteBuffer, at now: MediaTime = .zero, sent: inout [ByteBuffer]
+  ) -> [WebRTCTransport.Output] {
+    self.transport.handle(datagram, from: self.client.address, at: now).filter { output in
+      guard case .send(let datagram, let address) = output else { return true }
+      #expect(address == self.client.address)
+      sent.append(datagram)
+      return false
+    }
+  }
+
+  /// Runs the handshake to its end.
+  private mutating func connect() -> [WebRTCTransport.Output] {
+    var events: [WebRTCTransport.Output] = []
+    var datagrams = self.client.hello()
+    while !datagrams.isEmpty {
+      var answers: [ByteBuffer] = []
+      for datagram in datagrams { events += self.events(datagram, sent: &answers) }
+      datagrams = answers.flatMap { self.client.receive($0, server: Self.server) }
+    }
+    return events
+  }
+
+  private mutating func check(nominates: Bool = false, at now: MediaTime = .zero) -> [WebRTCTransport.Output] {
+    var sent: [ByteBuffer] = []
+    let events = self.events(self.client.check(nominates: nominates), at: now, sent: &sent)
+    #expect(sent.count == 1)
+    return events
+  }
+
+  @Test mutating func `checks, handshake before the nomination, media after it`() throws {
+    #expect(self.check() == [.valid(self.client.address)])
+    #expect(self.connect() == [.connected(.aeadAES128GCM)])
+    #expect(!self.transport.isReady)
+    #expect(throws: SRTPError.notConnected) { try self.transport.seal(Self.report) }
+    #expect(self.check(nominates: true) == [.selected(self.client.address)])
+    #expect(self.transport.isReady)
+    // Both directions.
+    let sealed = try self.transport.seal(Self.report)
+    #expect(try self.client.open(rtcp: sealed) == Self.report)
+    var sent: [ByteBuffer] = []
+    let fromClient = try self.client.seal(Self.report)
+    #expect(self.events(fromClient, sent: &sent) == [.received(Self.report)])
+    #expect(self.events(fromClient, sent: &sent) == [] && self.transport.dropCounts.control == 1)
+    // RTP from header and payload.
+    let header = RTPHeader(marker: true, payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3)
+    var plain = ByteBuffer()
+    header.serialize(into: &plain)
+    var output = [UInt8](repeating: 0, count: 12 + 3 + (self.transport.overhead ?? 0))
+    try plain.withUnsafeReadableBytes { header in
+      try [7, 8, 9].withUnsafeBytes { payload in
+        let payload = UnsafeRawBufferPointer(rebasing: payload[..<3])
+        try output.withUnsafeMutableBytes { try self.transport.seal(header: header, payload: payload, into: $0) }
+      }
+    }
+    #expect(try self.client.open(rtp: ByteBuffer(bytes: output)).header == header)
+  }
+
+  @Test mutating func `DTLS of an address without a check has no state and no answer`() {
+    var sent: [ByteBuffer] = []
+    for datagram in self.client.hello() { #expect(self.events(datagram, sent: &sent) == []) }
+    #expect(sent.isEmpty && self.transport.dropCounts.invalidAddress >= 1)
+    #expect(self.transport.nextDeadline == .zero + .seconds(30))
+  }
+
+  @Test mutating func `a session that is never checked ends, and says so`() {
+    #expect(self.transport.handleTimeout(at: .zero + .seconds(29)) == [])
+    #expect(self.transport.handleTimeout(at: .zero + .seconds(30)) == [.closed(.neverChecked)])
+    #expect(self.transport.nextDeadline == nil)
+    var sent: [ByteBuffer] = []
+    let check = self.client.check()
+    #expect(self.events(check, sent: &sent) == [] && sent.isEmpty)
+  }
+
+  @Test mutating func `a silent client's consent ends, control packets extend it`() throws {
+    _ = self.check(nominates: true)
+    _ = self.connect()
+    var sent: [ByteBuffer] = []
+    let fromClient = try self.client.seal(Self.report)
+    _ = self.events(fromClient, at: .zero + .seconds(15), sent: &sent)
+    #expect(self.transport.handleTimeout(at: .zero + .seconds(34)) == [])
+    let outputs = self.transport.handleTimeout(at: .zero + .seconds(35))
+    #expect(outputs.last == .closed(.consentExpired))
+    #expect(throws: SRTPError.notConnected) { try self.transport.seal(Self.report) }
+  }
+
+  @Test mutating func `another certificate than the offered one gets no media`() {
+    self.transport = WebRTCTransport(
+      credentials: Self.credentials,
+      fingerprints: [CertificateFingerprint(algorithm: .sha256, digest: [UInt8](repeating: 1, count: 32))],
+      security: Self.server, at: .zero)
+    _ = self.check(nominates: true)
+    #expect(self.connect() == [.closed(.wrongFingerprint)])
+    #expect(!self.transport.isReady && self.transport.overhead == nil)
+  }
+
+  @Test mutating func `close_notify of the client ends the session at once`() {
+    _ = self.check(nominates: true)
+    _ = self.connect()
+    var sent: [ByteBuffer] = []
+    let events = self.client.close().flatMap { self.events($0, sent: &sent) }
+    #expect(events == [.closed(.closedByClient)])
+  }
+
+  @Test mutating func `the client is notified when the server closes`() {
+    _ = self.check(nominates: true)
+    _ = self.connect()
+    let outputs = self.transport.close()
+    #expect(outputs.count == 2 && outputs.last == .closed(.closedByServer))
+    if case .send(let datagram, _) = outputs[0] { #expect(datagram.readableBytesView.first == 21) }
+    #expect(self.transport.close() == [])
+  }
+
+  @Test mutating func `a client that moves keeps its keys, and gets media where it nominates`() throws {
+    _ = self.check(nominates: true)
+    _ = self.connect()
+    var moved = self.client
+    let other = TransportAddress("198.51.100.2", port: 2000)!
+    let fromClient = try moved.seal(Self.report)
+    #expect(self.transport.handle(fromClient, from: other, at: .zero) == [])
+    #expect(self.transport.dropCounts.invalidAddress == 1)
+    let outputs = self.transport.handle(moved.check(nominates: true), from: other, at: .zero)
+    #expect(outputs.first == .valid(other) && outputs.last == .selected(other))
+    #expect(self.transport.selectedAddress == other && self.transport.isReady)
+    #expect(self.transport.handle(fromClient, from: other, at: .zero) == [.received(Self.report)])
+  }
+
+  @Test mutating func `what belongs to no protocol is dropped and counted`() {
+    var sent: [ByteBuffer] = []
+    for bytes in [[], [4], [64, 1], [128, 96, 0, 0], [0, 1, 0, 0], [200]] as [[UInt8]] {
+      #expect(self.events(ByteBuffer(bytes: bytes), sent: &sent) == [])
+    }
+    #expect(sent.isEmpty && self.transport.dropCounts.other == 5 && self.transport.dropCounts.checks == 1)
+  }
+}
