@@ -1,0 +1,122 @@
+package import Media
+internal import NIOCore
+package import RTP
+
+/// Packets that were sent with transport-wide sequence numbers, and what the client reports of their arrival,
+/// draft-holmer-rmcat-transport-wide-cc-extensions-01.
+///
+/// One history covers all sources of a client: video, audio, retransmissions and padding. Bounded by ``maximumCount`` and
+/// ``lifetime``; feedback about older packets is ignored.
+package struct TransportWideHistory: Sendable {
+  /// What is known of a packet after feedback.
+  package struct Report: Hashable, Sendable {
+    /// The number, extended beyond 16 bits.
+    package var number: Int64
+    /// Length of the datagram in bytes.
+    package var byteCount: Int
+    /// When it was sent, on our clock.
+    package var sent: MediaTime
+    /// When it arrived, on the client's clock, whose zero is unknown; nil when it is lost, or not arrived yet.
+    package var arrival: MediaTime?
+  }
+
+  private struct Packet {
+    var byteCount: Int
+    var sent: MediaTime
+    var hasArrived = false
+    var isReportedLost = false
+  }
+
+  /// Maximum number of packets that wait for feedback; the oldest are forgotten.
+  package static let maximumCount = 2048
+  /// Time for which packets wait for feedback.
+  package static let lifetime = MediaDuration.seconds(5)
+
+  private var packets = CircularBuffer<Packet>()
+  /// Number of the first packet in the buffer.
+  private var firstNumber: Int64 = 0
+  /// The last reference time of the client in units of 64 ms, extended beyond 24 bits.
+  private var lastReferenceTime: Int64?
+
+  /// A history before the first packet.
+  package init() {}
+
+  /// Number of packets that wait for feedback, or for their age.
+  package var count: Int { self.packets.count }
+
+  /// Notes a packet that is sent.
+  ///
+  /// - Parameter byteCount: Length of the datagram.
+  /// - Returns: Its sequence number.
+  package mutating func send(byteCount: Int, at now: MediaTime) -> RTPTransportWideSequenceNumber {
+    while let first = self.packets.first, self.packets.count >= Self.maximumCount || now - first.sent > Self.lifetime {
+      self.packets.removeFirst()
+      self.firstNumber += 1
+    }
+    let number = self.firstNumber + Int64(self.packets.count)
+    self.packets.append(Packet(byteCount: byteCount, sent: now))
+    return RTPTransportWideSequenceNumber(rawValue: UInt16(truncatingIfNeeded: number))
+  }
+
+  /// Handles feedback.
+  ///
+  /// A packet is reported once as lost and once as arrived: one that was reordered, or whose feedback was lost, may be both.
+  ///
+  /// - Returns: Reports in the order of the numbers.
+  package mutating func handle(_ feedback: RTCPTransportWideFeedback) -> [Report] {
+    guard let base = self.number(of: feedback.baseSequenceNumber) else { return [] }
+    var arrival = MediaTime.zero + .milliseconds(self.referenceTime(feedback.referenceTime) * 64)
+    var reports: [Report] = []
+    var next = base
+    for packet in feedback.arrivals {
+      arrival += .microseconds(Int64(packet.delta) * 250)
+      let number = base + Int64(packet.sequenceNumber &- feedback.baseSequenceNumber)
+      self.reportLost(next..<max(next, number), into: &reports)
+      next = number + 1
+      guard let index = self.index(of: number), !self.packets[index].hasArrived else { continue }
+      self.packets[index].hasArrived = true
+      reports.append(
+        Report(
+          number: number, byteCount: self.packets[index].byteCount, sent: self.packets[index].sent, arrival: arrival))
+    }
+    self.reportLost(next..<max(next, base + Int64(feedback.statusCount)), into: &reports)
+    return reports
+  }
+
+  /// Reports packets without an arrival; those that were never sent, or are too old, are left out.
+  private mutating func reportLost(_ numbers: Range<Int64>, into reports: inout [Report]) {
+    for number in numbers.clamped(to: self.firstNumber..<self.firstNumber + Int64(self.packets.count)) {
+      guard let index = self.index(of: number), !self.packets[index].hasArrived, !self.packets[index].isReportedLost
+      else { continue }
+      self.packets[index].isReportedLost = true
+      reports.append(
+        Report(number: number, byteCount: self.packets[index].byteCount, sent: self.packets[index].sent, arrival: nil))
+    }
+  }
+
+  /// Extends a number of 16 bits to the nearest one of the last that was sent; nil before the first packet.
+  private func number(of value: UInt16) -> Int64? {
+    guard !self.packets.isEmpty else { return nil }
+    let last = self.firstNumber + Int64(self.packets.count) - 1
+    return last + Int64(Int16(bitPattern: value &- UInt16(truncatingIfNeeded: last)))
+  }
+
+  private func index(of number: Int64) -> CircularBuffer<Packet>.Index? {
+    let offset = number - self.firstNumber
+    guard offset >= 0, offset < self.packets.count else { return nil }
+    return self.packets.index(self.packets.startIndex, offsetBy: Int(offset))
+  }
+
+  /// Extends a reference time of 24 bits, which wraps after 12 days.
+  private mutating func referenceTime(_ value: Int32) -> Int64 {
+    guard let last = self.lastReferenceTime else {
+      self.lastReferenceTime = Int64(value)
+      return Int64(value)
+    }
+    // The shifts carry the sign of 24 bits into 32.
+    let difference = ((value &- Int32(truncatingIfNeeded: last)) << 8) >> 8
+    let extended = last + Int64(difference)
+    self.lastReferenceTime = extended
+    return extended
+  }
+}
