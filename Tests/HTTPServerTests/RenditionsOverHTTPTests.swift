@@ -4,6 +4,7 @@ import Media
 import StreamControl
 import TestSupport
 import Testing
+import Threading
 
 @testable import HTTPServer
 @testable import Streaming
@@ -242,6 +243,65 @@ struct RenditionsOverHTTPTests {
         #expect(response.head.hasPrefix("HTTP/1.1 200"), "\(path)")
         #expect(!response.head.contains("public"), "\(path)")
       }
+    }
+  }
+
+  @Test func `a viewer's token in the address opens each address of a rendition, and changes nothing`() async throws {
+    let access = AccessControl.permissive {
+      $0.tokens = [AccessToken(parsing: "0123456789abcdef", role: .viewer)].compactMap(\.self)
+      $0.protectsWatching = true
+      $0.control = .all
+      $0.hosts = ["cam.lan"]
+    }
+    try await self.withStream(access: access) { stream, port in
+      let query = "token=0123456789abcdef"
+      let index = try await RawClient.get("/a/b/index.m3u8?\(query)", port: port).body
+      for path in ["main/live.m3u8", "low/live.m3u8"] { #expect(index.contains("\n\(path)?\(query)\n")) }
+      let playlist = try await RawClient.get("/a/b/low/\(Self.start)&\(query)", port: port).body
+      // Each address that it names has the token, those of the other renditions' reports too.
+      let addresses = playlist.matches(of: /URI="([^"]*)"/).map { String($0.output.1) }
+      #expect(addresses.contains { $0.hasPrefix("../main/live.m3u8?") } && addresses.count > 2)
+      #expect(addresses.allSatisfy { $0.hasSuffix("?\(query)") }, "\(addresses)")
+      let part = try Self.part(playlist)
+      let plain = try #require(part.split(separator: "?").first)
+      for (path, opens) in [
+        ("low/\(part)", true), ("low/\(plain)", false), ("low/\(plain)?token=0123456789abcdee", false),
+        ("low/snapshot.jpg?\(query)", true), ("low/snapshot.jpg", false), ("low/playlist.m3u8", false),
+        ("main/live.m3u8?\(query)", true), ("main/live.m3u8", false), ("low/live.m3u8?token=", false),
+      ] {
+        let status = try await RawClient.get("/a/b/\(path)", port: port, method: "HEAD").head.prefix(12)
+        #expect(status == (opens ? "HTTP/1.1 200" : "HTTP/1.1 401"), "\(path)")
+      }
+      // A token in an address never changes anything, and a viewer's not in a header either.
+      for (path, field, status) in [
+        ("\(Self.low)?\(query)", "X: x", 401), (Self.low, "Authorization: Bearer 0123456789abcdef", 403),
+      ] {
+        let response = try await HTTPControlTests.send("DELETE", "", to: path, host: "cam.lan", port: port, field)
+        #expect(response.head.hasPrefix("HTTP/1.1 \(status)"), "\(path) \(response.head)")
+      }
+      #expect(stream.rendition(named: "low") != nil)
+    }
+  }
+
+  @Test func `a ticket opens recordings only, whatever it is for`() async throws {
+    let access = AccessControl.permissive {
+      $0.users = [Credentials(user: "us", password: "pw")]
+      $0.control = .operators
+    }
+    try await self.withPublishedStream(access: access) { server, stream, port in
+      let responder = server.responder
+      for subject in ["a/b/low/live.m3u8", "a/b/low", "low/live.m3u8", "a/b/index.m3u8", "a/b/low/snapshot.jpg"] {
+        for role in ["viewer", "operator"] {
+          let ticket = responder.tickets.ticket(
+            for: "\(role) \(access.userFileVersion) \(subject)", now: responder.clock.now())
+          for path in ["/a/b/low/live.m3u8", "/a/b/low/snapshot.jpg", "/a/b/index.m3u8", "/low/live.m3u8"] {
+            let response = try await RawClient.get("\(path)?ticket=\(ticket)", port: port)
+            #expect(response.head.hasPrefix("HTTP/1.1 401"), "\(subject) \(path)")
+          }
+        }
+      }
+      // No encoder was opened for any of them.
+      #expect(stream.rendition(named: "low")?.statistics.starts == 0)
     }
   }
 

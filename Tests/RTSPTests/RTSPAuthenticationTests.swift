@@ -101,6 +101,22 @@ struct RTSPAuthenticationTests {
     #expect(dialogue.statuses() == ["200", "455"])
   }
 
+  @Test(arguments: ["rtsp://h/live/low?", "rtsp://h/live?rendition=low&", "rtsp://h/low?"])
+  func `a rendition's encoder is opened with a token only, in any form of its address`(url: String) {
+    var settings = AccessSettings()
+    settings.tokens = [AccessToken(parsing: "0123456789abcdef", role: .viewer)].compactMap(\.self)
+    let dialogue = Dialogue(access: AccessControl(settings: settings, makeRandom: { 1 }))
+    dialogue.directory.unprepared = ["live/low", "low"]
+    for query in [
+      "", "token=", "token=0123456789abcdee", "ticket=0123456789abcdef", "token=0123456789abcdef/trackID=0",
+    ] {
+      dialogue.client("DESCRIBE \(url)\(query) RTSP/1.0\nCSeq: 1")
+      #expect(dialogue.statuses() == ["401"], "\(query)")
+    }
+    dialogue.client("DESCRIBE \(url)token=0123456789abcdef RTSP/1.0\nCSeq: 2")
+    #expect(dialogue.statuses().first?.hasPrefix("[prepare") == true)
+  }
+
   @Test func `a publisher may not watch a stream that needs a password`() {
     var settings = AccessSettings()
     settings.users = [Credentials(user: "v", password: "p"), Credentials(user: "user", password: "pass")]
