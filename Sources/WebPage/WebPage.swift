@@ -50,18 +50,20 @@ public enum WebPage {
     return Self.files[String(path.dropFirst(Self.folder.count))]
   }
 
-  /// All files by name.
-  static let files: [String: File] = {
+  /// All files by name, without comments and indentation.
+  static let files: [String: File] = Dictionary(
+    Self.sources.map { name, source in
+      (name, File(ByteBuffer(bytes: PageSource.compact(source, name: name)), mediaType: Self.mediaType(of: name)))
+    }, uniquingKeysWith: { first, _ in first })
+
+  /// Names and bytes of the files as they were embedded.
+  static var sources: [(name: String, bytes: UnsafeBufferPointer<UInt8>)] {
     var count = 0
-    guard let first = vidicon_page_files(&count) else { return [:] }
-    let files = UnsafeBufferPointer(start: first, count: count)
-    return [String: File](
-      files.map { file in
-        let name = String(cString: file.name)
-        let bytes = UnsafeBufferPointer(start: file.bytes, count: file.count)
-        return (name, File(ByteBuffer(bytes: bytes), mediaType: Self.mediaType(of: name)))
-      }, uniquingKeysWith: { first, _ in first })
-  }()
+    let first = vidicon_page_files(&count)
+    return UnsafeBufferPointer(start: first, count: first == nil ? 0 : count).map { file in
+      (String(cString: file.name), UnsafeBufferPointer(start: file.bytes, count: file.count))
+    }
+  }
 
   /// Returns a file that is always embedded.
   private static func named(_ name: String) -> File {

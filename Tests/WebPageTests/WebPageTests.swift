@@ -14,11 +14,10 @@ struct WebPageTests {
 
   @Test func `every file of the folder is embedded, byte by byte`() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Self.site.path)
-    #expect(Set(names) == Set(WebPage.files.keys))
-    for name in names {
+    #expect(Set(names) == Set(WebPage.files.keys) && names.count == WebPage.sources.count)
+    for (name, bytes) in WebPage.sources {
       let onDisk = try [UInt8](Data(contentsOf: Self.site.appending(path: name)))
-      let isSame = WebPage.files[name].map { Array($0.bytes.readableBytesView) == onDisk } ?? false
-      #expect(isSame, "\(name)")
+      #expect(Array(bytes) == onDisk, "\(name)")
     }
   }
 
@@ -85,7 +84,28 @@ struct WebPageTests {
     #expect(!WebPage.contentSecurityPolicy.contains("unsafe"))
   }
 
-  @Test func `all files together are smaller than 170 kB`() {
-    #expect(WebPage.files.values.reduce(0) { $0 + $1.bytes.readableBytes } < 170_000)
+  @Test func `all files together are smaller than 160 kB`() {
+    #expect(WebPage.files.values.reduce(0) { $0 + $1.bytes.readableBytes } < 160_000)
+  }
+
+  @Test(arguments: [
+    ("a.mjs", "// One.\n  // Two.\nlet a = 1; // Three.\n\n    b(\"//\");\n", "let a = 1; // Three.\nb(\"//\");\n"),
+    ("a.mjs", "/**\n * One.\n */\nlet a;\n/** Two. */\nlet b; /* 3 */\n", "let a;\nlet b; /* 3 */\n"),
+    ("a.mjs", "/* One. */ let a;\n/*\n*/ let b;", "let a;\nlet b;\n"),
+    ("a.mjs", "  f(`a\n  // b`);\n// One.\n", "  f(`a\n  // b`);\n// One.\n"),
+    ("a.mjs", "  f(`a`, `b`);\n", "f(`a`, `b`);\n"),
+    ("a.css", "/* One\n two */\na {\n  color: red;\n}\n", "a {\ncolor: red;\n}\n"),
+    ("a.css", "//a {}\n", "//a {}\n"), ("a.html", "  <p>\n", "  <p>\n"), ("a.mjs", "/*", ""), ("a.mjs", "", ""),
+  ]) func `comments and indentation are left out`(name: String, source: String, compact: String) {
+    #expect(String(decoding: PageSource.compact(Array(source.utf8), name: name), as: UTF8.self) == compact)
+  }
+
+  @Test func `every script and style is compact, and is code without its comments`() {
+    for (name, text) in Self.texts where name.hasSuffix(".mjs") || name.hasSuffix(".css") {
+      let isKept = text.split(separator: "\n").contains {
+        $0.hasPrefix(" ") || $0.hasPrefix("/*") || $0.hasPrefix("//")
+      }
+      #expect(!isKept, "\(name)")
+    }
   }
 }

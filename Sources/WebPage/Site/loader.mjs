@@ -9,6 +9,8 @@ export class StreamChanged extends Error {}
 
 /** Timeout of each request, and maximum time without new media. */
 const STALE_SECONDS = 10;
+/** Media of requests that are kept when the network is too slow for the rendition, in seconds. */
+const KEPT_SECONDS = 0.8;
 
 export class Loader {
   #signal;
@@ -19,8 +21,14 @@ export class Loader {
   #delivery = Promise.resolve();
   #freshAt = 0;
   #url = null;
-  /** The rendition to continue with: its URL and first sequence number, null until it has media. */
+  /** The rendition to continue with: its URL, its playlist once there is media in it, and whether the present one is given up. */
   #next = null;
+  /** Units that were requested and have not arrived, in order. */
+  #pending = [];
+  /** Sequence number of the first unit that was given up. */
+  #abandoned = null;
+  /** Counts changes of the rendition, since transfers that began before one are not measured. */
+  #epoch = 0;
 
   /**
    * @param {AbortSignal} signal Ends loading.
@@ -55,18 +63,51 @@ export class Loader {
     await Promise.race([followed, failed]);
   }
 
-  /** Continues with another rendition from the next segment on, once it has that. The last call counts. */
-  switchTo(url) {
+  /**
+   * Continues with another rendition from the next segment on, once it has that. The last call counts.
+   *
+   * @param {{isUrgent?: boolean}} options Whether the network is too slow for the present rendition: most of what was requested of
+   *   it is given up, so that the other one arrives soon, with a gap where it was not encoded yet.
+   */
+  switchTo(url, { isUrgent = false } = {}) {
     if (url === (this.#next?.url ?? this.#url)) return;
     if (url === this.#url) {
       this.#next = null;
       return;
     }
-    const next = { url, first: null };
+    if (isUrgent) this.#abandon(KEPT_SECONDS);
+    const next = { url, isUrgent, first: null, ready: null };
     this.#next = next;
-    this.#playlist(url, firstRequest(url)).then(
+    next.ready = this.#playlist(url, firstRequest(url)).then(
       (playlist) => { next.first = playlist.mediaSequence ?? null; },
-      () => { if (this.#next === next) this.#next = null; });
+      () => {
+        if (this.#next !== next) return;
+        this.#next = null;
+        this.#abandoned = null;
+      });
+  }
+
+  /** Seconds since the first unit was requested that has not arrived, of the rendition that is wanted; 0 where all have. */
+  get waiting() {
+    const first = this.#pending.find((entry) => !entry.isKept);
+    return first ? (performance.now() - first.since) / 1000 : 0;
+  }
+
+  /** Cancels requests of media; the oldest ones, which have arrived in part, go on. */
+  #abandon(keptSeconds) {
+    this.#epoch += 1;
+    let seconds = 0;
+    for (const entry of this.#pending) {
+      seconds += entry.unit.duration;
+      entry.isKept = seconds <= keptSeconds && this.#abandoned === null;
+      if (entry.isKept) continue;
+      this.#abandoned ??= entry.unit.sequence;
+      entry.isAbandoned = true;
+      entry.controller.abort(new DOMException("The rendition was changed.", "AbortError"));
+    }
+    this.#pending = this.#pending.filter((entry) => entry.isKept);
+    this.#hinted?.controller.abort(new DOMException("The rendition was changed.", "AbortError"));
+    this.#hinted = null;
   }
 
   #fail = () => {};
@@ -75,6 +116,13 @@ export class Loader {
     let playlist = first;
     this.#url = url;
     for (;;) {
+      if (this.#next?.isUrgent && this.#last) {
+        const next = this.#next;
+        await next.ready;
+        if (this.#next !== next) continue;
+        playlist = next.first === null ? playlist : await this.#cross(this.#urgentSequence(next.first, playlist) - 1);
+        this.#next = null;
+      }
       const units = this.#last ? unitsAfter(playlist, this.#last) : firstUnits(playlist);
       if (units === null) throw new StreamChanged("The player has fallen too far behind.");
       const crossing = this.#crossing(units);
@@ -91,6 +139,14 @@ export class Loader {
       else if (this.#mayCross(playlist)) playlist = await this.#cross(this.#last.sequence);
       else playlist = await this.#reload(this.#url, playlist, units.length > 0);
     }
+  }
+
+  /** The segment with which a rendition continues at once: the first that is incomplete of the present one, if it has that. */
+  #urgentSequence(first, playlist) {
+    this.#abandon(0);
+    const sequence = this.#abandoned ?? this.#last.sequence + (isSegmentEnd(playlist, this.#last) ? 1 : 0);
+    this.#abandoned = null;
+    return Math.max(first, sequence);
   }
 
   /** Index of the first listed unit from which on the next rendition continues; null where none is. */
@@ -135,14 +191,22 @@ export class Loader {
   #load(unit, isNewest) {
     const discontinuity = this.#last !== null && this.#last.discontinuity !== unit.discontinuity;
     const initialization = unit.map !== this.#map ? this.#fetch(unit.map) : null;
-    const media = this.#takePrefetched(unit) ?? this.#fetch(unit.url, this.#signal, unit.duration);
+    const entry = { unit, since: performance.now(), isAbandoned: false, isKept: false, controller: new AbortController() };
+    const media = this.#takePrefetched(entry) ?? this.#fetchUntil(entry.controller, unit.url, unit.duration);
     this.#map = unit.map;
     this.#last = unit;
+    this.#pending.push(entry);
+    const arrived = () => { this.#pending = this.#pending.filter((other) => other !== entry); };
+    media.then(arrived, arrived);
     this.#delivery = this.#delivery.then(async () => {
       if (initialization || discontinuity) {
         await this.#handler.initialize(initialization && await initialization, { discontinuity });
       }
-      await this.#handler.media(await media, unit, { isNewest });
+      const bytes = await media.catch((error) => {
+        if (!entry.isAbandoned) throw error;
+        return null;
+      });
+      if (bytes) await this.#handler.media(bytes, unit, { isNewest });
     });
     this.#delivery.catch((error) => this.#fail(error));
   }
@@ -152,31 +216,43 @@ export class Loader {
     if (!url || this.#hinted?.url === url || this.#last?.url === url) return;
     this.#hinted?.controller.abort(this.#signal.reason);
     const controller = new AbortController();
-    const end = () => controller.abort(this.#signal.reason);
-    this.#signal.addEventListener("abort", end, { once: true });
-    const bytes = this.#fetch(url, controller.signal, this.#last?.duration ?? 0)
-      .finally(() => this.#signal.removeEventListener("abort", end));
-    bytes.catch(() => {}); // A hint that is not fulfilled is not an error.
+    const bytes = this.#fetchUntil(controller, url, this.#last?.duration ?? 0); // A hint that is not fulfilled is not an error.
     this.#hinted = { url, controller, bytes };
   }
 
-  /** The prefetched bytes of a URL, requested again on failure; null when it was not prefetched. */
-  #takePrefetched({ url, duration }) {
+  /** The prefetched bytes of a unit, requested again on failure; null when it was not prefetched. */
+  #takePrefetched(entry) {
+    const { url, duration } = entry.unit;
     if (this.#hinted?.url !== url) return null;
-    const { bytes } = this.#hinted;
+    const { bytes, controller } = this.#hinted;
     this.#hinted = null;
-    const retried = bytes.catch(() => this.#fetch(url, this.#signal, duration));
+    entry.controller = controller;
+    const retried = bytes.catch((error) => {
+      if (entry.isAbandoned) throw error;
+      return this.#fetch(url, this.#signal, duration);
+    });
     retried.catch(() => {}); // Handled on delivery.
     return retried;
   }
 
+  /** Requests a file until a controller, or the end of loading, aborts it. */
+  #fetchUntil(controller, url, duration) {
+    const end = () => controller.abort(this.#signal.reason);
+    this.#signal.addEventListener("abort", end, { once: true });
+    const bytes = this.#fetch(url, controller.signal, duration)
+      .finally(() => this.#signal.removeEventListener("abort", end));
+    bytes.catch(() => {}); // Handled by the caller.
+    return bytes;
+  }
+
   /** @param {number} duration Seconds of media in the file; 0 when it is not to be measured. */
   #fetch(url, signal = this.#signal, duration = 0) {
+    const epoch = this.#epoch;
     let seconds = 0;
     const transferred = (measured) => { seconds = measured; };
     const bytes = request(url, { signal, seconds: STALE_SECONDS, as: "arrayBuffer", transferred });
     bytes.then((body) => {
-      if (duration > 0) this.#handler.transferred?.({ bytes: body.byteLength, seconds, duration });
+      if (duration > 0 && epoch === this.#epoch) this.#handler.transferred?.({ bytes: body.byteLength, seconds, duration });
     }, () => {}); // Handled on delivery.
     bytes.catch(() => {}); // Handled on delivery.
     return bytes;

@@ -10,6 +10,8 @@ const SHORTEST = 0.002;
 const OVERLOAD = 0.85;
 /** Transfer time per media time from which a stall is due to the network. */
 const BUSY = 0.5;
+/** Time for which media was to be had without arriving, in seconds, from which the network is too slow, in two looks running. */
+const LATE = 0.8;
 /** Share of the throughput that a higher rendition may need. */
 const USABLE = 0.7;
 /** Time with enough throughput before a higher rendition is tried, in seconds; doubled by each failed trial up to the maximum. */
@@ -48,6 +50,7 @@ export class QualityController {
   #enoughSince = null;
   #upTime = UP_TIME;
   #raisedAt = null;
+  #wasLate = false;
 
   /** @param {Level[]} levels Highest first. */
   constructor(levels) {
@@ -69,6 +72,16 @@ export class QualityController {
   /** The video stands still because the buffer is empty. */
   noteStall(now) {
     if (this.#load > BUSY) this.#lower(now);
+  }
+
+  /**
+   * Media has been waited for `age` seconds since a playlist named it. Transfers that have not ended say this before their load
+   * is known. One look alone may be due to a page that was asleep.
+   */
+  noteWaiting(age, now) {
+    const isLate = age > LATE;
+    if (isLate && this.#wasLate) this.#lower(now);
+    this.#wasLate = isLate && !this.#wasLate;
   }
 
   /** The index of the level to play from now on; `now` in seconds. */

@@ -129,8 +129,10 @@ export class StreamPlayer {
     if (this.#level === null) return;
     const index = this.#chosenLevel();
     if (index === this.#level) return;
+    // A lower one is wanted at once, since the network does not carry this one.
+    const isUrgent = index > this.#level && this.#fixedLevel === null;
     this.#level = index;
-    this.#loader.switchTo(new URL(this.#levels[index].url, location.href).href);
+    this.#loader.switchTo(new URL(this.#levels[index].url, location.href).href, { isUrgent });
   }
 
   /** Seeks to the target distance from the live edge. */
@@ -210,7 +212,10 @@ export class StreamPlayer {
   }
 
   #tick() {
-    if (this.#fixedLevel === null) this.#quality?.decide(performance.now() / 1000);
+    if (this.#fixedLevel === null && this.#level !== null) {
+      this.#quality?.noteWaiting(this.#loader.waiting, performance.now() / 1000);
+      this.#quality?.decide(performance.now() / 1000);
+    }
     this.#choose();
     if (!this.#started || this.#video.paused) return;
     const position = this.#video.currentTime;

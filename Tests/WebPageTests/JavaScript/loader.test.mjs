@@ -151,6 +151,71 @@ test("another rendition continues at a segment's boundary, without a gap or a re
   }
 });
 
+/** Serves main, whose parts from segment 4 on do not arrive, and the other rendition, which begins with segment `lowFirst`. */
+async function hurry({ lowFirst, low = true }) {
+  const delivered = [], aborted = [], transfers = [];
+  let loader = null, isAsked = false, waited = 0;
+  globalThis.fetch = async (url, { signal }) => {
+    const name = url.pathname.slice(1), isMain = name.startsWith("m"), sequence = Number.parseInt(name.slice(1), 10);
+    await new Promise((resolve) => setImmediate(resolve));
+    signal.throwIfAborted();
+    if (name === "low.m3u8") isAsked = true;
+    if (name.endsWith(".m3u8")) {
+      if (!isMain && !low) return new Response("", { status: 404 });
+      const wanted = Number(url.searchParams.get("_HLS_msn"));
+      if (isMain && wanted === 6 && !isAsked) {
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        waited = loader.waiting;
+        loader.switchTo("http://h/low.m3u8", { isUrgent: true });
+        // The playlist of main comes before that of the other one.
+      }
+      const count = isMain ? Math.min(8, wanted + 2) : 8 - lowFirst;
+      return new Response(playlist({
+        first: isMain ? 0 : lowFirst, count: isMain ? Math.max(4, count) : count, token: name[0], map: `${name[0]}.init`,
+        ended: !isMain || count === 8, hint: isMain && count < 8 ? `m${count}.0` : null,
+      }));
+    }
+    if (isMain && sequence >= 4 && sequence < 6) {
+      await new Promise((resolve, reject) => {
+        signal.addEventListener("abort", () => { aborted.push(name); reject(signal.reason); });
+        if (!low) setTimeout(resolve, 60);
+      });
+    }
+    return new Response(name);
+  };
+  const text = (bytes) => bytes && new TextDecoder().decode(bytes);
+  const controller = new AbortController();
+  loader = new Loader(controller.signal, {
+    begin: () => {}, end: () => delivered.push("end"),
+    initialize: (bytes) => delivered.push(`map ${text(bytes)}`),
+    media: (bytes) => delivered.push(text(bytes)),
+    transferred: (transfer) => transfers.push(transfer),
+  });
+  try {
+    await loader.run("http://h/main.m3u8", { isMedia: true });
+    return { delivered, aborted, waited, transfers, waiting: loader.waiting };
+  } finally {
+    controller.abort(new Error("done"));
+  }
+}
+
+test("when the network is too slow, requested parts are given up, and the other rendition continues as early as it can", async () => {
+  for (const [lowFirst, from] of [[0, 4], [6, 6]]) {
+    const { delivered, aborted, waited, waiting } = await hurry({ lowFirst });
+    assert.ok(waited >= 0.02, String(waited));
+    assert.equal(waiting, 0);
+    const expected = ["map m.init", "m3.0", "m3.1", "map l.init"];
+    for (let sequence = from; sequence < 8; sequence += 1) expected.push(`l${sequence}.0`, `l${sequence}.1`);
+    assert.deepEqual(delivered, [...expected, "end"]);
+    for (const part of ["m4.0", "m4.1", "m5.0", "m5.1"]) assert.ok(aborted.includes(part), String(aborted));
+  }
+});
+
+test("without the other rendition the present one goes on, behind what was given up", async () => {
+  const { delivered } = await hurry({ lowFirst: 0, low: false });
+  assert.deepEqual(delivered, ["map m.init", "m3.0", "m3.1", "m4.0", "m6.0", "m6.1", "m7.0", "m7.1", "end"]);
+});
+
 test("a rendition that cannot be had changes nothing", async () => {
   const { delivered } = await change({ to: "http://h/x.m3u8" });
   assert.equal(delivered.at(-1), "end");

@@ -65,6 +65,18 @@ test("a stall in a busy network lowers at once, one of another cause does not", 
   assert.equal(quality.current, 1);
 });
 
+test("media that was to be had long ago lowers at once, before its transfer has ended, unless the page was asleep", () => {
+  const quality = new QualityController(LEVELS);
+  for (const age of [0, 0.7, 0.75, 1.5, 0, 0.9, 0.1]) quality.noteWaiting(age, 1);
+  assert.equal(quality.current, 0);
+  quality.noteWaiting(0.85, 2);
+  quality.noteWaiting(1.05, 2.2);
+  assert.equal(quality.current, 1);
+  quality.noteWaiting(5, 9);
+  quality.noteWaiting(5, 9.2);
+  assert.equal(quality.current, 1);
+});
+
 test("nothing is decided from little media, and there is nothing below the lowest", () => {
   const quality = new QualityController(LEVELS);
   quality.noteTransfer({ bytes: 60_000, seconds: 3, duration: 0.2 });
