@@ -159,7 +159,7 @@ let package = Package(
       name: "HTTPServer",
       dependencies: [
         "Media", "Authentication", "Bitstreams", "Connections", "Threading", "Capture", "Effects", "HLS", "Streaming",
-        "Recording", "StreamControl", "COpenAPI", "CZlib", nioCore, nioPosix,
+        "RateControl", "Recording", "StreamControl", "COpenAPI", "CTransport", "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -206,6 +206,7 @@ let package = Package(
     .target(name: "CEffects"),
     .target(name: "CTerminal"),
     .target(name: "CThreading"),
+    .target(name: "CTransport"),
     .target(name: "CV4L2"),
     .target(name: "CInference"),
     .target(name: "COpenAPI"),

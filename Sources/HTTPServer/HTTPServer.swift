@@ -232,7 +232,10 @@ package final class HTTPServer: Sendable {
       }
       // HTTP/1.1: the end of the connection cancels this task.
       guard channel.parent?.parent != nil else {
-        return try await responder.respond(to: head, client: client, body: body).write(to: writer, on: channel)
+        let response = await responder.respond(to: head, client: client, body: body)
+        let measured = response.measured
+        try await response.write(to: writer, on: channel)
+        return Self.measure(channel, measured)
       }
       // HTTP/2: a reset of the stream must cancel the wait of its request.
       let response = Task(executorPreference: loops[channel.eventLoop].executor) {
@@ -244,7 +247,19 @@ package final class HTTPServer: Sendable {
       } onCancel: {
         response.cancel()
       }
+      let measured = value.measured
       try await value.write(to: writer, on: channel)
+      Self.measure(channel, measured)
+    }
+  }
+
+  /// Measures the throughput of a connection after a response for which that is of interest.
+  private static func measure(
+    _ channel: any Channel, _ measured: (@Sendable (ViewerThroughputs.Measurement) -> Void)?
+  ) {
+    guard let measured else { return }
+    channel.eventLoop.execute {
+      if let measurement = ViewerThroughputs.Measurement(channel) { measured(measurement) }
     }
   }
 

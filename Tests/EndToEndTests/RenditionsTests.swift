@@ -216,6 +216,32 @@ extension EndToEnd {
       }
     }
 
+    /// Output of hls_start.py.
+    private struct Start: Decodable {
+      var before: [String]
+      var after: [String]
+      var segments: Int
+      var throughput: Double
+    }
+
+    @Test func `a player that starts again is offered first what its network carries`() async throws {
+      try await TwoHosts.with { hosts in
+        let link = ["rate", "1200kbit", "burst", "16kb", "latency", "300ms"]
+        let limit = try hosts.start("tc", ["qdisc", "add", "dev", "stranger", "root", "tbf"] + link)
+        #expect(await limit.end(within: .seconds(5)) == .status(0))
+        let options = ["--source", "noise", "--audio", "tone", "--size", "1280x720", "--fps", "15"]
+        try await hosts.serving(options) { vidicon in
+          _ = try await vidicon.status { ($0.framesEncoded ?? 0) > 30 }
+          let usual = ["main/live.m3u8", "low/live.m3u8"]
+          for (host, expected) in [(TwoHosts.Host.stranger, ["low/live.m3u8", "main/live.m3u8"]), (.owner, usual)] {
+            let start = try await hosts.run("hls_start.py", ["live", "8"], of: vidicon, on: host, as: Start.self)
+            #expect(start.before == usual && start.segments >= 2, "\(host) \(start)")
+            #expect(start.after == expected, "\(host) \(start)")
+          }
+        }
+      }
+    }
+
     @Test func `viewers of a rendition that is removed are disconnected, others play on, and it can be added again`()
       async throws
     {

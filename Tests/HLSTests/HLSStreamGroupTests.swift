@@ -118,6 +118,19 @@ struct HLSStreamGroupTests {
     text.split(separator: "\n").first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1)
   }
 
+  @Test func `a variant is moved to the front with its tag, the rest stays`() {
+    let tags = ["#EXT-X-STREAM-INF:BANDWIDTH=3", "#EXT-X-STREAM-INF:BANDWIDTH=2", "#EXT-X-STREAM-INF:BANDWIDTH=1"]
+    let names = ["main", "mid", "low"]
+    func playlist(_ order: [Int]) -> ByteBuffer {
+      ByteBuffer(string: "#EXTM3U\n" + order.map { "\(tags[$0])\n\(names[$0])/live.m3u8\n" }.joined())
+    }
+    #expect(HLSVariants.starting(with: "low", playlist([0, 1, 2])) == playlist([2, 0, 1]))
+    #expect(HLSVariants.starting(with: "mid", playlist([0, 1, 2])) == playlist([1, 0, 2]))
+    #expect(HLSVariants.starting(with: "main", playlist([0, 1, 2])) == playlist([0, 1, 2]))
+    #expect(HLSVariants.starting(with: "lo", playlist([0, 1, 2])) == playlist([0, 1, 2]))
+    #expect(HLSVariants.starting(with: "low", ByteBuffer(string: "low/")) == ByteBuffer(string: "low/"))
+  }
+
   @Test func `the multivariant playlist names each rendition, and starts none`() throws {
     var broadcast = GroupBroadcast()
     let lines = try broadcast.text("index.m3u8").split(separator: "\n")

@@ -25,6 +25,17 @@ extension HTTPResponder {
       }
       if request.method == .get { stream.countBytes(content.body.readableBytes, of: .hls) }
       var response = ServerResponse(content)
+      let viewer = ViewerThroughputs.Viewer(address: user.address, userAgent: userAgent)
+      if rendition != nil, !content.isPlaylist, content.body.readableBytes >= Self.minimumMeasuredLength {
+        response.measured = { [clock] in stream.noteThroughput($0, of: viewer, at: clock.now()) }
+      }
+      var content = content
+      if hlsRequest.isMultivariantPlaylist, let first = stream.firstRendition(for: viewer, at: now) {
+        content.body = HLSVariants.starting(with: first.name, content.body)
+        response.body = .bytes(content.body)
+        // It is for this viewer.
+        (response.etag, response.caching) = (nil, .never)
+      }
       if content.isPlaylist, let token = Self.queryToken(target, request, user) {
         response.body = .bytes(PlaylistToken.add(token, to: content.body))
         // Compressed bodies are cached by entity tag.
@@ -39,6 +50,9 @@ extension HTTPResponder {
       return .text(.serviceUnavailable, "not available in time; retry", [.retryAfter: "1"])
     }
   }
+
+  /// Minimum length of media after which the throughput of its connection is measured, in bytes.
+  private static let minimumMeasuredLength = 16 * 1024
 
   /// The valid token in the query of a request; nil where a header has the credentials.
   private static func queryToken(_ target: HTTPTarget, _ request: HTTPRequest, _ user: HTTPUser) -> String? {

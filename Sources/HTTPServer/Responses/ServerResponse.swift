@@ -31,6 +31,8 @@ struct ServerResponse: Sendable {
   var isCompressible = false
   /// Whether byte ranges may be requested.
   var hasRanges = false
+  /// Called on the connection's event loop once it is written, with the throughput; nil where that is of no interest.
+  var measured: (@Sendable (ViewerThroughputs.Measurement) -> Void)?
 
   init(
     _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Body = .empty, caching: HTTPCaching = .never

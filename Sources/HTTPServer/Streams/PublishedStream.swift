@@ -1,6 +1,7 @@
 internal import Capture
 internal import Media
 internal import NIOCore
+internal import RateControl
 internal import Streaming
 internal import Synchronization
 internal import Threading
@@ -31,6 +32,7 @@ final class PublishedStream: Sendable {
   private let renditionViewers = Mutex([String: RecentViewers]())
   /// Viewers by their last media playlist response.
   private let playlistReaders = Mutex(RecentViewers())
+  private let throughputs = Mutex(ViewerThroughputs())
   private let mjpegViewers = Atomic(0)
   private let hlsBytes = Atomic(0)
   private let mjpegBytes = Atomic(0)
@@ -81,6 +83,26 @@ final class PublishedStream: Sendable {
       }
     }
     self.hlsViewers.withLock { $0.note(address: address, userAgent: userAgent, at: now) }
+  }
+
+  /// Records the throughput of a viewer's connection.
+  func noteThroughput(
+    _ measurement: ViewerThroughputs.Measurement, of viewer: ViewerThroughputs.Viewer, at now: MediaTime
+  ) {
+    self.throughputs.withLock { $0.note(measurement, of: viewer, at: now) }
+  }
+
+  /// The rendition that a player should start with; nil for the main one, also where nothing is known of its network.
+  func firstRendition(for viewer: ViewerThroughputs.Viewer, at now: MediaTime) -> StreamRendition? {
+    guard let capacity = self.throughputs.withLock({ $0.bitrate(of: viewer, at: now) }) else { return nil }
+    let renditions = self.stream.renditions.filter { $0.failure == nil }.sorted { $0.bitrate > $1.bitrate }
+    let audio = self.stream.audioSettings.bitrate
+    let main = (self.stream.averageVideoBitrate ?? self.stream.videoBitrate) + audio
+    let bitrates = [main] + renditions.map { $0.bitrate + audio }
+    let controller = RateController(
+      renditions: bitrates.enumerated().map { .init(name: "\($0)", bitrates: $1...$1) })
+    let index = controller.initialRendition(capacity: capacity)
+    return index == 0 ? nil : renditions[index - 1]
   }
 
   /// Records a media playlist response.

@@ -1,0 +1,18 @@
+#ifndef VIDICON_CTRANSPORT_H
+#define VIDICON_CTRANSPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Throughput of a TCP connection, as the kernel measures it from acknowledgements.
+typedef struct {
+  /// Payload that the receiver acknowledged, in bits per second.
+  uint64_t bits_per_second;
+  /// Whether the network was not filled, so that it may carry more.
+  bool is_limited_by_sender;
+} vidicon_throughput;
+
+/// Reads the throughput of a connection; false where it is unknown: before data was sent, and on systems that do not measure it.
+bool vidicon_tcp_throughput(int socket, vidicon_throughput *throughput);
+
+#endif

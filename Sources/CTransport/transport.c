@@ -1,0 +1,26 @@
+#include "CTransport.h"
+
+#ifdef __linux__
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#endif
+
+bool vidicon_tcp_throughput(int socket, vidicon_throughput *throughput) {
+#ifdef __linux__
+  struct tcp_info info;
+  socklen_t length = sizeof info;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+  // Older kernels write less.
+  if (length < offsetof(struct tcp_info, tcpi_delivery_rate) + sizeof info.tcpi_delivery_rate) return false;
+  if (info.tcpi_delivery_rate == 0) return false;
+  throughput->bits_per_second = info.tcpi_delivery_rate > UINT64_MAX / 8 ? UINT64_MAX : info.tcpi_delivery_rate * 8;
+  throughput->is_limited_by_sender = info.tcpi_delivery_rate_app_limited;
+  return true;
+#else
+  (void)socket;
+  (void)throughput;
+  return false;
+#endif
+}

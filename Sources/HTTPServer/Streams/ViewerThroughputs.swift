@@ -1,0 +1,77 @@
+internal import CTransport
+internal import Media
+internal import NIOCore
+
+/// Throughput of the connections of HLS viewers, which a player that starts again is assumed to have still.
+struct ViewerThroughputs {
+  /// A measurement of one connection.
+  struct Measurement: Hashable, Sendable {
+    /// Bits per second that the viewer acknowledged.
+    var bitrate: Int
+    /// Whether the network was not filled, so that it may carry more.
+    var isLimitedBySender: Bool
+  }
+
+  private struct Entry {
+    var bitrate: Int
+    var time: MediaTime
+  }
+
+  /// Time for which a measurement holds.
+  static let lifetime = MediaDuration.seconds(60)
+  /// Maximum number of viewers; further ones are not measured.
+  static let maximumCount = 10_000
+
+  private var entries: [Int: Entry] = [:]
+
+  /// Records a measurement. One that is limited by the sender is a lower bound: it raises what is known, and says nothing alone.
+  mutating func note(_ measurement: Measurement, of viewer: Viewer, at now: MediaTime) {
+    let known = self.entries[viewer.key].flatMap { now - $0.time < Self.lifetime ? $0.bitrate : nil }
+    guard measurement.isLimitedBySender else {
+      self.set(known.map { ($0 + measurement.bitrate) / 2 } ?? measurement.bitrate, of: viewer, at: now)
+      return
+    }
+    if let known, measurement.bitrate > known { self.set(measurement.bitrate, of: viewer, at: now) }
+  }
+
+  /// Bits per second that a viewer's network carries; nil when unknown.
+  func bitrate(of viewer: Viewer, at now: MediaTime) -> Int? {
+    self.entries[viewer.key].flatMap { now - $0.time < Self.lifetime ? $0.bitrate : nil }
+  }
+
+  private mutating func set(_ bitrate: Int, of viewer: Viewer, at now: MediaTime) {
+    if self.entries.count >= Self.maximumCount, self.entries[viewer.key] == nil {
+      self.entries = self.entries.filter { now - $0.value.time < Self.lifetime }
+      guard self.entries.count < Self.maximumCount else { return }
+    }
+    self.entries[viewer.key] = Entry(bitrate: bitrate, time: now)
+  }
+
+  /// A client address with a `User-Agent`.
+  struct Viewer: Hashable, Sendable {
+    fileprivate let key: Int
+
+    init(address: String, userAgent: String) {
+      var hasher = Hasher()
+      hasher.combine(address)
+      hasher.combine(userAgent)
+      self.key = hasher.finalize()
+    }
+  }
+}
+
+extension ViewerThroughputs.Measurement {
+  /// Measures the connection of a channel, which is the parent of an HTTP/2 stream's; on its event loop.
+  ///
+  /// - Returns: Nil where the system does not measure it.
+  init?(_ channel: any Channel) {
+    let connection = channel.parent?.parent == nil ? channel : channel.parent ?? channel
+    var throughput = vidicon_throughput()
+    let isMeasured = try? connection.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+      of: NIOBSDSocket.Handle.self
+    ) { vidicon_tcp_throughput($0, &throughput) }
+    guard isMeasured == true else { return nil }
+    self.init(
+      bitrate: Int(clamping: throughput.bits_per_second), isLimitedBySender: throughput.is_limited_by_sender)
+  }
+}
