@@ -1,13 +1,26 @@
 import Synchronization
 
 /// Bounded pool of frame buffers of one format. A buffer is reused once no frame references it, so a steady state
-/// allocates nothing.
+/// allocates nothing; buffers that only a burst needed are freed after ``trimInterval`` frames.
 public final class VideoFramePool: Sendable {
   /// Format of every frame of the pool.
   public let format: VideoFormat
   /// Maximum number of frames in use at once.
   public let capacity: Int
-  private let buffers = Mutex<[PixelBuffer]>([])
+  private let state = Mutex(State())
+
+  private struct State {
+    var buffers: [PixelBuffer] = []
+    /// Frames since the last trim, and the minimum number of buffers that no frame referenced when one was requested.
+    var requests = 0
+    var minimumIdle = Int.max
+  }
+
+  /// Number of frames after which buffers are freed that none of them needed, except for one.
+  static let trimInterval = 300
+
+  /// Number of allocated buffers.
+  var bufferCount: Int { self.state.withLock { $0.buffers.count } }
 
   /// Creates an empty pool; buffers are allocated on demand.
   ///
@@ -34,14 +47,33 @@ public final class VideoFramePool: Sendable {
 
   /// A buffer that only the pool references, or a new one below the capacity.
   private func dequeueBuffer() -> PixelBuffer? {
-    self.buffers.withLock { buffers in
-      for index in buffers.indices where isKnownUniquelyReferenced(&buffers[index]) {
-        return buffers[index]
+    self.state.withLock { state in
+      var (first, idle) = (-1, 0)
+      for index in state.buffers.indices where isKnownUniquelyReferenced(&state.buffers[index]) {
+        if idle == 0 { first = index }
+        idle += 1
       }
-      guard buffers.count < self.capacity else { return nil }
+      Self.trim(&state, idle: idle, keeping: first)
+      if idle > 0 { return state.buffers[first] }
+      guard state.buffers.count < self.capacity else { return nil }
       let buffer = PixelBuffer(format: self.format)
-      buffers.append(buffer)
+      state.buffers.append(buffer)
       return buffer
     }
+  }
+
+  /// Frees buffers that no frame has needed for long; those up to `first` stay.
+  private static func trim(_ state: inout State, idle: Int, keeping first: Int) {
+    state.minimumIdle = min(state.minimumIdle, idle)
+    state.requests += 1
+    guard state.requests == Self.trimInterval else { return }
+    // One is requested now, and one is kept for the next burst.
+    var surplus = state.minimumIdle - 2
+    for index in state.buffers.indices.reversed() where surplus > 0 && index > first {
+      guard isKnownUniquelyReferenced(&state.buffers[index]) else { continue }
+      state.buffers.remove(at: index)
+      surplus -= 1
+    }
+    (state.requests, state.minimumIdle) = (0, .max)
   }
 }

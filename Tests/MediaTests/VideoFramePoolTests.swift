@@ -1,6 +1,7 @@
-import Media
 import Synchronization
 import Testing
+
+@testable import Media
 
 @Suite("Video frame pool")
 struct VideoFramePoolTests {
@@ -59,5 +60,30 @@ struct VideoFramePoolTests {
       _ = frame
     }
     #expect(released.withLock { $0 } == 1)
+  }
+
+  @Test func `buffers that only a burst needed are freed, those in use never`() {
+    let pool = VideoFramePool(format: VideoFormat(width: 16, height: 16))
+    func frame() -> VideoFrame? { pool.frame(at: .zero) { _ in } }
+    var burst = (0..<6).compactMap { _ in frame() }
+    #expect(burst.count == 6 && pool.bufferCount == 6)
+    let held = burst.removeLast()
+    burst = []
+    // Two at a time are needed.
+    for _ in 0..<VideoFramePool.trimInterval {
+      let pair = (frame(), frame())
+      #expect(pair.0 != nil && pair.1 != nil)
+    }
+    #expect(pool.bufferCount == 4)
+    #expect(held.withPlane(0) { $0.count } == 256)
+    // Steady use frees nothing more, and allocates nothing.
+    for _ in 0..<VideoFramePool.trimInterval {
+      let pair = (frame(), frame())
+      #expect(pair.0 != nil && pair.1 != nil)
+    }
+    #expect(pool.bufferCount == 4)
+    // The next burst has all of the capacity.
+    let next = (0..<8).compactMap { _ in frame() }
+    #expect(next.count == 7 && pool.bufferCount == 8)
   }
 }

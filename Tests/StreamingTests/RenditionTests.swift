@@ -66,6 +66,38 @@ struct RenditionTests {
     #expect(self.output.samples.isEmpty && self.output.hasEnded)
   }
 
+  @Test func `frames are scaled once for each size in use, and not at all without use`() async throws {
+    let set = RenditionSet()
+    let same = RenditionSettings(name: "same", width: 32, height: 24, bitrate: 50_000)
+    let other = RenditionSettings(name: "other", width: 16, height: 16, bitrate: 50_000)
+    let format = VideoFormat(width: 64, height: 48, frameRate: 30)
+    set.connect(
+      Self.settings([Self.low(), same, other]), format: format, report: { _ in }, requestKeyframe: {})
+    let feed = RenditionFeed(set, keyframeInterval: .seconds(2))
+    let pool = VideoFramePool(format: format)
+    func offer(_ seconds: Range<Int>) throws {
+      for second in seconds {
+        let time = MediaTime.zero + .seconds(Int64(second))
+        let frame = try #require(
+          pool.frame(at: time) { buffer in
+            for plane in 0..<3 { buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: 128) }
+          })
+        feed.offer(EffectChain().release(frame), isKeyframe: second == 0, at: time)
+      }
+    }
+    try offer(0..<5)
+    #expect(feed.scaledCount == 0 && set.all.allSatisfy { $0.statistics == RenditionStatistics() })
+    for rendition in set.all { rendition.beginUse() }
+    try await eventually { set.all.allSatisfy { $0.statistics.isRunning } }
+    try offer(5..<8)
+    // Two renditions have one size.
+    #expect(feed.scaledCount == 6)
+    for rendition in set.all { rendition.endUse() }
+    try offer(8..<12)
+    #expect(feed.scaledCount == 6)
+    set.end()
+  }
+
   @Test func `a used rendition has the main one's frames and times, in its own size, from a keyframe on`() async throws
   {
     let stream = try await self.startedStream()

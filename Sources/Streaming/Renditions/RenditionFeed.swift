@@ -11,6 +11,8 @@ final class RenditionFeed {
 
   private let renditions: RenditionSet
   private var pools: [Size: VideoFramePool] = [:]
+  /// Frames that were scaled, once for each size.
+  private(set) var scaledCount = 0
   /// Requests that the main rendition cannot meet, because it is passed through.
   private var requests: KeyframeRequests
 
@@ -52,6 +54,7 @@ final class RenditionFeed {
         rendition.countDrop()
         continue
       }
+      if scaled[size] == nil { self.scaledCount += 1 }
       scaled[size] = frame
       rendition.enqueue(frame, forcesKeyframe: isKeyframe)
     }
