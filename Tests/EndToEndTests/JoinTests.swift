@@ -5,6 +5,38 @@ import Testing
 extension EndToEnd {
   @Suite("Joining a running stream, and many viewers at once")
   struct Joins {
+    /// Output of churn.py.
+    private struct Churn: Decodable {
+      struct Holdings: Decodable {
+        var threads: Int
+        var files: Int
+        var kilobytes: Int
+      }
+
+      var before: Holdings
+      var after: Holdings
+      var joins: Int
+    }
+
+    @Test func `after hundreds of random joins and leaves, threads, descriptors and memory are those of the start`()
+      async throws
+    {
+      try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone", "--size", "1280x720"]) { vidicon in
+        let ports = [vidicon.rtspPort, vidicon.httpPort].map(String.init)
+        let process = String(vidicon.child.processIdentifier)
+        let run = try await Tool.run(
+          "python3", [TestMedia.client("churn.py"), process] + ports + ["live", "20", "7"], within: .seconds(90))
+        try #require(run.succeeded, "\(run.errors)")
+        let churn = try JSONDecoder().decode(Churn.self, from: Data(run.output))
+        #expect(churn.joins > 300)
+        #expect(churn.after.threads <= churn.before.threads, "\(churn)")
+        #expect(churn.after.files <= churn.before.files, "\(churn)")
+        // The allocator keeps some freed memory; a kilobyte lost with each viewer would not be found here, 30 kB would.
+        #expect(churn.after.kilobytes < churn.before.kilobytes + 16_000, "\(churn)")
+        #expect(try await FFprobe.look(at: vidicon.url()).video?.width == 1280)
+      }
+    }
+
     @Test(.tags(.timing)) func `a viewer that joins between keyframes gets a complete frame within 1.5 s`() async throws
     {
       try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone"]) { vidicon in
