@@ -41,6 +41,7 @@ let package = Package(
     .library(name: "Recording", targets: ["Recording"]),
     .library(name: "StreamControl", targets: ["StreamControl"]),
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
+    .library(name: "RTMPServer", targets: ["RTMPServer"]),
     .library(name: "HTTPServer", targets: ["HTTPServer"]),
     .library(name: "Discovery", targets: ["Discovery"]),
     .library(name: "Vidicon", targets: ["Vidicon"]),
@@ -156,6 +157,12 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
+      name: "RTMPServer",
+      dependencies: [
+        "Media", "Authentication", "Connections", "Delivery", "RTMP", "Streaming", nioCore, nioPosix,
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: settings),
+    .target(
       name: "HTTPServer",
       dependencies: [
         "Media", "Authentication", "Bitstreams", "Connections", "Threading", "Capture", "Effects", "HLS", "Streaming",
@@ -181,8 +188,8 @@ let package = Package(
       name: "Vidicon",
       dependencies: [
         "Authentication", "Connections", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput",
-        "Effects", "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "WebPage",
-        nioCore,
+        "Effects", "Streaming", "Recording", "StreamControl", "RTSPServer", "RTMPServer", "HTTPServer", "Discovery",
+        "WebPage", nioCore,
         nioPosix,
       ],
       swiftSettings: settings),
@@ -370,6 +377,12 @@ let package = Package(
         nioCore,
         nioPosix,
         .product(name: "NIOEmbedded", package: "swift-nio"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "RTMPServerTests",
+      dependencies: [
+        "RTMPServer", "Authentication", "Connections", "Containers", "Delivery", "RTMP", "Media", "Streaming", nioCore,
+        nioPosix, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
       name: "DiscoveryTests", dependencies: ["Discovery", "CDiscovery", "Media", "Threading"], swiftSettings: settings),

@@ -48,12 +48,15 @@ package struct HTTPServerProviders: Sendable {
   package struct Addresses: Hashable, Sendable {
     /// `rtsp://HOST:PORT/NAME`, and `rtsps:`.
     package var rtsp: [String]
+    /// `rtmp://HOST:PORT/live/NAME`, and `rtmps:`; empty when RTMP is off.
+    package var rtmp: [String]
     /// `http://HOST:PORT/NAME`, and `https:`.
     package var http: [String]
 
     /// Creates a set of addresses, as complete URLs.
-    package init(rtsp: [String] = [], http: [String] = []) {
+    package init(rtsp: [String] = [], rtmp: [String] = [], http: [String] = []) {
       self.rtsp = rtsp
+      self.rtmp = rtmp
       self.http = http
     }
   }

@@ -44,8 +44,6 @@ public final class RTSPServer: Sendable {
 
   /// One event loop per core, at most four: the encoders need the other cores.
   private static let eventLoopCount = min(System.coreCount, 4)
-  /// Maximum number of connections that the system queues until they are accepted.
-  private static let backlog: Int32 = 1024
 
   /// A server with event loops of its own, which listens after ``start()``.
   ///
@@ -123,16 +121,21 @@ public final class RTSPServer: Sendable {
         cause: "no player can log in with this name and password",
         nextStep: "give a name without a colon and a password that is not empty")
     }
-    let context = try self.settings.tls.map { tls throws(VidiconError) in try Self.makeContext(tls) }
-    let address = self.settings.address ?? Self.anyAddress
-    if self.settings.offersUDP {
-      self.directory.sockets = try await DatagramSockets.open(address: address, group: self.group)
+    let context = try self.settings.tls.map { tls throws(VidiconError) in
+      try TLSCertificate(chainFile: tls.certificateFile, keyFile: tls.keyFile).makeContext(file: tls.certificateFile)
     }
-    let listener = try await self.listen(on: self.settings.port, address: address, context: nil)
+    if self.settings.offersUDP {
+      self.directory.sockets = try await DatagramSockets.open(
+        address: TCPListener.boundAddress(self.settings.address), group: self.group)
+    }
+    let opener = TCPListener(
+      group: self.group, registry: self.registry, address: self.settings.address,
+      waterMark: RTSPConnectionHandler.waterMark, options: "--rtsp-port or --rtsps-port", unprivilegedPort: 8554)
+    let listener = try await self.listen(on: self.settings.port, listener: opener, context: nil)
     var listeners = [listener]
     if let tls = self.settings.tls {
       do throws(VidiconError) {
-        listeners.append(try await self.listen(on: tls.port, address: address, context: context))
+        listeners.append(try await self.listen(on: tls.port, listener: opener, context: context))
       } catch {
         // An error means that the listener is closed already.
         try? await listener.close()
@@ -165,62 +168,16 @@ public final class RTSPServer: Sendable {
     if self.ownsGroup { try? await self.group.shutdownGracefully() }
   }
 
-  /// The unspecified address: "::" for IPv6 and IPv4, "0.0.0.0" on a machine without IPv6.
-  private static var anyAddress: String {
-    let devices = (try? System.enumerateDevices()) ?? []
-    return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
-  }
-
   private func listen(
-    on port: Int, address: String, context: NIOSSLContext?
+    on port: Int, listener: TCPListener, context: NIOSSLContext?
   ) async throws(VidiconError) -> any Channel {
-    guard let socketAddress = try? SocketAddress(ipAddress: address, port: port) else {
-      throw VidiconError(
-        .invalidSpecification, subject: "address", cause: "not an IPv4 or IPv6 address",
-        nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
-    }
-    let (directory, settings, registry) = (self.directory, self.settings, self.registry)
-    let passwords = self.passwords
+    let (directory, settings, passwords) = (self.directory, self.settings, self.passwords)
     let session = self.sessionConfiguration(isSecure: context != nil)
-    do {
-      return try await ServerBootstrap(group: self.group)
-        .serverChannelOption(.backlog, value: Self.backlog)
-        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-        .serverChannelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandlers([
-              AcceptLimitHandler(registry: registry), AcceptFailureHandler(registry: registry),
-            ])
-          }
-        }
-        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-        .childChannelOption(.writeBufferWaterMark, value: RTSPConnectionHandler.waterMark)
-        .childChannelOption(
-          .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 16_384)
-        )
-        .childChannelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture {
-            let registration = registry.register(from: IPAddress.network(of: channel.remoteAddress)) {
-              channel.close(promise: nil)
-            }
-            guard let registration else { throw ChannelError.eof }
-            channel.closeFuture.whenComplete { _ in registration.remove() }
-            if let context {
-              try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
-              try channel.pipeline.syncOperations.addHandler(TLSFailureCounter(refusals: registry.refusals))
-            }
-            try channel.pipeline.syncOperations.addHandler(
-              RTSPConnectionHandler(
-                settings: settings, session: session, directory: directory, passwords: passwords,
-                eventLoop: channel.eventLoop, registration: registration, isEncrypted: context != nil))
-          }
-        }
-        .bind(to: socketAddress)
-        .get()
-    } catch {
-      throw VidiconError(
-        binding: error, address: self.settings.address, port: port, options: "--rtsp-port or --rtsps-port",
-        unprivilegedPort: 8554)
+    return try await listener.listen(on: port, context: context) { channel, registration in
+      try channel.pipeline.syncOperations.addHandler(
+        RTSPConnectionHandler(
+          settings: settings, session: session, directory: directory, passwords: passwords,
+          eventLoop: channel.eventLoop, registration: registration, isEncrypted: context != nil))
     }
   }
 
@@ -234,16 +191,5 @@ public final class RTSPServer: Sendable {
       access: self.accessControl,
       udpPorts: isSecure ? nil : ports,
       timeout: self.settings.sessionTimeout)
-  }
-
-  private static func makeContext(_ tls: RTSPServerSettings.TLS) throws(VidiconError) -> NIOSSLContext {
-    let certificate = try TLSCertificate(chainFile: tls.certificateFile, keyFile: tls.keyFile)
-    do {
-      return try NIOSSLContext(configuration: certificate.configuration)
-    } catch {
-      throw VidiconError(
-        .failed, path: tls.certificateFile, cause: "TLS cannot be set up (\(error))",
-        nextStep: "give another certificate")
-    }
   }
 }

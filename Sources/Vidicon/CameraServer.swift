@@ -5,6 +5,7 @@ public import HTTPServer
 public import Media
 internal import NIOCore
 internal import NIOPosix
+public import RTMPServer
 public import RTSPServer
 public import Recording
 public import StreamControl
@@ -12,7 +13,7 @@ public import Streaming
 internal import Synchronization
 internal import Threading
 
-/// Publishes streams on the network: over RTSP, and over HTTP as HLS, motion JPEG, snapshots and a web page.
+/// Publishes streams on the network: over RTSP, over RTMP on request, and over HTTP as HLS, motion JPEG, snapshots and a web page.
 ///
 /// A server runs once: after ``stop(finishingRecordingsWithin:)`` it cannot start again.
 ///
@@ -38,6 +39,7 @@ public final class CameraServer: Sendable {
   private let registry: ConnectionRegistry
   private let memoryReturn: MemoryReturn
   private let rtsp: RTSPServer
+  private let rtmp: RTMPServer?
   private let http: HTTPServer?
   private let announcer: ServiceAnnouncer?
   private let listening = Listening()
@@ -82,6 +84,7 @@ public final class CameraServer: Sendable {
     let passwords = PasswordChecker(access: access, threads: passwordThreads)
     let rtsp = RTSPServer(
       settings: settings.rtsp, access: access, passwords: passwords, group: group, registry: registry)
+    let rtmp = settings.rtmp.map { RTMPServer(settings: $0, access: access, group: group, registry: registry) }
     self.access = access
     self.passwordThreads = passwordThreads
     self.settings = settings
@@ -90,11 +93,13 @@ public final class CameraServer: Sendable {
     self.registry = registry
     self.memoryReturn = MemoryReturn(of: registry)
     self.rtsp = rtsp
+    self.rtmp = rtmp
     self.http = settings.http.map { [listening, publications] http in
       HTTPServer(
         settings: http, access: access, passwords: passwords,
         providers: HTTPServerProviders(
-          rtsp: rtsp, addresses: { listening.addresses(of: $0) }, controls: { publications.controls(of: $0) },
+          rtsp: rtsp, rtmp: rtmp, addresses: { listening.addresses(of: $0) },
+          controls: { publications.controls(of: $0) },
           catalog: catalog), group: group, registry: registry)
     }
     self.announcer =
@@ -126,7 +131,9 @@ public final class CameraServer: Sendable {
     try await self.rtsp.start()
     do throws(VidiconError) {
       try await self.http?.start()
+      try await self.rtmp?.start()
     } catch {
+      await self.http?.stop()
       await self.rtsp.stop()
       throw error
     }
@@ -134,7 +141,9 @@ public final class CameraServer: Sendable {
     guard let rtsp = self.rtsp.ports else { return }
     let http = self.http?.ports
     self.listening.open(
-      CameraServerPorts(rtsp: rtsp.rtsp, rtsps: rtsp.rtsps, http: http?.http, https: http?.https),
+      CameraServerPorts(
+        rtsp: rtsp.rtsp, rtsps: rtsp.rtsps, http: http?.http, https: http?.https, rtmp: self.rtmp?.ports?.rtmp,
+        rtmps: self.rtmp?.ports?.rtmps),
       hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
     // Streams that were published earlier had no port to announce.
     for stream in self.publications.published where stream.isRunning { self.announce(stream) }
@@ -167,6 +176,7 @@ public final class CameraServer: Sendable {
     async let withdrawn: Void? = self.announcer?.stop()
     for stream in self.publications.published { await self.end(stream) }
     await self.http?.stop()
+    await self.rtmp?.stop()
     await self.rtsp.stop()
     self.memoryReturn.stop()
     await withdrawn
@@ -226,6 +236,7 @@ extension CameraServer {
       if publication.effects == nil { publication.effects = StreamEffects(stream) }
     }
     self.rtsp.publish(stream)
+    self.rtmp?.publish(stream)
     self.http?.publish(stream)
     self.announce(stream)
   }
@@ -241,6 +252,7 @@ extension CameraServer {
   private func end(_ stream: LiveStream) async {
     for service in self.publications.end(stream) { self.announcer?.withdraw(service) }
     self.rtsp.unpublish(stream)
+    self.rtmp?.unpublish(stream)
     await stream.stop()
     self.http?.unpublish(stream)
     self.publications.remove(stream)
@@ -307,12 +319,18 @@ extension CameraServer {
   /// Current number of viewers of a stream over all protocols.
   public func viewers(of stream: LiveStream) -> Int {
     let http = self.httpStatistics(of: stream)
-    return self.rtspStatistics(of: stream).viewers + http.hlsViewers + http.motionJPEGViewers
+    return self.rtspStatistics(of: stream).viewers + self.rtmpStatistics(of: stream).viewers + http.hlsViewers
+      + http.motionJPEGViewers
   }
 
   /// Counters of a stream's viewers over RTSP; all zero when it is not published.
   public func rtspStatistics(of stream: LiveStream) -> RTSPStreamStatistics {
     self.rtsp.statistics(of: stream)
+  }
+
+  /// Counters of a stream's viewers over RTMP; all zero when it is not published, or RTMP is off.
+  public func rtmpStatistics(of stream: LiveStream) -> RTMPStreamStatistics {
+    self.rtmp?.statistics(of: stream) ?? RTMPStreamStatistics()
   }
 
   /// Counters of a stream over HTTP; all zero when HTTP is off.

@@ -1,5 +1,6 @@
 public import Authentication
 public import HTTPServer
+public import RTMPServer
 public import RTSPServer
 
 /// Ports, addresses, access and announcement of a ``CameraServer``.
@@ -8,7 +9,9 @@ public struct CameraServerSettings: Hashable, Sendable {
   public var rtsp: RTSPServerSettings
   /// Port, TLS and limits of HTTP: web page, HLS, motion JPEG, snapshots, API; nil turns it off.
   public var http: HTTPServerSettings?
-  /// Users, tokens and rules of access, for RTSP and HTTP.
+  /// Port, TLS and timeouts of RTMP; nil, the default, turns it off.
+  public var rtmp: RTMPServerSettings?
+  /// Users, tokens and rules of access, for all protocols.
   public var access = AccessSettings()
   /// Whether streams are announced by multicast DNS (DNS-SD, "Bonjour") as `_http._tcp` and `_rtsp._tcp`.
   public var isAnnounced: Bool

@@ -1,5 +1,6 @@
 internal import Discovery
 internal import HTTPServer
+internal import RTMPServer
 internal import RTSPServer
 internal import StreamControl
 internal import Streaming
@@ -7,9 +8,9 @@ internal import WebPage
 
 extension HTTPServerProviders {
   /// Creates the providers of a ``CameraServer``: the web page, QR codes, the addresses of all protocols, the counters
-  /// of RTSP, and the controls of each stream.
+  /// of RTSP and RTMP, and the controls of each stream.
   init(
-    rtsp: RTSPServer, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
+    rtsp: RTSPServer, rtmp: RTMPServer?, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
     controls: @escaping @Sendable (LiveStream) -> StreamControls, catalog: SourceCatalog
   ) {
     self.init()
@@ -30,16 +31,28 @@ extension HTTPServerProviders {
     self.qrCode = { try? QRCode($0).svg }  // Fails for a text that is too long, which the response reports.
     self.addresses = { stream in
       let addresses = addresses(stream)
-      return Addresses(rtsp: addresses.rtsp, http: addresses.page)
+      return Addresses(rtsp: addresses.rtsp, rtmp: addresses.rtmp, http: addresses.page)
     }
-    self.statistics = { [ProtocolStatistics(rtsp.statistics(of: $0))] }
-    self.renditionStatistics = { [ProtocolStatistics(rtsp.statistics(of: $0))] }
+    self.statistics = { stream in
+      [ProtocolStatistics(rtsp.statistics(of: stream))]
+        + (rtmp.map { [ProtocolStatistics($0.statistics(of: stream))] } ?? [])
+    }
+    self.renditionStatistics = { rendition in
+      [ProtocolStatistics(rtsp.statistics(of: rendition))]
+        + (rtmp.map { [ProtocolStatistics($0.statistics(of: rendition))] } ?? [])
+    }
     self.controls = controls
     self.catalog = catalog
   }
 }
 
 extension HTTPServerProviders.ProtocolStatistics {
+  fileprivate init(_ statistics: RTMPStreamStatistics) {
+    self.init(
+      name: "rtmp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
+      framesSkipped: statistics.framesSkipped, loopLag: statistics.loopLag)
+  }
+
   fileprivate init(_ statistics: RTSPStreamStatistics) {
     self.init(
       name: "rtsp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,

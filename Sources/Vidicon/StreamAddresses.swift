@@ -9,7 +9,16 @@ public struct CameraServerPorts: Hashable, Sendable {
   /// TCP port of HTTP over TLS (`https:`), with HTTP/2; nil without TLS.
   public var https: Int?
 
-  package init(rtsp: Int, rtsps: Int? = nil, http: Int? = nil, https: Int? = nil) {
+  /// TCP port of RTMP; nil when RTMP is off.
+  public var rtmp: Int?
+  /// TCP port of RTMP over TLS (`rtmps:`); nil without TLS.
+  public var rtmps: Int?
+
+  package init(
+    rtsp: Int, rtsps: Int? = nil, http: Int? = nil, https: Int? = nil, rtmp: Int? = nil, rtmps: Int? = nil
+  ) {
+    self.rtmp = rtmp
+    self.rtmps = rtmps
     self.rtsp = rtsp
     self.rtsps = rtsps
     self.http = http
@@ -21,16 +30,20 @@ public struct CameraServerPorts: Hashable, Sendable {
 public struct StreamAddresses: Hashable, Sendable {
   /// For players: `rtsp://HOST:PORT/NAME` for each host, then `rtsps:`.
   public var rtsp: [String]
+  /// For players that know only RTMP: `rtmp://HOST:PORT/live/NAME` for each host, then `rtmps:`; the first component, which
+  /// stands for nothing, is for those that demand an application and a key. Empty when RTMP is off.
+  public var rtmp: [String]
   /// For browsers: `http://HOST:PORT/NAME` for each host, then `https:`.
   public var page: [String]
 
   /// - Parameter path: Percent-encoded, with the first slash.
   package init(path: String, hosts: [String], ports: CameraServerPorts) {
-    func urls(_ scheme: String, _ port: Int?) -> [String] {
+    func urls(_ scheme: String, _ port: Int?, prefix: String = "") -> [String] {
       guard let port else { return [] }
-      return hosts.map { "\(scheme)://\($0):\(port)\(path)" }
+      return hosts.map { "\(scheme)://\($0):\(port)\(prefix)\(path)" }
     }
     self.rtsp = urls("rtsp", ports.rtsp) + urls("rtsps", ports.rtsps)
+    self.rtmp = urls("rtmp", ports.rtmp, prefix: "/live") + urls("rtmps", ports.rtmps, prefix: "/live")
     self.page = urls("http", ports.http) + urls("https", ports.https)
   }
 }

@@ -30,6 +30,8 @@
 @_exported public import struct HTTPServer.HTTPServerLimits
 @_exported public import struct HTTPServer.HTTPServerSettings
 @_exported public import struct HTTPServer.HTTPStreamStatistics
+@_exported public import struct RTMPServer.RTMPServerSettings
+@_exported public import struct RTMPServer.RTMPStreamStatistics
 @_exported public import struct RTSPServer.RTSPServerSettings
 @_exported public import struct RTSPServer.RTSPStreamStatistics
 @_exported public import struct Threading.StreamClock

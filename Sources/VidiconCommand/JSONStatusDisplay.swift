@@ -20,6 +20,8 @@ final class JSONStatusDisplay: StatusDisplay {
     var event = "started"
     var rtspPort: Int?
     var rtspsPort: Int?
+    var rtmpPort: Int?
+    var rtmpsPort: Int?
     var httpPort: Int?
     var httpsPort: Int?
     var certificateFingerprint: String?
@@ -51,6 +53,7 @@ final class JSONStatusDisplay: StatusDisplay {
       var bitrate: Int
       var viewers: Int
       var rtspViewers: Int
+      var rtmpViewers: Int
       var hlsViewers: Int
       var mjpegViewers: Int
       var keyframeRequests: Int
@@ -97,13 +100,14 @@ final class JSONStatusDisplay: StatusDisplay {
     self.reporter.withLock { _ = $0.reports(server: server, streams: streams) }
     self.print(
       Started(
-        rtspPort: server.ports?.rtsp, rtspsPort: server.ports?.rtsps, httpPort: server.ports?.http,
-        httpsPort: server.ports?.https, certificateFingerprint: server.certificateFingerprint,
+        rtspPort: server.ports?.rtsp, rtspsPort: server.ports?.rtsps, rtmpPort: server.ports?.rtmp,
+        rtmpsPort: server.ports?.rtmps, httpPort: server.ports?.http, httpsPort: server.ports?.https,
+        certificateFingerprint: server.certificateFingerprint,
         streams: streams.map { stream in
           let addresses = server.addresses(of: stream)
           let sources = server.sources(of: stream)?.shown(isOperator: true)
           return Started.Stream(
-            name: stream.name, urls: addresses.rtsp, pages: addresses.page, source: sources?.video,
+            name: stream.name, urls: addresses.rtsp + addresses.rtmp, pages: addresses.page, source: sources?.video,
             audio: sources?.audio)
         }, choice: choice, controlTokenFile: access.token?.path, access: access.notes))
   }
@@ -138,13 +142,14 @@ final class JSONStatusDisplay: StatusDisplay {
             bitrate: Int($0.bitrate),
             viewers: $0.viewers,
             rtspViewers: $0.rtsp.viewers,
+            rtmpViewers: $0.rtmp.viewers,
             hlsViewers: $0.http.hlsViewers,
             mjpegViewers: $0.http.motionJPEGViewers,
             keyframeRequests: $0.stream.keyframeRequests,
             bytesSent: $0.bytesSent,
-            framesSkipped: $0.rtsp.framesSkipped,
-            viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow,
-            loopLag: ($0.rtsp.loopLag.seconds * 1000).rounded() / 1000,
+            framesSkipped: $0.framesSkipped,
+            viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow + $0.rtmp.viewersClosedAsSlow,
+            loopLag: (max($0.rtsp.loopLag, $0.rtmp.loopLag).seconds * 1000).rounded() / 1000,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown,
             isSourceInsecure: $0.acceptsAnyCertificate,

@@ -282,6 +282,14 @@ extension CameraServerSettings {
       http.tls?.certificate = .files(chain: certificate, key: key)
     }
     self.init(rtsp: rtsp, http: http, isAnnounced: configuration.isAnnounced)
+    if configuration.rtmpPort != nil || configuration.rtmpsPort != nil {
+      var rtmp = RTMPServerSettings(port: configuration.rtmpPort)
+      rtmp.address = configuration.bind
+      if let certificate = configuration.tlsCertificate, let key = configuration.tlsKey {
+        rtmp.tls = configuration.rtmpsPort.map { .init(port: $0, certificateFile: certificate, keyFile: key) }
+      }
+      self.rtmp = rtmp
+    }
     self.access = configuration.access
   }
 }

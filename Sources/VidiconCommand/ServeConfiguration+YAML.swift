@@ -53,6 +53,8 @@ extension ServeConfiguration {
       case .files: self.fileFolders = try reader.texts(value)
       case .linkLocal: self.allowsLinkLocal = try reader.boolean(value)
       case .rtspsPort: self.rtspsPort = try Self.port(reader.integer(value), "\(path): rtspsPort")
+      case .rtmpPort: self.rtmpPort = try Self.port(reader.integer(value), "\(path): rtmpPort")
+      case .rtmpsPort: self.rtmpsPort = try Self.port(reader.integer(value), "\(path): rtmpsPort")
       case .tlsCertificate: self.tlsCertificate = try reader.text(value)
       case .tlsKey: self.tlsKey = try reader.text(value)
       case .users:
@@ -64,8 +66,9 @@ extension ServeConfiguration {
   }
 
   private enum Key: String, CaseIterable {
-    case bind, rtspPort, rtspUDP, rtspsPort, httpPort, httpsPort, discovery, tlsCertificate, tlsKey, users, control,
-      recordingsFor, behindProxy, hosts, cors, embed, insecureBasic, userFile, files, linkLocal, streams
+    case bind, rtspPort, rtspUDP, rtspsPort, rtmpPort, rtmpsPort, httpPort, httpsPort, discovery, tlsCertificate,
+      tlsKey, users, control, recordingsFor, behindProxy, hosts, cors, embed, insecureBasic, userFile, files, linkLocal,
+      streams
   }
 
   private enum UserKey: String, CaseIterable {

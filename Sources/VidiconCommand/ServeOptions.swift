@@ -50,6 +50,12 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "The TCP port for RTSP over TLS; 0 for any free one. Needs --tls-cert and --tls-key.")
   var rtspsPort: Int?
 
+  @Option(help: "The TCP port for RTMP, usually 1935; 0 for any free one. (default: no RTMP)")
+  var rtmpPort: Int?
+
+  @Option(help: "The TCP port for RTMP over TLS; 0 for any free one. Needs --tls-cert and --tls-key.")
+  var rtmpsPort: Int?
+
   @Option(help: "The certificate chain, a PEM file.")
   var tlsCert: String?
 
@@ -86,6 +92,8 @@ package struct ServeConfiguration: Equatable {
   /// Whether network sources at link-local addresses may be chosen over HTTP.
   var allowsLinkLocal = false
   var rtspsPort: Int?
+  var rtmpPort: Int?
+  var rtmpsPort: Int?
   var tlsCertificate: String?
   var tlsKey: String?
 
@@ -105,6 +113,8 @@ extension ServeConfiguration {
     if options.noDiscovery { self.isAnnounced = false }
     try self.apply(options.access)
     if let port = options.rtspsPort { self.rtspsPort = try Self.port(port, "--rtsps-port") }
+    if let port = options.rtmpPort { self.rtmpPort = try Self.port(port, "--rtmp-port") }
+    if let port = options.rtmpsPort { self.rtmpsPort = try Self.port(port, "--rtmps-port") }
     if let path = options.tlsCert { self.tlsCertificate = path }
     if let path = options.tlsKey { self.tlsKey = path }
     try self.apply(
@@ -180,13 +190,18 @@ extension ServeConfiguration {
       throw .usage(
         "--rtsps-port", "RTSPS needs a certificate and its key", "add --tls-cert FILE and --tls-key FILE")
     }
-    if self.rtspsPort == nil, self.httpsPort == nil, self.tlsCertificate != nil {
+    if self.rtmpsPort != nil, self.tlsCertificate == nil {
+      throw .usage(
+        "--rtmps-port", "RTMPS needs a certificate and its key", "add --tls-cert FILE and --tls-key FILE")
+    }
+    if self.rtspsPort == nil, self.rtmpsPort == nil, self.httpsPort == nil, self.tlsCertificate != nil {
       throw .usage(
         "--tls-cert", "a certificate is given but no port for it", "add --https-port 8443 or --rtsps-port 8322")
     }
     let ports = [
       ("--rtsp-port", self.rtspPort), ("--rtsps-port", self.rtspsPort ?? 0), ("--http-port", self.httpPort),
-      ("--https-port", self.httpsPort ?? 0),
+      ("--https-port", self.httpsPort ?? 0), ("--rtmp-port", self.rtmpPort ?? 0),
+      ("--rtmps-port", self.rtmpsPort ?? 0),
     ].filter { $0.1 != 0 }
     for (index, (name, port)) in ports.enumerated() {
       if let other = ports[..<index].first(where: { $0.1 == port }) {

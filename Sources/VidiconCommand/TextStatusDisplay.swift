@@ -32,6 +32,7 @@ final class TextStatusDisplay: StatusDisplay {
       let addresses = server.addresses(of: stream)
       if let choice { Self.print([choice], as: "Source") }
       Self.print(addresses.rtsp, as: "OBS, VLC")
+      Self.print(addresses.rtmp, as: "RTMP")
       Self.print(addresses.page, as: "Browser")
       let control = addresses.page.first.flatMap {
         access.controlText(page: $0, isTerminal: Terminal.isInteractive)
@@ -128,7 +129,7 @@ extension StreamReport {
     parts.append(String(format: "%.2f Mb/s", self.bitrate / 1e6))
     parts.append(self.viewers == 1 ? "1 viewer" : "\(self.viewers) viewers")
     parts.append("\(self.stream.totalFramesDropped) dropped")
-    if self.rtsp.framesSkipped > 0 { parts.append("\(self.rtsp.framesSkipped) skipped for slow viewers") }
+    if self.framesSkipped > 0 { parts.append("\(self.framesSkipped) skipped for slow viewers") }
     if let text = StreamReport.text(effectTime: self.effectTime, of: self.stream) { parts.append(text) }
     if self.acceptsAnyCertificate { parts.append("source not verified (insecure=1)") }
     if self.stream.isSlateShown { parts.append("no signal") }

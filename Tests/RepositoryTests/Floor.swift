@@ -35,6 +35,7 @@ enum Floor: Comparable {
     "Connections": .edge,
     "Delivery": .edge,
     "RTSPServer": .edge,
+    "RTMPServer": .edge,
     "HTTPServer": .edge,
     "Discovery": .edge,
     "Vidicon": .edge,

@@ -64,6 +64,8 @@ struct ServeConfigurationTests {
       rtspPort: 0
       rtspUDP: true
       rtspsPort: 8322
+      rtmpPort: 1935
+      rtmpsPort: 1936
       httpPort: 80
       httpsPort: 443
       discovery: false
@@ -94,6 +96,7 @@ struct ServeConfigurationTests {
         - name: yard
       """)
     #expect(configuration.bind == "127.0.0.1" && configuration.rtspPort == 0 && configuration.rtspUDP)
+    #expect(configuration.rtmpPort == 1935 && configuration.rtmpsPort == 1936)
     #expect(configuration.rtspsPort == 8322 && configuration.tlsCertificate == "cert.pem")
     #expect(configuration.httpPort == 80 && configuration.httpsPort == 443 && !configuration.isAnnounced)
     let access = configuration.access

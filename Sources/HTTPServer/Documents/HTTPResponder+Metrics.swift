@@ -74,7 +74,7 @@ extension HTTPResponder {
     text.append("http_connections", .gauge, "Open HTTP connections.", self.connections.count)
     let registry = self.connections.registry
     text.append(
-      "connections", .gauge, "Open connections of HTTP and RTSP, and further streams of HTTP/2.", registry.count)
+      "connections", .gauge, "Open connections of HTTP, RTSP and RTMP, and further streams of HTTP/2.", registry.count)
     text.append("connections_maximum", .gauge, "Maximum number of open connections.", registry.maximumCount)
     text.append(
       "refusals_total", .counter, "Requests, connections and datagrams refused, by reason.",

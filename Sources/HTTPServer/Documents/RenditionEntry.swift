@@ -7,6 +7,8 @@ struct RenditionEntry: Encodable, Sendable {
   var hls: String
   var snapshot: String
   var rtsp: [String]
+  /// Empty when RTMP is off.
+  var rtmp: [String]
   var width: Int
   var height: Int
   var frameRate: Double
@@ -23,15 +25,16 @@ struct RenditionEntry: Encodable, Sendable {
   var encodeMilliseconds: Double?
 
   init(
-    _ rendition: StreamRendition, of published: PublishedStream, providers: HTTPServerProviders, rtsp: [String],
-    at now: MediaTime
+    _ rendition: StreamRendition, of published: PublishedStream, providers: HTTPServerProviders,
+    addresses: HTTPServerProviders.Addresses, at now: MediaTime
   ) {
     let path = "\(published.stream.path)/\(rendition.name)"
     let statistics = rendition.statistics
     self.name = rendition.name
     self.hls = "\(path)/live.m3u8"
     self.snapshot = "\(path)/snapshot.jpg"
-    self.rtsp = rtsp.map { "\($0)/\(rendition.name)" }
+    self.rtsp = addresses.rtsp.map { "\($0)/\(rendition.name)" }
+    self.rtmp = addresses.rtmp.map { "\($0)/\(rendition.name)" }
     self.width = rendition.settings.width
     self.height = rendition.settings.height
     self.frameRate = rendition.format.frameRate.framesPerSecond

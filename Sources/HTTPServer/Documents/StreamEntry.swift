@@ -71,6 +71,8 @@ struct StreamEntry: Encodable, Sendable {
   /// Path of the recorder; nil without one.
   var recording: String?
   var rtsp: [String]
+  /// Empty when RTMP is off.
+  var rtmp: [String]
   var http: [String]
   var video: Video?
   var audio: Audio?
@@ -123,6 +125,7 @@ struct StreamEntry: Encodable, Sendable {
     self.ts = "\(path)/playlist.m3u8"
     self.recording = controls.recording.map { _ in "/api/streams\(path)/recording" }
     self.rtsp = addresses.rtsp
+    self.rtmp = addresses.rtmp
     self.http = addresses.http
     for description in stream.descriptions {
       switch description {
@@ -137,7 +140,7 @@ struct StreamEntry: Encodable, Sendable {
       }
     }
     self.renditions = stream.renditions.map {
-      RenditionEntry($0, of: published, providers: providers, rtsp: addresses.rtsp, at: now)
+      RenditionEntry($0, of: published, providers: providers, addresses: addresses, at: now)
     }
     self.viewers = [
       "rtsp": 0, "hls": published.viewers(of: .hls, at: now), "mjpeg": published.viewers(of: .mjpeg, at: now),

@@ -32,9 +32,12 @@ public struct RTMPPacketizer: Sendable {
   }
 
   /// Messages that precede the first sample: metadata, and the decoder configuration of each track.
+  ///
+  /// The metadata is at time 0, wherever the stream is: FFmpeg takes that of another time for a track of text, and players
+  /// that want a frame of each track, such as OBS, wait for it for ever.
   public func preamble(at time: MediaTime) -> [RTMPMessage] {
     let timestamp = self.timestamp(at: time)
-    let metadata = RTMPMetadata(self.descriptions).message(timestamp: timestamp, streamID: self.streamID)
+    let metadata = RTMPMetadata(self.descriptions).message(timestamp: 0, streamID: self.streamID)
     return [metadata] + self.descriptions.map { self.configuration($0, timestamp: timestamp) }
   }
 

@@ -11,6 +11,7 @@ export function addressesOf(stream, page) {
   return [
     { name: "Web page", hint: "This player, in any browser", address: at(stream.page) },
     { name: "RTSP", hint: "OBS: Media Source, Local File off", address: nearest(stream.rtsp, base) },
+    { name: "RTMP", hint: "Players that know only RTMP", address: nearest(stream.rtmp, base) },
     { name: "HLS, low latency", hint: "Safari, apps, web players", address: at(stream.hls) },
     { name: "HLS, MPEG-TS", hint: "VLC: Media → Open Network Stream", address: at(stream.ts) },
     { name: "Motion JPEG", hint: "Video without audio, in any web page", address: at(stream.mjpeg) },

@@ -23,6 +23,8 @@ struct VidiconEvent: Decodable {
   var event: String
   var rtspPort: Int?
   var rtspsPort: Int?
+  var rtmpPort: Int?
+  var rtmpsPort: Int?
   var httpPort: Int?
   var httpsPort: Int?
   var certificateFingerprint: String?

@@ -119,6 +119,11 @@ final class VidiconProcess: Sendable {
     "rtsp://\(host):\(self.rtspPort)" + (name.map { "/\($0)" } ?? "")
   }
 
+  /// RTMP URL of a path; needs `--rtmp-port`.
+  func rtmp(_ path: String = "live/live", host: String = "127.0.0.1") throws -> String {
+    "rtmp://\(host):\(try #require(self.started.rtmpPort))/\(path)"
+  }
+
   /// URL on the HTTP server.
   func page(_ path: String, host: String = "127.0.0.1") -> String {
     "http://\(host):\(self.httpPort)\(path)"

@@ -1,0 +1,115 @@
+internal import Authentication
+package import Media
+package import NIOCore
+package import NIOPosix
+package import NIOSSL
+
+/// Opens the TCP ports of one server, whose connections are counted and limited with those of all others.
+package struct TCPListener: Sendable {
+  /// Maximum number of connections that the system queues until they are accepted.
+  private static let backlog: Int32 = 1024
+
+  private let group: MultiThreadedEventLoopGroup
+  private let registry: ConnectionRegistry
+  /// The address of the user; nil for all addresses of the machine.
+  private let address: String?
+  private let waterMark: ChannelOptions.Types.WriteBufferWaterMark
+  /// The options that choose the ports, for errors.
+  private let options: String
+  private let unprivilegedPort: Int
+
+  /// - Parameters:
+  ///   - address: The numeric address to listen on; nil for all IPv4 and IPv6 addresses.
+  ///   - waterMark: Marks of each connection's write buffer.
+  ///   - options: The options that choose the ports, such as `--rtsp-port or --rtsps-port`.
+  ///   - unprivilegedPort: A usual port of the server, from 1024 on.
+  package init(
+    group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry, address: String?,
+    waterMark: ChannelOptions.Types.WriteBufferWaterMark, options: String, unprivilegedPort: Int
+  ) {
+    self.group = group
+    self.registry = registry
+    self.address = address
+    self.waterMark = waterMark
+    self.options = options
+    self.unprivilegedPort = unprivilegedPort
+  }
+
+  /// The address that is bound: the user's; else "::" for IPv6 and IPv4, "0.0.0.0" on a machine without IPv6.
+  package static func boundAddress(_ address: String?) -> String {
+    if let address { return address }
+    let devices = (try? System.enumerateDevices()) ?? []
+    return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
+  }
+
+  /// Opens a port.
+  ///
+  /// - Parameters:
+  ///   - port: 0 for any free one.
+  ///   - context: TLS of the connections; nil for plain TCP.
+  ///   - configure: Adds the protocol's handler to a connection, behind TLS.
+  /// - Throws: `VidiconError`: `.portInUse`, `.notPermitted` or `.notFound` (the address) when the port cannot be bound,
+  ///   `.invalidSpecification` for a malformed address.
+  package func listen(
+    on port: Int, context: NIOSSLContext? = nil,
+    configure: @escaping @Sendable (any Channel, ConnectionRegistry.Registration) throws -> Void
+  ) async throws(VidiconError) -> any Channel {
+    guard let socketAddress = try? SocketAddress(ipAddress: Self.boundAddress(self.address), port: port) else {
+      throw VidiconError(
+        .invalidSpecification, subject: "address", cause: "not an IPv4 or IPv6 address",
+        nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
+    }
+    let registry = self.registry
+    do {
+      return try await ServerBootstrap(group: self.group)
+        .serverChannelOption(.backlog, value: Self.backlog)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .serverChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandlers([
+              AcceptLimitHandler(registry: registry), AcceptFailureHandler(registry: registry),
+            ])
+          }
+        }
+        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .childChannelOption(.writeBufferWaterMark, value: self.waterMark)
+        .childChannelOption(
+          .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 16_384)
+        )
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            let registration = registry.register(from: IPAddress.network(of: channel.remoteAddress)) {
+              channel.close(promise: nil)
+            }
+            guard let registration else { throw ChannelError.eof }
+            channel.closeFuture.whenComplete { _ in registration.remove() }
+            if let context {
+              try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+              try channel.pipeline.syncOperations.addHandler(TLSFailureCounter(refusals: registry.refusals))
+            }
+            try configure(channel, registration)
+          }
+        }
+        .bind(to: socketAddress)
+        .get()
+    } catch {
+      throw VidiconError(
+        binding: error, address: self.address, port: port, options: self.options,
+        unprivilegedPort: self.unprivilegedPort)
+    }
+  }
+}
+
+extension TLSCertificate {
+  /// TLS with this certificate.
+  ///
+  /// - Parameter file: The file to name in errors.
+  package func makeContext(file: String) throws(VidiconError) -> NIOSSLContext {
+    do {
+      return try NIOSSLContext(configuration: self.configuration)
+    } catch {
+      throw VidiconError(
+        .failed, path: file, cause: "TLS cannot be set up (\(error))", nextStep: "give another certificate")
+    }
+  }
+}

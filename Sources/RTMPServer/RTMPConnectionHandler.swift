@@ -1,0 +1,297 @@
+internal import Authentication
+internal import Connections
+internal import Delivery
+internal import Media
+internal import NIOCore
+internal import NIOPosix
+internal import RTMP
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// Channel handler of one RTMP connection: performs the actions of ``RTMPServerSession``.
+///
+/// Memory per connection is bounded: the handler reads nothing while a request waits for a decision, and what the session
+/// holds has limits.
+final class RTMPConnectionHandler: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  /// Marks by which a connection is writable exactly when everything is sent.
+  static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
+  /// Minimum of the unsent bytes in the system's buffer.
+  private static let minimumUnsentLimit = 16 * 1024
+  /// Maximum number of bytes of unsent responses.
+  private static let maximumUnsentResponses = 64 * 1024
+  /// Maximum time to send the last bytes before a connection is closed.
+  private static let closeTimeout = TimeAmount.seconds(1)
+
+  /// Whether everything is sent.
+  var isWritable = true
+  /// Number of nested calls of ``writing(_:)``.
+  var writeDepth = 0
+  var needsFlush = false
+  /// Whether the viewer was notified of unsent bytes.
+  var isBlocked = false
+  /// The connection's socket, where bytes need no encryption: media is sent without the cost of the channel's pipeline.
+  var socket: NIOBSDSocket.Handle?
+  var context: ChannelHandlerContext?
+  var playback: Playback?
+  /// The next check of the viewer's progress.
+  var progressCheck: Scheduled<Void>?
+
+  private let settings: RTMPServerSettings
+  private let access: AccessControl
+  private let directory: RTMPStreamDirectory
+  private let eventLoop: any EventLoop
+  /// The connection's entry in the table of all connections; nil in tests.
+  private let registration: ConnectionRegistry.Registration?
+  private let isEncrypted: Bool
+  private var session: RTMPServerSession
+  private var timer: (deadline: MediaTime, task: Scheduled<Void>)?
+  private var isReadHeld = false
+  private var isClosing = false
+  /// The stream of the accepted request to play.
+  private var broadcaster: RTMPBroadcaster?
+
+  /// The stream that is played.
+  struct Playback {
+    var viewer: RTMPViewer
+    var broadcaster: RTMPBroadcaster
+  }
+
+  init(
+    settings: RTMPServerSettings, access: AccessControl, directory: RTMPStreamDirectory, eventLoop: any EventLoop,
+    registration: ConnectionRegistry.Registration? = nil, isEncrypted: Bool = false
+  ) {
+    self.settings = settings
+    self.access = access
+    self.directory = directory
+    self.eventLoop = eventLoop
+    self.registration = registration
+    self.isEncrypted = isEncrypted
+    self.session = RTMPServerSession(now: Self.now(on: eventLoop), makeRandom: { .random(in: 0...UInt64.max) })
+  }
+
+  /// The current time of the event loop, which is virtual in tests.
+  private static func now(on eventLoop: any EventLoop) -> MediaTime {
+    MediaTime(nanoseconds: Int64(clamping: eventLoop.now.uptimeNanoseconds))
+  }
+
+  var now: MediaTime { Self.now(on: self.eventLoop) }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    self.directory.add(context.channel)
+    self.scheduleTimer()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.end()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    self.end()
+    context.fireChannelInactive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    self.perform(self.session.receive(self.unwrapInboundIn(data), now: self.now))
+    self.scheduleTimer()
+  }
+
+  func read(context: ChannelHandlerContext) {
+    self.isReadHeld = self.session.isDeciding || self.isClosing || self.hasTooManyResponses
+    if !self.isReadHeld { context.read() }
+  }
+
+  /// Whether the client does not read its responses; a viewer's unsent media is bounded by its own rule.
+  private var hasTooManyResponses: Bool {
+    self.playback == nil && !self.isWritable && self.unsentByteCount > Self.maximumUnsentResponses
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    self.isWritable = context.channel.isWritable
+    // Between a write and its flush the connection is not writable, which says nothing about the client.
+    guard self.writeDepth == 0 else { return }
+    self.writeBufferChanged()
+    context.fireChannelWritabilityChanged()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is ServerStops { self.streamEnded() }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // The connection was reset, or the client does not speak TLS.
+    context.close(promise: nil)
+  }
+
+  func resumeReading() {
+    guard self.isReadHeld, let context else { return }
+    self.isReadHeld = false
+    self.read(context: context)
+  }
+}
+
+// MARK: Requests
+
+extension RTMPConnectionHandler {
+  private func perform(_ actions: [RTMPServerAction]) {
+    guard !actions.isEmpty else { return }
+    self.writing {
+      for action in actions {
+        switch action {
+        case .send(let buffer): self.write(buffer)
+        case .decide(let request): self.decide(request)
+        case .startPlaying: self.startPlaying()
+        case .stopPlaying: self.stopPlaying()
+        case .publish, .stopPublishing: break
+        case .close(let reason): self.close(for: reason)
+        }
+      }
+    }
+  }
+
+  /// Accepts or refuses a request, at once or when its rendition's encoder is open.
+  private func decide(_ request: RTMPStreamRequest) {
+    if let refusal = self.refusal(of: request) { return self.refuse(refusal) }
+    let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
+    self.directory.find(paths: request.paths) { broadcaster in
+      // Later, so that the session has returned its actions.
+      handler.eventLoop.execute { handler.value.decided(broadcaster) }
+    }
+  }
+
+  private func refusal(of request: RTMPStreamRequest) -> RTMPRefusal? {
+    guard request.purpose == .play else { return .notFound }
+    let identification = self.access.identify(
+      AccessRequest(
+        method: "PLAY", token: request.token?.text, address: self.context?.remoteAddress?.ipAddress ?? ""),
+      covers: { _ in false }, now: self.now)
+    return switch self.access.decide(.watch, for: identification, isOnThisMachine: false) {
+    case .allowed: nil
+    case .unauthorized, .forbidden: .unauthorized
+    case .throttled: .throttled
+    }
+  }
+
+  private func refuse(_ refusal: RTMPRefusal) {
+    let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
+    self.eventLoop.execute { handler.value.decided(refusal: refusal) }
+  }
+
+  private func decided(_ broadcaster: RTMPBroadcaster?) {
+    guard let broadcaster else { return self.decided(refusal: .notFound) }
+    self.broadcaster = broadcaster
+    self.registration?.setUse(.session)
+    self.perform(self.session.accept(now: self.now))
+    self.scheduleTimer()
+    self.resumeReading()
+  }
+
+  private func decided(refusal: RTMPRefusal) {
+    self.perform(self.session.refuse(refusal, now: self.now))
+    self.scheduleTimer()
+    self.resumeReading()
+  }
+
+  private func close(for reason: RTMPCloseReason) {
+    if case .malformed = reason { self.directory.refusals.count(.malformed) }
+    self.closeAfterWrites()
+  }
+}
+
+// MARK: Playing
+
+extension RTMPConnectionHandler {
+  private func startPlaying() {
+    guard let context, let broadcaster, self.playback == nil else { return }
+    self.limitUnsentBytes(for: broadcaster, context: context)
+    if !self.isEncrypted {
+      // nil for a channel without a socket: media takes the way through its pipeline.
+      self.socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+        of: NIOBSDSocket.Handle.self
+      ) { $0 }
+    }
+    var limits = ViewerState.Limits()
+    limits.stallTimeout = self.settings.stallTimeout
+    let viewer = RTMPViewer(
+      hasVideo: broadcaster.hasVideo, connection: self, counters: broadcaster.counters, limits: limits)
+    self.playback = Playback(viewer: viewer, broadcaster: broadcaster)
+    broadcaster.join(viewer, on: context.eventLoop)
+  }
+
+  /// Limits what the system keeps unsent to a quarter of a second of the stream: it cannot be dropped when it grows old.
+  private func limitUnsentBytes(for broadcaster: RTMPBroadcaster, context: ChannelHandlerContext) {
+    let limit = max(Self.minimumUnsentLimit, broadcaster.videoBitrate / 8 / 4)
+    // A system without the option keeps more: frames that are older reach a viewer after a stall.
+    try? context.channel.syncOptions?.setOption(
+      .tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT)), value: .init(clamping: min(limit, Int(Int32.max))))
+  }
+
+  private func stopPlaying() {
+    guard let playback, let context else { return }
+    self.playback = nil
+    playback.broadcaster.leave(playback.viewer, on: context.eventLoop)
+  }
+
+  /// Requests a keyframe of the stream that is played.
+  func requestKeyframe() {
+    self.playback?.broadcaster.requestKeyframe()
+  }
+
+  /// Closes the connection if it has data to send, which cannot be taken back.
+  func discardEarlier() {
+    guard !self.isWritable || self.unsentByteCount > 0 else { return }
+    self.context?.close(promise: nil)
+  }
+
+  /// Tells the client that the stream or the server has ended, and closes the connection.
+  func streamEnded() {
+    self.perform(self.session.handleEnd())
+  }
+}
+
+// MARK: Ending
+
+extension RTMPConnectionHandler {
+  /// Schedules the timer at the session's deadline, unless it is due earlier.
+  private func scheduleTimer() {
+    guard let context, let deadline = self.session.nextDeadline else { return }
+    if let timer, timer.deadline <= deadline { return }
+    self.timer?.task.cancel()
+    let delay = max(0, (deadline - self.now).nanoseconds)
+    let task = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay)) {
+      self.timer = nil
+      self.perform(self.session.handleTimer(now: self.now))
+      self.scheduleTimer()
+    }
+    self.timer = (deadline, task)
+  }
+
+  /// Closes the connection when all data is written, or after ``closeTimeout``.
+  private func closeAfterWrites() {
+    guard !self.isClosing, let context else { return }
+    self.isClosing = true
+    let channel = context.channel
+    context.writeAndFlush(self.wrapOutboundOut(ByteBuffer())).whenComplete { _ in channel.close(promise: nil) }
+    context.eventLoop.scheduleTask(in: Self.closeTimeout) { channel.close(promise: nil) }
+  }
+
+  private func end() {
+    self.timer?.task.cancel()
+    self.timer = nil
+    self.progressCheck?.cancel()
+    self.progressCheck = nil
+    self.stopPlaying()
+    if let context { self.directory.remove(context.channel) }
+    self.context = nil
+    self.socket = nil
+  }
+}

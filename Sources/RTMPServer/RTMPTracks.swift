@@ -1,0 +1,54 @@
+internal import Delivery
+internal import Media
+internal import NIOCore
+internal import RTMP
+
+/// Turns the samples of a stream into the chunks that all its viewers get.
+///
+/// Timestamps count from shortly before the first sample that a viewer was sent, not from each viewer's own start: otherwise
+/// every viewer needs bytes of its own.
+struct RTMPTracks: SharedMediaPacketizer {
+  /// Distance of the first sample from timestamp 0: samples of the other track may be earlier.
+  private static let head = MediaDuration.seconds(2)
+
+  /// The codec of each track, video first.
+  private(set) var descriptions: [CodecDescription]
+  private var packetizer: RTMPPacketizer?
+  private var writer = RTMPChunkWriter(chunkSize: RTMPChunkWriter.announcedChunkSize)
+  /// Whether a description has changed since the last samples: all viewers need it with the next keyframe.
+  private var hasChanged = false
+
+  init(_ descriptions: [CodecDescription]) {
+    self.descriptions = descriptions
+  }
+
+  /// Whether there is a video track.
+  var hasVideo: Bool { self.descriptions.contains { $0.kind == .video } }
+
+  /// Replaces the description of a track, from the next keyframe on.
+  mutating func change(to description: CodecDescription) {
+    guard let index = self.descriptions.firstIndex(where: { $0.kind == description.kind }),
+      self.descriptions[index] != description
+    else { return }
+    self.descriptions[index] = description
+    self.packetizer?.descriptions = self.descriptions
+    self.hasChanged = self.packetizer != nil
+  }
+
+  mutating func packets(of sample: EncodedSample) -> [SharedChunks] {
+    let packetizer =
+      self.packetizer ?? RTMPPacketizer(self.descriptions, epoch: sample.decodeTime - Self.head)
+    self.packetizer = packetizer
+    guard let message = packetizer.packetize(sample) else { return [] }
+    let isKeyframe = sample.kind == .video && sample.isKeyframe
+    var (buffer, preamble) = (ByteBuffer(), ByteBuffer?.none)
+    if isKeyframe || !self.hasVideo {
+      var configuration = ByteBuffer()
+      for message in packetizer.preamble(at: sample.decodeTime) { self.writer.write(message, into: &configuration) }
+      if self.hasChanged { buffer = configuration } else { preamble = configuration }
+      self.hasChanged = false
+    }
+    self.writer.write(message, into: &buffer)
+    return [SharedChunks(kind: sample.kind, isKeyframe: isKeyframe, buffer: buffer, preamble: preamble)]
+  }
+}
