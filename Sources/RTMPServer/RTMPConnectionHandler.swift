@@ -252,7 +252,7 @@ extension RTMPConnectionHandler {
     self.context?.close(promise: nil)
   }
 
-  /// Tells the client that the stream or the server has ended, and closes the connection.
+  /// Notifies the client that the stream or the server has ended, and closes the connection.
   func streamEnded() {
     self.perform(self.session.handleEnd())
   }

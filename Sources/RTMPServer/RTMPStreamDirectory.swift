@@ -119,7 +119,7 @@ final class RTMPStreamDirectory: Sendable {
     self.state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
   }
 
-  /// Tells every client that the server stops, and closes its connection.
+  /// Notifies every client that the server stops, and closes its connection.
   func closeConnections() async {
     let connections = self.state.withLock { Array($0.connections.values) }
     for connection in connections {

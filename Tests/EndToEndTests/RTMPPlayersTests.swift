@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -20,7 +21,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `players find two tracks, and those of a rendition, and are told that a stream is not there`()
+    @Test func `players find two tracks, and those of a rendition, and an error for a stream that is not there`()
       async throws
     {
       let low = ["--rendition", "name=low,size=320x180,bitrate=200k"]
@@ -120,10 +121,10 @@ extension EndToEnd {
           let (port, file) = (try #require(vidicon.started.rtmpPort), "\(folder)/rtmp.pcap")
           let capture = try ChildProcess(
             Tool("tshark").path, ["-q", "-i", "lo", "-f", "tcp port \(port)", "-w", file, "-a", "duration:12"])
-          for _ in 0..<100 where !FileManager.default.fileExists(atPath: file) {
-            try await Task.sleep(for: .milliseconds(100))
+          try await eventually {
+            let size = (try? FileManager.default.attributesOfItem(atPath: file))?[.size] as? Int
+            return (size ?? 0) > 0
           }
-          try await Task.sleep(for: .seconds(1))
           let play = try await Tool.run(
             "ffmpeg", FFmpeg.quiet + ["-i", vidicon.rtmp(), "-t", "3", "-f", "null", "-"], within: .seconds(20))
           #expect(play.succeeded, "\(play.errors)")

@@ -148,7 +148,7 @@ struct RTMPPlayTests {
     #expect(try client.received() == ["keyframe 2067"])
   }
 
-  @Test func `the end of the stream is told, and closes the connection`() throws {
+  @Test func `the end of the stream is reported, and closes the connection`() throws {
     let client = try self.server.connect()
     self.server.sendVideo(at: 1000, isKeyframe: true)
     _ = try client.received()
