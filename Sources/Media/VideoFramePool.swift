@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Bounded pool of frame buffers of one format. A buffer is reused once no frame references it, so a steady state
-/// allocates nothing; buffers that only a burst needed are freed after ``trimInterval`` frames.
+/// allocates nothing; buffers that only a burst needed are freed after 300 frames.
 public final class VideoFramePool: Sendable {
   /// Format of every frame of the pool.
   public let format: VideoFormat
