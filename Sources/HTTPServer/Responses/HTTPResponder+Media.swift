@@ -17,11 +17,18 @@ extension HTTPResponder {
       let hlsRequest = HLSRequest(file: file, query: target.query, arrival: now)
     else { return .notFound() }
     let userAgent = request.headerFields[.userAgent] ?? ""
-    stream.noteHLSRequest(of: rendition?.rendition?.name, address: user.address, userAgent: userAgent, at: now)
-    switch await stream.hls.respond(to: hlsRequest, of: rendition?.name) {
+    func noteRequest(at time: MediaTime) {
+      stream.noteHLSRequest(of: rendition?.rendition?.name, address: user.address, userAgent: userAgent, at: time)
+    }
+    noteRequest(at: now)
+    let response = await stream.hls.respond(to: hlsRequest, of: rendition?.name)
+    // A viewer that has waited is still one: the first playlist may take longer than viewers are counted.
+    let end = self.clock.now()
+    if end - now > .seconds(1) { noteRequest(at: end) }
+    switch response {
     case .content(let content):
       if hlsRequest.isMediaPlaylist {
-        stream.noteHLSPlaylist(address: user.address, userAgent: userAgent, at: self.clock.now())
+        stream.noteHLSPlaylist(address: user.address, userAgent: userAgent, at: end)
       }
       if request.method == .get { stream.countBytes(content.body.readableBytes, of: .hls) }
       var response = ServerResponse(content)
