@@ -8,11 +8,7 @@ struct ViewerThroughputsTests {
   private let viewer = ViewerThroughputs.Viewer(address: "10.0.0.2", userAgent: "a")
 
   private static func filled(_ bitrate: Int) -> ViewerThroughputs.Measurement {
-    ViewerThroughputs.Measurement(bitrate: bitrate, isLimitedBySender: false)
-  }
-
-  private static func bound(_ bitrate: Int) -> ViewerThroughputs.Measurement {
-    ViewerThroughputs.Measurement(bitrate: bitrate, isLimitedBySender: true)
+    ViewerThroughputs.Measurement(bitrate: bitrate)
   }
 
   @Test func `a filled network is known, with the mean of what it was before`() {
@@ -26,17 +22,6 @@ struct ViewerThroughputsTests {
       let viewer = ViewerThroughputs.Viewer(address: other.0, userAgent: other.1)
       #expect(throughputs.bitrate(of: viewer, at: .zero) == nil)
     }
-  }
-
-  @Test func `a network that was not filled is known to carry more, never less`() {
-    var throughputs = ViewerThroughputs()
-    throughputs.note(Self.bound(300_000), of: self.viewer, at: .zero)
-    #expect(throughputs.bitrate(of: self.viewer, at: .zero) == nil)
-    throughputs.note(Self.filled(1_000_000), of: self.viewer, at: .zero)
-    throughputs.note(Self.bound(300_000), of: self.viewer, at: .zero)
-    #expect(throughputs.bitrate(of: self.viewer, at: .zero) == 1_000_000)
-    throughputs.note(Self.bound(8_000_000), of: self.viewer, at: .zero)
-    #expect(throughputs.bitrate(of: self.viewer, at: .zero) == 8_000_000)
   }
 
   @Test func `a measurement holds for a minute, and viewers are limited in number`() {

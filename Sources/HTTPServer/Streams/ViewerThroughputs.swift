@@ -6,10 +6,8 @@ internal import NIOCore
 struct ViewerThroughputs {
   /// A measurement of one connection.
   struct Measurement: Hashable, Sendable {
-    /// Bits per second that the viewer acknowledged.
+    /// Bits per second that the viewer acknowledged while the network was filled.
     var bitrate: Int
-    /// Whether the network was not filled, so that it may carry more.
-    var isLimitedBySender: Bool
   }
 
   private struct Entry {
@@ -24,14 +22,10 @@ struct ViewerThroughputs {
 
   private var entries: [Int: Entry] = [:]
 
-  /// Records a measurement. One that is limited by the sender is a lower bound: it raises what is known, and says nothing alone.
+  /// Records a measurement.
   mutating func note(_ measurement: Measurement, of viewer: Viewer, at now: MediaTime) {
-    let known = self.entries[viewer.key].flatMap { now - $0.time < Self.lifetime ? $0.bitrate : nil }
-    guard measurement.isLimitedBySender else {
-      self.set(known.map { ($0 + measurement.bitrate) / 2 } ?? measurement.bitrate, of: viewer, at: now)
-      return
-    }
-    if let known, measurement.bitrate > known { self.set(measurement.bitrate, of: viewer, at: now) }
+    let known = self.bitrate(of: viewer, at: now)
+    self.set(known.map { ($0 + measurement.bitrate) / 2 } ?? measurement.bitrate, of: viewer, at: now)
   }
 
   /// Bits per second that a viewer's network carries; nil when unknown.
@@ -63,15 +57,15 @@ struct ViewerThroughputs {
 extension ViewerThroughputs.Measurement {
   /// Measures the connection of a channel, which is the parent of an HTTP/2 stream's; on its event loop.
   ///
-  /// - Returns: Nil where the system does not measure it.
+  /// - Returns: Nil where the system does not measure it, and while the sender did not fill the network. What was acknowledged
+  ///   then is no bound either: a small response passes through a network's token bucket at any rate.
   init?(_ channel: any Channel) {
     let connection = channel.parent?.parent == nil ? channel : channel.parent ?? channel
     var throughput = vidicon_throughput()
     let isMeasured = try? connection.pipeline.syncOperations.withUnsafeTransportIfAvailable(
       of: NIOBSDSocket.Handle.self
     ) { vidicon_tcp_throughput($0, &throughput) }
-    guard isMeasured == true else { return nil }
-    self.init(
-      bitrate: Int(clamping: throughput.bits_per_second), isLimitedBySender: throughput.is_limited_by_sender)
+    guard isMeasured == true, !throughput.is_limited_by_sender else { return nil }
+    self.init(bitrate: Int(clamping: throughput.bits_per_second))
   }
 }
