@@ -25,7 +25,7 @@ extension EndToEnd {
         let ports = [vidicon.rtspPort, vidicon.httpPort].map(String.init)
         let process = String(vidicon.child.processIdentifier)
         let run = try await Tool.run(
-          "python3", [TestMedia.client("churn.py"), process] + ports + ["live", "20", "7"], within: .seconds(90))
+          "python3", [TestMedia.client("churn.py"), process] + ports + ["live", "20", "7"], within: .seconds(120))
         try #require(run.succeeded, "\(run.errors)")
         let churn = try JSONDecoder().decode(Churn.self, from: Data(run.output))
         #expect(churn.joins > 300)

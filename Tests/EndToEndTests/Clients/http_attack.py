@@ -85,6 +85,14 @@ class Server:
     def open_files(self):
         return len(os.listdir(f"/proc/{self.process}/fd"))
 
+    def usual_files(self):
+        """Maximum number of open files in three seconds, in which the players beside the attack connect."""
+        maximum, end = 0, time.time() + 3
+        while time.time() < end:
+            maximum = max(maximum, self.open_files())
+            time.sleep(0.1)
+        return maximum
+
     def seconds_until(self, open_files, limit):
         """Seconds until at most `open_files` files are open; None after the limit."""
         begin = time.time()
@@ -165,7 +173,7 @@ def idle(server):
 
 
 def waiting(server):
-    port, name, before = server.port, server.name, server.open_files()
+    port, name, before = server.port, server.name, server.usual_files()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     player, linger, count = connect(port), struct.pack("ii", 1, 0), 0
     for round_number in range(8):
@@ -191,7 +199,7 @@ def waiting(server):
 
 
 def slow(server):
-    port, tls, name, before = server.port, server.tls, server.name, server.open_files()
+    port, tls, name, before = server.port, server.tls, server.name, server.usual_files()
     _, playlist = ask(connect(port), f"/{name}/playlist.m3u8")
     segment = re.findall(r"^[^#\s]+\.ts$", playlist, re.M)[-1]
     motion_jpeg = f"GET /{name}/mjpeg?fps=30 HTTP/1.1\r\nHost: a\r\n\r\n".encode()
