@@ -3,8 +3,9 @@
 
 usage: churn.py PID RTSP_PORT HTTP_PORT NAME SECONDS SEED
 
-The first round warms the program up: memory grows for some 2000 joins, and no more in the next 3000. Prints as JSON the threads, open files and resident kilobytes of the process before and after
-the second round, which are read once all that lingers has ended, and how often viewers joined.
+The first round warms the program up: memory grows for some 2000 joins, and no more in the next 3000. Prints as JSON the threads, open
+files and resident kilobytes of the process before and after the second round, which are read once all that lingers has ended, and how
+often viewers joined.
 """
 import asyncio
 import json
