@@ -21,24 +21,25 @@ struct ViewerThroughputs {
   static let maximumCount = 10_000
 
   private var entries: [Int: Entry] = [:]
+  private var lastPruning = MediaTime.zero
 
   /// Records a measurement.
   mutating func note(_ measurement: Measurement, of viewer: Viewer, at now: MediaTime) {
+    if self.entries.count >= Self.maximumCount, self.entries[viewer.key] == nil {
+      // A pass for each new viewer would dominate the cost.
+      guard now - self.lastPruning >= .seconds(1) else { return }
+      self.lastPruning = now
+      self.entries = self.entries.filter { now - $0.value.time < Self.lifetime }
+      guard self.entries.count < Self.maximumCount else { return }
+    }
     let known = self.bitrate(of: viewer, at: now)
-    self.set(known.map { ($0 + measurement.bitrate) / 2 } ?? measurement.bitrate, of: viewer, at: now)
+    self.entries[viewer.key] = Entry(
+      bitrate: known.map { ($0 + measurement.bitrate) / 2 } ?? measurement.bitrate, time: now)
   }
 
   /// Bits per second that a viewer's network carries; nil when unknown.
   func bitrate(of viewer: Viewer, at now: MediaTime) -> Int? {
     self.entries[viewer.key].flatMap { now - $0.time < Self.lifetime ? $0.bitrate : nil }
-  }
-
-  private mutating func set(_ bitrate: Int, of viewer: Viewer, at now: MediaTime) {
-    if self.entries.count >= Self.maximumCount, self.entries[viewer.key] == nil {
-      self.entries = self.entries.filter { now - $0.value.time < Self.lifetime }
-      guard self.entries.count < Self.maximumCount else { return }
-    }
-    self.entries[viewer.key] = Entry(bitrate: bitrate, time: now)
   }
 
   /// A client address with a `User-Agent`.

@@ -88,7 +88,7 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
     var password: String?
     /// Certificates that the client may present, by known algorithms.
     package var fingerprints: [CertificateFingerprint] = []
-    /// `a=setup`: who starts DTLS.
+    /// `a=setup`: which side starts DTLS.
     package var setup: String?
 
     /// Maximum number of fingerprints.
