@@ -15,6 +15,8 @@ extension EndToEnd {
       /// Frame, center and side of each face that is shown: labelled ones, and those that other detectors add.
       var leaks: [[Int]]
       var added: [[Int]]
+      /// Mean part of a frame that is covered.
+      var covered: Double
     }
 
     private static let scenes = [
@@ -50,6 +52,13 @@ extension EndToEnd {
       #expect(results.map(\.frames).reduce(0, +) >= 600, "\(results.map(\.frames))")
     }
 
+    @Test(.tags(.demanding)) func `at most a tenth of a room without faces is covered`() async throws {
+      // Few frames per second: what a busy machine does not search in time is covered as well.
+      let (run, results) = try await Self.judge(["empty_room"], ["--frames", "40", "--rate", "5", "--every", "60"])
+      try #require(results.count == 1 && run.exit == .status(0), "\(run.errors)")
+      #expect(results[0].covered > 0 && results[0].covered <= 0.1, "\(results)")
+    }
+
     @Test func `the judge finds the faces of recordings without privacy`() async throws {
       let scenes = ["one", "crowd", "half_out_of_frame", "dark"]
       let (run, results) = try await Self.judge(scenes, ["--frames", "32", "--unprotected", "--every", "8"])
@@ -57,6 +66,8 @@ extension EndToEnd {
       try #require(results.map(\.scene) == scenes, "\(run.errors)")
       for result in results { #expect(result.faces > 0 && result.leaks.count == result.faces, "\(result)") }
       #expect(results[0].added.count > 0)
+      // What the judge takes for covered where nothing is.
+      for result in results where result.scene != "dark" { #expect(result.covered < 0.01, "\(result)") }
     }
   }
 }
