@@ -140,13 +140,21 @@ def measure_encode(settings):
 STREAM = ["--source", "plasma", "--audio", "tone", "--size", "1280x720", "--fps", "30", "--bitrate", "2300k"]
 
 
+@contextlib.contextmanager
+def passed_through(settings, *options):
+    """A stream that another process encodes: serving alone is measured, not how much slower an encoder runs beside it."""
+    with vidicon(settings, *STREAM) as origin:
+        with vidicon(settings, "--source", origin.url, "--pass-through", "on", "--rendition", "none", *options) as process:
+            yield process
+
+
 def measure_fan_out(settings, transport):
     """Many viewers of one stream, against a bare C loop that sends them the same bytes."""
     viewers = settings.viewers
-    options = STREAM + (["--rtsp-udp"] if transport == "udp" else [])
+    options = ["--rtsp-udp"] if transport == "udp" else []
     ours = theirs = idle = 0.0
     recording = settings.tools / "recording"
-    with vidicon(settings, *options) as process:
+    with passed_through(settings, *options) as process:
         # Over TCP, audio leaves in the write of the next access unit; each track has its own UDP port.
         joined = ["joined"] if transport == "tcp" else []
         subprocess.run([settings.tools / "record", str(process.port), "live", "8", recording, *joined], check=True,
