@@ -72,7 +72,9 @@ let package = Package(
     .target(name: "Containers", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(name: "HLS", dependencies: ["Bitstreams", "Containers", "Media", nioCore], swiftSettings: settings),
     .target(name: "RateControl", dependencies: ["Media"], swiftSettings: settings),
-    .target(name: "Pushing", dependencies: ["Media", "RateControl", nioCore], swiftSettings: settings),
+    .target(
+      name: "Pushing", dependencies: ["Media", "Authentication", "RateControl", "RTMP", nioCore],
+      swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
       name: "Authentication",
@@ -132,8 +134,8 @@ let package = Package(
     .target(
       name: "StreamControl",
       dependencies: [
-        "Media", "Authentication", "Threading", "Capture", "CaptureDevices", "MediaInput", "Effects", "Streaming",
-        "Recording",
+        "Media", "Authentication", "Pushing", "Threading", "Capture", "CaptureDevices", "MediaInput", "Effects",
+        "Streaming", "Recording",
       ],
       swiftSettings: settings),
 
@@ -163,10 +165,17 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
+      name: "Publishing",
+      dependencies: [
+        "Media", "Authentication", "Pushing", "RTMP", "Streaming", "Threading", nioCore, nioPosix,
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+      ], swiftSettings: settings),
+    .target(
       name: "HTTPServer",
       dependencies: [
         "Media", "Authentication", "Bitstreams", "Connections", "Threading", "Capture", "Effects", "HLS", "Streaming",
-        "RateControl", "Recording", "StreamControl", "COpenAPI", "CTransport", "CZlib", nioCore, nioPosix,
+        "Pushing", "RateControl", "Recording", "StreamControl", "COpenAPI", "CTransport", "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -189,7 +198,7 @@ let package = Package(
       dependencies: [
         "Authentication", "Connections", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput",
         "Effects", "Streaming", "Recording", "StreamControl", "RTSPServer", "RTMPServer", "HTTPServer", "Discovery",
-        "WebPage", nioCore,
+        "Publishing", "Pushing", "RTMP", "WebPage", nioCore,
         nioPosix,
       ],
       swiftSettings: settings),
@@ -197,7 +206,7 @@ let package = Package(
       name: "VidiconCommand",
       dependencies: [
         "Vidicon", "Authentication", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput", "Codecs",
-        "Effects",
+        "Effects", "Publishing", "Pushing",
         "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "CTerminal", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
@@ -266,8 +275,10 @@ let package = Package(
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
-    .testTarget(name: "RateControlTests", dependencies: ["RateControl", "Media"], swiftSettings: settings),
-    .testTarget(name: "PushingTests", dependencies: ["Pushing", "Media", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "RateControlTests", dependencies: ["RateControl", "Media", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "PushingTests", dependencies: ["Pushing", "Media", "RTMP", "TestSupport", nioCore], swiftSettings: settings),
     .testTarget(
       name: "ThreadingTests", dependencies: ["Threading", "TestSupport", "Media"], swiftSettings: settings),
     .testTarget(
@@ -385,12 +396,19 @@ let package = Package(
         nioPosix, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
+      name: "PublishingTests",
+      dependencies: [
+        "Publishing", "Authentication", "Capture", "Containers", "Media", "Pushing", "RTMP", "Streaming", "TestSupport",
+        "Threading", nioCore, nioPosix,
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: settings),
+    .testTarget(
       name: "DiscoveryTests", dependencies: ["Discovery", "CDiscovery", "Media", "Threading"], swiftSettings: settings),
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "TestSupport", "Authentication", "Capture", "Connections", "Effects", "HLS", "Media", "Recording",
-        "StreamControl", "Streaming", "Threading",
+        "HTTPServer", "TestSupport", "Authentication", "Capture", "Connections", "Effects", "HLS", "Media", "Pushing",
+        "Recording", "StreamControl", "Streaming", "Threading",
         nioCore,
         nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -411,7 +429,7 @@ let package = Package(
       name: "VidiconCommandTests",
       dependencies: [
         "VidiconCommand", "Vidicon", "Authentication", "Capture", "CaptureDevices", "MediaInput", "Effects",
-        "HTTPServer",
+        "HTTPServer", "Pushing",
         "Recording", "StreamControl", "Streaming", "Media", "Threading",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

@@ -1,6 +1,5 @@
 public import Media
 internal import NIOCore
-internal import RateControl
 
 /// Sends a stream to a server and stays there: connects, sends, notices congestion, drops, adapts, and connects again for
 /// ever. Shared by the pushes of all protocols, which perform its actions. Pure: `now` is an argument.
@@ -19,7 +18,8 @@ internal import RateControl
 /// A push sends the stream's own encoding. When its link falls short and ``PushSettings/minimumBitrate`` allows, it requests
 /// an encoding of its own (``Action/requestEncoding(bitrate:)``) whose bitrate follows the link, and releases it when the
 /// link carries the stream again. No other viewer of the stream is affected. Without one, frames are dropped by the queue's
-/// rule.
+/// rule, and sending goes on with the next keyframe: one is requested only when none has come for
+/// ``PushSettings/keyframeInterval``, since keyframes of the stream are those of all its viewers.
 public struct PushSender: ~Copyable {
   /// An action, performed in the order of the array.
   public enum Action: Sendable {
@@ -61,12 +61,10 @@ public struct PushSender: ~Copyable {
     /// Enqueue times of samples that have not left, each with ``releasedByteCount`` behind it.
     var unsent: [(time: MediaTime, end: Int64)] = []
     var lastProgress: MediaTime
+    var lastMeasurement: MediaTime
     var nextCheck: MediaTime
-    var estimator: QueueEstimator?
-    var rates: RateController?
-    /// The bitrate that was decided last, until it is set.
-    var decidedBitrate: Int?
-    var lastChange: MediaTime?
+    /// Nil where the bitrate does not follow the link.
+    var rates: PushBitrate?
   }
 
   private enum Encoding: Equatable {
@@ -76,33 +74,29 @@ public struct PushSender: ~Copyable {
     case own(fullSince: MediaTime?)
   }
 
-  /// Minimum and maximum delay before a new connection, without jitter.
-  private static let delays = (minimum: MediaDuration.milliseconds(500), maximum: MediaDuration.seconds(30))
-  /// Interval between two measurements of the connection.
+  /// Minimum and maximum delay before a new connection, without jitter: with it, none is longer than 29 s.
+  private static let delays = (minimum: MediaDuration.milliseconds(500), maximum: MediaDuration.seconds(24))
+  /// Interval between two decisions, and between two measurements while something has not left.
   private static let checkInterval = MediaDuration.milliseconds(100)
+  private static let measurementInterval = MediaDuration.milliseconds(20)
   /// Minimum of the bytes passed to the connection that have not left.
   private static let minimumWindow: Int64 = 16 << 10
   /// Minimum time between two requests for a keyframe.
   private static let keyframeInterval = MediaDuration.seconds(1)
   /// Time at the stream's bitrate after which an encoding of its own is released.
   private static let releaseTime = MediaDuration.seconds(15)
-  /// Factor up to which a fall is great, and the minimum time between a change and a small fall.
-  private static let greatFall = 0.85
-  private static let smallFallInterval = MediaDuration.seconds(2)
-  /// Factor from which a rise is great, and the minimum times between a change and a great or a small rise.
-  private static let greatRise = 1.2
-  private static let greatRiseInterval = MediaDuration.seconds(3)
-  private static let smallRiseInterval = MediaDuration.seconds(30)
-  /// The one output of the rate controller.
-  private static let output = RateController.OutputID(rawValue: 0)
 
-  private let settings: PushSettings
+  private var settings: PushSettings
   private let makeRandom: @Sendable () -> UInt64
   private var state = State.stopped
   private var queue: PushQueue
   private var encoding = Encoding.stream
   private var delay = delays.minimum
   private var lastKeyframeRequest: MediaTime?
+  /// When the last keyframe of the encoding that is sent has come; nil before the first of a connection.
+  private var lastKeyframe: MediaTime?
+  /// Whether no encoding of its own is requested any more, since one has failed.
+  private var isEncodingUnusable = false
   private var connectionCount = 0
   private var counters = PushStatus()
 
@@ -137,7 +131,9 @@ public struct PushSender: ~Copyable {
     case .stopped: nil
     case .connecting(let since): since + self.settings.attemptTimeout
     case .waiting(let time): time
-    case .sending(let connection): connection.nextCheck
+    case .sending(let connection):
+      connection.unsent.isEmpty
+        ? connection.nextCheck : min(connection.nextCheck, connection.lastMeasurement + Self.measurementInterval)
     }
   }
 
@@ -166,14 +162,10 @@ public struct PushSender: ~Copyable {
   /// Handles that the server has accepted the stream.
   public mutating func handleConnected(now: MediaTime) -> [Action] {
     guard case .connecting = self.state else { return [] }
-    var connection = Connection(start: now, lastProgress: now, nextCheck: now + Self.checkInterval)
+    var connection = Connection(
+      start: now, lastProgress: now, lastMeasurement: now, nextCheck: now + Self.checkInterval)
     if let minimum = self.settings.minimumBitrate {
-      // Beyond the stream's bitrate nothing is to be found out but that it fits.
-      connection.estimator = QueueEstimator(
-        bitrate: self.settings.bitrate * 5 / 4, bounds: minimum...max(minimum, self.settings.bitrate * 3 / 2))
-      var rates = RateController(renditions: [.init(name: "push", bitrates: minimum...self.settings.bitrate)])
-      rates.add(Self.output, to: 0, isAdaptive: true)
-      connection.rates = rates
+      connection.rates = PushBitrate(bounds: minimum...self.settings.bitrate)
     }
     self.state = .sending(connection)
     self.queue.removeAll()
@@ -181,7 +173,26 @@ public struct PushSender: ~Copyable {
     self.connectionCount += 1
     self.counters.failedAttempts = 0
     self.lastKeyframeRequest = nil
-    return self.settings.hasVideo ? self.requestKeyframe(at: now) : []
+    self.lastKeyframe = nil
+    guard self.settings.hasVideo else { return [] }
+    if self.settings.alwaysHasOwnEncoding, !self.isEncodingUnusable {
+      self.encoding = .requested
+      return [.requestEncoding(bitrate: self.settings.bitrate)]
+    }
+    return self.requestKeyframe(at: now)
+  }
+
+  /// Changes ``PushSettings/bitrate``, from the next connection on.
+  public mutating func setBitrate(_ bitrate: Int) {
+    self.settings = self.settings.with(bitrate: bitrate)
+    if case .sending = self.state { return }
+    self.counters.bitrate = self.settings.bitrate
+  }
+
+  /// Removes everything that waits: faces are private from now on, and earlier frames show them. The next frame that is sent is
+  /// a keyframe.
+  public mutating func discardEarlier() {
+    self.queue.removeAll()
   }
 
   /// Handles that the attempt has failed, or that the connection has ended.
@@ -220,15 +231,23 @@ public struct PushSender: ~Copyable {
       connection.isStarted = true
     }
     var actions: [Action] = []
+    if sample.kind == .video {
+      if sample.isKeyframe { self.lastKeyframe = now }
+      if let lastKeyframe, now - lastKeyframe > self.settings.keyframeInterval {
+        actions += self.requestKeyframe(at: now)
+      }
+    }
     self.note(self.queue.append(sample, at: now), &actions, at: now)
-    self.release(from: &connection, &actions)
+    self.release(from: &connection, &actions, at: now)
     self.state = .sending(connection)
     return actions
   }
 
-  /// Handles a change of the codecs' configuration: it is sent before the next keyframe.
+  /// Handles a change of the codecs' configuration for the samples that follow: it is sent before the next keyframe. What waits
+  /// cannot be decoded with it.
   public mutating func configurationChanged() {
     guard case .sending(var connection) = self.state else { return }
+    self.queue.removeAll()
     connection.needsConfiguration = true
     self.state = .sending(connection)
   }
@@ -252,6 +271,17 @@ public struct PushSender: ~Copyable {
     if self.encoding == .requested { self.encoding = .stream }
   }
 
+  /// Handles the failure of the encoding for this push alone: the stream's own is sent, and no other is requested.
+  public mutating func encodingFailed(now: MediaTime) -> [Action] {
+    self.isEncodingUnusable = true
+    guard self.encoding != .stream else { return [] }
+    var actions: [Action] = []
+    self.releaseEncoding(&actions)
+    guard case .sending = self.state else { return actions }
+    self.configurationChanged()
+    return actions + self.requestKeyframe(at: now)
+  }
+
   /// Measures the connection, sends what it takes, and runs timers. Called at ``nextDeadline``, and whenever bytes have left.
   ///
   /// - Parameter unsentByteCount: Number of bytes that were passed to the connection and have not left: those of the
@@ -273,7 +303,7 @@ public struct PushSender: ~Copyable {
         return [.disconnect] + self.handleDisconnected("nothing can be sent any more", now: now)
       }
       self.note(self.queue.dropExpired(at: now), &actions, at: now)
-      self.release(from: &connection, &actions)
+      self.release(from: &connection, &actions, at: now)
       if now >= connection.nextCheck {
         connection.nextCheck = now + Self.checkInterval
         self.adapt(&connection, &actions, at: now)
@@ -286,13 +316,17 @@ public struct PushSender: ~Copyable {
   // MARK: Sending
 
   /// Passes samples to the connection until a quarter second of them has not left.
-  private mutating func release(from connection: inout Connection, _ actions: inout [Action]) {
+  private mutating func release(from connection: inout Connection, _ actions: inout [Action], at now: MediaTime) {
     let window = max(Self.minimumWindow, Int64(self.counters.bitrate) / 8 / 4)
     while connection.releasedByteCount - connection.leftByteCount < window, let entry = self.queue.popFirst() {
       let sample = entry.sample
       if connection.needsConfiguration, !self.settings.hasVideo || sample.kind == .video && sample.isKeyframe {
         connection.needsConfiguration = false
         actions.append(.sendConfiguration)
+      }
+      if connection.releasedByteCount == connection.leftByteCount {
+        let leftByteCount = connection.leftByteCount
+        connection.rates?.burstBegins(leftByteCount: leftByteCount, at: now)
       }
       connection.releasedByteCount += Int64(sample.payload.readableBytes)
       connection.unsent.append((entry.time, connection.releasedByteCount))
@@ -304,7 +338,8 @@ public struct PushSender: ~Copyable {
   private mutating func note(_ drops: PushQueue.Drops, _ actions: inout [Action], at now: MediaTime) {
     self.counters.droppedFrames += drops.videoSamples
     self.counters.droppedAudioFrames += drops.audioSamples
-    if self.queue.isSkippingToKeyframe, drops.videoSamples > 0 { actions += self.requestKeyframe(at: now) }
+    guard case .own = self.encoding, self.queue.isSkippingToKeyframe, drops.videoSamples > 0 else { return }
+    actions += self.requestKeyframe(at: now)
   }
 
   private mutating func requestKeyframe(at now: MediaTime) -> [Action] {
@@ -320,27 +355,15 @@ public struct PushSender: ~Copyable {
   // MARK: Bitrate
 
   private mutating func adapt(_ connection: inout Connection, _ actions: inout [Action], at now: MediaTime) {
-    guard var estimator = connection.estimator, var rates = connection.rates else { return }
-    estimator.update(
-      .init(
-        time: now, sentByteCount: connection.leftByteCount,
-        oldestUnsentAge: self.oldestUnsentAge(connection, at: now)))
-    rates.report(
-      .init(capacity: estimator.bitrate, isLimitedBySender: estimator.isLimitedBySender), of: Self.output, at: now)
-    for case .setBitrate(_, let bitrate) in rates.update(at: now) { connection.decidedBitrate = bitrate }
-    connection.estimator = estimator
-    connection.rates = rates
-    if let bitrate = connection.decidedBitrate, self.isWorthChanging(to: bitrate, since: connection.lastChange, at: now)
-    {
-      connection.decidedBitrate = nil
-      connection.lastChange = now
+    let (leftByteCount, age) = (connection.leftByteCount, self.oldestUnsentAge(connection, at: now))
+    if let bitrate = connection.rates?.update(leftByteCount: leftByteCount, age: age, at: now) {
       self.counters.bitrate = bitrate
       self.apply(bitrate, &actions)
     }
     guard case .own(let fullSince) = self.encoding else { return }
     guard self.counters.bitrate >= self.settings.bitrate else { return self.encoding = .own(fullSince: nil) }
     self.encoding = .own(fullSince: fullSince ?? now)
-    if let fullSince, now - fullSince >= Self.releaseTime {
+    if let fullSince, !self.settings.alwaysHasOwnEncoding, now - fullSince >= Self.releaseTime {
       self.releaseEncoding(&actions)
       connection.needsConfiguration = true
       self.queue.removeAll()
@@ -348,19 +371,9 @@ public struct PushSender: ~Copyable {
     }
   }
 
-  /// Whether a bitrate is set now: a much lower one at once, a somewhat lower or much higher one soon, a somewhat higher one
-  /// seldom, since viewers see each change.
-  private func isWorthChanging(to bitrate: Int, since last: MediaTime?, at now: MediaTime) -> Bool {
-    let ratio = Double(bitrate) / Double(self.counters.bitrate)
-    guard let last else { return ratio != 1 }
-    guard ratio >= 1 else { return ratio <= Self.greatFall || now - last >= Self.smallFallInterval }
-    guard ratio > 1 else { return false }
-    return now - last >= (ratio >= Self.greatRise ? Self.greatRiseInterval : Self.smallRiseInterval)
-  }
-
   private mutating func apply(_ bitrate: Int, _ actions: inout [Action]) {
     switch self.encoding {
-    case .stream where bitrate < self.settings.bitrate:
+    case .stream where bitrate < self.settings.bitrate && !self.isEncodingUnusable:
       self.encoding = .requested
       actions.append(.requestEncoding(bitrate: bitrate))
     case .own: actions.append(.setBitrate(bitrate))
@@ -381,6 +394,8 @@ extension PushSender.Connection {
     let left = max(self.leftByteCount, self.releasedByteCount - Int64(unsentByteCount))
     if left > self.leftByteCount || unsentByteCount == 0 { self.lastProgress = now }
     self.leftByteCount = left
+    self.lastMeasurement = now
+    self.rates?.measure(leftByteCount: left, isEmpty: left == self.releasedByteCount, at: now)
     if let kept = self.unsent.firstIndex(where: { $0.end > left }) {
       self.unsent.removeFirst(kept)
     } else {

@@ -9,6 +9,10 @@ public struct PushSettings: Hashable, Sendable {
   /// Least bitrate of video that an encoding of this push alone may have; nil sends the stream as it is, whose frames are
   /// dropped where the link falls short.
   public var minimumBitrate: Int?
+  /// Whether an encoding of this push alone is requested at the start of each connection, and kept; ``bitrate`` is its greatest.
+  public var alwaysHasOwnEncoding = false
+  /// Time without a keyframe after which one is requested; 2.1 s by default, since servers cut segments at keyframes.
+  public var keyframeInterval = MediaDuration.milliseconds(2100)
   /// Maximum time from the start of a connection until the server has accepted the stream; 60 s by default.
   public var attemptTimeout = MediaDuration.seconds(60)
   /// Time without progress after which a connection is given up; 10 s by default.
@@ -21,6 +25,14 @@ public struct PushSettings: Hashable, Sendable {
     self.hasVideo = hasVideo
     self.bitrate = max(1, bitrate)
     self.minimumBitrate = minimumBitrate.map { min(max(1, $0), max(1, bitrate)) }
+  }
+
+  /// The same settings with another bitrate; the minimum is lowered to it.
+  func with(bitrate: Int) -> PushSettings {
+    var settings = self
+    settings.bitrate = max(1, bitrate)
+    settings.minimumBitrate = self.minimumBitrate.map { min($0, settings.bitrate) }
+    return settings
   }
 }
 
@@ -36,6 +48,16 @@ public struct PushStatus: Hashable, Sendable {
     case sending
     /// Waiting to connect again.
     case waiting(until: MediaTime)
+
+    /// One word for programs: `stopped`, `connecting`, `sending` or `waiting`.
+    public var name: String {
+      switch self {
+      case .stopped: "stopped"
+      case .connecting: "connecting"
+      case .sending: "sending"
+      case .waiting: "waiting"
+      }
+    }
   }
 
   /// What the push does.
@@ -58,4 +80,7 @@ public struct PushStatus: Hashable, Sendable {
   public var hasOwnEncoding = false
   /// Age of the oldest sample that has not left.
   public var queueAge = MediaDuration.zero
+
+  /// The state of a push that was not started.
+  public init() {}
 }

@@ -6,11 +6,17 @@ package struct StreamControls: Sendable {
   package var effects: StreamEffects?
   /// The recording.
   package var recording: RecordingControl?
+  /// The pushes.
+  package var pushes: PushControl?
 
   /// Creates the controls of a stream; by default none.
-  package init(sources: StreamSources? = nil, effects: StreamEffects? = nil, recording: RecordingControl? = nil) {
+  package init(
+    sources: StreamSources? = nil, effects: StreamEffects? = nil, recording: RecordingControl? = nil,
+    pushes: PushControl? = nil
+  ) {
     self.sources = sources
     self.effects = effects
     self.recording = recording
+    self.pushes = pushes
   }
 }

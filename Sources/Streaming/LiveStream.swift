@@ -112,6 +112,23 @@ public final class LiveStream: Sendable {
     self.renditions.first { $0.name == name }
   }
 
+  /// Adds an encoding for one output alone, such as a push whose link carries less than the stream: the same frames and profile,
+  /// a bitrate of its own. It is not among ``renditions``, costs as much as the stream's encoding while it is used, and no other
+  /// output is affected.
+  ///
+  /// - Parameters:
+  ///   - rendition: The rendition whose size and frame rate it has; nil for those of the stream.
+  ///   - bitrate: First bitrate, in bits per second.
+  /// - Returns: Nil while the stream does not run.
+  package func makePrivateRendition(like rendition: StreamRendition?, bitrate: Int) -> StreamRendition? {
+    self.shared.renditions.makePrivate(like: rendition, bitrate: bitrate)
+  }
+
+  /// Ends an encoding that ``makePrivateRendition(like:bitrate:)`` has added.
+  package func removePrivateRendition(_ rendition: StreamRendition) {
+    self.shared.renditions.removePrivate(rendition)
+  }
+
   /// Events of the stream; for one consumer. Ends when the stream is stopped.
   public var events: AsyncStream<StreamEvent> {
     self.shared.events

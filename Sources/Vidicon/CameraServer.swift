@@ -5,6 +5,7 @@ public import HTTPServer
 public import Media
 internal import NIOCore
 internal import NIOPosix
+public import Publishing
 public import RTMPServer
 public import RTSPServer
 public import Recording
@@ -45,6 +46,7 @@ public final class CameraServer: Sendable {
   private let listening = Listening()
   private let publications = Publications()
   private let catalog: SourceCatalog
+  private let pushService: PushService
 
   /// Creates a server that does not listen yet.
   ///
@@ -89,6 +91,7 @@ public final class CameraServer: Sendable {
     self.passwordThreads = passwordThreads
     self.settings = settings
     self.catalog = catalog
+    self.pushService = PushService(authorityFile: settings.pushAuthorityFile)
     self.group = group
     self.registry = registry
     self.memoryReturn = MemoryReturn(of: registry)
@@ -128,6 +131,7 @@ public final class CameraServer: Sendable {
   ///   `invalidSpecification` when the address to listen on is not an IP address.
   public func start() async throws(VidiconError) {
     guard self.ports == nil else { return }
+    try self.pushService.checkAuthorities()
     try await self.rtsp.start()
     do throws(VidiconError) {
       try await self.http?.start()
@@ -175,6 +179,7 @@ public final class CameraServer: Sendable {
     async let recorded = Self.stop(self.publications.recorders, within: limit)
     async let withdrawn: Void? = self.announcer?.stop()
     for stream in self.publications.published { await self.end(stream) }
+    await self.pushService.stop()
     await self.http?.stop()
     await self.rtmp?.stop()
     await self.rtsp.stop()
@@ -234,6 +239,8 @@ extension CameraServer {
     self.publications.updatePublished(stream) { publication in
       if publication.sources == nil { publication.sources = StreamSources(stream, catalog: self.catalog) }
       if publication.effects == nil { publication.effects = StreamEffects(stream) }
+      publication.pushes = StreamPushes(
+        stream, service: self.pushService, allowsLinkLocal: self.catalog.allowsLinkLocal)
     }
     self.rtsp.publish(stream)
     self.rtmp?.publish(stream)
@@ -253,6 +260,7 @@ extension CameraServer {
     for service in self.publications.end(stream) { self.announcer?.withdraw(service) }
     self.rtsp.unpublish(stream)
     self.rtmp?.unpublish(stream)
+    await self.publications[stream]?.pushes?.stop()
     await stream.stop()
     self.http?.unpublish(stream)
     self.publications.remove(stream)
@@ -310,6 +318,15 @@ extension CameraServer {
   /// The effects of a stream, to change while it runs; nil when it is not published.
   public func effects(of stream: LiveStream) -> StreamEffects? {
     self.publications[stream]?.effects
+  }
+}
+
+// MARK: Pushes
+
+extension CameraServer {
+  /// The servers that a published stream is sent to, to change while it runs; nil when it is not published.
+  public func pushes(of stream: LiveStream) -> StreamPushes? {
+    self.publications[stream]?.pushes
   }
 }
 

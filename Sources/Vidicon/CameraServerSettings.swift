@@ -16,6 +16,9 @@ public struct CameraServerSettings: Hashable, Sendable {
   /// Whether streams are announced by multicast DNS (DNS-SD, "Bonjour") as `_http._tcp` and `_rtsp._tcp`.
   public var isAnnounced: Bool
 
+  /// A PEM file of authorities that certificates of `rtmps` servers may come from, beside those of the system; nil for none.
+  public var pushAuthorityFile: String?
+
   /// Maximum number of open connections of all protocols; nil derives it from the limit of open files of the process, at
   /// most 10,000.
   ///

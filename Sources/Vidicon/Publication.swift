@@ -1,5 +1,6 @@
 internal import Discovery
 internal import Media
+internal import Publishing
 internal import Recording
 internal import StreamControl
 internal import Streaming
@@ -21,6 +22,8 @@ struct Publication: Sendable {
   var sources: StreamSources?
   var effects: StreamEffects?
   var recorder: Recorder?
+  /// Nil before the stream is published.
+  var pushes: StreamPushes?
   /// The DNS-SD services announced for the stream.
   var services: [Service] = []
 
@@ -125,6 +128,18 @@ final class Publications: Sendable {
     let publication = self[stream]
     return StreamControls(
       sources: publication?.sources, effects: publication?.effects,
-      recording: publication?.recorder.map(RecordingControl.init))
+      recording: publication?.recorder.map(RecordingControl.init),
+      pushes: publication?.pushes.map { pushes in
+        PushControl(
+          reports: { pushes.reports },
+          replace: { entries in
+            do throws(VidiconError) {
+              try pushes.replace(with: entries)
+              return nil
+            } catch {
+              return error
+            }
+          })
+      })
   }
 }

@@ -30,6 +30,12 @@
 @_exported public import struct HTTPServer.HTTPServerLimits
 @_exported public import struct HTTPServer.HTTPServerSettings
 @_exported public import struct HTTPServer.HTTPStreamStatistics
+@_exported public import struct Publishing.PushEvent
+@_exported public import class Publishing.StreamPushes
+@_exported public import struct Pushing.PushReport
+@_exported public import struct Pushing.PushStatus
+@_exported public import struct Pushing.PushTarget
+@_exported public import struct RTMP.RTMPURL
 @_exported public import struct RTMPServer.RTMPServerSettings
 @_exported public import struct RTMPServer.RTMPStreamStatistics
 @_exported public import struct RTSPServer.RTSPServerSettings

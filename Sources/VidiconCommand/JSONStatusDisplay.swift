@@ -1,5 +1,6 @@
 import Discovery
 import Media
+import Publishing
 import Recording
 import Streaming
 import Synchronization
@@ -71,6 +72,7 @@ final class JSONStatusDisplay: StatusDisplay {
       var effectMilliseconds: Double?
       var framesDroppedByEffects: Int?
       var recording: JSONRecording.Status?
+      var pushes: [JSONPush]
     }
 
     var event = "status"
@@ -156,7 +158,8 @@ final class JSONStatusDisplay: StatusDisplay {
             faces: $0.effectTime == nil ? nil : $0.stream.faces,
             effectMilliseconds: $0.effectTime.map { ($0 * 100).rounded() / 100 },
             framesDroppedByEffects: $0.effectTime == nil ? nil : $0.stream.framesDroppedByEffects,
-            recording: $0.recording.map { JSONRecording.Status($0) })
+            recording: $0.recording.map { JSONRecording.Status($0) },
+            pushes: $0.pushes.map { JSONPush($0.report, sentBitrate: $0.bitrate) })
         },
         refusals: Dictionary(uniqueKeysWithValues: server.refusals.map { ($0.rawValue, $1) }),
         acceptFailures: server.acceptFailures))
@@ -169,6 +172,10 @@ final class JSONStatusDisplay: StatusDisplay {
 
   func showSnapshot(_ path: String, of stream: String) {
     self.print(JSONSnapshot(stream: stream, path: path))
+  }
+
+  func showPush(_ event: PushEvent, of stream: String) {
+    self.print(JSONPush.Event(event, of: stream))
   }
 
   func showEnd() {

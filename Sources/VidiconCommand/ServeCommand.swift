@@ -71,6 +71,11 @@ struct ServeCommand: AsyncParsableCommand {
         }
       }
     }
+    let pushReporters = streams.compactMap { stream in
+      server.pushes(of: stream).map { pushes in
+        Task { for await event in pushes.events { display.showPush(event, of: stream.name) } }
+      }
+    }
     let pausing = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
     let snapshots = zip(streams, configuration.streams).compactMap { stream, options in
       options.effects.snapshotFolder.map { folder in
@@ -89,6 +94,7 @@ struct ServeCommand: AsyncParsableCommand {
       reporter.cancel()
       await reporter.value
     }
+    for reporter in pushReporters { await reporter.value }
     display.showEnd()
     if case .failed(let failure) = ending { throw failure }
     if recorders.contains(where: { $0.1.status.unfinishedPartCount > 0 }) {
@@ -246,6 +252,14 @@ struct ServeCommand: AsyncParsableCommand {
         throw error.of(stream.name)
       }
     }
+    for (stream, options) in zip(streams, configuration.streams) where !options.pushes.isEmpty {
+      do throws(VidiconError) {
+        try server.pushes(of: stream)?.add(options.pushes)
+      } catch {
+        await server.stop()
+        throw error.of(stream.name)
+      }
+    }
     for (stream, options) in zip(streams, configuration.streams) {
       if let settings = try options.recordingSettings(existing: .number) {
         await Self.record(stream, options.recording, on: server, settings)
@@ -291,5 +305,6 @@ extension CameraServerSettings {
       self.rtmp = rtmp
     }
     self.access = configuration.access
+    self.pushAuthorityFile = configuration.pushAuthorityFile
   }
 }

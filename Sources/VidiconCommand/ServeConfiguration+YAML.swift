@@ -1,6 +1,7 @@
 import Authentication
 import Foundation
 package import Media
+import Pushing
 import Yams
 
 extension ServeConfiguration {
@@ -38,6 +39,7 @@ extension ServeConfiguration {
       case .bind: self.bind = try reader.text(value)
       case .rtspPort: self.rtspPort = try Self.port(reader.integer(value), "\(path): rtspPort")
       case .rtspUDP: self.rtspUDP = try reader.boolean(value)
+      case .pushAuthorities: self.pushAuthorityFile = try reader.text(value)
       case .httpPort: self.httpPort = try Self.port(reader.integer(value), "\(path): httpPort")
       case .httpsPort: self.httpsPort = try Self.port(reader.integer(value), "\(path): httpsPort")
       case .discovery: self.isAnnounced = try reader.boolean(value)
@@ -68,7 +70,7 @@ extension ServeConfiguration {
   private enum Key: String, CaseIterable {
     case bind, rtspPort, rtspUDP, rtspsPort, rtmpPort, rtmpsPort, httpPort, httpsPort, discovery, tlsCertificate,
       tlsKey, users, control, recordingsFor, behindProxy, hosts, cors, embed, insecureBasic, userFile, files, linkLocal,
-      streams
+      pushAuthorities, streams
   }
 
   private enum UserKey: String, CaseIterable {
@@ -119,6 +121,10 @@ extension ServeConfiguration {
     let pairs = try reader.mapping(node, keys: StreamOptions.Key.self)
     // Other keys override parts of a preset.
     for (key, value) in pairs.filter({ $0.0 == .preset }) + pairs.filter({ $0.0 != .preset }) {
+      if key == .push {
+        stream.pushes += try reader.pushes(value)
+        continue
+      }
       let text = try key == .rendition ? reader.renditions(value) : reader.text(value)
       do throws(VidiconError) {
         try stream.set(key, to: text)
@@ -205,6 +211,37 @@ private struct YAMLReader {
     var pairs: [String] = []
     for (key, value) in mapping { pairs.append("\(try self.text(key))=\(try self.text(value))") }
     return pairs.joined(separator: ",")
+  }
+
+  /// The pushes of a value, or of a list whose members are URLs, or keys and values. No error quotes them.
+  func pushes(_ node: Node) throws(VidiconError) -> [PushTarget] {
+    guard case .sequence(let sequence) = node else { return [try self.push(node)] }
+    var targets: [PushTarget] = []
+    for node in sequence { targets.append(try self.push(node)) }
+    return targets
+  }
+
+  private enum PushKey: String, CaseIterable {
+    case url, rendition, bitrate, adaptive
+  }
+
+  private func push(_ node: Node) throws(VidiconError) -> PushTarget {
+    do throws(VidiconError) {
+      guard case .mapping = node else { return try StreamOptions.push(try self.text(node)) }
+      var (url, rendition, bitrate, isAdaptive): (String, String?, Int?, Bool) = ("", nil, nil, true)
+      for (key, value) in try self.mapping(node, keys: PushKey.self, showsKeys: false) {
+        switch key {
+        case .url: url = try self.text(value)
+        case .rendition: rendition = try self.text(value)
+        case .bitrate: bitrate = try StreamOptions.videoBitrate(try self.text(value))
+        case .adaptive: isAdaptive = try self.boolean(value)
+        }
+      }
+      return try PushTarget(
+        url: url, rendition: rendition == "main" ? nil : rendition, bitrate: bitrate, isAdaptive: isAdaptive)
+    } catch {
+      throw error.of(self.place(of: node))
+    }
   }
 
   func integer(_ node: Node) throws(VidiconError) -> Int {

@@ -1,7 +1,10 @@
 import ArgumentParser
 import Authentication
 internal import Effects
+import Foundation
 import Media
+import Publishing
+import Pushing
 import Recording
 import StreamControl
 import Streaming
@@ -25,6 +28,8 @@ struct ServeOptions: ParsableArguments {
   var recordings: String?
 
   @OptionGroup var parts: PartArguments
+
+  @OptionGroup var push: PushArguments
 
   @Option(help: "The address to listen on; by default all, IPv4 and IPv6.")
   var bind: String?
@@ -85,6 +90,8 @@ package struct ServeConfiguration: Equatable {
   var httpsPort: Int?
   var isAnnounced = true
   var access = AccessSettings()
+  /// Path of a PEM file of further authorities for `rtmps` servers.
+  var pushAuthorityFile: String?
   /// Path of the file of further users and tokens.
   var userFile: String?
   /// Folders whose files may be chosen over HTTP.
@@ -108,6 +115,7 @@ extension ServeConfiguration {
     if let bind = options.bind { self.bind = bind }
     if let port = options.rtspPort { self.rtspPort = try Self.port(port, "--rtsp-port") }
     if options.rtspUDP { self.rtspUDP = true }
+    if let path = options.push.authorityFile { self.pushAuthorityFile = path }
     if let port = options.httpPort { self.httpPort = try Self.port(port, "--http-port") }
     if let port = options.httpsPort { self.httpsPort = try Self.port(port, "--https-port") }
     if options.noDiscovery { self.isAnnounced = false }
@@ -119,6 +127,7 @@ extension ServeConfiguration {
     if let path = options.tlsKey { self.tlsKey = path }
     try self.apply(
       options.stream, recording: options.parts.values + [(.record, options.record), (.recordings, options.recordings)])
+    try self.apply(options.push, environment: ProcessInfo.processInfo.environment)
     try self.validate()
   }
 
@@ -161,6 +170,30 @@ extension ServeConfiguration {
     for text in arguments.streams { self.streams.append(try StreamOptions(parsing: text, defaults: defaults)) }
   }
 
+  /// Adds the pushes of the options and the environment to the only stream; in a file or `--stream` each has its own.
+  private mutating func apply(
+    _ options: PushArguments, environment: [String: String]
+  ) throws(VidiconError) {
+    var targets: [PushTarget] = []
+    for text in options.targets { targets.append(try StreamOptions.push(text)) }
+    if let path = options.file { targets += try StreamOptions.pushes(inFile: path) }
+    if let text = environment[StreamOptions.pushVariable] { targets += try StreamOptions.pushes(inVariable: text) }
+    guard !targets.isEmpty else { return }
+    guard self.streams.count == 1 else {
+      throw .usage(
+        "--push", "there are several streams", "give each its own: push in the configuration file or in --stream")
+    }
+    self.streams[0].pushes += targets
+  }
+
+  private func validatePushes() throws(VidiconError) {
+    for stream in self.streams where stream.pushes.count > StreamPushes.maximumCount {
+      throw .usage(
+        "--push", "\(stream.name) has \(stream.pushes.count) of them",
+        "give at most \(StreamPushes.maximumCount) for a stream")
+    }
+  }
+
   private func validate() throws(VidiconError) {
     var names: Set<String> = []
     for stream in self.streams where !names.insert(stream.name).inserted {
@@ -182,6 +215,7 @@ extension ServeConfiguration {
     try self.validatePrivacy()
     try self.validateRecordings()
     try self.validateAccess()
+    try self.validatePushes()
     if (self.tlsCertificate == nil) != (self.tlsKey == nil) {
       throw .usage(
         "--tls-cert", "a certificate and its key go together", "give both --tls-cert FILE and --tls-key FILE")

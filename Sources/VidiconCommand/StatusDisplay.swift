@@ -1,5 +1,6 @@
 import Discovery
 import Media
+import Publishing
 import Recording
 import Streaming
 import Vidicon
@@ -28,6 +29,8 @@ protocol StatusDisplay: Sendable {
   func showRecording(_ event: RecordingEvent, of stream: String)
   /// Called when a snapshot was saved.
   func showSnapshot(_ path: String, of stream: String)
+  /// Called with each change of a push's state.
+  func showPush(_ event: PushEvent, of stream: String)
   /// Called when everything has stopped.
   func showEnd()
 }

@@ -1,6 +1,7 @@
 import Effects
 package import Media
 import MediaInput
+import Pushing
 import Recording
 import StreamControl
 import Streaming
@@ -28,6 +29,8 @@ package struct StreamOptions: Equatable {
   var channelCount: Int?
   var effects = EffectOptions()
   var recording = RecordingOptions()
+  /// Servers that it is sent to.
+  var pushes: [PushTarget] = []
 
   /// Default options: the first camera, or generated video.
   package init() {}
@@ -45,6 +48,7 @@ package struct StreamOptions: Equatable {
   enum Key: String, CaseIterable {
     case preset, name, source, audio, size, fps, bitrate, scaling, encoder, profile, vbv, passThrough, rendition
     case audioBitrate
+    case push, pushFile
     case faces, privacyMinFace, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
     case record, recordings, splitDuration, splitSize, keepAge, keepSize, keepFree, overwrite, title, recordRendition
   }
@@ -66,6 +70,8 @@ package struct StreamOptions: Equatable {
     case .passThrough: self.passThrough = try Self.passThrough(text)
     case .rendition: self.renditions = try Self.renditions(text)
     case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
+    case .push: self.pushes.append(try Self.push(text))
+    case .pushFile: self.pushes += try Self.pushes(inFile: text)
     case .faces: try self.effects.set(faces: text)
     case .mask: try self.effects.set(mask: text)
     case .maskPart: try self.effects.set(maskPart: text)

@@ -1,5 +1,6 @@
 import Foundation
 import Media
+import Pushing
 import Recording
 import Streaming
 import Vidicon
@@ -17,6 +18,8 @@ struct StreamReport {
   var acceptsAnyCertificate: Bool
   /// Status of its recording; nil without a recorder.
   var recording: RecordingStatus?
+  /// Its pushes, each with the bits per second that were sent since the previous report.
+  var pushes: [(report: PushReport, bitrate: Double)] = []
   /// Encoded frames per second.
   var frameRate = 0.0
   /// Time of effects per frame, in milliseconds; nil without effects.
@@ -34,6 +37,11 @@ struct StreamReport {
     self.http = server.httpStatistics(of: stream)
     self.acceptsAnyCertificate = server.sources(of: stream)?.acceptsAnyCertificate ?? false
     self.recording = server.recorder(of: stream)?.status
+    self.pushes = (server.pushes(of: stream)?.reports ?? []).map { report in
+      let before = last?.pushes.first { $0.report.id == report.id }?.report.status.sentByteCount
+      guard let before, interval > 0 else { return (report, 0) }
+      return (report, Double((report.status.sentByteCount - before) * 8) / interval)
+    }
     guard let last, interval > 0 else { return }
     self.frameRate = Double(self.stream.framesOut - last.stream.framesOut) / interval
     let frames = self.stream.framesWithEffects - last.stream.framesWithEffects

@@ -1,6 +1,7 @@
 import Discovery
 import Foundation
 import Media
+import Publishing
 import Recording
 import Streaming
 import Synchronization
@@ -114,6 +115,10 @@ final class TextStatusDisplay: StatusDisplay {
     Terminal.print("  Snapshot   \(path)")
   }
 
+  func showPush(_ event: PushEvent, of stream: String) {
+    Terminal.warn(event.line(of: stream))
+  }
+
   func showEnd() {
     if Terminal.isInteractive { Terminal.print("  stopped") }
   }
@@ -134,6 +139,7 @@ extension StreamReport {
     if self.acceptsAnyCertificate { parts.append("source not verified (insecure=1)") }
     if self.stream.isSlateShown { parts.append("no signal") }
     if let recording = self.recording { parts.append(recording.summary) }
+    parts += self.pushes.map { $0.report.summary(sentBitrate: $0.bitrate) }
     return parts.joined(separator: "   ")
   }
 }

@@ -75,8 +75,8 @@ struct OpenAPITests {
   private static let routes: [HTTPRoute] = [
     .list, .health, .metrics, .streams, .stream("cam"), .recording(stream: "cam"), .source(stream: "cam"),
     .level(stream: "cam"), .effects(stream: "cam"), .effectImage(.mask, stream: "cam"),
-    .effectImage(.overlay, stream: "cam"), .rendition("low", stream: "cam"), .events(stream: "cam"), .devices, .session,
-    .recordingList, .recordings,
+    .effectImage(.overlay, stream: "cam"), .rendition("low", stream: "cam"), .events(stream: "cam"),
+    .pushes(stream: "cam"), .devices, .session, .recordingList, .recordings,
     .recordedFile(["cam", "r.mp4"]), .openAPI, .qrCode, .pageFile("/_page/a.css"), .page("cam"), .snapshot("cam"),
     .motionJPEG("cam"), .file("index.m3u8", stream: "cam"), .notFound,
   ]
@@ -102,6 +102,7 @@ struct OpenAPITests {
     case .recordingList: "/api/recordings"
     case .recordings: "/recordings/"
     case .recordedFile: "/recordings/{name}/{recording}"
+    case .pushes: "/api/streams/{name}/pushes"
     case .openAPI: "/api/openapi.json"
     case .qrCode: "/api/qr.svg"
     case .page: "/{name}"

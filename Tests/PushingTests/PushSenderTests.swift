@@ -65,23 +65,26 @@ struct PushSenderTests {
     #expect(sender.status(at: time(70)).queueAge == .zero)
   }
 
-  @Test func `what is dropped is counted, and a keyframe is requested at most once a second`() {
+  @Test func `what is dropped is counted, and the next keyframe of the stream is waited for`() {
     var sender = Self.sender()
     _ = sender.start(now: .zero)
     _ = sender.handleConnected(now: .zero)
     _ = sender.enqueue(video(0, isKeyframe: true, size: 100_000), now: .zero)
     for index in 1...10 { #expect(sender.enqueue(video(Int64(index)), now: time(Int64(index))).isEmpty) }
     _ = sender.enqueue(audio(11), now: time(11))
-    #expect(Self.words(sender.update(unsentByteCount: 90_000, now: time(1502))) == ["keyframe?"])
+    // A request would change what all viewers of the stream get.
+    #expect(sender.update(unsentByteCount: 90_000, now: time(1502)).isEmpty)
     #expect(sender.enqueue(video(1503), now: time(1503)).isEmpty)
     #expect(sender.status(at: time(1503)).droppedFrames == 11)
+    #expect(sender.enqueue(video(2100), now: time(2100)).isEmpty)
     #expect(Self.words(sender.enqueue(video(2600), now: time(2600))) == ["keyframe?"])
+    #expect(sender.enqueue(video(2601), now: time(2601)).isEmpty)
     #expect(sender.status(at: time(2600)).droppedAudioFrames == 1)
     #expect(sender.enqueue(video(2700, isKeyframe: true), now: time(2700)).isEmpty)
     #expect(Self.words(sender.update(unsentByteCount: 0, now: time(2710))) == ["K2700"])
   }
 
-  @Test func `delays double from 0.5 s to 30 s for ever, and are the least again after 10 s of sending`() {
+  @Test func `delays double from 0.5 s to 24 s for ever, and are the least again after 10 s of sending`() {
     var sender = PushSender(settings: PushSettings(bitrate: 1), makeRandom: { .max / 2 })
     var now = MediaTime.zero
     func delay() -> Double {
@@ -96,7 +99,7 @@ struct PushSenderTests {
       now = sender.nextDeadline ?? now
       #expect(Self.words(sender.update(now: now)) == ["connect"])
     }
-    for (found, nominal) in zip(delays, [0.5, 1, 2, 4, 8, 16] + Array(repeating: 30, count: 94)) {
+    for (found, nominal) in zip(delays, [0.5, 1, 2, 4, 8, 16] + Array(repeating: 24, count: 94)) {
       #expect(abs(found - nominal) <= nominal / 5 + 1e-9)
     }
     #expect(sender.status(at: now).failedAttempts == 100)
@@ -104,7 +107,7 @@ struct PushSenderTests {
     _ = sender.handleConnected(now: now)
     now += .seconds(9)
     _ = sender.handleDisconnected("closed", now: now)
-    #expect(delay() >= 24)
+    #expect(delay() >= 19)
     now = sender.nextDeadline ?? now
     _ = sender.update(now: now)
     _ = sender.handleConnected(now: now)
@@ -165,8 +168,56 @@ struct PushSenderTests {
     _ = sender.handleConnected(now: .zero)
     _ = sender.enqueue(video(0, isKeyframe: true), now: .zero)
     sender.configurationChanged()
-    #expect(Self.words(sender.enqueue(video(1), now: time(1))) == ["V1"])
+    // It cannot be decoded with either configuration.
+    #expect(sender.enqueue(video(1), now: time(1)).isEmpty)
     #expect(Self.words(sender.enqueue(video(2, isKeyframe: true), now: time(2))) == ["configuration", "K2"])
+  }
+
+  @Test func `a keyframe is requested when none has come for 2.1 s, at most once a second`() {
+    var sender = Self.sender()
+    _ = sender.start(now: .zero)
+    _ = sender.handleConnected(now: .zero)
+    _ = sender.enqueue(video(0, isKeyframe: true, size: 1000), now: .zero)
+    var requests: [Int64] = []
+    for now in stride(from: Int64(100), through: 5000, by: 100) {
+      let words = Self.words(sender.enqueue(video(now), now: time(now)))
+      if words.contains("keyframe?") { requests.append(now) }
+      _ = sender.update(unsentByteCount: 0, now: time(now))
+    }
+    #expect(requests == [2200, 3200, 4200])
+  }
+
+  @Test func `what waits is gone once faces are private, and a keyframe comes first`() {
+    var sender = Self.sender()
+    _ = sender.start(now: .zero)
+    _ = sender.handleConnected(now: .zero)
+    _ = sender.enqueue(video(0, isKeyframe: true, size: 100_000), now: .zero)
+    _ = sender.enqueue(video(1), now: time(1))
+    _ = sender.enqueue(video(2, isKeyframe: true), now: time(2))
+    sender.discardEarlier()
+    #expect(sender.update(unsentByteCount: 0, now: time(3)).isEmpty)
+    #expect(sender.enqueue(video(4), now: time(4)).isEmpty)
+    #expect(Self.words(sender.enqueue(video(5, isKeyframe: true), now: time(5))) == ["K5"])
+  }
+
+  @Test func `a push with a bitrate requests its encoding at once, and the stream's is sent when that fails`() {
+    var settings = PushSettings(bitrate: 1_000_000)
+    settings.alwaysHasOwnEncoding = true
+    var sender = Self.sender(settings)
+    _ = sender.start(now: .zero)
+    #expect(Self.words(sender.handleConnected(now: .zero)) == ["encoding? 1000000"])
+    #expect(Self.words(sender.encodingGranted(now: .zero)) == ["bitrate 1000000", "keyframe?"])
+    #expect(Self.words(sender.enqueue(video(1, isKeyframe: true), now: time(1))) == ["configuration", "K1"])
+    for now in stride(from: Int64(100), through: 60_000, by: 100) {
+      let words = Self.words(sender.update(unsentByteCount: 0, now: time(now)))
+      #expect(words.isEmpty, "\(now)")
+    }
+    #expect(sender.status(at: time(60_000)).hasOwnEncoding)
+    #expect(Self.words(sender.encodingFailed(now: time(60_000))) == ["release", "keyframe?"])
+    #expect(!sender.status(at: time(60_000)).hasOwnEncoding)
+    _ = sender.handleDisconnected("closed", now: time(61_000))
+    _ = sender.update(now: sender.nextDeadline ?? .zero)
+    #expect(Self.words(sender.handleConnected(now: time(63_000))) == ["keyframe?"])
   }
 
   @Test func `an encoding that was granted too late is released`() {

@@ -19,20 +19,3 @@ func audio(_ milliseconds: Int64, size: Int = 170) -> EncodedSample {
     kind: .audio, payload: ByteBuffer(repeating: 0, count: size), presentationTime: time(milliseconds),
     duration: .milliseconds(21), isKeyframe: true)
 }
-
-/// Numbers of Marsaglia's xorshift: the same for a seed in each run.
-struct SeededNumbers: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    self.state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-    for _ in 0..<8 { _ = self.next() }
-  }
-
-  mutating func next() -> UInt64 {
-    self.state ^= self.state << 13
-    self.state ^= self.state >> 7
-    self.state ^= self.state << 17
-    return self.state
-  }
-}

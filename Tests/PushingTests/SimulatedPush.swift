@@ -1,5 +1,6 @@
 import Media
 import NIOCore
+import TestSupport
 
 @testable import Pushing
 

@@ -1,21 +1,5 @@
 import Media
-
-/// Numbers of Marsaglia's xorshift: the same for a seed in each run.
-struct SeededNumbers: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    self.state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-    for _ in 0..<8 { _ = self.next() }
-  }
-
-  mutating func next() -> UInt64 {
-    self.state ^= self.state << 13
-    self.state ^= self.state >> 7
-    self.state ^= self.state << 17
-    return self.state
-  }
-}
+import TestSupport
 
 /// A link in virtual time: a queue in front of a rate that varies, with delay, and with bursts of loss during which
 /// nothing arrives, as TCP's retransmissions make of them.

@@ -66,7 +66,8 @@ struct DocumentedCommandsTests {
   }
 
   @Test(arguments: [
-    "README.md", "docs/access.md", "docs/configuration.md", "docs/watching.md", "docs/faces.md", "docs/performance.md",
+    "README.md", "docs/access.md", "docs/configuration.md", "docs/pushing.md", "docs/watching.md", "docs/faces.md",
+    "docs/performance.md",
   ])
   func `the program accepts every documented command`(path: String) throws {
     let commands = Self.commands(in: try Self.text(path))

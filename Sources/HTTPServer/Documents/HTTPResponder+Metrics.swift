@@ -4,6 +4,7 @@ internal import Connections
 internal import Effects
 internal import HLS
 internal import Media
+internal import Pushing
 internal import Recording
 internal import StreamControl
 internal import Streaming
@@ -31,6 +32,8 @@ extension HTTPResponder {
     var loopLags: [(String, MediaDuration)]
     /// Granted lengths of send buffers for UDP by protocol.
     var sendBuffers: [(String, Int)]
+    /// Its pushes.
+    var pushes: [PushReport]
     /// nil without a recorder.
     var recording: RecordingControl.Status?
 
@@ -52,6 +55,7 @@ extension HTTPResponder {
       self.bytes = PublishedStream.Content.allCases.map { ($0.rawValue, published.bytesSent(of: $0)) }
       self.bytes += others.map { ($0.name, $0.bytesSent) }
       self.recording = providers.controls(published.stream).recording?.status()
+      self.pushes = providers.controls(published.stream).pushes?.reports() ?? []
       self.skipped = others.map { ($0.name, $0.framesSkipped) }
       self.loopLags = others.map { ($0.name, $0.loopLag) }
       self.sendBuffers = others.compactMap { other in other.udpSendBufferLength.map { (other.name, $0) } }
@@ -70,6 +74,7 @@ extension HTTPResponder {
     Self.appendRenditions(of: streams, to: &text)
     Self.appendViewers(of: streams, to: &text)
     Self.appendSegments(of: streams, to: &text)
+    Self.appendPushes(of: streams, to: &text)
     Self.appendRecordings(of: streams, withDetails: self.mayReadRecordings(user), to: &text)
     text.append("http_connections", .gauge, "Open HTTP connections.", self.connections.count)
     let registry = self.connections.registry
@@ -235,6 +240,36 @@ extension HTTPResponder {
     text.append(
       "udp_send_buffer_bytes", .gauge, "Length of the send buffer that the system has granted for UDP, by protocol.",
       byProtocol(\.sendBuffers))
+  }
+
+  /// Pushes are known by their number: where a stream is sent to is for operators.
+  private static func appendPushes(of streams: [StreamMetrics], to text: inout MetricsText) {
+    func each(_ value: (PushStatus) -> Double) -> [(labels: KeyValuePairs<String, String>, value: Double)] {
+      streams.flatMap { stream in
+        stream.pushes.map { (["stream": stream.name, "push": "\($0.id)"], value($0.status)) }
+      }
+    }
+    text.append(
+      "push_sending", .gauge, "1 while the server of a push takes the stream.", each { $0.phase == .sending ? 1 : 0 })
+    text.append(
+      "push_bitrate", .gauge, "Target bitrate of the video of a push, in bits per second.", each { Double($0.bitrate) })
+    text.append(
+      "push_own_encoding", .gauge, "1 while an encoding is made for the push alone.", each { $0.hasOwnEncoding ? 1 : 0 }
+    )
+    text.append(
+      "push_queue_seconds", .gauge, "Age of the oldest media of a push that has not left, in seconds.",
+      each { $0.queueAge.seconds })
+    text.append(
+      "push_sent_bytes_total", .counter, "Bytes of media sent by a push.", each { Double($0.sentByteCount) })
+    text.append(
+      "push_frames_dropped_total", .counter, "Video frames of a push dropped because its link was too slow.",
+      each { Double($0.droppedFrames) })
+    text.append(
+      "push_audio_frames_dropped_total", .counter, "Audio frames of a push dropped because its link was too slow.",
+      each { Double($0.droppedAudioFrames) })
+    text.append(
+      "push_reconnects_total", .counter, "Connections of a push after the first that its server accepted.",
+      each { Double($0.reconnects) })
   }
 
   private static func appendSegments(of streams: [StreamMetrics], to text: inout MetricsText) {

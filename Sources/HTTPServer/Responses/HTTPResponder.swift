@@ -122,6 +122,7 @@ struct HTTPResponder: Sendable {
       return try await self.setRendition(rendition, of: name, request, user: user, body: body)
     case (.delete, .rendition(let rendition, let name)):
       return try await self.removeRendition(rendition, of: name, user: user)
+    case (.put, .pushes(let name)): return try await self.setPushes(of: name, request, body: body)
     case (.put, .effects(let name)):
       return try await self.setEffects(of: name, request, isOperator: isOperator, body: body)
     case (.put, .effectImage(let use, let name)):
@@ -148,6 +149,7 @@ struct HTTPResponder: Sendable {
     case .level(let name): return self.level(of: name)
     case .effects(let name): return self.effects(of: name)
     case .events(let name): return self.faceEvents(of: name)
+    case .pushes(let name): return self.pushes(of: name)
     case .devices: return await self.deviceList(user: user)
     case .session: return self.session(of: user)
     case .openAPI: return self.openAPI()

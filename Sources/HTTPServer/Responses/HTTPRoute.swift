@@ -27,6 +27,8 @@ package enum HTTPRoute: Hashable, Sendable {
   case rendition(String, stream: String)
   /// `/api/streams/NAME/events`.
   case events(stream: String)
+  /// `/api/streams/NAME/pushes`.
+  case pushes(stream: String)
   /// `/api/devices`.
   case devices
   /// `/api/recordings`.
@@ -133,7 +135,7 @@ package enum HTTPRoute: Hashable, Sendable {
     // Supervisors request `/health` without a password; a login needs none yet.
     case .health, .session: nil
     case .recordingList, .recordedFile: .readRecordings
-    case .devices: .control
+    case .devices, .pushes: .control
     default: changing ? .control : .watch
     }
   }
@@ -142,7 +144,7 @@ package enum HTTPRoute: Hashable, Sendable {
   var changingMethods: [String] {
     switch self {
     case .recording: ["POST"]
-    case .source, .effects, .effectImage: ["PUT"]
+    case .source, .effects, .effectImage, .pushes: ["PUT"]
     case .rendition: ["PUT", "DELETE"]
     case .stream: ["PATCH"]
     case .session: ["POST", "DELETE"]
@@ -177,6 +179,7 @@ package enum HTTPRoute: Hashable, Sendable {
     case "effects/mask": .effectImage(.mask, stream: stream)
     case "effects/overlay": .effectImage(.overlay, stream: stream)
     case "events": .events(stream: stream)
+    case "pushes": .pushes(stream: stream)
     default: nil
     }
   }

@@ -35,9 +35,16 @@ public struct RTMPPacketizer: Sendable {
   ///
   /// The metadata is at time 0, wherever the stream is: FFmpeg takes that of another time for a track of text, and players
   /// that want a frame of each track, such as OBS, wait for it for ever.
-  public func preamble(at time: MediaTime) -> [RTMPMessage] {
+  ///
+  /// - Parameters:
+  ///   - bitrates: Target bitrates for the metadata, in bits per second; left out where they are not known.
+  ///   - setsDataFrame: Whether a server is to keep the metadata for its players: for publishers.
+  public func preamble(
+    at time: MediaTime, bitrates: (video: Int?, audio: Int?) = (nil, nil), setsDataFrame: Bool = false
+  ) -> [RTMPMessage] {
     let timestamp = self.timestamp(at: time)
-    let metadata = RTMPMetadata(self.descriptions).message(timestamp: 0, streamID: self.streamID)
+    let metadata = RTMPMetadata(self.descriptions, bitrates: bitrates).message(
+      timestamp: 0, streamID: self.streamID, setsDataFrame: setsDataFrame)
     return [metadata] + self.descriptions.map { self.configuration($0, timestamp: timestamp) }
   }
 

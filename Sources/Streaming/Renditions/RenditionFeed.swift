@@ -48,7 +48,7 @@ final class RenditionFeed {
 
   private func enqueue(_ frame: ReleasedFrame, isKeyframe: Bool) {
     var scaled: [Size: ReleasedFrame] = [:]
-    for rendition in self.renditions.all where rendition.accepts(frame.frame.timestamp, isKeyframe: isKeyframe) {
+    for rendition in self.renditions.encoded where rendition.accepts(frame.frame.timestamp, isKeyframe: isKeyframe) {
       let size = Size(width: rendition.format.width, height: rendition.format.height)
       guard let frame = scaled[size] ?? frame.scaled(with: self.pool(size, of: rendition)) else {
         rendition.countDrop()

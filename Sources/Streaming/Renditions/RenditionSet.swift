@@ -11,6 +11,10 @@ final class RenditionSet: Sendable {
     var hasHadRenditions = false
     /// The stream's format, and how a rendition of it is created; nil before the video pipeline has opened.
     var factory: (format: VideoFormat, make: @Sendable (RenditionSettings) -> StreamRendition)?
+    /// Encodings for one output each, without a name in addresses.
+    var privates: [StreamRendition] = []
+    /// Format of the stream; nil before its pipeline has opened.
+    var stream: (format: VideoFormat, video: VideoSettings)?
     var hasEnded = false
   }
 
@@ -31,6 +35,9 @@ final class RenditionSet: Sendable {
 
   /// Number of changes of ``all``; costs an atomic load.
   var changes: Int { self.changeCount.load(ordering: .acquiring) }
+
+  /// The renditions, and the encodings for one output each.
+  var encoded: [StreamRendition] { self.state.withLock { $0.renditions + $0.privates } }
 
   /// Whether any rendition is in use; costs an atomic load.
   var isInUse: Bool { self.inUse.load(ordering: .relaxed) }
@@ -64,6 +71,7 @@ final class RenditionSet: Sendable {
     let isConnected = self.state.withLock { state in
       guard !state.hasEnded else { return false }
       state.factory = (format, make)
+      state.stream = (format, stream)
       state.renditions = renditions
       state.hasHadRenditions = !renditions.isEmpty
       return true
@@ -126,10 +134,39 @@ final class RenditionSet: Sendable {
     rendition.waitForThread(until: StreamClock.system.now() + Self.closingTimeout)
   }
 
+  /// Adds an encoding for one output alone, of the same frames and profile as the stream; not used yet.
+  ///
+  /// - Parameters:
+  ///   - other: The rendition whose size and frame rate it has; nil for those of the stream.
+  ///   - bitrate: First bitrate, in bits per second.
+  /// - Returns: Nil before the stream has started, and after its end.
+  func makePrivate(like other: StreamRendition?, bitrate: Int) -> StreamRendition? {
+    guard let (format, video) = self.state.withLock({ $0.hasEnded ? nil : $0.stream }) else { return nil }
+    let size = other?.format ?? format
+    let settings = RenditionSettings(
+      name: "", width: size.width, height: size.height, bitrate: bitrate, frameRate: size.frameRate,
+      encoder: other?.settings.encoder)
+    let rendition = StreamRendition(
+      settings, of: format, video: video, lingerTime: .zero, report: { _ in }, request: {},
+      usageChanged: { [weak self] in self?.updateUse() })
+    return self.state.withLock { state in
+      guard !state.hasEnded else { return nil }
+      state.privates.append(rendition)
+      return rendition
+    }
+  }
+
+  /// Ends an encoding that ``makePrivate(like:bitrate:)`` has made.
+  func removePrivate(_ rendition: StreamRendition) {
+    self.state.withLock { $0.privates.removeAll { $0 === rendition } }
+    rendition.end()
+    self.updateUse()
+  }
+
   private func updateUse() {
     // In this order concurrent changes end with the last state.
     self.state.withLock { state in
-      self.inUse.store(state.renditions.contains(where: \.isInUse), ordering: .relaxed)
+      self.inUse.store((state.renditions + state.privates).contains(where: \.isInUse), ordering: .relaxed)
     }
   }
 
@@ -141,19 +178,19 @@ final class RenditionSet: Sendable {
   /// Outputs a sample of the stream's audio.
   func consumeAudio(_ sample: EncodedSample) {
     guard self.isInUse else { return }
-    for rendition in self.all { rendition.consumeAudio(sample) }
+    for rendition in self.encoded { rendition.consumeAudio(sample) }
   }
 
   /// Discards frames and samples released until now.
   func discardEarlier() {
-    for rendition in self.all { rendition.discardEarlier() }
+    for rendition in self.encoded { rendition.discardEarlier() }
   }
 
   /// Ends the renditions and their outputs.
   func end() {
     let renditions = self.state.withLock { state in
       state.hasEnded = true
-      return state.renditions
+      return state.renditions + state.privates
     }
     for rendition in renditions { rendition.end() }
   }

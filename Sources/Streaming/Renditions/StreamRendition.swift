@@ -150,6 +150,11 @@ public final class StreamRendition: Sendable {
     self.request()
   }
 
+  /// Makes the next frame of this encoding alone a keyframe.
+  package func forceKeyframe() {
+    self.state.withLockWakingNone { $0.isResuming = true }
+  }
+
   /// Adds an output, which gets the rendition's video and the stream's audio while the rendition is in use.
   package func add(_ output: any StreamOutput) {
     let isAdded = self.delivery.withLock { delivery in

@@ -18,6 +18,27 @@ struct VidiconEvent: Decodable {
     /// Faces and processing time are present only with effects.
     var faces: Int?
     var effectMilliseconds: Double?
+    /// In events "status".
+    var pushes: [Push]?
+  }
+
+  /// A push of a stream.
+  struct Push: Decodable {
+    var id: Int
+    var server: String
+    var state: String
+    /// Bits per second that were sent lately, and of the video that is encoded for it.
+    var bitrate: Int
+    var videoBitrate: Int
+    var ownEncoding: Bool
+    /// Seconds.
+    var queue: Double
+    var framesDropped: Int
+    var audioFramesDropped: Int
+    var reconnects: Int
+    var failedAttempts: Int
+    var bytesSent: Int
+    var lastFailure: String?
   }
 
   var event: String

@@ -1,0 +1,29 @@
+public import Media
+
+/// A change of a push's state, for its owner; has no stream key.
+public struct PushEvent: Hashable, Sendable {
+  /// What has changed.
+  public enum Kind: Hashable, Sendable {
+    /// The server has accepted the stream.
+    case sending
+    /// The connection has ended, or could not be made; reported once while the reason stays the same. The time until the next
+    /// attempt is nil when none follows.
+    case failed(String, nextAttempt: MediaDuration?)
+    /// The push has been stopped.
+    case stopped
+  }
+
+  /// Number of the push, as in its report.
+  public var push: Int
+  /// URL of the server, without the stream key.
+  public var address: String
+  /// What has changed.
+  public var kind: Kind
+
+  /// Creates an event.
+  public init(push: Int, address: String, kind: Kind) {
+    self.push = push
+    self.address = address
+    self.kind = kind
+  }
+}

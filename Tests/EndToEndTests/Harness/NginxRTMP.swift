@@ -1,0 +1,58 @@
+import Foundation
+
+/// nginx with its RTMP module, as Debian has it: a media server that plays on what is pushed to it.
+struct NginxRTMP {
+  let port: Int
+  private let folder: String
+
+  /// - Parameters:
+  ///   - folder: A folder for its files.
+  ///   - port: TCP port of RTMP.
+  init(in folder: String, port: Int) throws {
+    self.port = port
+    self.folder = "\(folder)/nginx-\(port)"
+    try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
+    let configuration = """
+      daemon off; master_process off; worker_processes 1;
+      load_module /usr/lib/nginx/modules/ngx_rtmp_module.so;
+      pid \(self.folder)/pid; error_log \(self.folder)/errors info;
+      events { worker_connections 64; }
+      rtmp { server { listen \(port); chunk_size 4096; application app { live on; wait_key on; } } }
+      """
+    try configuration.write(toFile: "\(self.folder)/conf", atomically: true, encoding: .utf8)
+  }
+
+  /// Starts the server, which listens at once.
+  func start() throws -> ChildProcess {
+    let command = try self.command
+    return try ChildProcess(command[0], Array(command[1...]))
+  }
+
+  /// The command that runs it until it is ended.
+  var command: [String] {
+    get throws { [try Tool("nginx").path, "-p", self.folder, "-c", "\(self.folder)/conf"] }
+  }
+
+  /// What it has written to its log.
+  var log: String { (try? String(contentsOfFile: "\(self.folder)/errors", encoding: .utf8)) ?? "" }
+
+  /// Address of a stream.
+  func url(_ name: String, host: String = "127.0.0.1") -> String { "rtmp://\(host):\(self.port)/app/\(name)" }
+
+  /// A TCP port of this machine that is free.
+  static func freePort() throws -> Int {
+    let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let port = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        bind(socket, pointer, length) == 0 && getsockname(socket, pointer, &length) == 0
+      } ? Int(UInt16(bigEndian: pointer.pointee.sin_port)) : 0
+    }
+    guard port > 0 else { throw Tool.Missing(name: "free port") }
+    return port
+  }
+}

@@ -1,0 +1,121 @@
+import ArgumentParser
+import Foundation
+import Media
+import Pushing
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("Options of pushes")
+struct PushOptionsTests {
+  private static let url = "rtmp://a.example/app/SECRET"
+
+  private static func pushes(_ arguments: [String]) throws -> [PushTarget] {
+    try ServeConfiguration(ServeOptions.parse(arguments)).streams[0].pushes
+  }
+
+  /// A file with a mode; removed after `body`.
+  private static func withFile(
+    _ text: String, mode: Int = 0o600, _ body: (String) throws -> Void
+  ) throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "pushes-\(UUID())").path
+    #expect(
+      FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: mode]))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try body(path)
+  }
+
+  @Test func `a push is a URL, or options and a URL that may have commas`() throws {
+    let plain = try PushTarget(url: Self.url)
+    let special = try PushTarget(url: "\(Self.url),x", rendition: "low", bitrate: 1_500_000, isAdaptive: false)
+    let both = try Self.pushes([
+      "--push", "rendition=low,bitrate=1500k,adaptive=no,url=\(Self.url),x", "--push", Self.url,
+    ])
+    #expect(both == [special, plain])
+    for text in [Self.url, "rendition=main,\(Self.url)", "url=\(Self.url)"] {
+      let found = try Self.pushes(["--push", text])
+      #expect(found == [plain], "\(text)")
+    }
+    let none = try Self.pushes([])
+    #expect(none.isEmpty)
+  }
+
+  @Test func `a file has a push a line, and only its owner reads it`() throws {
+    let text = "# YouTube\n\n\(Self.url)\r\n  rendition=low,url=rtmps://b.example/live2/SECRET2\n"
+    let targets = [
+      try PushTarget(url: Self.url), try PushTarget(url: "rtmps://b.example/live2/SECRET2", rendition: "low"),
+    ]
+    try Self.withFile(text) { path in
+      let found = try Self.pushes(["--push-file", path])
+      #expect(found == targets)
+    }
+    for mode in [0o640, 0o604] {
+      try Self.withFile(text, mode: mode) { path in
+        let error = #expect(throws: VidiconError.self) { try Self.pushes(["--push-file", path]) }
+        #expect(error?.description.contains("chmod 600") == true)
+      }
+    }
+    try Self.withFile("\(Self.url)\nrtmp://SECRET") { path in
+      let error = #expect(throws: VidiconError.self) { try Self.pushes(["--push-file", path]) }
+      #expect(error?.description.contains(":2") == true && error?.description.contains("SECRET") == false)
+    }
+    #expect(throws: VidiconError.self) { try Self.pushes(["--push-file", "/nonexistent"]) }
+  }
+
+  @Test func `a variable has URLs between white space`() throws {
+    let targets = [try PushTarget(url: Self.url), try PushTarget(url: "rtmp://b/c/d")]
+    let found = try StreamOptions.pushes(inVariable: " \(Self.url)\n\trtmp://b/c/d ")
+    #expect(found == targets)
+  }
+
+  @Test(arguments: [
+    "push: rtmp://a.example/app/SECRET", "push: [rtmp://a.example/app/SECRET]",
+    "push: [{url: rtmp://a.example/app/SECRET}]",
+    "push:\n      - url: rtmp://a.example/app/SECRET\n        rendition: main\n        adaptive: true",
+  ])
+  func `the configuration file has a list`(text: String) throws {
+    let configuration = try ServeConfiguration(yaml: "streams:\n  - name: a\n    \(text)", path: "v.yaml")
+    let target = try PushTarget(url: Self.url)
+    #expect(configuration.streams[0].pushes == [target])
+  }
+
+  @Test func `what cannot be pushed to is one line without the key`() throws {
+    let texts = [
+      "SECRET", "rtmp://h/SECRET", "x=SECRET,rtmp://h/a/k", "adaptive=SECRET,rtmp://h/a/k", "SECRET,SECRET",
+      "rendition=low", "url=SECRET", "http://SECRET", "rtmp://h/a/", "",
+    ]
+    for text in texts {
+      let error = #expect(throws: VidiconError.self, "\(text)") { try Self.pushes(["--push", text]) }
+      #expect(error?.description.contains("SECRET") == false && error?.description.contains("\n") == false)
+      let yaml = "streams:\n  - name: a\n    push: [\"\(text)\"]"
+      let inFile = #expect(throws: VidiconError.self) { try ServeConfiguration(yaml: yaml, path: "v.yaml") }
+      #expect(inFile?.description.contains("SECRET") == false && inFile?.description.hasPrefix("v.yaml:3") == true)
+    }
+    let unknown = #expect(throws: VidiconError.self) {
+      try ServeConfiguration(yaml: "streams:\n  - name: a\n    push: [{SECRET: 1}]", path: "v.yaml")
+    }
+    #expect(unknown?.description.contains("SECRET") == false)
+    #expect(throws: VidiconError.self) {
+      try Self.pushes(Array(repeating: ["--push", Self.url], count: 9).flatMap(\.self))
+    }
+    #expect(throws: VidiconError.self) {
+      try Self.pushes(["--stream", "name=a", "--stream", "name=b", "--push", Self.url])
+    }
+  }
+
+  @Test func `the status line has what each push does`() throws {
+    var status = PushStatus()
+    status.phase = .sending
+    var report = PushReport(id: 1, address: "rtmp://a.example/app", status: status)
+    #expect(report.summary(sentBitrate: 2_310_000) == "push 1 2.31 Mb/s")
+    (report.status.hasOwnEncoding, report.status.bitrate) = (true, 812_000)
+    (report.status.queueAge, report.status.droppedFrames, report.status.reconnects) = (.milliseconds(900), 12, 3)
+    #expect(
+      report.summary(sentBitrate: 800_000)
+        == "push 1 0.80 Mb/s of its own at 0.81 Mb/s 0.9 s behind 12 dropped 3 reconnects")
+    report.status = PushStatus()
+    report.status.phase = .waiting(until: .zero)
+    report.nextAttempt = .milliseconds(3200)
+    #expect(report.summary(sentBitrate: 0) == "push 1 again in 4 s")
+  }
+}
