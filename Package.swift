@@ -161,7 +161,7 @@ let package = Package(
     .target(
       name: "RTMPServer",
       dependencies: [
-        "Media", "Authentication", "Connections", "Delivery", "RTMP", "Streaming", nioCore, nioPosix,
+        "Media", "Authentication", "Connections", "Delivery", "MediaInput", "RTMP", "Streaming", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
@@ -392,8 +392,9 @@ let package = Package(
     .testTarget(
       name: "RTMPServerTests",
       dependencies: [
-        "RTMPServer", "Authentication", "Connections", "Containers", "Delivery", "RTMP", "Media", "Streaming", nioCore,
-        nioPosix, .product(name: "NIOEmbedded", package: "swift-nio"),
+        "RTMPServer", "Authentication", "Capture", "Connections", "Containers", "Delivery", "MediaInput", "RTMP",
+        "Media",
+        "Streaming", "Threading", nioCore, nioPosix, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
       name: "PublishingTests",

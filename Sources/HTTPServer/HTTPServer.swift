@@ -26,7 +26,7 @@ package final class HTTPServer: Sendable {
   private struct State {
     var ports: Ports?
     var listeners: [Listener] = []
-    var fingerprint: String?
+    var certificate: ServerCertificate?
   }
 
   private let settings: HTTPServerSettings
@@ -74,7 +74,12 @@ package final class HTTPServer: Sendable {
   /// SHA-256 fingerprint of the certificate, as browsers display it: pairs of hexadecimal digits separated by colons; nil
   /// without TLS and before ``start()``.
   package var certificateFingerprint: String? {
-    self.state.withLock { $0.fingerprint }
+    self.state.withLock { $0.certificate?.fingerprint }
+  }
+
+  /// The certificate, for other servers of the process; nil without TLS and before ``start()``.
+  package var certificate: TLSCertificate? {
+    self.state.withLock { $0.certificate?.certificate }
   }
 
   /// Viewers and bytes sent of a stream over HTTP; zero when it is not published.
@@ -146,7 +151,7 @@ package final class HTTPServer: Sendable {
     self.state.withLock { state in
       state.ports = Ports(http: ports[0], https: ports.count > 1 ? ports[1] : nil)
       state.listeners = listeners
-      state.fingerprint = certificate?.fingerprint
+      state.certificate = certificate
     }
   }
 
@@ -197,7 +202,7 @@ package final class HTTPServer: Sendable {
   private func secureChannel(_ certificate: ServerCertificate) throws(VidiconError) -> HTTP2UpgradeChannel {
     do {
       return try HTTP2UpgradeChannel(
-        tlsConfiguration: certificate.configuration,
+        tlsConfiguration: certificate.certificate.configuration,
         configuration: HTTP2ChannelConfiguration(
           idleTimeout: .nanoseconds(self.settings.limits.idleTime.nanoseconds),
           streamConfiguration: self.channelConfiguration),

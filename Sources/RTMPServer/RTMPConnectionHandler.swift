@@ -2,9 +2,11 @@ internal import Authentication
 internal import Connections
 internal import Delivery
 internal import Media
+internal import MediaInput
 internal import NIOCore
 internal import NIOPosix
 internal import RTMP
+internal import Streaming
 
 #if canImport(Darwin)
 internal import Darwin
@@ -57,6 +59,9 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
   private var isClosing = false
   /// The stream of the accepted request to play.
   private var broadcaster: RTMPBroadcaster?
+
+  /// The accepted publication.
+  var publication: Publication?
 
   /// The stream that is played.
   struct Playback {
@@ -151,7 +156,8 @@ extension RTMPConnectionHandler {
         case .decide(let request): self.decide(request)
         case .startPlaying: self.startPlaying()
         case .stopPlaying: self.stopPlaying()
-        case .publish, .stopPublishing: break
+        case .publish(let message): self.publish(message)
+        case .stopPublishing: self.stopPublishing()
         case .close(let reason): self.close(for: reason)
         }
       }
@@ -160,6 +166,7 @@ extension RTMPConnectionHandler {
 
   /// Accepts or refuses a request, at once or when its rendition's encoder is open.
   private func decide(_ request: RTMPStreamRequest) {
+    if request.purpose == .publish { return self.decidePublication(request) }
     if let refusal = self.refusal(of: request) { return self.refuse(refusal) }
     let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
     self.directory.find(paths: request.paths) { broadcaster in
@@ -169,18 +176,36 @@ extension RTMPConnectionHandler {
   }
 
   private func refusal(of request: RTMPStreamRequest) -> RTMPRefusal? {
-    guard request.purpose == .play else { return .notFound }
     let identification = self.access.identify(
       AccessRequest(
         method: "PLAY", token: request.token?.text, address: self.context?.remoteAddress?.ipAddress ?? ""),
       covers: { _ in false }, now: self.now)
-    return switch self.access.decide(.watch, for: identification, isOnThisMachine: false) {
-    case .allowed: nil
-    case .unauthorized, .forbidden: .unauthorized
-    case .throttled: .throttled
-    }
+    return RTMPRefusal(self.access.decide(.watch, for: identification, isOnThisMachine: false))
   }
 
+  /// Accepts a publisher with the key of a stream whose source is `rtmp:`, or with a publisher's or operator's token.
+  private func decidePublication(_ request: RTMPStreamRequest) {
+    let match = request.publications.lazy.compactMap { name, secret in
+      self.directory.stream(named: name).map { (stream: $0, secret: secret) }
+    }.first
+    guard let match else { return self.refuse(.notFound) }
+    let identification = self.access.identify(
+      AccessRequest(
+        method: "PUBLISH", token: match.secret?.text, address: self.context?.remoteAddress?.ipAddress ?? ""),
+      covers: { _ in false }, now: self.now)
+    let decision = self.access.decide(
+      .publish(stream: match.stream.name), for: identification, isOnThisMachine: false)
+    if let refusal = RTMPRefusal(decision) { return self.refuse(refusal) }
+    guard let input = match.stream.videoSource.flatMap({ PublishedSource.input(of: $0) }) else {
+      return self.refuse(.unsupported("the source of this stream is not rtmp:"))
+    }
+    guard let id = input.begin() else { return self.refuse(.alreadyPublished) }
+    self.publication = Publication(input: input, id: id)
+    let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
+    self.eventLoop.execute { handler.value.accept() }
+  }
+
+  /// Refuses later, so that the session has returned its actions.
   private func refuse(_ refusal: RTMPRefusal) {
     let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
     self.eventLoop.execute { handler.value.decided(refusal: refusal) }
@@ -189,22 +214,28 @@ extension RTMPConnectionHandler {
   private func decided(_ broadcaster: RTMPBroadcaster?) {
     guard let broadcaster else { return self.decided(refusal: .notFound) }
     self.broadcaster = broadcaster
+    self.accept()
+  }
+
+  private func accept() {
     self.registration?.setUse(.session)
     self.perform(self.session.accept(now: self.now))
     self.scheduleTimer()
     self.resumeReading()
   }
 
-  private func decided(refusal: RTMPRefusal) {
+  func decided(refusal: RTMPRefusal) {
     self.perform(self.session.refuse(refusal, now: self.now))
     self.scheduleTimer()
     self.resumeReading()
   }
 
   private func close(for reason: RTMPCloseReason) {
-    if case .malformed = reason { self.directory.refusals.count(.malformed) }
+    if case .malformed = reason { self.countMalformed() }
     self.closeAfterWrites()
   }
+
+  func countMalformed() { self.directory.refusals.count(.malformed) }
 }
 
 // MARK: Playing
@@ -290,6 +321,7 @@ extension RTMPConnectionHandler {
     self.progressCheck?.cancel()
     self.progressCheck = nil
     self.stopPlaying()
+    self.stopPublishing()
     if let context { self.directory.remove(context.channel) }
     self.context = nil
     self.socket = nil

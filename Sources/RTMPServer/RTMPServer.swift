@@ -81,12 +81,25 @@ public final class RTMPServer: Sendable {
   /// - Throws: `VidiconError`: `.portInUse`, `.notPermitted` or `.notFound` (the address) when a port cannot be bound,
   ///   `.invalidSpecification` for a malformed address, `.invalidData` for unusable TLS files.
   public func start() async throws(VidiconError) {
+    try await self.start(certificate: nil)
+  }
+
+  /// Opens the ports, with a certificate for TLS where the settings name none.
+  package func start(certificate: TLSCertificate?) async throws(VidiconError) {
     guard self.ports == nil else { return }
     let opener = TCPListener(
       group: self.group, registry: self.registry, address: self.settings.address,
       waterMark: RTMPConnectionHandler.waterMark, options: "--rtmp-port or --rtmps-port", unprivilegedPort: 1935)
-    let context = try self.settings.tls.map { tls throws(VidiconError) in
-      try TLSCertificate(chainFile: tls.certificateFile, keyFile: tls.keyFile).makeContext(file: tls.certificateFile)
+    let context = try self.settings.tls.map { tls throws(VidiconError) -> NIOSSLContext in
+      if let files = tls.certificate {
+        return try TLSCertificate(chainFile: files.chainFile, keyFile: files.keyFile).makeContext(file: files.chainFile)
+      }
+      guard let certificate else {
+        throw VidiconError(
+          .invalidSpecification, subject: "RTMP over TLS", cause: "it has no certificate",
+          nextStep: "give a certificate and its key, or use HTTP over TLS, whose certificate it takes")
+      }
+      return try certificate.makeContext(file: "the certificate")
     }
     var (listeners, ports) = ([any Channel](), Ports())
     do throws(VidiconError) {

@@ -61,6 +61,13 @@ final class RTMPStreamDirectory: Sendable {
     self.state.withLock { state in state.broadcasters.first { $0.rendition === rendition } }
   }
 
+  /// A published stream by its name; the first one by an empty name.
+  func stream(named name: String) -> LiveStream? {
+    self.state.withLock { state in
+      state.broadcasters.first { $0.rendition == nil && (name.isEmpty || $0.stream.name == name) }?.stream
+    }
+  }
+
   /// Finds the stream or rendition of the first path that names one, after its encoder was opened if need be.
   ///
   /// - Parameter completion: Called on any thread, or at once.

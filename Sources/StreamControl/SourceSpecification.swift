@@ -14,6 +14,7 @@ public import MediaInput
 /// | `v4l2:CAMERA` | ``CameraCapturer``, as ``CameraSpecification`` has it |
 /// | `screen:…`    | ``ScreenCapturer``, as ``ScreenSpecification`` says   |
 /// | `rtsp://…`    | ``NetworkSource``, see ``NetworkSpecification``       |
+/// | `rtmp:`       | ``PublishedSource``: a publisher comes                |
 ///
 /// | audio       | source                                                                     |
 /// |-------------|----------------------------------------------------------------------------|
@@ -43,6 +44,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case screen(ScreenSpecification)
     /// A network stream.
     case network(NetworkSpecification)
+    /// What a publisher sends over RTMP.
+    case published
   }
 
   /// Kinds of audio sources, with their options.
@@ -84,7 +87,7 @@ public struct SourceSpecification: Hashable, Sendable {
 }
 
 extension SourceSpecification.Video {
-  /// Parses `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `v4l2:CAMERA`, `screen:…` or a network address.
+  /// Parses `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `rtmp:`, `v4l2:CAMERA`, `screen:…` or a network address.
   ///
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names the valid forms.
   public init(parsing text: String) throws(VidiconError) {
@@ -93,6 +96,7 @@ extension SourceSpecification.Video {
     case "noise": self = .noise
     case "bars": self = .bars
     case "pipe:": self = .pipe
+    case "rtmp:": self = .published
     case _ where NetworkSpecification.matches(text):
       self = .network(try NetworkSpecification(parsing: text))
     case _ where text.hasPrefix("screen:"): self = .screen(try ScreenSpecification(parsing: text))
@@ -102,7 +106,7 @@ extension SourceSpecification.Video {
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
           text, "it is not a video source",
-          "use plasma, noise, bars, file:PATH, pipe:, v4l2:, v4l2:CAMERA, screen: or rtsp://…")
+          "use plasma, noise, bars, file:PATH, pipe:, rtmp:, v4l2:, v4l2:CAMERA, screen: or rtsp://…")
       }
       self = .file(path: path)
     }

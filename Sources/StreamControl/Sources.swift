@@ -64,6 +64,12 @@ public struct Sources: Sendable {
       file = source
       self.video = video
       automatic = source.audio
+    case .published:
+      let source = PublishedSource(
+        format: VideoFormat(width: width, height: height, pixelFormat: .i420, frameRate: frameRate),
+        audioFormat: audioFormat)
+      self.video = source.video
+      automatic = source.audio
     case .network(var address):
       address.allowsLinkLocal = allowsLinkLocal
       address.allowsSessionDescriptions = !isConfined

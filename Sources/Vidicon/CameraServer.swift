@@ -135,7 +135,7 @@ public final class CameraServer: Sendable {
     try await self.rtsp.start()
     do throws(VidiconError) {
       try await self.http?.start()
-      try await self.rtmp?.start()
+      try await self.rtmp?.start(certificate: self.http?.certificate)
     } catch {
       await self.http?.stop()
       await self.rtsp.stop()

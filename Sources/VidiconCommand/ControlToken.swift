@@ -69,6 +69,8 @@ struct AccessSummary: Sendable {
   var control: ControlPolicy
   /// Whether watching needs a password or token.
   var isWatchingProtected: Bool
+  /// Keys of the streams whose source is `rtmp:`.
+  var publishers: [PublisherAccess] = []
 
   /// The address of a stream's page that makes the browser an operator. For terminals only.
   func controlAddress(page: String) -> String? {

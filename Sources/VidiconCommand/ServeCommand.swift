@@ -36,7 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
     let startup = Task { [loop = !self.options.exitOnEOF] in try await Self.start(server, configuration, loop: loop) }
     // Before the streams are published, an interruption leaves nothing to end in order.
     guard let (streams, choice) = try await startup.result(unless: interruption)?.get() else { return }
-    let access = Self.makeAccessSummary(server)
+    let access = Self.makeAccessSummary(server, configuration)
     defer { access.token?.remove() }
     let addressFile = server.ports.flatMap { ports in
       ports.http.flatMap { ServerAddress(bind: configuration.bind, port: $0, securePort: ports.https).write() }
@@ -105,11 +105,18 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   /// Makes the operator token, unless control is off, or open to every viewer.
-  private static func makeAccessSummary(_ server: CameraServer) -> AccessSummary {
+  private static func makeAccessSummary(_ server: CameraServer, _ configuration: ServeConfiguration) -> AccessSummary {
     let control = server.access.settings.control
     var summary = AccessSummary(control: control, isWatchingProtected: server.access.isWatchingProtected)
     if control != .none, control != .all, let port = server.ports?.http {
       summary.token = ControlToken(server.access.makeToken(role: .operator), port: port)
+    }
+    for stream in configuration.streams where stream.source == "rtmp:" {
+      summary.publishers.append(
+        PublisherAccess(
+          stream: stream.name,
+          key: stream.publishKey?.secret ?? server.access.makeToken(role: .publisher(stream: stream.name)),
+          isGenerated: stream.publishKey == nil))
     }
     return summary
   }
@@ -296,15 +303,21 @@ extension CameraServerSettings {
       http.tls?.certificate = .files(chain: certificate, key: key)
     }
     self.init(rtsp: rtsp, http: http, isAnnounced: configuration.isAnnounced)
-    if configuration.rtmpPort != nil || configuration.rtmpsPort != nil {
-      var rtmp = RTMPServerSettings(port: configuration.rtmpPort)
+    let receives = configuration.streams.contains { $0.source == "rtmp:" }
+    if configuration.rtmpPort != nil || configuration.rtmpsPort != nil || receives {
+      let isDefault = configuration.rtmpPort == nil && configuration.rtmpsPort == nil
+      var rtmp = RTMPServerSettings(port: isDefault ? 1935 : configuration.rtmpPort)
       rtmp.address = configuration.bind
+      rtmp.tls = configuration.rtmpsPort.map { .init(port: $0) }
       if let certificate = configuration.tlsCertificate, let key = configuration.tlsKey {
-        rtmp.tls = configuration.rtmpsPort.map { .init(port: $0, certificateFile: certificate, keyFile: key) }
+        rtmp.tls?.certificate = .init(chainFile: certificate, keyFile: key)
       }
       self.rtmp = rtmp
     }
     self.access = configuration.access
     self.pushAuthorityFile = configuration.pushAuthorityFile
+    self.access.tokens += configuration.streams.compactMap { stream in
+      stream.publishKey.flatMap { AccessToken(parsing: $0.secret.text, role: .publisher(stream: stream.name)) }
+    }
   }
 }

@@ -146,6 +146,10 @@ extension ServeConfiguration {
       throw .usage("--stream", "vidicon record records one stream", "for several use vidicon serve with --record")
     }
     try configuration.streams[0].effects.validate()
+    guard configuration.streams[0].source != "rtmp:" else {
+      throw .usage(
+        "the source rtmp:", "vidicon record opens no port that a publisher reaches", "use vidicon serve with --record")
+    }
     return configuration.streams[0]
   }
 
@@ -224,9 +228,10 @@ extension ServeConfiguration {
       throw .usage(
         "--rtsps-port", "RTSPS needs a certificate and its key", "add --tls-cert FILE and --tls-key FILE")
     }
-    if self.rtmpsPort != nil, self.tlsCertificate == nil {
+    if self.rtmpsPort != nil, self.tlsCertificate == nil, self.httpsPort == nil {
       throw .usage(
-        "--rtmps-port", "RTMPS needs a certificate and its key", "add --tls-cert FILE and --tls-key FILE")
+        "--rtmps-port", "RTMPS needs a certificate",
+        "add --https-port 8443, whose self-signed certificate it takes, or --tls-cert FILE and --tls-key FILE")
     }
     if self.rtspsPort == nil, self.rtmpsPort == nil, self.httpsPort == nil, self.tlsCertificate != nil {
       throw .usage(

@@ -1,3 +1,4 @@
+import Authentication
 import Effects
 package import Media
 import MediaInput
@@ -11,6 +12,8 @@ package struct StreamOptions: Equatable {
   package var name = "live"
   /// Name of the video source; nil when none is requested: then `serve` uses a camera if there is one.
   var source: String?
+  /// The key of publishers to the source `rtmp:`; nil for one that is made at the start.
+  var publishKey: AccessToken?
   var audio = "auto"
   var size: Size?
   var frameRate: FrameRate?
@@ -58,7 +61,7 @@ package struct StreamOptions: Equatable {
     switch key {
     case .preset: try self.apply(preset: text)
     case .name: self.name = try Self.name(text)
-    case .source: self.source = text
+    case .source: try self.setSource(text)
     case .audio: self.audio = text
     case .size: self.size = try Self.size(text)
     case .fps: self.frameRate = try Self.frameRate(text)
@@ -92,6 +95,22 @@ package struct StreamOptions: Equatable {
     case .title: self.recording.title = text
     case .recordRendition: self.recording.rendition = text == "main" ? nil : text
     }
+  }
+
+  /// Sets the source; the key of `rtmp:?key=KEY` is kept apart from the text, which is shown.
+  private mutating func setSource(_ text: String) throws(VidiconError) {
+    self.source = text
+    self.publishKey = nil
+    guard text.hasPrefix("rtmp:?") else { return }
+    self.source = "rtmp:"
+    guard text.hasPrefix("rtmp:?key="),
+      let key = AccessToken(parsing: String(text.dropFirst("rtmp:?key=".count)), role: .publisher(stream: ""))
+    else {
+      throw .usage(
+        "the source rtmp:", "its key is not usable as a stream key",
+        "write rtmp:?key=KEY with 16 to 256 letters, digits and -._~+, or rtmp: for a key that is made at the start")
+    }
+    self.publishKey = key
   }
 
   /// Parses and sets values; a preset comes first, since other values override parts of it.

@@ -35,6 +35,11 @@ final class TextStatusDisplay: StatusDisplay {
       Self.print(addresses.rtsp, as: "OBS, VLC")
       Self.print(addresses.rtmp, as: "RTMP")
       Self.print(addresses.page, as: "Browser")
+      if let publisher = access.publishers.first(where: { $0.stream == stream.name }),
+        let server = addresses.publishServer
+      {
+        Self.print([publisher.text(server: server, isTerminal: Terminal.isInteractive)], as: "Publish")
+      }
       let control = addresses.page.first.flatMap {
         access.controlText(page: $0, isTerminal: Terminal.isInteractive)
       }

@@ -97,6 +97,14 @@ final class EmbeddedRTMPClient {
     }
   }
 
+  /// Sends messages of a publisher.
+  func publish(_ messages: [RTMPMessage]) throws {
+    var buffer = ByteBuffer()
+    for message in messages { self.session.write(message, into: &buffer) }
+    try self.channel.writeInbound(buffer)
+    try self.run()
+  }
+
   private func perform(_ actions: [RTMPClientSession.Action]) throws {
     for action in actions {
       switch action {

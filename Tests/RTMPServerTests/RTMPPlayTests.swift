@@ -97,11 +97,6 @@ struct RTMPPlayTests {
     #expect(client.failure?.code == "NetStream.Play.StreamNotFound")
   }
 
-  @Test func `publishing is refused where nothing accepts it`() throws {
-    let client = try self.server.connect("rtmp://h/live/hello", .publish)
-    #expect(!client.isOpen && client.failure?.code == "NetStream.Publish.BadName")
-  }
-
   @Test func `a protected stream plays with a token in the URL only, and wrong ones are counted`() throws {
     var settings = AccessSettings()
     let token = try #require(AccessToken(parsing: "0123456789abcdef0123", role: .viewer))

@@ -43,6 +43,19 @@ struct RTMPURLTests {
     #expect(request.paths == paths)
   }
 
+  @Test(arguments: [
+    ("hello", "key", ["hello key", "hello/key"]),
+    ("live", "hello/key", ["live/hello key", "hello key", "live/hello/key", "hello/key"]),
+    ("hello", "", ["hello"]), ("live", "hello?key=k", ["live/hello k", "hello k", "live hello"]),
+  ])
+  func `the streams and secrets that a publisher may mean`(application: String, name: String, expected: [String]) {
+    let request = RTMPStreamRequest(purpose: .publish, application: application, url: nil, name: name)
+    let publications = request.publications.map { name, secret in
+      [name, secret?.text].compactMap(\.self).joined(separator: " ")
+    }
+    #expect(publications == expected)
+  }
+
   @Test func `a token is found in the name, the application and the URL, in this order`() {
     func token(_ name: String, _ application: String = "", _ url: String? = nil) -> String? {
       RTMPStreamRequest(purpose: .play, application: application, url: url, name: name).token?.text
@@ -51,5 +64,6 @@ struct RTMPURLTests {
     #expect(token("a", "b?x=1&token=2/", "rtmp://h/b?token=3") == "2")
     #expect(token("a", "b", "rtmp://h/b?token=%33") == "3")
     #expect(token("a?tokens=1") == nil)
+    #expect(token("a?key=1") == "1" && token("a?key=1&token=2") == "2")
   }
 }

@@ -14,7 +14,7 @@ struct ExitStatusTests {
         "--http-port: it is 1, as --rtsp-port is; give each a port of its own"
       ),
       (["serve", "--tls-cert", "c.pem"], "give both --tls-cert FILE and --tls-key FILE"),
-      (["serve", "--rtmps-port", "1"], "RTMPS needs a certificate and its key"),
+      (["serve", "--rtmps-port", "1"], "RTMPS needs a certificate"),
       (["serve", "--rtmp-port", "8554"], "it is 8554, as --rtsp-port is"),
       (["serve", "--rtsps-port", "1"], "RTSPS needs a certificate and its key"),
       (["serve", "--stream", "name=a", "--stream", "name=a"], "\"a\": two streams have this name; give each its own"),

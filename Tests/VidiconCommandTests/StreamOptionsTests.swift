@@ -1,3 +1,4 @@
+import Authentication
 import Capture
 import CaptureDevices
 import Media
@@ -179,6 +180,18 @@ struct StreamOptionsTests {
     #expect(try await (options.openStream(loop: true, hasAudioTrack: true).audioSource != nil) == hasAudio)
     let recorded = try await options.openStream(loop: true)
     #expect((recorded.audioSource is SilenceCapturer) == false)
+  }
+
+  @Test func `the key of a publisher is kept apart from the source, which is shown`() throws {
+    var options = StreamOptions()
+    try options.set(.source, to: "rtmp:?key=0123456789abcdef")
+    #expect(options.source == "rtmp:" && options.publishKey?.secret.text == "0123456789abcdef")
+    try options.set(.source, to: "rtmp:")
+    #expect(options.source == "rtmp:" && options.publishKey == nil)
+    for text in ["rtmp:?key=short", "rtmp:?key=", "rtmp:?secret=0123456789abcdef", "rtmp:?key=0123456789abcde?"] {
+      let error = #expect(throws: VidiconError.self) { try options.set(.source, to: text) }
+      #expect(error?.description.contains("0123456789") == false)
+    }
   }
 
   @Test(arguments: [

@@ -3,9 +3,9 @@ internal import Crypto
 internal import Media
 internal import NIOSSL
 
-/// The TLS configuration and fingerprint of the server's certificate.
+/// The chain, key and fingerprint of the server's certificate.
 struct ServerCertificate: Sendable {
-  let configuration: TLSConfiguration
+  let certificate: TLSCertificate
   /// SHA-256 of the DER certificate: pairs of upper-case hexadecimal digits separated by colons.
   let fingerprint: String
 
@@ -21,14 +21,14 @@ struct ServerCertificate: Sendable {
       try store.renewIfNeeded()
       (chainFile, keyFile) = (store.certificateFile, store.keyFile)
     }
-    let files = try TLSCertificate(chainFile: chainFile, keyFile: keyFile)
-    guard let bytes = try? files.chain[0].toDERBytes() else {
+    let certificate = try TLSCertificate(chainFile: chainFile, keyFile: keyFile)
+    guard let bytes = try? certificate.chain[0].toDERBytes() else {
       throw VidiconError(
         .invalidData, path: chainFile, cause: "its certificate cannot be encoded",
         nextStep: "give a PEM file with the certificate chain")
     }
     self.fingerprint = SHA256.hash(data: bytes)
       .map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: ":")
-    self.configuration = files.configuration
+    self.certificate = certificate
   }
 }

@@ -22,7 +22,7 @@ protocol TrackPlayer: AnyObject, Sendable {
 
 /// Video capturer of a ``TrackPlayer``.
 final class TrackVideoCapturer: VideoCapturer {
-  private let player: any TrackPlayer
+  let player: any TrackPlayer
 
   /// - Parameter player: A player with a video track.
   init(player: any TrackPlayer) {

@@ -129,22 +129,6 @@ extension NetworkSession {
 // MARK: Playing thread
 extension NetworkSession {
   private func play() {
-    var tracks: NetworkTracks?
-    while let item = self.buffer.next() {
-      switch item {
-      case .tracks(let fresh):
-        tracks = fresh
-        if let format = fresh.video?.format { self.onFormat(format) }
-        if let audioFormat { fresh.audio?.setFormat(audioFormat) }
-      case .packet(let packet):
-        switch packet.kind {
-        case .video: self.consumers.notifyVideo { tracks?.video?.handle(packet, to: $0) }
-        case .audio: self.consumers.notifyAudio { tracks?.audio?.handle(packet, to: $0) }
-        }
-      case .lost(let error):
-        self.consumers.notifyVideo { $0.captureEnded(error) }
-        self.consumers.notifyAudio { $0.captureEnded(error) }
-      }
-    }
+    self.buffer.play(to: self.consumers, audioFormat: self.audioFormat, onFormat: self.onFormat)
   }
 }

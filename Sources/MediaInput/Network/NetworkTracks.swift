@@ -33,6 +33,19 @@ final class NetworkTracks {
     }
     (self.video, self.audio) = (videoTrack, audioTrack)
   }
+
+  /// Tracks with these configurations; nil when there are none, or libavcodec does not accept them.
+  init?(video: H264Description?, audio: AACDescription?, source: String) {
+    self.video = video.flatMap { video in
+      CodecParameters(.h264(video)).flatMap {
+        try? NetworkVideoTrack($0.pointer, displayMatrix: nil, frameRate: video.frameRate, source: source)
+      }
+    }
+    self.audio = audio.flatMap { audio in
+      CodecParameters(.aac(audio)).flatMap { try? NetworkAudioTrack($0.pointer, source: source) }
+    }
+    if self.video == nil, self.audio == nil { return nil }
+  }
 }
 
 /// Video track of one connection: passes H.264 through, decodes other codecs.
@@ -44,10 +57,21 @@ final class NetworkVideoTrack {
   private var reader: H264PacketReader?
   private var lastTime: MediaTime?
 
-  init(stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, source: String) throws(VidiconError) {
-    self.decoder = try PacketDecoder(stream: stream, source: source)
+  convenience init(
+    stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, source: String
+  ) throws(VidiconError) {
     // No trap: every stream has parameters.
-    let parameters = stream.pointee.codecpar!.pointee
+    try self.init(
+      stream.pointee.codecpar!, displayMatrix: vidicon_display_matrix(stream), frameRate: frameRate, source: source)
+  }
+
+  /// - Parameter displayMatrix: The rotation of the frames, 9 values; nil for none.
+  init(
+    _ codec: UnsafeMutablePointer<AVCodecParameters>, displayMatrix: UnsafePointer<Int32>?, frameRate: FrameRate,
+    source: String
+  ) throws(VidiconError) {
+    self.decoder = try PacketDecoder(codec, source: source)
+    let parameters = codec.pointee
     guard (1...16_384).contains(parameters.width), (1...16_384).contains(parameters.height) else {
       throw VidiconError(
         .invalidData, subject: source, cause: "it does not announce the size of its video",
@@ -56,7 +80,6 @@ final class NetworkVideoTrack {
     self.format = VideoFormat(
       width: Int(parameters.width), height: Int(parameters.height), frameRate: frameRate,
       colorMatrix: DecodedFrameConverter.colorMatrix(parameters.color_space, height: parameters.height))
-    let displayMatrix = vidicon_display_matrix(stream)
     self.converter = DecodedFrameConverter(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
     let (orientation, isMirrored) = DecodedFrameConverter.orientation(displayMatrix)
     if parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored {
@@ -102,12 +125,16 @@ final class NetworkAudioTrack {
   /// Nil for codecs other than AAC.
   private var reader: AACPacketReader?
 
-  init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
-    self.decoder = try PacketDecoder(stream: stream, source: source)
+  convenience init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
+    // No trap: every stream has parameters.
+    try self.init(stream.pointee.codecpar!, source: source)
+  }
+
+  init(_ codec: UnsafeMutablePointer<AVCodecParameters>, source: String) throws(VidiconError) {
+    self.decoder = try PacketDecoder(codec, source: source)
     self.format = try self.decoder.audioFormat(source: source)
     self.converter = DecodedAudioConverter(format: self.format)
-    // No trap: every stream has parameters.
-    let parameters = stream.pointee.codecpar!.pointee
+    let parameters = codec.pointee
     if parameters.codec_id == AV_CODEC_ID_AAC {
       let extradata = UnsafeRawBufferPointer(start: parameters.extradata, count: Int(parameters.extradata_size))
       self.reader = AACPacketReader(extradata: Array(extradata))

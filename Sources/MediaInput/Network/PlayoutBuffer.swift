@@ -1,3 +1,4 @@
+internal import Capture
 internal import Media
 internal import Threading
 
@@ -12,6 +13,8 @@ final class PlayoutBuffer: Sendable {
     case packet(NetworkPacket)
     /// The connection was lost.
     case lost(VidiconError)
+    /// The audio consumer was attached while nothing is received.
+    case noAudio(VidiconError)
   }
 
   private struct State {
@@ -107,6 +110,32 @@ final class PlayoutBuffer: Sendable {
       case .wait(let time): wake = time
       case .end: return nil
       case nil: wake = nil
+      }
+    }
+  }
+
+  /// Delivers all items to consumers on the calling thread, until the buffer is closed.
+  ///
+  /// - Parameters:
+  ///   - audioFormat: Format of all audio blocks; nil for that of each connection.
+  ///   - onFormat: Called with the format of the frames.
+  func play(to consumers: NetworkConsumers, audioFormat: AudioFormat?, onFormat: (VideoFormat) -> Void) {
+    var tracks: NetworkTracks?
+    while let item = self.next() {
+      switch item {
+      case .tracks(let fresh):
+        tracks = fresh
+        if let format = fresh.video?.format { onFormat(format) }
+        if let audioFormat { fresh.audio?.setFormat(audioFormat) }
+      case .packet(let packet):
+        switch packet.kind {
+        case .video: consumers.notifyVideo { tracks?.video?.handle(packet, to: $0) }
+        case .audio: consumers.notifyAudio { tracks?.audio?.handle(packet, to: $0) }
+        }
+      case .lost(let error):
+        consumers.notifyVideo { $0.captureEnded(error) }
+        consumers.notifyAudio { $0.captureEnded(error) }
+      case .noAudio(let error): consumers.notifyAudio { $0.captureEnded(error) }
       }
     }
   }

@@ -21,7 +21,7 @@ public struct RTMPStreamRequest: Hashable, Sendable {
   public var application: String
   /// The stream's name without query; the stream key of a publisher, which is a secret.
   public var name: Secret
-  /// The value of `token` in a query of the name, the application or the URL; nil without one.
+  /// The value of `token`, or of `key`, in a query of the name, the application or the URL; nil without one.
   public var token: Secret?
 
   /// Creates a request of the properties of `connect` and the argument of `play` or `publish`.
@@ -32,7 +32,18 @@ public struct RTMPStreamRequest: Hashable, Sendable {
     self.application = String(applicationPath)
     self.name = Secret(String(namePath))
     let queries = [nameQuery, applicationQuery, url?.splitQuery().query ?? ""]
-    self.token = queries.lazy.compactMap { $0.queryValue("token") }.first.map { Secret($0) }
+    self.token = queries.lazy.compactMap { $0.queryValue("token") ?? $0.queryValue("key") }.first.map { Secret($0) }
+  }
+
+  /// Streams that may be meant with the secret that comes with each, in order of preference: the token of the query, or the last
+  /// component of the path, which is the stream key of `rtmp://HOST/NAME`.
+  package var publications: [(name: String, secret: Secret?)] {
+    let whole = self.paths.map { (name: $0, secret: self.token) }
+    let keyed = self.paths.compactMap { path -> (name: String, secret: Secret?)? in
+      guard let slash = path.lastIndex(of: "/") else { return nil }
+      return (String(path[..<slash]), Secret(String(path[path.index(after: slash)...])))
+    }
+    return self.token == nil ? keyed + whole : whole + keyed
   }
 
   /// Paths of the streams that may be meant, in order of preference: as written, then without the application in front,

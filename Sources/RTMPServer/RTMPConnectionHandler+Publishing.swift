@@ -1,0 +1,64 @@
+internal import Authentication
+internal import Media
+internal import MediaInput
+internal import RTMP
+
+/// Receiving a stream.
+extension RTMPConnectionHandler {
+  /// The stream that the client sends.
+  struct Publication {
+    let input: PublishedInput
+    let id: PublisherSlot.ID
+    var depacketizer = RTMPDepacketizer()
+
+    init(input: PublishedInput, id: PublisherSlot.ID) {
+      self.input = input
+      self.id = id
+    }
+  }
+
+  /// Takes a message of audio, video or metadata; a malformed one is counted and dropped.
+  func publish(_ message: RTMPMessage) {
+    guard self.publication != nil else { return }
+    do throws(ParsingError) {
+      // Unwrapped in place: a copy of the depacketizer would copy what it has.
+      for output in try self.publication?.depacketizer.depacketize(message) ?? [] { self.take(output) }
+    } catch {
+      guard RTMPDepacketizer.isFatal(error) else { return self.countMalformed() }
+      self.endPublication(.unsupported("\(error.field) is not supported: send H.264 and AAC"))
+    }
+  }
+
+  private func take(_ output: RTMPDepacketizer.Output) {
+    guard let publication else { return }
+    let isAccepted =
+      switch output {
+      case .description(let description): publication.input.describe(description, by: publication.id)
+      case .sample(let sample): publication.input.consume(sample, by: publication.id)
+      }
+    if !isAccepted { self.endPublication(.alreadyPublished) }
+  }
+
+  private func endPublication(_ refusal: RTMPRefusal) {
+    self.stopPublishing()
+    self.decided(refusal: refusal)
+  }
+
+  /// Ends the publication, upon which viewers see the slate.
+  func stopPublishing() {
+    guard let publication else { return }
+    self.publication = nil
+    publication.input.end(publication.id)
+  }
+}
+
+extension RTMPRefusal {
+  /// The refusal that follows from a decision; nil where the client may.
+  init?(_ decision: AccessControl.Decision) {
+    switch decision {
+    case .allowed: return nil
+    case .unauthorized, .forbidden: self = .unauthorized
+    case .throttled: self = .throttled
+    }
+  }
+}
