@@ -81,6 +81,9 @@ static const unsigned char player_mjs[] = {
 static const unsigned char playlist_mjs[] = {
 #embed "../WebPage/Site/playlist.mjs"
 };
+static const unsigned char pushes_mjs[] = {
+#embed "../WebPage/Site/pushes.mjs"
+};
 static const unsigned char quality_mjs[] = {
 #embed "../WebPage/Site/quality.mjs"
 };
@@ -161,6 +164,7 @@ static const vidicon_page_file files[] = {
     FILE_OF("player.html", player_html),
     FILE_OF("player.mjs", player_mjs),
     FILE_OF("playlist.mjs", playlist_mjs),
+    FILE_OF("pushes.mjs", pushes_mjs),
     FILE_OF("quality.mjs", quality_mjs),
     FILE_OF("recorder.mjs", recorder_mjs),
     FILE_OF("recording.mjs", recording_mjs),

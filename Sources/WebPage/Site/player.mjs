@@ -4,6 +4,7 @@ import { Controls } from "./controls.mjs";
 import { EffectsPanel } from "./effects-panel.mjs";
 import { Facts } from "./facts.mjs";
 import { Login } from "./login.mjs";
+import { PushPanel } from "./pushes.mjs";
 import { RecordingBar } from "./recorder.mjs";
 import { hasSignal, watchStreams } from "./server.mjs";
 import { Session } from "./session.mjs";
@@ -33,6 +34,7 @@ const facts = new Facts(video, session);
 const recording = new RecordingBar();
 const panel = new SourcePanel();
 const effects = new EffectsPanel(video, session);
+const pushes = new PushPanel();
 const login = new Login();
 
 element("name").textContent = name;
@@ -64,6 +66,7 @@ watchStreams((streams) => {
   recording.address = found?.recording;
   panel.stream = stream;
   effects.stream = stream;
+  pushes.stream = stream;
   login.stream = stream;
   if (found) describe(found);
   if (isNew) {
