@@ -91,34 +91,8 @@ struct SourceReach {
 
   /// Refuses a host with a link-local or metadata address.
   private static func checkHost(_ specification: NetworkSpecification) throws(VidiconError) {
-    if Self.addresses(of: specification.host).contains(where: \.isLinkLocalOrMetadata) {
+    if IPAddress.addresses(of: specification.host).contains(where: \.isLinkLocalOrMetadata) {
       throw .refusedLinkLocal(specification.description)
     }
-  }
-
-  private static func addresses(of host: String) -> [IPAddress] {
-    if let address = IPAddress(parsing: host) { return [address] }
-    var hints = addrinfo()
-    #if canImport(Darwin)
-    hints.ai_socktype = SOCK_STREAM
-    #else
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    #endif
-    var first: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host, nil, &hints, &first) == 0 else { return [] }
-    defer { freeaddrinfo(first) }
-    var addresses: [IPAddress] = []
-    var next = first
-    while let entry = next {
-      var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-      if getnameinfo(
-        entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
-      {
-        let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-        if let address = IPAddress(parsing: String(decoding: bytes, as: UTF8.self)) { addresses.append(address) }
-      }
-      next = entry.pointee.ai_next
-    }
-    return addresses
   }
 }

@@ -48,12 +48,7 @@ extension StreamSources {
   ) async throws(VidiconError) -> Bool {
     let requested = self.withoutPresent(requested)
     guard requested != SourceNames() else { return false }
-    if let video = requested.video, let name = SourcePrivacy.shared.streamHiding(video, from: self.stream) {
-      throw VidiconError(
-        .notPermitted, subject: SourceText(video).shown(isOperator: false),
-        cause: "the stream \(name) shows it with faces covered",
-        nextStep: "cover them in \(self.stream.name) first: set faces to privacy")
-    }
+    if let video = requested.video { try await self.checkPrivacy(of: video) }
     let wasVideoConfined = self.isVideoConfined.withLock { $0 }
     // The audio of the current video source is opened under its name.
     let namesCurrentVideo = requested.video == nil && requested.audio == "auto"
@@ -87,6 +82,26 @@ extension StreamSources {
     }
     self.setNames { $0.audio = requested.audio }
     return true
+  }
+
+  /// Refuses a source that another stream hides, and remembers the current one, which is left next.
+  private func checkPrivacy(of video: String) async throws(VidiconError) {
+    await SourcePrivacy.shared.identifySources()
+    SourcePrivacy.shared.remember()
+    guard SourcePrivacy.shared.hidesSources else { return }
+    guard let identity = await self.identify(video) else { throw Self.doesNotOpen(video) }
+    if let name = SourcePrivacy.shared.streamHiding(identity, from: self.stream) {
+      throw VidiconError(
+        .notPermitted, subject: SourceText(video).shown(isOperator: false),
+        cause: "the stream \(name) shows it with faces covered, or has done so",
+        nextStep: "cover them in \(self.stream.name) first: set faces to privacy")
+    }
+  }
+
+  private static func doesNotOpen(_ source: String) -> VidiconError {
+    VidiconError(
+      .timedOut, subject: source, cause: "it does not open", nextStep: "check the device or the network, then try again"
+    )
   }
 
   /// Whether viewers see the source, not the slate.
@@ -150,10 +165,7 @@ extension StreamSources {
       }
       return opened
     case .failure(let error): throw error.asSourceFailure
-    case nil:
-      throw VidiconError(
-        .timedOut, subject: requested.video ?? requested.audio ?? "source", cause: "it does not open",
-        nextStep: "check the device or the network, then try again")
+    case nil: throw Self.doesNotOpen(requested.video ?? requested.audio ?? "source")
     }
   }
 

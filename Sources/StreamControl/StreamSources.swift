@@ -19,6 +19,8 @@ public final class StreamSources: Sendable {
   /// The sources that the stream started with.
   package let start: SourceNames
   private let current: Mutex<SourceNames>
+  /// What the name of the video source refers to, and the name of which that was found out.
+  private let identity: Mutex<(name: String?, identity: SourceIdentity, isComplete: Bool)>
   /// Whether a client chose the current video source: what is opened because of its name is as limited as it is.
   let isVideoConfined = Mutex(false)
   private let mutex = AsyncMutex(maximumWaiters: 16)
@@ -41,6 +43,7 @@ public final class StreamSources: Sendable {
     self.catalog = catalog
     self.start = SourceNames(video: video, audio: audio)
     self.current = Mutex(self.start)
+    self.identity = Mutex((video, SourceIdentity(video, isComplete: false), false))
     SourcePrivacy.shared.add(self)
   }
 
@@ -52,6 +55,31 @@ public final class StreamSources: Sendable {
 
   /// Names of the current sources, passwords included.
   var names: SourceNames { self.current.withLock { $0 } }
+
+  /// What the name of the current video source refers to, as far as it is known without waiting.
+  var videoIdentity: SourceIdentity {
+    let name = self.video
+    return self.identity.withLock { known in
+      if known.name != name { known = (name, SourceIdentity(name, isComplete: false), false) }
+      return known.identity
+    }
+  }
+
+  /// Finds out what the name of the current video source refers to.
+  func identifyVideo() async {
+    let name = self.video
+    guard self.identity.withLock({ $0.name != name || !$0.isComplete }),
+      let identity = await self.identify(name)
+    else { return }
+    self.identity.withLock { $0 = (name, identity, true) }
+  }
+
+  /// What a name refers to; nil when that cannot be found out in time.
+  func identify(_ name: String?) async -> SourceIdentity? {
+    await self.calls.run("identify \(name ?? "")", named: "identify", timeout: Self.openingTimeout) {
+      SourceIdentity(name)
+    }
+  }
 
   /// Whether a current source accepts any TLS certificate (`?insecure=1`), so that its media may be another's.
   public var acceptsAnyCertificate: Bool {

@@ -252,10 +252,13 @@ extension ServeConfiguration {
   /// Checks that no stream shows without privacy what another one shows with it.
   private func validatePrivacy() throws(VidiconError) {
     let hiding = self.streams.filter { $0.effects.settings.faces == .privacy }
+    guard !hiding.isEmpty, hiding.count < self.streams.count else { return }
+    let identities = hiding.map { ($0.name, SourceIdentity($0.source)) }
     for stream in self.streams where stream.effects.settings.faces != .privacy {
-      guard let other = hiding.first(where: { SourcePrivacy.areSame($0.source, stream.source) }) else { continue }
+      let identity = SourceIdentity(stream.source)
+      guard let (other, _) = identities.first(where: { $0.1.isSame(as: identity) }) else { continue }
       throw .usage(
-        quoted(stream.name), "it would show the source of \"\(other.name)\" without privacy", "add faces=privacy to it")
+        quoted(stream.name), "it would show the source of \"\(other)\" without privacy", "add faces=privacy to it")
     }
   }
 

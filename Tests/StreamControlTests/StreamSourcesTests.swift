@@ -44,26 +44,6 @@ struct StreamSourcesTests {
     }
   }
 
-  @Test func `a source that a stream shows with privacy is hidden from streams without`() async throws {
-    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
-    let sources = [
-      StreamSources(hiding, video: "file:/a/1.mp4?x"), StreamSources(other, video: "plasma"),
-    ]
-    #expect(SourcePrivacy.shared.streamHiding("file:/a/1.mp4", from: other) == nil)
-    hiding.effects = [PrivacyMask()]
-    #expect(SourcePrivacy.shared.streamHiding("file:/a/1.mp4", from: other) == "hiding")
-    #expect(SourcePrivacy.shared.streamHiding("file:/a/1.mp4", from: hiding) == nil)
-    #expect(SourcePrivacy.shared.streamHiding("file:/a/2.mp4", from: other) == nil)
-    let error = await #expect(throws: VidiconError.self) { try await sources[1].replace(video: "file:/a/1.mp4?y") }
-    #expect(error?.code == .notPermitted && error?.cause.contains("hiding") == true)
-    other.effects = [PrivacyMask()]
-    #expect(SourcePrivacy.shared.streamHiding("file:/a/1.mp4", from: other) == nil)
-    // Generated video, and addresses with passwords.
-    #expect(!SourcePrivacy.areSame("plasma", "plasma") && !SourcePrivacy.areSame(nil, nil))
-    #expect(SourcePrivacy.areSame("rtsp://me:secret@cam/a?b", "rtsp://cam/a"))
-    #expect(SourcePrivacy.areSame("v4l2:/dev/video0?size=1x1", "v4l2:/dev/video0"))
-  }
-
   @Test func `viewers may choose generated sources, start sources, and devices of the kind of a start source`() {
     let policy = SourceAccessPolicy(start: [
       .init(video: "v4l2:/dev/video0", audio: "tone"), .init(video: "file:/a.mp4"),

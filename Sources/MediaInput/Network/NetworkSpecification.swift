@@ -32,6 +32,8 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   public let transport: Transport
   /// The host: a name, or a numeric address without brackets.
   package let host: String
+  /// The port, 1 to 65535; nil for the scheme's.
+  package let port: Int?
   /// Whether a user name is part of the address.
   public let hasCredentials: Bool
   /// The URL for display and logs, without anything that may be a password or token.
@@ -112,6 +114,7 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
     self.scheme = parts.scheme
     self.hasCredentials = parts.hasCredentials
     self.isInsecure = parts.isInsecure
+    self.port = parts.port.flatMap { Int($0) }
     self.host = String(parts.host.drop { $0 == "[" }.prefix { $0 != "]" })
     self.url = parts.url
   }

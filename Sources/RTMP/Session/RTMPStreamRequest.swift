@@ -83,20 +83,4 @@ extension Substring {
     }
     return nil
   }
-
-  /// The text with each `%` and two hexadecimal digits replaced by the byte; nil when the result is not UTF-8.
-  fileprivate var percentDecoded: String? {
-    var bytes: [UInt8] = []
-    var rest = self.utf8[...]
-    while let byte = rest.popFirst() {
-      let digits = rest.prefix(2).compactMap(\.hexadecimalValue)
-      if byte == UInt8(ascii: "%"), digits.count == 2 {
-        bytes.append(digits[0] << 4 | digits[1])
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(validating: bytes, as: UTF8.self)
-  }
 }

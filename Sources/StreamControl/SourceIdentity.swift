@@ -1,0 +1,103 @@
+internal import Authentication
+internal import CaptureDevices
+internal import MediaInput
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// The device, file or address that a video source's name refers to, whatever its options: one source has many names.
+///
+/// | source   | is the same as another with                                                                  |
+/// |----------|----------------------------------------------------------------------------------------------|
+/// | file     | the same inode, or path                                                                      |
+/// | camera   | the same node, port of the bus or name in `/dev/v4l/by-id`; `v4l2:` is each that is connected |
+/// | screen   | the same display, whatever its window or region                                              |
+/// | network  | an address, port and path of it, whatever its user and query                                  |
+///
+/// Generated video and publishers (`rtmp:`) are no source that two streams could share.
+package struct SourceIdentity: Hashable, Sendable {
+  /// Names that only one source has.
+  private let places: Set<String>
+
+  /// The identity of a source.
+  ///
+  /// - Parameters:
+  ///   - name: The source as users write it; nil for none.
+  ///   - isComplete: Whether host names are resolved and cameras are asked for their names, which may block for seconds.
+  package init(_ name: String?, isComplete: Bool = true) {
+    self.places = Self.places(of: name ?? "", isComplete: isComplete)
+  }
+
+  /// Whether both are the same source.
+  package func isSame(as other: SourceIdentity) -> Bool { !self.places.isDisjoint(with: other.places) }
+
+  /// Whether another stream cannot have this source.
+  package var isEmpty: Bool { self.places.isEmpty }
+
+  private static func places(of name: String, isComplete: Bool) -> Set<String> {
+    let source = SourceText(name)
+    guard let scheme = source.scheme else { return [] }
+    let rest = String(name.dropFirst(scheme.count + 1))
+    if scheme == "file" { return NetworkSpecification.matches(rest) ? self.network(rest, isComplete) : self.file(rest) }
+    if NetworkSpecification.matches(name) { return self.network(name, isComplete) }
+    let place = rest.prefix { $0 != "?" }
+    switch scheme {
+    case "v4l2":
+      let specification = isComplete ? try? CameraSpecification(parsing: rest) : nil
+      return (specification?.places ?? []).union(place.isEmpty ? [] : ["v4l2:\(place)"])
+    case "screen": return ["screen:\(self.display(place.isEmpty ? nil : String(place)))"]
+    case "pipe": return ["pipe:"]
+    default: return place.isEmpty ? [] : ["\(scheme):\(place)"]
+    }
+  }
+
+  // MARK: Files and displays
+
+  private static func file(_ path: String) -> Set<String> {
+    var status = stat()
+    let absolute = path.hasPrefix("/") ? path : (self.truePath(".").map { "\($0)/\(path)" } ?? path)
+    let names: Set = ["file:\(self.truePath(path) ?? absolute)"]
+    return stat(path, &status) == 0 ? names.union(["inode:\(status.st_dev):\(status.st_ino)"]) : names
+  }
+
+  private static func truePath(_ path: String) -> String? {
+    guard !path.utf8.contains(0), let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// A display without its screen's number, 0 by default.
+  private static func display(_ name: String?) -> String {
+    let name = (name ?? getenv("DISPLAY").map { String(cString: $0) } ?? ":0").lowercased()
+    let host = name.hasPrefix("unix:") ? name.dropFirst(4) : name[...]
+    return String(host.hasSuffix(".0") ? host.dropLast(2) : host)
+  }
+
+  // MARK: Networks
+
+  private static let ports = [
+    "rtsp": 554, "rtsps": 322, "http": 80, "https": 443, "rtmp": 1935, "rtmps": 443, "rtmpt": 80,
+  ]
+
+  private static func network(_ url: String, _ isComplete: Bool) -> Set<String> {
+    guard let specification = try? NetworkSpecification(parsing: url) else { return [url] }
+    let host = specification.host.lowercased()
+    let addresses = isComplete ? IPAddress.addresses(of: host) : IPAddress(parsing: host).map { [$0] } ?? []
+    let own = isComplete ? IPAddress.ofThisMachine : []
+    let hosts = addresses.map { $0.isLoopback || own.contains($0) ? "localhost" : "\($0)" } + [host]
+    let port = specification.port ?? Self.ports[specification.scheme] ?? 0
+    let path = self.path(of: specification.url)
+    return Set(hosts.map { "\($0):\(port)/\(path)" })
+  }
+
+  /// The path of a URL without percent encoding and slashes that do not count.
+  private static func path(of url: String) -> String {
+    guard let start = url.firstRange(of: "://")?.upperBound else { return "" }
+    let place = url[start...].prefix { $0 != "?" && $0 != "#" }
+    let path = place.firstIndex(of: "/").map { place[$0...] } ?? ""
+    return (path.percentDecoded ?? String(path)).split(separator: "/").joined(separator: "/")
+  }
+}

@@ -1,0 +1,108 @@
+import Capture
+import Effects
+import Media
+import Streaming
+import Testing
+
+@testable import StreamControl
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+@Suite("Sources that streams hide", .timeLimit(.minutes(2)))
+struct SourcePrivacyTests {
+  /// Bars, whatever the name.
+  private static let catalog = SourceCatalog(devices: { [] }, generators: []) { _ in
+    .init(video: BarsCapturer(width: 64, height: 36))
+  }
+
+  @Test func `a source that a stream shows with privacy is hidden from streams without`() async throws {
+    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    let sources = [
+      StreamSources(hiding, video: "file:/a/1.mp4?x"), StreamSources(other, video: "plasma"),
+    ]
+    func streamHiding(_ name: String, from stream: LiveStream) -> String? {
+      SourcePrivacy.shared.streamHiding(SourceIdentity(name), from: stream)
+    }
+    #expect(streamHiding("file:/a/1.mp4", from: other) == nil)
+    hiding.effects = [PrivacyMask()]
+    #expect(streamHiding("file:/a/1.mp4?x", from: other) == "hiding")
+    #expect(streamHiding("file:/a/./1.mp4?x", from: hiding) == nil)
+    #expect(streamHiding("file:/a/2.mp4", from: other) == nil)
+    let error = await #expect(throws: VidiconError.self) { try await sources[1].replace(video: "file:/a/1.mp4?x") }
+    #expect(error?.code == .notPermitted && error?.cause.contains("hiding") == true)
+    other.effects = [PrivacyMask()]
+    #expect(streamHiding("file:/a/1.mp4?x", from: other) == nil)
+  }
+
+  @Test func `a source stays hidden after its stream has left it, until that ends privacy`() async throws {
+    try await self.withFolder { folder in
+      for name in ["/1", "/2"] { try #require(creat(folder + name, 0o600) >= 0) }
+      try #require(link(folder + "/1", folder + "/link") == 0 && symlink(folder + "/1", folder + "/symlink") == 0)
+      let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+      let sources = [
+        StreamSources(hiding, video: "file:\(folder)/1", catalog: Self.catalog),
+        StreamSources(other, video: "bars", catalog: Self.catalog),
+      ]
+      for stream in [hiding, other] {
+        stream.attachVideo(BarsCapturer(width: 64, height: 36))
+        try await stream.start()
+      }
+      let effects = StreamEffects(hiding)
+      var settings = EffectSettings()
+      settings.faces = .privacy
+      try await effects.apply(settings)
+      for _ in 0..<2 {
+        for name in ["1", "link", "symlink", "../\(folder.split(separator: "/").last ?? "")/1"] {
+          let error = await #expect(throws: VidiconError.self, "\(name)") {
+            try await sources[1].replace(video: "file:\(folder)/\(name)")
+          }
+          #expect(error?.code == .notPermitted, "\(name)")
+        }
+        // The second time the stream shows another one.
+        try await sources[0].replace(video: "file:\(folder)/2")
+      }
+      await #expect(throws: VidiconError.self) { try await sources[1].replace(video: "file:\(folder)/2") }
+      try await effects.apply(EffectSettings())
+      for name in ["1", "2"] { try await sources[1].replace(video: "file:\(folder)/\(name)") }
+      for stream in [hiding, other] { await stream.stop() }
+    }
+  }
+
+  @Test(arguments: [
+    ("rtsp://me:secret@127.0.0.1/a?b", "rtsp://127.0.0.1:554/a"),
+    ("rtsp://127.0.0.1:8554/a", "rtsp://localhost:8554/a/"), ("rtsp://localhost:8554/a", "RTSP://LOCALHOST:8554//a"),
+    ("rtsp://[::1]:8554/a", "rtsp://127.0.0.1:8554/%61"),
+    ("http://192.0.2.7/x", "file:http://192.0.2.7:80/x"), ("http://camera.invalid/x", "http://CAMERA.invalid/x?y"),
+    ("v4l2:/dev/video63?size=1x1", "v4l2:/dev/video63"), ("v4l2:/dev/../dev/null", "v4l2:/dev/null"),
+    ("screen::7", "screen::7.0?region=0,0,9,9"), ("screen:unix:7", "screen::7?window=5"),
+  ])
+  func `names of one source`(first: String, second: String) {
+    #expect(SourceIdentity(first).isSame(as: SourceIdentity(second)))
+  }
+
+  @Test(arguments: [
+    ("plasma", "plasma"), ("rtmp:", "rtmp:"), ("rtmp:?key=a", "rtmp:?key=a"),
+    ("rtsp://192.0.2.7/a", "rtsp://192.0.2.7/b"),
+    ("rtsp://192.0.2.7/a", "rtsp://192.0.2.8/a"), ("rtsp://192.0.2.7:1/a", "rtsp://192.0.2.7:2/a"),
+    ("v4l2:/dev/video62", "v4l2:/dev/video63"), ("screen::7", "screen::8"), ("file:/a", "file:/b"),
+    ("file:/a", "pipe:"),
+  ])
+  func `names of two sources, or of none that could be shared`(first: String, second: String) {
+    #expect(!SourceIdentity(first).isSame(as: SourceIdentity(second)))
+  }
+
+  @Test func `no name is no source`() {
+    #expect(SourceIdentity(nil).isEmpty && !SourceIdentity(nil).isSame(as: SourceIdentity(nil)))
+  }
+
+  private func withFolder(_ body: (String) async throws -> Void) async throws {
+    var template = Array("/tmp/privacy-XXXXXX".utf8CString)
+    let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+    defer { for name in ["/1", "/2", "/link", "/symlink", ""] { remove(folder + name) } }
+    try await body(folder)
+  }
+}
