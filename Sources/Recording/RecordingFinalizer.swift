@@ -33,8 +33,6 @@ struct RecordingFinalizer {
   /// Maximum number of bytes of media data that are copied where finishing in place is possible.
   var maximumCopiedByteCount = RecordingSettings.maximumCopiedByteCount
 
-  /// Maximum number of names for a damaged file.
-  private static let maximumAttempts = 100
   /// Maximum number of bytes copied per system call.
   private static let maximumCopy = 64 << 20
 
@@ -47,7 +45,7 @@ struct RecordingFinalizer {
     return try self.reading { (length, read) -> Result<MovieScan, ParsingError> in
       do throws(ParsingError) {
         let scan = try MovieScan(length: length, isOwn: isOwn, read: read)
-        return .success(Self.healed(scan, length, read) ?? scan)
+        return .success(Self.healed(scan, isOwn: isOwn, length, read) ?? scan)
       } catch {
         // Progressive files of other programs are not searched for a copy.
         guard isOwn || error.field != "mvex", let copy = HeadCopy.find(length: length, read: read),
@@ -60,10 +58,13 @@ struct RecordingFinalizer {
 
   /// Scans again with the copy of the head, where the head can be read but differs from it, or fits no fragment.
   private static func healed(
-    _ scan: MovieScan, _ length: UInt64, _ read: @escaping MP4FileWalker.Read
+    _ scan: MovieScan, isOwn: Bool, _ length: UInt64, _ read: @escaping MP4FileWalker.Read
   ) -> MovieScan? {
-    let copy = scan.headCopy ?? (scan.fragmentCount == 0 ? HeadCopy.find(length: length, read: read)?.head : nil)
-    guard let copy, let bytes = read(0, copy.readableBytes), HeadCopy.difference(copy, bytes) != nil else { return nil }
+    // Without a copy, a head that does not name this program is another's.
+    let copy = scan.headCopy ?? (scan.fragmentCount == 0 || !isOwn ? HeadCopy.find(length: length, read: read)?.head : nil)
+    guard let copy, let bytes = read(0, copy.readableBytes), HeadCopy.difference(copy, bytes) != nil else {
+      return nil
+    }
     return try? MovieScan(length: length, head: copy, read: read)
   }
 
@@ -240,7 +241,8 @@ struct RecordingFinalizer {
   private func keepOriginal() throws(VidiconError) -> String {
     let dot = self.name.lastIndex(of: ".").flatMap { $0 > self.name.startIndex ? $0 : nil } ?? self.name.endIndex
     let base = "\(self.name[..<dot])\(Self.damagedSuffix)\(self.name[dot...])"
-    for number in 1...Self.maximumAttempts {
+    var number = 1
+    while true {
       let name = number == 1 ? base : FilePattern.numbered(base, number)
       // A repair that was interrupted has linked it already.
       if linkat(self.folder.number, self.name, self.folder.number, name, 0) == 0
@@ -249,10 +251,8 @@ struct RecordingFinalizer {
         return self.folder.path == "." ? name : "\(Folder.split(self.file.path).folder)/\(name)"
       }
       guard errno == EEXIST else { throw VidiconError(errno: errno, path: self.file.path) }
+      number += 1
     }
-    throw VidiconError(
-      .alreadyExists, path: self.file.path, cause: "it is damaged, and there is no free name to keep the original",
-      nextStep: "move the files with \(Self.damagedSuffix) in their names away")
   }
 
   /// Mark in the names of damaged files that are kept.

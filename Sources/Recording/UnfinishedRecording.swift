@@ -68,9 +68,11 @@ struct UnfinishedRecording {
     let scan: MovieScan
     switch try finalizer.scan() {
     case .success(let found): scan = found
-    case .failure(let error): return try self.explain(error, hasFragments: finalizer.hasFragments)
+    case .failure(let error):
+      return try self.explain(error, isOwn: finalizer.isOwn, hasFragments: finalizer.hasFragments)
     }
-    guard !scan.isForeign else { throw self.foreign }
+    // Others may have what this program does not keep: edit lists, other codecs, an index.
+    guard finalizer.isOwn || scan.replacedHead != nil, !scan.isForeign else { throw self.foreign }
     guard scan.movie.sampleCount > 0 else {
       throw self.error(
         "it holds no whole fragment; nothing can be saved, and nothing was changed",
@@ -95,14 +97,16 @@ struct UnfinishedRecording {
   }
 
   /// - Parameter hasFragments: Whether the file seems to have fragments behind its damaged head.
-  private func explain(_ error: ParsingError, hasFragments: Bool) throws(VidiconError) -> Recordings.Repair {
+  private func explain(_ error: ParsingError, isOwn: Bool, hasFragments: Bool) throws(VidiconError) -> Recordings.Repair
+  {
     switch (error.code, error.field) {
     case (let code, let field) where hasFragments && (code, field) != (.missing, "mvex"):
       throw self.error(
         "its head is damaged (\(error)), and so is the copy of it; nothing was changed", "restore it from a backup")
     case (.missing, "ftyp"): throw self.error("it is no MP4 file", "give a file that \"vidicon\" recorded")
     case (.missing, "moov"), (.truncated, _):
-      throw self.error("it ends before its head does; nothing can be saved", "remove it")
+      throw self.error(
+        "it ends before its head does; nothing can be saved", isOwn ? "remove it" : "get a whole copy of it")
     case (.missing, "mvex") where self.isWhole: return .wasFinished(path: self.path)
     case (.missing, "mvex"):
       throw self.error("it is a plain MP4 file that was cut short", "get a whole copy of it")

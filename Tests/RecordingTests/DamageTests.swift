@@ -256,22 +256,50 @@ struct DamageTests {
     }
   }
 
-  @Test func `fragmented files of other programs with another layout are left alone`() async throws {
+  @Test(arguments: [
+    "frag_keyframe+empty_moov", "frag_keyframe+empty_moov+default_base_moof", "cmaf", "dash+global_sidx",
+    "frag_keyframe+empty_moov+default_base_moof+omit_tfhd_offset+separate_moof",
+  ])
+  func `fragmented files of other programs are left alone, whole and cut`(layout: String) async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/foreign.mp4"
       let make = try Tools.run(
         "ffmpeg",
         [
           "-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=3", "-f", "lavfi", "-i", "sine=d=3", "-c:v",
-          "libx264", "-g", "25", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov", path,
+          "libx264", "-bf", "2", "-g", "25", "-c:a", "aac", "-movflags", layout, path,
         ])
       try #require(make.status == 0, "\(make.errors)")
-      let bytes = try Data(contentsOf: URL(filePath: path))
-      let error = await #expect(throws: VidiconError.self) { try await Recordings.repair(path) }
-      #expect(error?.code == .invalidData)
-      #expect(error?.description.contains("is not a recording of vidicon; nothing was changed") == true, "\(error!)")
-      #expect(error?.description.contains("remove it") == false)
-      #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+      let whole = try Data(contentsOf: URL(filePath: path))
+      // Within the head, behind it, and within and behind a fragment.
+      for count in [whole.count, 200, 1500, 6000, whole.count * 2 / 3, whole.count - 10] where count <= whole.count {
+        let bytes = whole.prefix(count)
+        try bytes.write(to: URL(filePath: path))
+        let error = await #expect(throws: VidiconError.self, "\(count)") { try await Recordings.repair(path) }
+        #expect(error?.code == .invalidData)
+        let text = "\(error!)"
+        let isLeftAlone = text.contains("is not a recording of vidicon; nothing was changed")
+        #expect(count < 2000 || isLeftAlone, "\(count): \(text)")
+        #expect(!text.contains("remove it"), "\(count): \(text)")
+        #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["foreign.mp4"])
+      }
+    }
+  }
+
+  @Test func `the original of a damaged file is kept, however many there are`() async throws {
+    let (bytes, fragments) = try await self.openFile(seconds: 3)
+    var damaged = bytes
+    damaged[fragments[1].lowerBound + 4] ^= 0xFF
+    try await withTemporaryFolder { folder in
+      for number in 1...120 {
+        let name = number == 1 ? "out.damaged.mp4" : "out.damaged-\(number).mp4"
+        try Data().write(to: URL(filePath: "\(folder)/\(name)"))
+      }
+      let path = "\(folder)/out.mp4"
+      try damaged.write(to: URL(filePath: path))
+      _ = try await Recordings.repair(path)
+      #expect(try Data(contentsOf: URL(filePath: "\(folder)/out.damaged-121.mp4")) == damaged)
     }
   }
 
