@@ -61,7 +61,8 @@ struct RecordingFinalizer {
     _ scan: MovieScan, isOwn: Bool, _ length: UInt64, _ read: @escaping MP4FileWalker.Read
   ) -> MovieScan? {
     // Without a copy, a head that does not name this program is another's.
-    let copy = scan.headCopy ?? (scan.fragmentCount == 0 || !isOwn ? HeadCopy.find(length: length, read: read)?.head : nil)
+    let isSearched = scan.fragmentCount == 0 || !isOwn
+    let copy = scan.headCopy ?? (isSearched ? HeadCopy.find(length: length, read: read)?.head : nil)
     guard let copy, let bytes = read(0, copy.readableBytes), HeadCopy.difference(copy, bytes) != nil else {
       return nil
     }

@@ -10,7 +10,9 @@ struct EffectArguments: ParsableArguments {
   var faces: String?
 
   @Option(
-    help: "The smallest face that privacy searches for, of the frame's height; smaller is slower. (default: 5.5%)")
+    help: """
+      The smallest face that privacy searches for, of the frame's shorter side; smaller is slower. (default: 5.5%)
+      """)
   var privacyMinFace: String?
 
   @Option(help: "The mask over each face: a PNG or JPEG file, or oval, blur, pixelate, solid.")

@@ -172,6 +172,9 @@ struct PrivacyLayoutTests {
     #expect(layout.probes.map(\.tile.side).min() == 192 && layout.minimumFace > 25)
     // Smaller faces cost more.
     #expect(PrivacyLayout(width: 1280, height: 720, minimumFace: 0.0275).completeCount > 200)
+    // The promise is of the shorter side: a frame that stands has as many runs as one that lies.
+    let standing = PrivacyLayout(width: 720, height: 1280)
+    #expect(abs(standing.minimumFace * standing.scale.x - 39.6) < 0.5 && standing.completeCount == layout.completeCount)
   }
 }
 

@@ -51,7 +51,7 @@ struct PrivacyLayout: Hashable {
     var cells: [Int]
   }
 
-  /// Default of ``minimumFace`` relative to the frame's height: 40 pixels of 720.
+  /// Default of ``minimumFace`` relative to the frame's shorter side: 40 pixels of 720.
   static let defaultMinimumFace: Float = 0.055
   /// Side of the smallest tiles, in sizes of the smallest face: the detector sees it about 25 pixels wide. With 19 it misses
   /// one face of 20, with 22 none, but with a lower score.
@@ -89,10 +89,10 @@ struct PrivacyLayout: Hashable {
   /// Number of runs that search all cells.
   private(set) var completeCount = 0
 
-  /// - Parameter minimumFace: Smallest face relative to the frame's height.
+  /// - Parameter minimumFace: Smallest face relative to the frame's shorter side.
   init(width: Int, height: Int, minimumFace: Float = Self.defaultMinimumFace) {
     let shorter = Float(min(width, height))
-    let face = max(4, minimumFace * Float(height))
+    let face = max(4, minimumFace * shorter)
     let smallest = min(shorter, Self.tileFaces * face)
     // Never enlarged.
     let factor = min(1, Float(Self.detectorSide) / smallest)
