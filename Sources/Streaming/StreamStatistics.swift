@@ -64,6 +64,14 @@ public struct StreamStatistics: Hashable, Sendable {
     self.framesWithEffects == 0 ? nil : self.effectTime.seconds * 1000 / Double(self.framesWithEffects)
   }
 
+  /// Frames that the current effects had covered as a whole: privacy, where faces cannot be found.
+  public var framesCovered: Int { self.effects.reduce(0) { $0 + $1.covers } }
+
+  /// Times that the search for faces of the current effects missed its deadline or failed, and was started again.
+  public var faceDetectionRestarts: Int {
+    self.effects.reduce(0) { $0 + $1.detectionStalls + $1.detectionFailures }
+  }
+
   /// Frames encoded, and access units passed through.
   public var framesOut: Int { self.framesEncoded + self.framesPassedThrough }
 

@@ -25,7 +25,8 @@ struct EffectOptions: Equatable {
     guard text.hasSuffix("%"), let percent = Double(text.dropLast()),
       PrivacyMask.minimumFaceRange.contains(percent / 100)
     else {
-      throw .usage(quoted(text), "it is not a size of faces", "give 2% to 50% of the frame's shorter side, such as 5.5%")
+      throw .usage(
+        quoted(text), "it is not a size of faces", "give 2% to 50% of the frame's shorter side, such as 5.5%")
     }
     self.settings.privacyMinimumFace = percent / 100
   }

@@ -42,6 +42,15 @@ final class JSONStatusDisplay: StatusDisplay {
     var source: String
   }
 
+  private struct EffectFailed: Encodable {
+    var event = "effect"
+    var stream: String
+    var effect: String
+    /// `failed` or `slow`.
+    var problem: String
+    var message: String
+  }
+
   private struct Status: Encodable {
     struct Stream: Encodable {
       var name: String
@@ -71,6 +80,9 @@ final class JSONStatusDisplay: StatusDisplay {
       var faces: Int?
       var effectMilliseconds: Double?
       var framesDroppedByEffects: Int?
+      /// Frames that viewers saw covered as a whole, and times that the search for faces was started again.
+      var framesCovered: Int?
+      var faceDetectionRestarts: Int?
       var recording: JSONRecording.Status?
       var pushes: [JSONPush]
     }
@@ -122,6 +134,12 @@ final class JSONStatusDisplay: StatusDisplay {
     self.print(SourceChanged(stream: stream, kind: kind.rawValue, source: source))
   }
 
+  func showEffect(_ report: EffectReport, of stream: String) {
+    let problem = if case .slow = report.kind { "slow" } else { "failed" }
+    self.print(EffectFailed(stream: stream, effect: report.name, problem: problem, message: "\(report)"))
+    Terminal.warn("\(stream): \(report)")
+  }
+
   func showKey(_ text: String) {}
 
   func showAnnouncement(of service: Service, name: String) {
@@ -158,6 +176,8 @@ final class JSONStatusDisplay: StatusDisplay {
             faces: $0.effectTime == nil ? nil : $0.stream.faces,
             effectMilliseconds: $0.effectTime.map { ($0 * 100).rounded() / 100 },
             framesDroppedByEffects: $0.effectTime == nil ? nil : $0.stream.framesDroppedByEffects,
+            framesCovered: $0.effectTime == nil ? nil : $0.stream.framesCovered,
+            faceDetectionRestarts: $0.effectTime == nil ? nil : $0.stream.faceDetectionRestarts,
             recording: $0.recording.map { JSONRecording.Status($0) },
             pushes: $0.pushes.map { JSONPush($0.report, sentBitrate: $0.bitrate) })
         },

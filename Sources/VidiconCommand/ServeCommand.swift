@@ -195,7 +195,7 @@ struct ServeCommand: AsyncParsableCommand {
       case .switchFailed(let kind, let error):
         Terminal.warn("\(stream.name): the \(kind.rawValue) source stays: \(error)")
       case .effect(let report):
-        Terminal.warn("\(stream.name): \(report)")
+        display.showEffect(report, of: stream.name)
       case .renditionFailed(let name, let error):
         Terminal.warn("\(stream.name): rendition \(name) is left out: \(error)")
       case .failed(let error):

@@ -19,6 +19,8 @@ protocol StatusDisplay: Sendable {
   func showKeys(_ hint: String)
   /// Called when a stream has another source.
   func showSource(_ source: String, kind: MediaKind, of stream: String)
+  /// Called when an effect fails or is slow, also when the search for faces has stalled.
+  func showEffect(_ report: EffectReport, of stream: String)
   /// Called with the effect of a key.
   func showKey(_ text: String)
   /// Called when a service is announced, with the name it got.
@@ -36,6 +38,9 @@ protocol StatusDisplay: Sendable {
 }
 
 extension StatusDisplay {
+  /// Shows the report to people.
+  func showEffect(_ report: EffectReport, of stream: String) { Terminal.warn("\(stream): \(report)") }
+
   /// Shows that a snapshot was saved, or why it was not.
   func showSnapshot(_ result: Result<String, VidiconError>, of stream: String) {
     switch result {

@@ -24,6 +24,8 @@ struct StreamReport {
   var frameRate = 0.0
   /// Time of effects per frame, in milliseconds; nil without effects.
   var effectTime: Double?
+  /// Number of frames that were covered as a whole since the previous report.
+  var framesCovered = 0
   /// Encoded bits per second, video and audio.
   var bitrate = 0.0
 
@@ -43,6 +45,7 @@ struct StreamReport {
       return (report, Double((report.status.sentByteCount - before) * 8) / interval)
     }
     guard let last, interval > 0 else { return }
+    self.framesCovered = max(0, self.stream.framesCovered - last.stream.framesCovered)
     self.frameRate = Double(self.stream.framesOut - last.stream.framesOut) / interval
     let frames = self.stream.framesWithEffects - last.stream.framesWithEffects
     if frames > 0 {
@@ -64,6 +67,11 @@ struct StreamReport {
     guard let effectTime else { return nil }
     let time = String(format: "effects %.1f ms", effectTime)
     return stream.faces == 0 ? time : "\(stream.faces) \(stream.faces == 1 ? "face" : "faces")   \(time)"
+  }
+
+  /// Says that whole frames were covered, which privacy does where faces cannot be found; nil where none was.
+  var coverText: String? {
+    self.framesCovered > 0 ? "picture covered, since faces cannot be found" : nil
   }
 
   private var encodedBytes: Int {

@@ -141,6 +141,7 @@ extension StreamReport {
     parts.append("\(self.stream.totalFramesDropped) dropped")
     if self.framesSkipped > 0 { parts.append("\(self.framesSkipped) skipped for slow viewers") }
     if let text = StreamReport.text(effectTime: self.effectTime, of: self.stream) { parts.append(text) }
+    if let coverText { parts.append(coverText) }
     if self.acceptsAnyCertificate { parts.append("source not verified (insecure=1)") }
     if self.stream.isSlateShown { parts.append("no signal") }
     if let recording = self.recording { parts.append(recording.summary) }

@@ -147,6 +147,29 @@ struct EffectChainTests {
     #expect(chain.statistics.map(\.failures) == [2, 0])
   }
 
+  @Test func `a failure after a minute without one is reported again`() {
+    let isBroken = Mutex(true)
+    let chain = EffectChain([
+      Step("paint") { _ in
+        if isBroken.withLock({ $0 }) { throw Broken() }
+        return .keep
+      }
+    ])
+    func reports(_ count: Int) -> Int {
+      (0..<count).reduce(0) { sum, _ in
+        var frame = Self.frame()
+        return sum + chain.process(&frame, now: { .zero }).reports.count
+      }
+    }
+    #expect(reports(100) == 1)
+    for (pause, expected) in [(1000, 0), (1800, 1)] {
+      isBroken.withLock { $0 = false }
+      #expect(reports(pause) == 0)
+      isBroken.withLock { $0 = true }
+      #expect(reports(100) == expected, "\(pause)")
+    }
+  }
+
   @Test func `a replaced frame continues, one of another format does not`() {
     let other = PixelBuffer(format: VideoFormat(width: 32, height: 32))
     other.cover()

@@ -50,8 +50,9 @@ struct PrivacyTests {
     let stream = try await self.stage.startedStream([mask])
     for _ in 0..<3 { try await self.offer(to: stream) }
     #expect(self.stage.output.lumas.allSatisfy(Self.isCovered))
+    // It still hangs.
+    #expect(await withTimeout(.seconds(20)) { await stream.stop() } != nil)
     gate.signal()
-    await stream.stop()
   }
 
   @Test func `no frame of another source, or after the slate, is shown before it is analysed`() async throws {

@@ -36,13 +36,14 @@ struct StatusDisplayTests {
     report.rtsp.framesSkipped = 7
     report.effectTime = 4.14
     report.stream.faces = 2
+    report.framesCovered = 3
     report.acceptsAnyCertificate = true
     report.stream.isSlateShown = true
     report.recording = RecordingStatus()
     #expect(
       report.line(isNamed: false)
         == "0.0 fps   0.00 Mb/s   0 viewers   0 dropped   7 skipped for slow viewers   2 faces   effects 4.1 ms   "
-        + "source not verified (insecure=1)   no signal   not recording")
+        + "picture covered, since faces cannot be found   source not verified (insecure=1)   no signal   not recording")
   }
 
   @Test(
@@ -54,6 +55,38 @@ struct StatusDisplayTests {
     var report = Self.report()
     report.stream.faces = faces
     #expect(StreamReport.text(effectTime: time, of: report.stream) == text)
+  }
+
+  @Test func `covered frames are those since the last report`() {
+    let (stream, server) = (LiveStream("door"), Self.server())
+    var last = StreamReport(stream, server: server, since: nil, interval: 1)
+    var effect = EffectStatistics(name: "PrivacyMask")
+    (effect.covers, effect.detectionStalls, effect.detectionFailures) = (5, 2, 1)
+    last.stream.effects = [effect]
+    #expect(last.stream.framesCovered == 5 && last.stream.faceDetectionRestarts == 3 && last.coverText == nil)
+    // The effect was replaced since.
+    #expect(StreamReport(stream, server: server, since: last, interval: 1).framesCovered == 0)
+    effect.covers = -2
+    last.stream.effects = [effect]
+    #expect(StreamReport(stream, server: server, since: last, interval: 1).framesCovered == 2)
+  }
+
+  @Test func `a failure of an effect is an event`() async throws {
+    let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
+      let display = JSONStatusDisplay()
+      display.showEffect(EffectReport(name: "FaceTracker", kind: .failed(cause: "it hangs")), of: "door")
+      display.showEffect(
+        EffectReport(name: "Blur", kind: .slow(took: .milliseconds(50), budget: .milliseconds(20))), of: "door")
+      _ = LineWriter.standardOutput.flush(within: nil)
+    }
+    let lines = String(decoding: result.standardOutputContent, as: UTF8.self).split(separator: "\n")
+    #expect(lines.count == 2)
+    for (line, problem) in zip(lines, ["failed", "slow"]) {
+      for text in [#""event":"effect""#, #""stream":"door""#, #""problem":"\#(problem)""#] {
+        #expect(line.contains(text), "\(line)")
+      }
+    }
+    #expect(lines[0].contains("effect FaceTracker failed: it hangs"))
   }
 
   @Test func `rates are those since the last report`() {

@@ -46,6 +46,10 @@ struct WebPageTests {
     }
   }
 
+  @Test func `the player says that privacy does not alter audio`() {
+    #expect(String(buffer: WebPage.player.bytes).contains("Privacy: covered, audio unchanged"))
+  }
+
   @Test func `entity tags are hashes of the bytes`() {
     // SHA-256 of "abc", FIPS 180-4's example.
     let file = WebPage.File(ByteBuffer(string: "abc"), mediaType: "text/plain")

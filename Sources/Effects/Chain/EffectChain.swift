@@ -138,13 +138,17 @@ public final class EffectChain: Sendable {
     struct Progress {
       var statistics: EffectStatistics
       var format: VideoFormat?
+      /// Whether a failure was reported, and the number of frames without one since.
       var hasReportedFailure = false
+      var framesSinceFailure = 0
       var hasReportedOverrun = false
     }
 
     /// Overruns before a report: the first run of a model takes longer, and a busy machine delays a frame
     /// occasionally.
     private static let toleratedOverruns = 10
+    /// Number of frames without a failure after which the next one is reported again: a minute at 30 frames per second.
+    private static let recoveredFrames = 1_800
 
     let effect: any VideoEffect
     let progress: Mutex<Progress>
@@ -219,7 +223,10 @@ public final class EffectChain: Sendable {
         progress.statistics.maximumTime = max(progress.statistics.maximumTime, took)
         if verdict == .drop { progress.statistics.drops += 1 }
         if verdict == .cover { progress.statistics.covers += 1 }
+        progress.framesSinceFailure += 1
+        if progress.framesSinceFailure > Self.recoveredFrames { progress.hasReportedFailure = false }
         if let failure {
+          progress.framesSinceFailure = 0
           progress.statistics.failures += 1
           if !progress.hasReportedFailure {
             reports.append(EffectReport(name: progress.statistics.name, kind: .failed(cause: failure)))

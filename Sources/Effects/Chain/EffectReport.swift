@@ -1,6 +1,6 @@
 public import Media
 
-/// Report about an effect, made once per cause.
+/// Report about an effect, made once per cause; again when it fails after some 1800 frames without a failure.
 public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
   /// Cause of a report, with the measured times or the error.
   public enum Kind: Hashable, Sendable {
