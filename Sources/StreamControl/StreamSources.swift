@@ -24,6 +24,8 @@ public final class StreamSources: Sendable {
   /// Whether a client chose the current video source: what is opened because of its name is as limited as it is.
   let isVideoConfined = Mutex(false)
   private let mutex = AsyncMutex(maximumWaiters: 16)
+  private let identification = SingleFlight<(String?, SourceIdentity)>(
+    threadName: "identify", timeout: StreamSources.openingTimeout)
   /// Calls of devices and files, which may hang.
   let calls = BlockingCalls()
 
@@ -68,17 +70,17 @@ public final class StreamSources: Sendable {
   /// Finds out what the name of the current video source refers to.
   func identifyVideo() async {
     let name = self.video
-    guard self.identity.withLock({ $0.name != name || !$0.isComplete }),
-      let identity = await self.identify(name)
-    else { return }
-    self.identity.withLock { $0 = (name, identity, true) }
+    guard self.identity.withLock({ $0.name != name || !$0.isComplete }) else { return }
+    let found = await self.identification.run {
+      let name = self.video
+      return (name, SourceIdentity(name))
+    }
+    if let (name, identity) = found { self.identity.withLock { $0 = (name, identity, true) } }
   }
 
-  /// What a name refers to; nil when that cannot be found out in time.
-  func identify(_ name: String?) async -> SourceIdentity? {
-    await self.calls.run("identify \(name ?? "")", named: "identify", timeout: Self.openingTimeout) {
-      SourceIdentity(name)
-    }
+  /// What the name of a source to switch to refers to; nil when that cannot be found out in time. One call at a time.
+  func identify(_ name: String) async -> SourceIdentity? {
+    await self.calls.run("identify", named: "identify", timeout: Self.openingTimeout) { SourceIdentity(name) }
   }
 
   /// Whether a current source accepts any TLS certificate (`?insecure=1`), so that its media may be another's.
