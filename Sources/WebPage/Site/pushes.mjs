@@ -65,12 +65,14 @@ export class PushPanel {
     document.getElementById("push-list").replaceChildren(...pushes.map((push) => {
       const { server, state, detail } = describe(push);
       const item = document.createElement("li");
-      item.dataset.state = push.state;
-      for (const [name, content] of [["strong", state], ["span", server], ["span", detail]]) {
-        const part = document.createElement(name);
+      item.className = "what";
+      const [title, ...lines] = [state, server, detail].filter(Boolean).map((content, index) => {
+        const part = document.createElement(index === 0 ? "strong" : "span");
+        if (index > 0) part.className = "quiet";
         part.textContent = content;
-        item.append(part, " ");
-      }
+        return part;
+      });
+      item.append(title, ...lines);
       return item;
     }));
   }
