@@ -74,8 +74,8 @@ extension AccessControl {
     let subject = "basic \(LoginThrottle.network(of: request.address))"
     if let count = self.state.withLock({ $0.reports.count(subject, now: now) }) {
       self.report(
-        "\(request.address): a password was sent over HTTP without TLS\(count > 1 ? " (\(count) times)" : ""), and not "
-          + "accepted; use HTTPS, or allow it with --insecure-basic")
+        "\(request.address): a password was sent without TLS\(count > 1 ? " (\(count) times)" : ""), and not "
+          + "accepted; use TLS, or allow it with --insecure-basic")
     }
     return .rejected(stale: false)
   }

@@ -25,6 +25,14 @@ package struct AccessRequest {
   /// when it was made, or the request needs none.
   package var refusedCheck: MediaDuration?
 
+  /// Creates the request of a client whose name and password are in no header, such as those of RTMP.
+  package init(method: String, user: String, password: Secret, address: String, isEncrypted: Bool) {
+    self.init(
+      method: method, authorization: ["Basic " + encodeBase64(Array("\(user):\(password.text)".utf8))],
+      address: address,
+      allowsBasic: isEncrypted)
+  }
+
   /// Creates the request to judge from the credentials and the address of a client.
   package init(
     method: String, authorization: [String] = [], token: String? = nil, address: String, isOnThisMachine: Bool = false,

@@ -18,7 +18,7 @@ public struct AccessSettings: Hashable, Sendable {
   public var allowsEmbedding = true
   /// Numeric addresses of reverse proxies: the last address that they forward counts as the client's.
   public var proxies: [String] = []
-  /// Whether Basic is offered and accepted over HTTP without TLS from other machines.
+  /// Whether Basic is offered and accepted over HTTP and RTMP without TLS from other machines.
   public var allowsInsecureBasic = false
 
   /// Settings with open watching, and control for operators only.

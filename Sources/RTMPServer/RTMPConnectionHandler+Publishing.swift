@@ -25,7 +25,9 @@ extension RTMPConnectionHandler {
       for output in try self.publication?.depacketizer.depacketize(message) ?? [] { self.take(output) }
     } catch {
       guard RTMPDepacketizer.isFatal(error) else { return self.countMalformed() }
-      self.endPublication(.unsupported("\(error.field) is not supported: send H.264 and AAC"))
+      let refusal = VidiconError(
+        .unsupported, subject: "publisher", cause: "\(error.field) is not supported", nextStep: "send H.264 and AAC")
+      self.endPublication(.unsupported("\(refusal.cause): \(refusal.nextStep)"), error: refusal)
     }
   }
 
@@ -39,16 +41,18 @@ extension RTMPConnectionHandler {
     if !isAccepted { self.endPublication(.alreadyPublished) }
   }
 
-  private func endPublication(_ refusal: RTMPRefusal) {
-    self.stopPublishing()
+  private func endPublication(_ refusal: RTMPRefusal, error: VidiconError? = nil) {
+    self.stopPublishing(error: error)
     self.decided(refusal: refusal)
   }
 
   /// Ends the publication, upon which viewers see the slate.
-  func stopPublishing() {
+  ///
+  /// - Parameter error: The reason that the owner is to know; nil when the publisher has ended it.
+  func stopPublishing(error: VidiconError? = nil) {
     guard let publication else { return }
     self.publication = nil
-    publication.input.end(publication.id)
+    publication.input.end(publication.id, error: error)
   }
 }
 

@@ -48,6 +48,7 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
 
   private let settings: RTMPServerSettings
   private let access: AccessControl
+  private let passwords: PasswordChecker
   private let directory: RTMPStreamDirectory
   private let eventLoop: any EventLoop
   /// The connection's entry in the table of all connections; nil in tests.
@@ -57,6 +58,8 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
   private var timer: (deadline: MediaTime, task: Scheduled<Void>)?
   private var isReadHeld = false
   private var isClosing = false
+  /// The comparison of a password that the request waits for.
+  private var pendingCheck: PasswordCheckQueue.Ticket?
   /// The stream of the accepted request to play.
   private var broadcaster: RTMPBroadcaster?
 
@@ -70,11 +73,12 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
   }
 
   init(
-    settings: RTMPServerSettings, access: AccessControl, directory: RTMPStreamDirectory, eventLoop: any EventLoop,
-    registration: ConnectionRegistry.Registration? = nil, isEncrypted: Bool = false
+    settings: RTMPServerSettings, access: AccessControl, passwords: PasswordChecker, directory: RTMPStreamDirectory,
+    eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil, isEncrypted: Bool = false
   ) {
     self.settings = settings
     self.access = access
+    self.passwords = passwords
     self.directory = directory
     self.eventLoop = eventLoop
     self.registration = registration
@@ -164,45 +168,73 @@ extension RTMPConnectionHandler {
     }
   }
 
-  /// Accepts or refuses a request, at once or when its rendition's encoder is open.
+  /// Accepts or refuses a request, at once, or when its password is compared and its rendition's encoder is open.
   private func decide(_ request: RTMPStreamRequest) {
     if request.purpose == .publish { return self.decidePublication(request) }
-    if let refusal = self.refusal(of: request) { return self.refuse(refusal) }
-    let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
-    self.directory.find(paths: request.paths) { broadcaster in
-      // Later, so that the session has returned its actions.
-      handler.eventLoop.execute { handler.value.decided(broadcaster) }
+    self.authorize(.watch, request, token: request.token) { handler in
+      let loopBound = NIOLoopBound(handler, eventLoop: handler.eventLoop)
+      handler.directory.find(paths: request.paths) { broadcaster in
+        // Later, so that the session has returned its actions.
+        loopBound.eventLoop.execute { loopBound.value.decided(broadcaster) }
+      }
     }
   }
 
-  private func refusal(of request: RTMPStreamRequest) -> RTMPRefusal? {
-    let identification = self.access.identify(
-      AccessRequest(
-        method: "PLAY", token: request.token?.text, address: self.context?.remoteAddress?.ipAddress ?? ""),
-      covers: { _ in false }, now: self.now)
-    return RTMPRefusal(self.access.decide(.watch, for: identification, isOnThisMachine: false))
-  }
-
-  /// Accepts a publisher with the key of a stream whose source is `rtmp:`, or with a publisher's or operator's token.
+  /// Accepts a publisher with the key of a stream whose source is `rtmp:`, or with a publisher's or operator's token, or an
+  /// operator's password.
   private func decidePublication(_ request: RTMPStreamRequest) {
     let match = request.publications.lazy.compactMap { name, secret in
       self.directory.stream(named: name).map { (stream: $0, secret: secret) }
     }.first
-    guard let match else { return self.refuse(.notFound) }
-    let identification = self.access.identify(
-      AccessRequest(
-        method: "PUBLISH", token: match.secret?.text, address: self.context?.remoteAddress?.ipAddress ?? ""),
-      covers: { _ in false }, now: self.now)
-    let decision = self.access.decide(
-      .publish(stream: match.stream.name), for: identification, isOnThisMachine: false)
-    if let refusal = RTMPRefusal(decision) { return self.refuse(refusal) }
-    guard let input = match.stream.videoSource.flatMap({ PublishedSource.input(of: $0) }) else {
-      return self.refuse(.unsupported("the source of this stream is not rtmp:"))
+    guard let (stream, secret) = match else { return self.refuse(.notFound) }
+    self.authorize(.publish(stream: stream.name), request, token: secret) { handler in
+      guard let input = stream.videoSource.flatMap({ PublishedSource.input(of: $0) }) else {
+        return handler.refuse(.unsupported("the source of this stream is not rtmp:"))
+      }
+      guard handler.context != nil, let id = input.begin() else { return handler.refuse(.alreadyPublished) }
+      handler.publication = Publication(input: input, id: id)
+      let loopBound = NIOLoopBound(handler, eventLoop: handler.eventLoop)
+      loopBound.eventLoop.execute { loopBound.value.accept() }
     }
-    guard let id = input.begin() else { return self.refuse(.alreadyPublished) }
-    self.publication = Publication(input: input, id: id)
-    let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
-    self.eventLoop.execute { handler.value.accept() }
+  }
+
+  /// Calls `action` when the client may; refuses it otherwise. A password that has a hash is compared on another thread.
+  private func authorize(
+    _ permission: Permission, _ request: RTMPStreamRequest, token: Secret?,
+    action: @escaping (RTMPConnectionHandler) -> Void
+  ) {
+    let address = self.context?.remoteAddress?.ipAddress ?? ""
+    let method = request.purpose == .publish ? "PUBLISH" : "PLAY"
+    var accessRequest = AccessRequest(method: method, token: token?.text, address: address)
+    if let login = request.login {
+      let isPrivate =
+        self.isEncrypted || IPAddress(parsing: address)?.isLoopback == true || self.access.settings.allowsInsecureBasic
+      accessRequest = AccessRequest(
+        method: method, user: login.user, password: login.password, address: address, isEncrypted: isPrivate)
+    }
+    guard let check = self.access.passwordCheck(for: accessRequest, now: self.now) else {
+      if let refusal = self.refusal(permission, accessRequest) { return self.refuse(refusal) }
+      return action(self)
+    }
+    let ticket = self.passwords.makeTicket()
+    self.pendingCheck = ticket
+    let waiting = NIOLoopBound((handler: self, request: accessRequest, action: action), eventLoop: self.eventLoop)
+    self.passwords.submit(check, ticket: ticket) { outcome in
+      waiting.eventLoop.execute {
+        let (handler, action) = (waiting.value.handler, waiting.value.action)
+        var request = waiting.value.request
+        handler.pendingCheck = nil
+        if case .refused(let delay) = outcome { request.refusedCheck = delay }
+        // Also when the connection has ended: a guess that was compared counts.
+        if let refusal = handler.refusal(permission, request) { return handler.refuse(refusal) }
+        action(handler)
+      }
+    }
+  }
+
+  private func refusal(_ permission: Permission, _ request: AccessRequest) -> RTMPRefusal? {
+    let identification = self.access.identify(request, covers: { _ in false }, now: self.now)
+    return RTMPRefusal(self.access.decide(permission, for: identification, isOnThisMachine: false))
   }
 
   /// Refuses later, so that the session has returned its actions.
@@ -322,6 +354,7 @@ extension RTMPConnectionHandler {
     self.progressCheck = nil
     self.stopPlaying()
     self.stopPublishing()
+    if let pendingCheck { self.passwords.cancel(pendingCheck) }
     if let context { self.directory.remove(context.channel) }
     self.context = nil
     self.socket = nil

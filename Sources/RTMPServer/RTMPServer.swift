@@ -27,6 +27,7 @@ public final class RTMPServer: Sendable {
 
   private let settings: RTMPServerSettings
   private let access: AccessControl
+  private let passwords: PasswordChecker
   private let group: MultiThreadedEventLoopGroup
   private let registry: ConnectionRegistry
   let directory: RTMPStreamDirectory
@@ -36,14 +37,16 @@ public final class RTMPServer: Sendable {
   ///
   /// - Parameters:
   ///   - access: Users, tokens and rules, shared with other protocols.
+  ///   - passwords: Compares passwords with scrypt hashes for all servers.
   ///   - group: Event loops, shut down by the caller.
   ///   - registry: The connections of all servers of the process.
   package init(
-    settings: RTMPServerSettings, access: AccessControl, group: MultiThreadedEventLoopGroup,
-    registry: ConnectionRegistry
+    settings: RTMPServerSettings, access: AccessControl, passwords: PasswordChecker,
+    group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry
   ) {
     self.settings = settings
     self.access = access
+    self.passwords = passwords
     self.group = group
     self.registry = registry
     self.directory = RTMPStreamDirectory(eventLoops: Array(group.makeIterator()), refusals: registry.refusals)
@@ -124,11 +127,11 @@ public final class RTMPServer: Sendable {
   private func listen(
     on port: Int, _ opener: TCPListener, context: NIOSSLContext?
   ) async throws(VidiconError) -> any Channel {
-    let (directory, settings, access) = (self.directory, self.settings, self.access)
+    let (directory, settings, access, passwords) = (self.directory, self.settings, self.access, self.passwords)
     return try await opener.listen(on: port, context: context) { channel, registration in
       try channel.pipeline.syncOperations.addHandler(
         RTMPConnectionHandler(
-          settings: settings, access: access, directory: directory, eventLoop: channel.eventLoop,
+          settings: settings, access: access, passwords: passwords, directory: directory, eventLoop: channel.eventLoop,
           registration: registration, isEncrypted: context != nil))
     }
   }

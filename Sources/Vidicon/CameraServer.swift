@@ -86,7 +86,9 @@ public final class CameraServer: Sendable {
     let passwords = PasswordChecker(access: access, threads: passwordThreads)
     let rtsp = RTSPServer(
       settings: settings.rtsp, access: access, passwords: passwords, group: group, registry: registry)
-    let rtmp = settings.rtmp.map { RTMPServer(settings: $0, access: access, group: group, registry: registry) }
+    let rtmp = settings.rtmp.map {
+      RTMPServer(settings: $0, access: access, passwords: passwords, group: group, registry: registry)
+    }
     self.access = access
     self.passwordThreads = passwordThreads
     self.settings = settings

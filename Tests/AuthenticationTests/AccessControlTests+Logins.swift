@@ -59,7 +59,7 @@ extension AccessControlTests {
     #expect(Self.decide(.watch, Self.request("Basic YW5uYTpzZXNhbWU="), of: access) == .allowed(.viewer))
     #expect(
       lines.withLock { $0 } == [
-        "192.0.2.1: a password was sent over HTTP without TLS, and not accepted; use HTTPS, or allow it with "
+        "192.0.2.1: a password was sent without TLS, and not accepted; use TLS, or allow it with "
           + "--insecure-basic"
       ])
   }

@@ -41,17 +41,27 @@ extension EndToEnd {
       }
     }
 
-    @Test func `watching that is protected needs a token in the address`() async throws {
+    @Test func `watching that is protected needs a token or a password in the address`() async throws {
       let token = "0123456789abcdef0123456789abcdef"
       try await TestMedia.withTemporaryFolder { folder in
+        let hashing = try await Tool.run(
+          "bash", ["-c", "echo secret | '\(VidiconProcess.path())' password"], within: .seconds(20))
+        let hash = hashing.outputText.trimmingCharacters(in: .newlines)
         let file = "\(folder)/vidicon.yaml"
-        try "users:\n  - token: \(token)\n    role: viewer\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let users =
+          "  - {token: \(token), role: viewer}\n  - {name: anna, password: sesame}\n  - {name: ben, password: '\(hash)'}\n"
+        try "users:\n\(users)".write(toFile: file, atomically: true, encoding: .utf8)
         try await VidiconProcess.serving(Self.plasma + ["--config", file]) { vidicon in
           let refused = try await Tool.run(
             "ffprobe", ["-v", "error", vidicon.rtmp("live/live")], within: .seconds(10))
           #expect(!refused.succeeded && refused.errors.contains("append ?token=TOKEN"), "\(refused.errors)")
-          let probe = try await FFprobe.look(at: vidicon.rtmp("live/live?token=\(token)"), options: [])
-          #expect(probe.video?.width == 640)
+          for secret in ["token=\(token)", "user=anna&pass=sesame", "user=ben&pass=secret"] {
+            let probe = try await FFprobe.look(at: vidicon.rtmp("live/live?\(secret)"), options: [])
+            #expect(probe.video?.width == 640, "\(secret)")
+          }
+          let wrong = try await Tool.run(
+            "ffprobe", ["-v", "error", vidicon.rtmp("live/live?user=ben&pass=wrong")], within: .seconds(10))
+          #expect(!wrong.succeeded && !vidicon.child.errors.text.contains("sesame"), "\(wrong.errors)")
         }
       }
     }

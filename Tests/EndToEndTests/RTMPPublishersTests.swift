@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("RTMP publishers: ffmpeg, GStreamer, OBS Studio")
+  @Suite("RTMP publishers: ffmpeg, FFmpeg 8, GStreamer, OBS Studio")
   struct RTMPPublishers {
     private static let key = "0123456789abcdef0123"
     private static let source = [
@@ -104,6 +104,51 @@ extension EndToEnd {
         publisher.signal(SIGINT)
         _ = await publisher.end(within: .seconds(20))
         _ = try await vidicon.status { $0.isSlateShown == true }
+      }
+    }
+
+    @Test(.tags(.pacing)) func `a push to another Vidicon arrives there as it was encoded, less than a frame later`()
+      async throws
+    {
+      struct Delay: Decodable { var frames: Int, median: Double }
+      try await VidiconProcess.serving(Self.source) { receiver in
+        let push = try receiver.rtmp("live/\(Self.key)")
+        let options = ["--source", "plasma", "--audio", "tone", "--size", "640x360", "--fps", "30", "--push", push]
+        try await VidiconProcess.serving(options) { sender in
+          _ = try await receiver.status { ($0.framesPassedThrough ?? 0) > 30 }
+          let run = try await Tool.run(
+            "python3", [TestMedia.client("relay_delay.py"), "\(sender.rtspPort)", "\(receiver.rtspPort)", "200"],
+            within: .seconds(80))
+          try #require(run.succeeded, "\(run.errors)")
+          let delay = try JSONDecoder().decode(Delay.self, from: Data(run.output))
+          #expect(delay.frames >= 200 && delay.median < 1.0 / 30, "\(delay)")
+          #expect(delay.median > -0.01, "\(delay)")
+        }
+        _ = try await receiver.status { $0.isSlateShown == true }
+      }
+    }
+
+    @Test func `HEVC of FFmpeg 8, with the headers of Enhanced RTMP, is refused, and its H.264 is taken`() async throws
+    {
+      let options = ["--source", "rtmp:?key=\(Self.key)", "--size", "320x180", "--fps", "30", "--rtmp-port", "0"]
+      try await VidiconProcess.serving(options) { vidicon in
+        func publish(_ codec: String, seconds: Int) throws -> ChildProcess {
+          try ChildProcess(
+            Tool("python3").path,
+            [
+              TestMedia.client("enhanced_publish.py"), TestMedia.file("av"), vidicon.rtmp("live/\(Self.key)"), codec,
+              "\(seconds)",
+            ])
+        }
+        _ = try await vidicon.status { $0.isSlateShown == true }
+        let refused = try publish("libx265", seconds: 60)
+        defer { refused.kill() }
+        try await vidicon.child.complains("video codec HEVC is not supported; send H.264 and AAC", within: .seconds(60))
+        let exit = try #require(await refused.end(within: .seconds(60)))
+        #expect(exit != .status(0))
+        let accepted = try publish("libx264", seconds: 300)
+        defer { accepted.kill() }
+        _ = try await vidicon.status { $0.isSlateShown == false && ($0.framesPassedThrough ?? 0) > 30 }
       }
     }
 

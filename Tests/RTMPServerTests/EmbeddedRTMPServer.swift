@@ -1,4 +1,5 @@
 import Authentication
+import Connections
 import Containers
 import Media
 import NIOCore
@@ -30,15 +31,21 @@ struct EmbeddedRTMPServer {
     self.broadcaster = try #require(self.directory.broadcaster(of: self.stream))
   }
 
+  /// The server's end of a connection.
+  func makeHandler() -> RTMPConnectionHandler {
+    RTMPConnectionHandler(
+      settings: RTMPServerSettings(), access: self.access, passwords: PasswordChecker(access: self.access),
+      directory: self.directory, eventLoop: self.loop)
+  }
+
   /// A client of a URL, whose dialogue has run as far as it gets.
-  func connect(_ url: String = "rtmp://h/live/hello", _ purpose: RTMPStreamRequest.Purpose = .play) throws
-    -> EmbeddedRTMPClient
-  {
+  func connect(
+    _ url: String = "rtmp://h/live/hello", _ purpose: RTMPStreamRequest.Purpose = .play,
+    from address: String = "127.0.0.1"
+  ) throws -> EmbeddedRTMPClient {
     let channel = EmbeddedChannel(loop: self.loop)
-    try channel.pipeline.syncOperations.addHandler(
-      RTMPConnectionHandler(
-        settings: RTMPServerSettings(), access: self.access, directory: self.directory, eventLoop: self.loop))
-    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
+    try channel.pipeline.syncOperations.addHandler(self.makeHandler())
+    try channel.connect(to: SocketAddress(ipAddress: address, port: 5000)).wait()
     let client = try EmbeddedRTMPClient(channel: channel, url: RTMPURL(parsing: url), purpose)
     try client.run()
     return client

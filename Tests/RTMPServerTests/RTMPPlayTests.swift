@@ -109,6 +109,20 @@ struct RTMPPlayTests {
     #expect(try server.connect("rtmp://h/live/hello?token=0123456789abcdef0123").isStreaming)
   }
 
+  @Test func `a protected stream plays with a password in the URL, over TLS or on this machine`() throws {
+    var settings = AccessSettings()
+    settings.users = [Credentials(user: "anna", password: "a/b&c")]
+    let server = try EmbeddedRTMPServer(settings: settings)
+    let url = "rtmp://h/live/hello?user=anna&pass=a%2Fb%26c"
+    #expect(try server.connect(url).isStreaming)
+    #expect(try server.connect("rtmp://h/live/hello?user=anna&pass=a").failure?.code == "NetStream.Play.Failed")
+    #expect(server.access.refusals[.failedLogin] == 1)
+    let elsewhere = try server.connect(url, from: "192.0.2.1")
+    #expect(elsewhere.failure?.code == "NetStream.Play.Failed" && server.access.refusals[.failedLogin] == 2)
+    settings.allowsInsecureBasic = true
+    #expect(try EmbeddedRTMPServer(settings: settings).connect(url, from: "192.0.2.1").isStreaming)
+  }
+
   @Test func `a viewer that reads nothing for a second resumes at a keyframe, and is closed after ten`() throws {
     let client = try self.server.connect()
     self.server.sendVideo(at: 1000, isKeyframe: true)
@@ -167,10 +181,7 @@ struct RTMPPlayTests {
 
   @Test func `bytes that are not RTMP are counted, and close the connection`() throws {
     let channel = EmbeddedChannel(loop: self.server.loop)
-    try channel.pipeline.syncOperations.addHandler(
-      RTMPConnectionHandler(
-        settings: RTMPServerSettings(), access: self.server.access, directory: self.server.directory,
-        eventLoop: self.server.loop))
+    try channel.pipeline.syncOperations.addHandler(self.server.makeHandler())
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
     try channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"))
     self.server.loop.run()
@@ -180,10 +191,7 @@ struct RTMPPlayTests {
 
   @Test func `a connection that asks for nothing is closed after ten seconds`() throws {
     let channel = EmbeddedChannel(loop: self.server.loop)
-    try channel.pipeline.syncOperations.addHandler(
-      RTMPConnectionHandler(
-        settings: RTMPServerSettings(), access: self.server.access, directory: self.server.directory,
-        eventLoop: self.server.loop))
+    try channel.pipeline.syncOperations.addHandler(self.server.makeHandler())
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
     self.server.loop.advanceTime(by: .milliseconds(9_900))
     #expect(channel.isActive)

@@ -39,6 +39,7 @@ struct RTMPPublishTests {
       try #require(AccessToken(parsing: Self.key, role: .publisher(stream: "hello"))),
       try #require(AccessToken(parsing: "viewer-0123456789", role: .viewer)),
     ]
+    settings.users = [Credentials(user: "anna", password: "secret", role: .operator)]
     self.server = try EmbeddedRTMPServer(settings: settings)
     self.server.stream.attachVideo(self.source.video)
   }
@@ -67,7 +68,7 @@ struct RTMPPublishTests {
 
   @Test(arguments: [
     "rtmp://h/hello/\(Self.key)", "rtmp://h/live/hello/\(Self.key)", "rtmp://h/live/hello?key=\(Self.key)",
-    "rtmp://h/live/hello?token=\(Self.key)",
+    "rtmp://h/live/hello?token=\(Self.key)", "rtmp://h/live/hello?user=anna&pass=secret",
   ])
   func `a publisher with the stream's key sends its video into the source`(url: String) throws {
     try self.source.video.start(consumer: self.consumer)

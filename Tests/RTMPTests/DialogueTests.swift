@@ -40,7 +40,10 @@ struct DialogueTests {
 
   @Test(arguments: [
     (RTMPRefusal.notFound, "NetStream.Play.StreamNotFound there is no stream of this name"),
-    (.unauthorized, "NetStream.Play.Failed a token with the needed role is missing: append ?token=TOKEN"),
+    (
+      .unauthorized,
+      "NetStream.Play.Failed a token or password with the needed role is missing: append ?token=TOKEN or ?user=NAME&pass=PASSWORD"
+    ),
     (.throttled, "NetStream.Play.Failed too many failed logins: try again later"),
   ])
   func `a refused player is given the reason`(refusal: RTMPRefusal, text: String) throws {

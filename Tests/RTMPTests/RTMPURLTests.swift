@@ -64,6 +64,19 @@ struct RTMPURLTests {
     #expect(token("a", "b?x=1&token=2/", "rtmp://h/b?token=3") == "2")
     #expect(token("a", "b", "rtmp://h/b?token=%33") == "3")
     #expect(token("a?tokens=1") == nil)
+    #expect(token("a?user=1&pass=2") == nil)
     #expect(token("a?key=1") == "1" && token("a?key=1&token=2") == "2")
+  }
+
+  @Test(
+    arguments: [
+      ("a?user=anna&pass=b%2Fc%26", "", "anna b/c&"), ("a", "live?x=1&pass=s&user=ben/", "ben s"),
+      ("a?user=anna", "live?pass=s", nil),
+      ("a?user=anna&pass=", "", "anna "), ("a", "", nil),
+    ] as [(String, String, String?)])
+  func `a name and a password are found in one query`(name: String, application: String, login: String?) {
+    let request = RTMPStreamRequest(purpose: .play, application: application, url: nil, name: name)
+    #expect(request.login.map { "\($0.user) \($0.password.text)" } == login)
+    #expect(!"\(request)".contains("b/c&"))
   }
 }

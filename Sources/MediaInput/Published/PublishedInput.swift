@@ -25,6 +25,8 @@ package final class PublishedInput: TrackPlayer {
     var video: H264Description?
     var audio: AACDescription?
     var timeline = SourceTimeline()
+    /// Reported end of the last publication, of which no sample was accepted: an encoder that connects again is one line.
+    var lastError: VidiconError?
   }
 
   private static let name = "the source rtmp"
@@ -83,6 +85,7 @@ extension PublishedInput {
     let now = StreamClock.system.now()
     return self.state.withLock { state in
       guard state.slot.handleActivity(of: id, at: now) else { return false }
+      state.lastError = nil
       guard let run = state.run, let packet = NetworkPacket(sample) else { return true }
       packet.times = state.timeline.map(
         sample.kind, decode: sample.decodeTime.nanoseconds, presentation: sample.presentationTime.nanoseconds,
@@ -93,11 +96,15 @@ extension PublishedInput {
   }
 
   /// Ends a publication, unless another one has displaced it.
-  package func end(_ id: PublisherSlot.ID) {
+  ///
+  /// - Parameter error: The reason that the owner is to know; nil when the publisher has ended it.
+  package func end(_ id: PublisherSlot.ID, error: VidiconError? = nil) {
     self.state.withLock { state in
       guard state.slot.end(id) else { return }
       (state.video, state.audio) = (nil, nil)
-      state.run?.buffer.append(.lost(Self.idle))
+      if let error, error == state.lastError { return }
+      state.lastError = error
+      state.run?.buffer.append(.lost(error ?? Self.idle))
     }
   }
 

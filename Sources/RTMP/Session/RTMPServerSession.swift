@@ -365,7 +365,11 @@ extension RTMPRefusal {
       switch self {
       case .notFound:
         (isPublish ? "\(stream).BadName" : "\(stream).StreamNotFound", "there is no stream of this name")
-      case .unauthorized: ("\(stream).Failed", "a token with the needed role is missing: append ?token=TOKEN")
+      case .unauthorized:
+        (
+          "\(stream).Failed",
+          "a token or password with the needed role is missing: append ?token=TOKEN or ?user=NAME&pass=PASSWORD"
+        )
       case .throttled: ("\(stream).Failed", "too many failed logins: try again later")
       case .alreadyPublished: ("\(stream).BadName", "another publisher sends this stream")
       case .unsupported(let sentence): ("\(stream).Rejected", sentence)

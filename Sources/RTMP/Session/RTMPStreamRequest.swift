@@ -23,6 +23,16 @@ public struct RTMPStreamRequest: Hashable, Sendable {
   public var name: Secret
   /// The value of `token`, or of `key`, in a query of the name, the application or the URL; nil without one.
   public var token: Secret?
+  /// The values of `user` and `pass` in one of these queries; nil unless there are both.
+  public var login: Login?
+
+  /// A name and a password.
+  public struct Login: Hashable, Sendable {
+    /// The user's name.
+    public var user: String
+    /// The password.
+    public var password: Secret
+  }
 
   /// Creates a request of the properties of `connect` and the argument of `play` or `publish`.
   init(purpose: Purpose, application: String, url: String?, name: String) {
@@ -32,6 +42,11 @@ public struct RTMPStreamRequest: Hashable, Sendable {
     self.application = String(applicationPath)
     self.name = Secret(String(namePath))
     let queries = [nameQuery, applicationQuery, url?.splitQuery().query ?? ""]
+    self.login =
+      queries.lazy.compactMap { query in
+        guard let user = query.queryValue("user"), let password = query.queryValue("pass") else { return nil }
+        return Login(user: user, password: Secret(password))
+      }.first
     self.token = queries.lazy.compactMap { $0.queryValue("token") ?? $0.queryValue("key") }.first.map { Secret($0) }
   }
 

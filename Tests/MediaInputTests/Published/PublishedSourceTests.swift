@@ -95,6 +95,19 @@ struct PublishedSourceTests {
     #expect(blocks.contains { $0.samples.contains { abs($0) > 0.05 } })
   }
 
+  @Test func `a publication that is refused is one event, however often it is tried`() throws {
+    let video = SampleCollector()
+    try self.source.video.start(consumer: video)
+    defer { self.source.video.stop() }
+    let error = VidiconError(.unsupported, subject: "publisher", cause: "HEVC", nextStep: "send H.264")
+    for _ in 0..<3 { self.input.end(try #require(self.input.begin()), error: error) }
+    let id = try #require(self.input.begin())
+    #expect(self.input.describe(.h264(Self.h264), by: id))
+    #expect(self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
+    self.input.end(id, error: error)
+    #expect(video.wait { $0.ends.count == 2 && $0.samples.count == 1 }.ends.map { $0?.cause } == ["HEVC", "HEVC"])
+  }
+
   @Test func `a consumer that starts amid a publication gets it`() throws {
     let id = try #require(self.input.begin())
     #expect(self.input.describe(.h264(Self.h264), by: id))
