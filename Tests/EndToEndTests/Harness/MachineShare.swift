@@ -14,7 +14,7 @@ extension Tag {
 
 /// Runs tests concurrently, each with a share of the machine, in three phases.
 ///
-/// A test uses a fifth of two cores on average. Four tests without a tag run at once; then those tagged
+/// A test uses a fifth of two cores on average. Five tests without a tag run at once; then those tagged
 /// ``Testing/Tag/pacing``; then those tagged ``Testing/Tag/timing``. The wait for a share precedes the body of the test,
 /// so that the limits in it do not include the wait; the trait `.timeLimit` does.
 struct MachineShare: SuiteTrait, TestTrait, TestScoping {
@@ -56,7 +56,7 @@ private struct Share {
   }
 
   /// Sum of the units of all tests that run at once.
-  static let capacity = 4
+  static let capacity = 5
 
   let phase: Phase
   let units: Int
@@ -65,9 +65,9 @@ private struct Share {
     if tags.contains(.timing) {
       (self.phase, self.units) = (.timing, Self.capacity)
     } else if tags.contains(.pacing) {
-      (self.phase, self.units) = (.pacing, Self.capacity / 2)
+      (self.phase, self.units) = (.pacing, 2)
     } else {
-      (self.phase, self.units) = (.concurrent, Self.capacity / (tags.contains(.demanding) ? 2 : 4))
+      (self.phase, self.units) = (.concurrent, tags.contains(.demanding) ? 2 : 1)
     }
   }
 }
