@@ -1,0 +1,73 @@
+internal import Media
+internal import NIOCore
+
+/// The packets of one track that a viewer was sent, to send them again: bounded by time, not by keyframes.
+///
+/// It references the media that all viewers share, and costs a viewer a few bytes for each frame.
+struct RetransmissionHistory {
+  private struct Frame {
+    var media: WebRTCMedia
+    /// Number of the first packet, extended beyond 16 bits.
+    var firstNumber: Int64
+    var sent: MediaTime
+  }
+
+  /// What becomes of a request for a packet.
+  enum Answer {
+    /// Send packet `index` of a frame again.
+    case packet(WebRTCMedia, index: Int)
+    /// The packet was sent again less than a round trip ago.
+    case answered
+    /// The packet is too old, or was never sent.
+    case unknown
+  }
+
+  /// Minimum time for which packets are kept.
+  static let minimumLifetime = MediaDuration.seconds(1)
+  /// Maximum time for which packets are kept.
+  static let maximumLifetime = MediaDuration.seconds(3)
+  /// Maximum number of frames.
+  static let maximumFrameCount = 512
+
+  private var frames = CircularBuffer<Frame>()
+  /// When packets were sent again, by their extended numbers; those older than ``frames`` are removed.
+  private var answers: [Int64: MediaTime] = [:]
+  /// Number behind the last packet.
+  private var endNumber: Int64 = 0
+
+  /// Notes a frame whose first packet has a number; the numbers continue behind the frame before.
+  mutating func append(_ media: WebRTCMedia, firstNumber: Int64, roundTrip: MediaDuration?, at now: MediaTime) {
+    let lifetime = min(max(Self.minimumLifetime, (roundTrip ?? .zero) * 3), Self.maximumLifetime)
+    var isShorter = false
+    while let first = self.frames.first, self.frames.count >= Self.maximumFrameCount || now - first.sent > lifetime {
+      self.frames.removeFirst()
+      isShorter = true
+    }
+    if isShorter, !self.answers.isEmpty {
+      let start = self.frames.first?.firstNumber ?? firstNumber
+      self.answers = self.answers.filter { $0.key >= start }
+    }
+    self.frames.append(Frame(media: media, firstNumber: firstNumber, sent: now))
+    self.endNumber = firstNumber + Int64(media.packetCount)
+  }
+
+  /// Finds a packet by its 16-bit number, and notes that it is sent again.
+  ///
+  /// - Parameter roundTrip: A second request within this time asks for the packet that is on its way.
+  mutating func answer(_ sequenceNumber: UInt16, roundTrip: MediaDuration, at now: MediaTime) -> Answer {
+    let last = self.endNumber - 1
+    let number = last + Int64(Int16(bitPattern: sequenceNumber &- UInt16(truncatingIfNeeded: last)))
+    guard let frame = self.frames.last(where: { $0.firstNumber <= number }),
+      number < frame.firstNumber + Int64(frame.media.packetCount)
+    else { return .unknown }
+    if let previous = self.answers[number], now - previous < roundTrip { return .answered }
+    self.answers[number] = now
+    return .packet(frame.media, index: Int(number - frame.firstNumber))
+  }
+
+  /// Forgets all packets: they must not be shown any more.
+  mutating func removeAll() {
+    self.frames.removeAll()
+    self.answers.removeAll()
+  }
+}

@@ -1,0 +1,28 @@
+package import Media
+
+/// What is known of one viewer's session.
+package struct WebRTCSessionStatistics: Hashable, Sendable {
+  /// Packets sent, with those sent again.
+  package var packetsSent = 0
+  /// Bytes of datagrams with media.
+  package var bytesSent = 0
+  /// Packets sent again.
+  package var packetsRetransmitted = 0
+  /// Packets that the client asked for again.
+  package var packetsRequested = 0
+  /// Frames that were not sent: the client was not ready, or its queue was too old.
+  package var framesDropped = 0
+  /// Keyframes that the client asked for, those that counted for nothing included.
+  package var keyframesRequested = 0
+  /// The last round trip that the client's reports showed; nil before.
+  package var roundTrip: MediaDuration?
+  /// Fraction of video packets that were lost between the last two reports, 0 to 1; nil before the first.
+  package var fractionLost: Double?
+  /// Packets that the client has missed since the start, over all tracks.
+  package var packetsLost = 0
+  /// The bitrate that the client estimates (REMB), in bits per second; nil without.
+  package var receiverBitrate: UInt64?
+
+  /// Counters at zero.
+  package init() {}
+}

@@ -1,0 +1,112 @@
+import Media
+import NIOCore
+import RTP
+import Testing
+import WebRTC
+
+/// A session and its client over virtual time; both directions may lose datagrams.
+struct SessionDialogue {
+  private(set) var session: WebRTCSession
+  var client: SessionClient
+  private(set) var now = MediaTime.zero + .seconds(1)
+  private(set) var events: [WebRTCSession.Event] = []
+  private var batch = DatagramBatch()
+  /// Whether a datagram with media is lost on its way to the client, by its number.
+  var isLost: (Int) -> Bool = { _ in false }
+  private var mediaCount = 0
+  /// Number of messages of the last drain.
+  private(set) var messageCount = 0
+  private var frameCount = 0
+
+  static let credentials = ICECredentials(usernameFragment: "serv", password: "server0password0server")!
+  static let unixTimeAtZero: Int64 = 1_700_000_000_000_000_000
+
+  init(offer: String = "chromium", hasAudio: Bool = true) throws {
+    let answer = try WebRTCAnswer(
+      WebRTCOffers.offer(offer),
+      WebRTCAnswer.Configuration(
+        sessionID: 1, credentials: Self.credentials,
+        fingerprint: CertificateFingerprint(algorithm: .sha256, digest: PlainSecurity().fingerprint),
+        candidates: [#require(TransportAddress("192.0.2.7", port: 8189))],
+        video: H264ProfileLevel(parsing: "42c01f"), hasAudio: hasAudio, ssrcs: (1001, 1002, 1003)))
+    let security = PlainSecurity(clientDigest: try #require(answer.clientTransport.fingerprints.first).digest)
+    self.session = WebRTCSession(
+      answer, credentials: Self.credentials, security: security, canonicalName: "name",
+      makeRandom: { 0xFFFF_FFFF_FFFF_FFFF }, unixTime: { Self.unixTimeAtZero + $0.nanoseconds }, at: self.now)
+    self.client = SessionClient(
+      try #require(TransportAddress("198.51.100.1", port: 4000)), answer: answer, credentials: Self.credentials)
+  }
+
+  /// Checks, handshake, nomination.
+  mutating func connect() throws {
+    try self.deliver(self.client.check(nominates: false))
+    try self.deliver(SessionClient.hello)
+    try self.deliver(self.client.check())
+  }
+
+  /// The client sends a datagram.
+  mutating func deliver(_ datagram: ByteBuffer, from address: TransportAddress? = nil) throws {
+    self.session.handle(datagram, from: address ?? self.client.address, at: self.now)
+    try self.drain()
+  }
+
+  mutating func drain() throws {
+    self.batch.removeAll()
+    self.session.drain(into: &self.batch, at: self.now)
+    self.messageCount = self.batch.messages.count
+    while let event = self.session.nextEvent() { self.events.append(event) }
+    for (address, datagram) in self.batch.datagrams where address == self.client.address {
+      if DatagramKind(datagram.readableBytesView) == .rtp {
+        self.mediaCount += 1
+        if self.isLost(self.mediaCount) { continue }
+      }
+      try self.client.receive(datagram)
+    }
+  }
+
+  /// Time passes; timeouts are handled when they are due.
+  mutating func advance(_ duration: MediaDuration) throws {
+    let end = self.now + duration
+    while let deadline = self.session.nextDeadline, deadline <= end {
+      self.now = max(self.now, deadline)
+      self.session.handleTimeout(at: self.now)
+      try self.drain()
+    }
+    self.now = end
+  }
+
+  /// Time passes without anything being done.
+  mutating func pass(_ duration: MediaDuration) { self.now += duration }
+
+  /// The stream has a frame; its payloads begin with its number.
+  mutating func queue(isKeyframe: Bool = false, kind: MediaKind = .video, lengths: [Int] = [1000, 1000, 400]) {
+    self.frameCount += 1
+    var bytes = ByteBuffer()
+    var payloads: [Range<Int>] = []
+    for length in lengths {
+      payloads.append(bytes.writerIndex..<bytes.writerIndex + length)
+      bytes.writeRepeatingByte(UInt8(truncatingIfNeeded: self.frameCount), count: length)
+    }
+    self.session.send(
+      WebRTCMedia(kind: kind, isKeyframe: isKeyframe, presentationTime: self.now, bytes: bytes, payloads: payloads),
+      at: self.now)
+  }
+
+  mutating func send(
+    isKeyframe: Bool = false, kind: MediaKind = .video, lengths: [Int] = [1000, 1000, 400]
+  ) throws {
+    self.queue(isKeyframe: isKeyframe, kind: kind, lengths: lengths)
+    try self.drain()
+  }
+
+  mutating func discardEarlier() { self.session.discardEarlier(at: self.now) }
+  mutating func close() throws {
+    self.session.close(at: self.now)
+    try self.drain()
+  }
+
+  mutating func takeEvents() -> [WebRTCSession.Event] {
+    defer { self.events = [] }
+    return self.events
+  }
+}
