@@ -42,6 +42,7 @@ let package = Package(
     .library(name: "StreamControl", targets: ["StreamControl"]),
     .library(name: "RTSPServer", targets: ["RTSPServer"]),
     .library(name: "RTMPServer", targets: ["RTMPServer"]),
+    .library(name: "WebRTCServer", targets: ["WebRTCServer"]),
     .library(name: "HTTPServer", targets: ["HTTPServer"]),
     .library(name: "Discovery", targets: ["Discovery"]),
     .library(name: "Vidicon", targets: ["Vidicon"]),
@@ -172,6 +173,14 @@ let package = Package(
         .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
+      name: "WebRTCServer",
+      dependencies: [
+        "Media", "Authentication", "Codecs", "Connections", "Delivery", "DTLS", "RTP", "Streaming", "Threading",
+        "WebRTC",
+        "CDatagrams", nioCore,
+        nioPosix,
+      ], swiftSettings: settings),
+    .target(
       name: "HTTPServer",
       dependencies: [
         "Media", "Authentication", "Bitstreams", "Connections", "Threading", "Capture", "Effects", "HLS", "Streaming",
@@ -198,7 +207,7 @@ let package = Package(
       dependencies: [
         "Authentication", "Connections", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput",
         "Effects", "Streaming", "Recording", "StreamControl", "RTSPServer", "RTMPServer", "HTTPServer", "Discovery",
-        "Publishing", "Pushing", "RTMP", "WebPage", nioCore,
+        "Publishing", "Pushing", "RTMP", "WebPage", "WebRTCServer", nioCore,
         nioPosix,
       ],
       swiftSettings: settings),
@@ -267,7 +276,19 @@ let package = Package(
       name: "RTMPTests", dependencies: ["RTMP", "Authentication", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
     .testTarget(
-      name: "WebRTCTests", dependencies: ["WebRTC", "Authentication", "Media", "RTP", nioCore], swiftSettings: settings),
+      name: "WebRTCTests", dependencies: ["WebRTC", "WebRTCPeers", "Authentication", "Media", "RTP", nioCore],
+      swiftSettings: settings),
+    // A client of WebRTC without cryptography, for tests over virtual time.
+    .target(
+      name: "WebRTCPeers", dependencies: ["WebRTC", "Media", "RTP", nioCore], path: "Tests/WebRTCPeers",
+      swiftSettings: settings),
+    .testTarget(
+      name: "WebRTCServerTests",
+      dependencies: [
+        "WebRTCServer", "WebRTC", "WebRTCPeers", "Authentication", "Connections", "CDatagrams", "Media", "RTP",
+        "Streaming", nioCore,
+        nioPosix, .product(name: "NIOEmbedded", package: "swift-nio"),
+      ], swiftSettings: settings),
     .testTarget(
       name: "DTLSTests",
       dependencies: ["DTLS", "WebRTC", "Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],

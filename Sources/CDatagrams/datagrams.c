@@ -38,6 +38,60 @@ static uint16_t get_port(const struct sockaddr *address) {
                                               : ((const struct sockaddr_in *)address)->sin_port);
 }
 
+static uint64_t read_big_endian(const uint8_t *bytes, int count) {
+  uint64_t value = 0;
+  for (int index = 0; index < count; index++) value = value << 8 | bytes[index];
+  return value;
+}
+
+static void write_big_endian(uint64_t value, uint8_t *bytes) {
+  for (int index = 7; index >= 0; index--, value >>= 8) bytes[index] = (uint8_t)value;
+}
+
+/// The upper 32 bits of the lower half of a mapped address, RFC 4291 2.5.5.2.
+static const uint64_t mapped_prefix = 0xFFFF;
+
+bool vidicon_endpoint_of(const struct sockaddr *address, vidicon_endpoint *endpoint) {
+  if (address->sa_family == AF_INET) {
+    const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)address;
+    *endpoint = (vidicon_endpoint){.lower = ntohl(ipv4->sin_addr.s_addr), .port = ntohs(ipv4->sin_port)};
+    return true;
+  }
+  if (address->sa_family != AF_INET6) return false;
+  const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)address;
+  const uint8_t *bytes = ipv6->sin6_addr.s6_addr;
+  *endpoint = (vidicon_endpoint){.upper = read_big_endian(bytes, 8),
+                                 .lower = read_big_endian(bytes + 8, 8),
+                                 .port = ntohs(ipv6->sin6_port),
+                                 .is_ipv6 = true};
+  if (endpoint->upper == 0 && endpoint->lower >> 32 == mapped_prefix) {
+    endpoint->lower &= 0xFFFFFFFF;
+    endpoint->is_ipv6 = false;
+  }
+  return true;
+}
+
+vidicon_destination vidicon_destination_of(const vidicon_endpoint *endpoint, bool mapped) {
+  vidicon_destination destination;
+  memset(&destination, 0, sizeof destination);
+  if (!endpoint->is_ipv6 && !mapped) {
+    struct sockaddr_in *ipv4 = (struct sockaddr_in *)&destination.address;
+    ipv4->sin_family = AF_INET;
+    ipv4->sin_port = htons(endpoint->port);
+    ipv4->sin_addr.s_addr = htonl((uint32_t)endpoint->lower);
+    destination.length = sizeof *ipv4;
+    return destination;
+  }
+  struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)&destination.address;
+  ipv6->sin6_family = AF_INET6;
+  ipv6->sin6_port = htons(endpoint->port);
+  write_big_endian(endpoint->upper, ipv6->sin6_addr.s6_addr);
+  write_big_endian(endpoint->is_ipv6 ? endpoint->lower : mapped_prefix << 32 | endpoint->lower,
+                   ipv6->sin6_addr.s6_addr + 8);
+  destination.length = sizeof *ipv6;
+  return destination;
+}
+
 /// Opens one socket; port 0 for any free one. Returns the socket, or -1 with errno set.
 static int open_one(const struct addrinfo *info, uint16_t port, uint16_t *bound) {
   struct sockaddr_storage address;
@@ -82,6 +136,16 @@ int vidicon_datagrams_open_pair(const char *address, int *sockets, uint16_t *por
     }
     close(sockets[0]);
   }
+  freeaddrinfo(info);
+  return error;
+}
+
+int vidicon_datagrams_open(const char *address, int *socket, uint16_t *port) {
+  struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_PASSIVE, .ai_socktype = SOCK_DGRAM};
+  struct addrinfo *info = NULL;
+  if (getaddrinfo(address, "0", &hints, &info) != 0) return EADDRNOTAVAIL;
+  *socket = open_one(info, *port, port);
+  int error = *socket < 0 ? errno : 0;
   freeaddrinfo(info);
   return error;
 }
@@ -147,6 +211,46 @@ static void append(batch *batch, const uint8_t *bytes, const vidicon_datagram_ru
   }
 }
 
+/// Outcome of a batch.
+typedef enum {
+  /// Everything is sent, or cannot be.
+  batch_done,
+  /// The send buffer is full.
+  batch_full,
+  /// The route of a destination does not support offload.
+  batch_without_offload
+} batch_outcome;
+
+/// Sends a batch.
+///
+/// position: set to the first message that is not sent, unless the batch is done.
+
+static batch_outcome send_batch(int socket, batch *batch, vidicon_datagram_position *position,
+                                vidicon_datagram_result *result, bool *offload) {
+  unsigned start = 0;
+  while (start < batch->count) {
+    int sent = sendmmsg(socket, batch->messages + start, batch->count - start, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+      result->sent += sent;
+      start += sent;
+      continue;
+    }
+    if (errno == EINTR) continue;
+    *position = batch->positions[start];
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return batch_full;
+    if (batch->messages[start].msg_hdr.msg_controllen > 0 &&
+        (errno == EIO || errno == ENOPROTOOPT || errno == EINVAL || errno == EMSGSIZE)) {
+      // Offload is not supported by the kernel, or not on this route: the datagrams are sent one by one.
+      if (errno == EIO || errno == ENOPROTOOPT) *offload = false;
+      return batch_without_offload;
+    }
+    // This destination cannot be reached, or the error of an earlier datagram is reported; others are not affected.
+    result->unreachable++;
+    start++;
+  }
+  return batch_done;
+}
+
 vidicon_datagram_result vidicon_datagrams_send(
     int socket, const uint8_t *bytes, const vidicon_datagram_run *runs, size_t run_count,
     const vidicon_destination *destinations, size_t destination_count, vidicon_datagram_position *position,
@@ -171,30 +275,49 @@ vidicon_datagram_result vidicon_datagrams_send(
       append(&batch, bytes, run, length, destination, next);
       advance(&next, runs, run_count, length);
     }
-    unsigned start = 0;
-    while (start < batch.count) {
-      int sent = sendmmsg(socket, batch.messages + start, batch.count - start, MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (sent > 0) {
-        result.sent += sent;
-        start += sent;
-        continue;
-      }
-      if (errno == EINTR) continue;
-      *position = batch.positions[start];
-      if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return result;
-      if (batch.messages[start].msg_hdr.msg_controllen > 0 &&
-          (errno == EIO || errno == ENOPROTOOPT || errno == EINVAL || errno == EMSGSIZE)) {
-        // Offload is not supported by the kernel, or not on this route: the datagrams are sent one by one.
-        if (errno == EIO || errno == ENOPROTOOPT) *offload = false;
+    switch (send_batch(socket, &batch, position, &result, offload)) {
+      case batch_done:
+        *position = next;
+        break;
+      case batch_full:
+        return result;
+      case batch_without_offload:
         is_single = true;
         single_destination = position->destination;
         break;
-      }
-      // This destination cannot be reached, or the error of an earlier datagram is reported; others are not affected.
-      result.unreachable++;
-      start++;
     }
-    if (start == batch.count) *position = next;
+  }
+  return result;
+}
+
+vidicon_datagram_result vidicon_datagrams_send_messages(
+    int socket, const uint8_t *bytes, const vidicon_datagram_message *messages, size_t message_count,
+    vidicon_datagram_position *position, bool *offload) {
+  vidicon_datagram_result result = {0, 0};
+  batch batch;
+  bool is_single = false;
+  size_t single_message = 0;
+  while (position->destination < message_count) {
+    batch.count = 0;
+    vidicon_datagram_position next = *position;
+    while (batch.count < batch_capacity && next.destination < message_count) {
+      const vidicon_datagram_message *message = &messages[next.destination];
+      bool offloads = *offload && !(is_single && next.destination == single_message);
+      size_t length = message_length(&message->run, next.offset, offloads);
+      append(&batch, bytes, &message->run, length, &message->destination, next);
+      advance(&next, &message->run, 1, length);
+    }
+    switch (send_batch(socket, &batch, position, &result, offload)) {
+      case batch_done:
+        *position = next;
+        break;
+      case batch_full:
+        return result;
+      case batch_without_offload:
+        is_single = true;
+        single_message = position->destination;
+        break;
+    }
   }
   return result;
 }
@@ -222,6 +345,25 @@ vidicon_datagram_result vidicon_datagrams_send(
       result.unreachable++;
     }
     advance(position, runs, run_count, length);
+  }
+  return result;
+}
+
+vidicon_datagram_result vidicon_datagrams_send_messages(
+    int socket, const uint8_t *bytes, const vidicon_datagram_message *messages, size_t message_count,
+    vidicon_datagram_position *position, bool *offload) {
+  vidicon_datagram_result result = {0, 0};
+  while (position->destination < message_count) {
+    const vidicon_datagram_message *message = &messages[position->destination];
+    vidicon_datagram_position one = {.destination = 0, .run = 0, .offset = position->offset};
+    vidicon_datagram_result part =
+        vidicon_datagrams_send(socket, bytes, &message->run, 1, &message->destination, 1, &one, offload);
+    result.sent += part.sent;
+    result.unreachable += part.unreachable;
+    position->offset = one.offset;
+    if (one.destination == 0) return result;
+    position->destination++;
+    position->offset = 0;
   }
   return result;
 }

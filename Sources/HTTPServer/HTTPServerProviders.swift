@@ -1,3 +1,4 @@
+package import Connections
 package import Media
 package import NIOCore
 package import StreamControl
@@ -102,6 +103,8 @@ package struct HTTPServerProviders: Sendable {
   package var renditionStatistics: @Sendable (StreamRendition) -> [ProtocolStatistics] = { _ in [] }
   /// Returns what can be changed of a stream.
   package var controls: @Sendable (LiveStream) -> StreamControls = { _ in StreamControls() }
+  /// The sessions of WebRTC viewers; nil where WebRTC is off.
+  package var whep: (any WHEPService)?
   /// The sources to list at `/api/devices`; nil where there are none.
   package var catalog: SourceCatalog?
 

@@ -13,8 +13,9 @@ public import StreamControl
 public import Streaming
 internal import Synchronization
 internal import Threading
+public import WebRTCServer
 
-/// Publishes streams on the network: over RTSP, over RTMP on request, and over HTTP as HLS, motion JPEG, snapshots and a web page.
+/// Publishes streams on the network: over RTSP, over RTMP and WebRTC on request, and over HTTP as HLS, motion JPEG, snapshots and a web page.
 ///
 /// A server runs once: after ``stop(finishingRecordingsWithin:)`` it cannot start again.
 ///
@@ -41,6 +42,7 @@ public final class CameraServer: Sendable {
   private let memoryReturn: MemoryReturn
   private let rtsp: RTSPServer
   private let rtmp: RTMPServer?
+  private let webRTC: WebRTCServer?
   private let http: HTTPServer?
   private let announcer: ServiceAnnouncer?
   private let listening = Listening()
@@ -89,6 +91,9 @@ public final class CameraServer: Sendable {
     let rtmp = settings.rtmp.map {
       RTMPServer(settings: $0, access: access, passwords: passwords, group: group, registry: registry)
     }
+    let webRTC = settings.webRTC.flatMap {
+      WebRTCServer(settings: $0, group: group, refusals: registry.refusals, report: report)
+    }
     self.access = access
     self.passwordThreads = passwordThreads
     self.settings = settings
@@ -99,11 +104,12 @@ public final class CameraServer: Sendable {
     self.memoryReturn = MemoryReturn(of: registry)
     self.rtsp = rtsp
     self.rtmp = rtmp
+    self.webRTC = webRTC
     self.http = settings.http.map { [listening, publications] http in
       HTTPServer(
         settings: http, access: access, passwords: passwords,
         providers: HTTPServerProviders(
-          rtsp: rtsp, rtmp: rtmp, addresses: { listening.addresses(of: $0) },
+          rtsp: rtsp, rtmp: rtmp, webRTC: webRTC, addresses: { listening.addresses(of: $0) },
           controls: { publications.controls(of: $0) },
           catalog: catalog), group: group, registry: registry)
     }
@@ -133,12 +139,19 @@ public final class CameraServer: Sendable {
   ///   `invalidSpecification` when the address to listen on is not an IP address.
   public func start() async throws(VidiconError) {
     guard self.ports == nil else { return }
+    guard self.settings.webRTC == nil || self.webRTC != nil else {
+      throw VidiconError(
+        .failed, subject: "WebRTC", cause: "OpenSSL cannot make a certificate",
+        nextStep: "start the server without --webrtc-port")
+    }
     try self.pushService.checkAuthorities()
     try await self.rtsp.start()
     do throws(VidiconError) {
       try await self.http?.start()
       try await self.rtmp?.start(certificate: self.http?.certificate)
+      try await self.webRTC?.start()
     } catch {
+      await self.rtmp?.stop()
       await self.http?.stop()
       await self.rtsp.stop()
       throw error
@@ -149,7 +162,7 @@ public final class CameraServer: Sendable {
     self.listening.open(
       CameraServerPorts(
         rtsp: rtsp.rtsp, rtsps: rtsp.rtsps, http: http?.http, https: http?.https, rtmp: self.rtmp?.ports?.rtmp,
-        rtmps: self.rtmp?.ports?.rtmps),
+        rtmps: self.rtmp?.ports?.rtmps, webRTC: self.webRTC?.udpPort),
       hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
     // Streams that were published earlier had no port to announce.
     for stream in self.publications.published where stream.isRunning { self.announce(stream) }
@@ -183,6 +196,7 @@ public final class CameraServer: Sendable {
     for stream in self.publications.published { await self.end(stream) }
     await self.pushService.stop()
     await self.http?.stop()
+    await self.webRTC?.stop()
     await self.rtmp?.stop()
     await self.rtsp.stop()
     self.memoryReturn.stop()
@@ -246,6 +260,7 @@ extension CameraServer {
     }
     self.rtsp.publish(stream)
     self.rtmp?.publish(stream)
+    self.webRTC?.publish(stream)
     self.http?.publish(stream)
     self.announce(stream)
   }
@@ -262,6 +277,7 @@ extension CameraServer {
     for service in self.publications.end(stream) { self.announcer?.withdraw(service) }
     self.rtsp.unpublish(stream)
     self.rtmp?.unpublish(stream)
+    self.webRTC?.unpublish(stream)
     await self.publications[stream]?.pushes?.stop()
     await stream.stop()
     self.http?.unpublish(stream)
@@ -338,8 +354,8 @@ extension CameraServer {
   /// Current number of viewers of a stream over all protocols.
   public func viewers(of stream: LiveStream) -> Int {
     let http = self.httpStatistics(of: stream)
-    return self.rtspStatistics(of: stream).viewers + self.rtmpStatistics(of: stream).viewers + http.hlsViewers
-      + http.motionJPEGViewers
+    return self.rtspStatistics(of: stream).viewers + self.rtmpStatistics(of: stream).viewers
+      + self.webRTCStatistics(of: stream).viewers + http.hlsViewers + http.motionJPEGViewers
   }
 
   /// Counters of a stream's viewers over RTSP; all zero when it is not published.
@@ -350,6 +366,11 @@ extension CameraServer {
   /// Counters of a stream's viewers over RTMP; all zero when it is not published, or RTMP is off.
   public func rtmpStatistics(of stream: LiveStream) -> RTMPStreamStatistics {
     self.rtmp?.statistics(of: stream) ?? RTMPStreamStatistics()
+  }
+
+  /// Counters of a stream's viewers over WebRTC; all zero when it is not published, or WebRTC is off.
+  public func webRTCStatistics(of stream: LiveStream) -> WebRTCStreamStatistics {
+    self.webRTC?.statistics(of: stream) ?? WebRTCStreamStatistics()
   }
 
   /// Counters of a stream over HTTP; all zero when HTTP is off.

@@ -2,6 +2,7 @@ public import Authentication
 public import HTTPServer
 public import RTMPServer
 public import RTSPServer
+public import WebRTCServer
 
 /// Ports, addresses, access and announcement of a ``CameraServer``.
 public struct CameraServerSettings: Hashable, Sendable {
@@ -11,6 +12,10 @@ public struct CameraServerSettings: Hashable, Sendable {
   public var http: HTTPServerSettings?
   /// Port, TLS and timeouts of RTMP; nil, the default, turns it off.
   public var rtmp: RTMPServerSettings?
+  /// Port and addresses of WebRTC, whose sessions are opened over HTTP; nil, the default, turns it off.
+  ///
+  /// Browsers decode Constrained Baseline over WebRTC, see ``VideoSettings/profile``.
+  public var webRTC: WebRTCServerSettings?
   /// Users, tokens and rules of access, for all protocols.
   public var access = AccessSettings()
   /// Whether streams are announced by multicast DNS (DNS-SD, "Bonjour") as `_http._tcp` and `_rtsp._tcp`.

@@ -5,12 +5,14 @@ internal import RTSPServer
 internal import StreamControl
 internal import Streaming
 internal import WebPage
+internal import WebRTCServer
 
 extension HTTPServerProviders {
   /// Creates the providers of a ``CameraServer``: the web page, QR codes, the addresses of all protocols, the counters
-  /// of RTSP and RTMP, and the controls of each stream.
+  /// of RTSP, RTMP and WebRTC, and the controls of each stream.
   init(
-    rtsp: RTSPServer, rtmp: RTMPServer?, addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
+    rtsp: RTSPServer, rtmp: RTMPServer?, webRTC: WebRTCServer?,
+    addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
     controls: @escaping @Sendable (LiveStream) -> StreamControls, catalog: SourceCatalog
   ) {
     self.init()
@@ -36,17 +38,26 @@ extension HTTPServerProviders {
     self.statistics = { stream in
       [ProtocolStatistics(rtsp.statistics(of: stream))]
         + (rtmp.map { [ProtocolStatistics($0.statistics(of: stream))] } ?? [])
+        + (webRTC.map { [ProtocolStatistics($0.statistics(of: stream))] } ?? [])
     }
     self.renditionStatistics = { rendition in
       [ProtocolStatistics(rtsp.statistics(of: rendition))]
         + (rtmp.map { [ProtocolStatistics($0.statistics(of: rendition))] } ?? [])
+        + (webRTC.map { [ProtocolStatistics($0.statistics(of: rendition))] } ?? [])
     }
+    self.whep = webRTC
     self.controls = controls
     self.catalog = catalog
   }
 }
 
 extension HTTPServerProviders.ProtocolStatistics {
+  fileprivate init(_ statistics: WebRTCStreamStatistics) {
+    self.init(
+      name: "webrtc", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
+      framesSkipped: statistics.framesSkipped, loopLag: statistics.loopLag)
+  }
+
   fileprivate init(_ statistics: RTMPStreamStatistics) {
     self.init(
       name: "rtmp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,

@@ -1,4 +1,4 @@
-/// The TCP ports that a ``CameraServer`` listens on; nil for a protocol that is off.
+/// The ports that a ``CameraServer`` listens on; nil for a protocol that is off.
 public struct CameraServerPorts: Hashable, Sendable {
   /// TCP port of RTSP, 1 to 65 535.
   public var rtsp: Int
@@ -13,10 +13,14 @@ public struct CameraServerPorts: Hashable, Sendable {
   public var rtmp: Int?
   /// TCP port of RTMP over TLS (`rtmps:`); nil without TLS.
   public var rtmps: Int?
+  /// UDP port of WebRTC; nil when WebRTC is off.
+  public var webRTC: Int?
 
   package init(
-    rtsp: Int, rtsps: Int? = nil, http: Int? = nil, https: Int? = nil, rtmp: Int? = nil, rtmps: Int? = nil
+    rtsp: Int, rtsps: Int? = nil, http: Int? = nil, https: Int? = nil, rtmp: Int? = nil, rtmps: Int? = nil,
+    webRTC: Int? = nil
   ) {
+    self.webRTC = webRTC
     self.rtmp = rtmp
     self.rtmps = rtmps
     self.rtsp = rtsp
@@ -35,6 +39,8 @@ public struct StreamAddresses: Hashable, Sendable {
   public var rtmp: [String]
   /// For browsers: `http://HOST:PORT/NAME` for each host, then `https:`.
   public var page: [String]
+  /// For WebRTC players: `http://HOST:PORT/NAME/whep` for each host, then `https:`. Empty when WebRTC is off.
+  public var whep: [String]
 
   /// - Parameter path: Percent-encoded, with the first slash.
   package init(path: String, hosts: [String], ports: CameraServerPorts) {
@@ -45,5 +51,6 @@ public struct StreamAddresses: Hashable, Sendable {
     self.rtsp = urls("rtsp", ports.rtsp) + urls("rtsps", ports.rtsps)
     self.rtmp = urls("rtmp", ports.rtmp, prefix: "/live") + urls("rtmps", ports.rtmps, prefix: "/live")
     self.page = urls("http", ports.http) + urls("https", ports.https)
+    self.whep = ports.webRTC == nil ? [] : self.page.map { "\($0)/whep" }
   }
 }

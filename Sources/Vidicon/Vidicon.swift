@@ -41,3 +41,5 @@
 @_exported public import struct RTSPServer.RTSPServerSettings
 @_exported public import struct RTSPServer.RTSPStreamStatistics
 @_exported public import struct Threading.StreamClock
+@_exported public import struct WebRTCServer.WebRTCServerSettings
+@_exported public import struct WebRTCServer.WebRTCStreamStatistics

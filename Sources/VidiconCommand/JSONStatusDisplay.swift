@@ -23,6 +23,7 @@ final class JSONStatusDisplay: StatusDisplay {
     var rtspsPort: Int?
     var rtmpPort: Int?
     var rtmpsPort: Int?
+    var webrtcPort: Int?
     var httpPort: Int?
     var httpsPort: Int?
     var certificateFingerprint: String?
@@ -64,6 +65,7 @@ final class JSONStatusDisplay: StatusDisplay {
       var viewers: Int
       var rtspViewers: Int
       var rtmpViewers: Int
+      var webrtcViewers: Int
       var hlsViewers: Int
       var mjpegViewers: Int
       var keyframeRequests: Int
@@ -115,13 +117,15 @@ final class JSONStatusDisplay: StatusDisplay {
     self.print(
       Started(
         rtspPort: server.ports?.rtsp, rtspsPort: server.ports?.rtsps, rtmpPort: server.ports?.rtmp,
-        rtmpsPort: server.ports?.rtmps, httpPort: server.ports?.http, httpsPort: server.ports?.https,
+        rtmpsPort: server.ports?.rtmps, webrtcPort: server.ports?.webRTC, httpPort: server.ports?.http,
+        httpsPort: server.ports?.https,
         certificateFingerprint: server.certificateFingerprint,
         streams: streams.map { stream in
           let addresses = server.addresses(of: stream)
           let sources = server.sources(of: stream)?.shown(isOperator: true)
           return Started.Stream(
-            name: stream.name, urls: addresses.rtsp + addresses.rtmp, pages: addresses.page, source: sources?.video,
+            name: stream.name, urls: addresses.rtsp + addresses.rtmp + addresses.whep, pages: addresses.page,
+            source: sources?.video,
             audio: sources?.audio)
         }, choice: choice, controlTokenFile: access.token?.path, access: access.notes))
   }
@@ -163,13 +167,14 @@ final class JSONStatusDisplay: StatusDisplay {
             viewers: $0.viewers,
             rtspViewers: $0.rtsp.viewers,
             rtmpViewers: $0.rtmp.viewers,
+            webrtcViewers: $0.webRTC.viewers,
             hlsViewers: $0.http.hlsViewers,
             mjpegViewers: $0.http.motionJPEGViewers,
             keyframeRequests: $0.stream.keyframeRequests,
             bytesSent: $0.bytesSent,
             framesSkipped: $0.framesSkipped,
             viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow + $0.rtmp.viewersClosedAsSlow,
-            loopLag: (max($0.rtsp.loopLag, $0.rtmp.loopLag).seconds * 1000).rounded() / 1000,
+            loopLag: (max($0.rtsp.loopLag, $0.rtmp.loopLag, $0.webRTC.loopLag).seconds * 1000).rounded() / 1000,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown,
             isSourceInsecure: $0.acceptsAnyCertificate,

@@ -314,6 +314,12 @@ extension CameraServerSettings {
       }
       self.rtmp = rtmp
     }
+    if let port = configuration.webRTCPort {
+      var webRTC = WebRTCServerSettings(port: port)
+      webRTC.address = configuration.bind
+      webRTC.candidateAddresses = configuration.iceAddresses
+      self.webRTC = webRTC
+    }
     self.access = configuration.access
     self.pushAuthorityFile = configuration.pushAuthorityFile
     self.access.tokens += configuration.streams.compactMap { stream in

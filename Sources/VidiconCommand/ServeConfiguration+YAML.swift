@@ -57,6 +57,8 @@ extension ServeConfiguration {
       case .rtspsPort: self.rtspsPort = try Self.port(reader.integer(value), "\(path): rtspsPort")
       case .rtmpPort: self.rtmpPort = try Self.port(reader.integer(value), "\(path): rtmpPort")
       case .rtmpsPort: self.rtmpsPort = try Self.port(reader.integer(value), "\(path): rtmpsPort")
+      case .webrtcPort: self.webRTCPort = try Self.port(reader.integer(value), "\(path): webrtcPort")
+      case .iceAddresses: self.iceAddresses = try reader.texts(value)
       case .tlsCertificate: self.tlsCertificate = try reader.text(value)
       case .tlsKey: self.tlsKey = try reader.text(value)
       case .users:
@@ -68,7 +70,8 @@ extension ServeConfiguration {
   }
 
   private enum Key: String, CaseIterable {
-    case bind, rtspPort, rtspUDP, rtspsPort, rtmpPort, rtmpsPort, httpPort, httpsPort, discovery, tlsCertificate,
+    case bind, rtspPort, rtspUDP, rtspsPort, rtmpPort, rtmpsPort, webrtcPort, iceAddresses, httpPort, httpsPort,
+      discovery, tlsCertificate,
       tlsKey, users, control, recordingsFor, behindProxy, hosts, cors, embed, insecureBasic, userFile, files, linkLocal,
       pushAuthorities, streams
   }

@@ -61,6 +61,21 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "The TCP port for RTMP over TLS; 0 for any free one. Needs --tls-cert and --tls-key.")
   var rtmpsPort: Int?
 
+  @Option(
+    name: .customLong("webrtc-port"),
+    help: """
+      The UDP port for WebRTC, usually 8189; 0 for any free one. Browsers then play within a tenth of a second, and \
+      encoders make Constrained Baseline unless --profile is given. (default: no WebRTC)
+      """)
+  var webRTCPort: Int?
+
+  @Option(
+    help: """
+      An address at which WebRTC clients reach this machine beside its own: that of a router that forwards the port, or \
+      of a container's host. Repeatable.
+      """)
+  var iceAddress: [String] = []
+
   @Option(help: "The certificate chain, a PEM file.")
   var tlsCert: String?
 
@@ -101,6 +116,9 @@ package struct ServeConfiguration: Equatable {
   var rtspsPort: Int?
   var rtmpPort: Int?
   var rtmpsPort: Int?
+  var webRTCPort: Int?
+  /// Addresses at which WebRTC clients reach this machine beside its own.
+  var iceAddresses: [String] = []
   var tlsCertificate: String?
   var tlsKey: String?
 
@@ -123,11 +141,19 @@ extension ServeConfiguration {
     if let port = options.rtspsPort { self.rtspsPort = try Self.port(port, "--rtsps-port") }
     if let port = options.rtmpPort { self.rtmpPort = try Self.port(port, "--rtmp-port") }
     if let port = options.rtmpsPort { self.rtmpsPort = try Self.port(port, "--rtmps-port") }
+    if let port = options.webRTCPort { self.webRTCPort = try Self.port(port, "--webrtc-port") }
+    if !options.iceAddress.isEmpty { self.iceAddresses = options.iceAddress }
     if let path = options.tlsCert { self.tlsCertificate = path }
     if let path = options.tlsKey { self.tlsKey = path }
     try self.apply(
       options.stream, recording: options.parts.values + [(.record, options.record), (.recordings, options.recordings)])
     try self.apply(options.push, environment: ProcessInfo.processInfo.environment)
+    // What every browser decodes over WebRTC.
+    if self.webRTCPort != nil {
+      for index in self.streams.indices where self.streams[index].profile == nil {
+        self.streams[index].profile = .baseline
+      }
+    }
     try self.validate()
   }
 
@@ -236,6 +262,9 @@ extension ServeConfiguration {
     if self.rtspsPort == nil, self.rtmpsPort == nil, self.httpsPort == nil, self.tlsCertificate != nil {
       throw .usage(
         "--tls-cert", "a certificate is given but no port for it", "add --https-port 8443 or --rtsps-port 8322")
+    }
+    if !self.iceAddresses.isEmpty, self.webRTCPort == nil {
+      throw .usage("--ice-address", "WebRTC is off", "add --webrtc-port 8189")
     }
     let ports = [
       ("--rtsp-port", self.rtspPort), ("--rtsps-port", self.rtspsPort ?? 0), ("--http-port", self.httpPort),

@@ -13,6 +13,7 @@ struct StreamReport {
   var viewers: Int
   var rtsp: RTSPStreamStatistics
   var rtmp: RTMPStreamStatistics
+  var webRTC: WebRTCStreamStatistics
   var http: HTTPStreamStatistics
   /// Whether a source accepts any TLS certificate.
   var acceptsAnyCertificate: Bool
@@ -36,6 +37,7 @@ struct StreamReport {
     self.viewers = server.viewers(of: stream)
     self.rtsp = server.rtspStatistics(of: stream)
     self.rtmp = server.rtmpStatistics(of: stream)
+    self.webRTC = server.webRTCStatistics(of: stream)
     self.http = server.httpStatistics(of: stream)
     self.acceptsAnyCertificate = server.sources(of: stream)?.acceptsAnyCertificate ?? false
     self.recording = server.recorder(of: stream)?.status
@@ -56,11 +58,11 @@ struct StreamReport {
 
   /// Bytes sent to viewers since the start.
   var bytesSent: Int {
-    self.rtsp.bytesSent + self.rtmp.bytesSent + self.http.bytesSent
+    self.rtsp.bytesSent + self.rtmp.bytesSent + self.webRTC.bytesSent + self.http.bytesSent
   }
 
   /// Frames not sent to viewers that read too slowly.
-  var framesSkipped: Int { self.rtsp.framesSkipped + self.rtmp.framesSkipped }
+  var framesSkipped: Int { self.rtsp.framesSkipped + self.rtmp.framesSkipped + self.webRTC.framesSkipped }
 
   /// Number of faces and time of effects, such as "2 faces   effects 4.1 ms"; nil without effects.
   static func text(effectTime: Double?, of stream: StreamStatistics) -> String? {

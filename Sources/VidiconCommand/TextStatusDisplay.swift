@@ -40,6 +40,7 @@ final class TextStatusDisplay: StatusDisplay {
       {
         Self.print([publisher.text(server: server, isTerminal: Terminal.isInteractive)], as: "Publish")
       }
+      Self.print(addresses.whep, as: "WHEP")
       let control = addresses.page.first.flatMap {
         access.controlText(page: $0, isTerminal: Terminal.isInteractive)
       }

@@ -42,6 +42,9 @@ struct HTTPRouteTests {
       (["low", "live.m3u8"], .file("live.m3u8", stream: "hello/low")),
       (["hello", "main", "live.m3u8"], .file("live.m3u8", stream: "hello/main")),
       (["hello", "high", "live.m3u8"], .notFound), (["high", "live.m3u8"], .notFound),
+      (["hello", "whep"], .whep("hello")), (["hello", "low", "whep"], .whep("hello/low")), (["whep"], .whep("hello")),
+      (["hello", "whep", "0"], .whepSession("0", stream: "hello")),
+      (["a", "b", "low", "whep", "0"], .whepSession("0", stream: "a/b/low")), (["none", "whep", "0"], .notFound),
       (["hello", "low"], .file("low", stream: "hello")), (["a", "low", "x.ts"], .notFound),
       // A stream's own files come first.
       (["hello", "live.m3u8"], .file("live.m3u8", stream: "hello")),

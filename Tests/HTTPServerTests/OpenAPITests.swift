@@ -31,7 +31,7 @@ struct OpenAPITests {
   @Test func `the document lists exactly the implemented routes with their methods`() throws {
     let paths = try #require(try Self.document()["paths"] as? [String: [String: Any]])
     #expect(Set(paths.keys) == Set(Self.routes.compactMap(Self.template)))
-    let values = ["name": "cam", "file": "index.m3u8", "recording": "r.mp4", "rendition": "low"]
+    let values = ["name": "cam", "file": "index.m3u8", "recording": "r.mp4", "rendition": "low", "session": "0"]
     for (path, operations) in paths {
       let components = path.split(separator: "/").map { part in
         part.hasPrefix("{") ? values[String(part.dropFirst().dropLast())] ?? "" : String(part)
@@ -78,7 +78,7 @@ struct OpenAPITests {
     .effectImage(.overlay, stream: "cam"), .rendition("low", stream: "cam"), .events(stream: "cam"),
     .pushes(stream: "cam"), .devices, .session, .recordingList, .recordings,
     .recordedFile(["cam", "r.mp4"]), .openAPI, .qrCode, .pageFile("/_page/a.css"), .page("cam"), .snapshot("cam"),
-    .motionJPEG("cam"), .file("index.m3u8", stream: "cam"), .notFound,
+    .motionJPEG("cam"), .whep("cam"), .whepSession("0", stream: "cam"), .file("index.m3u8", stream: "cam"), .notFound,
   ]
 
   /// The path of a route in the document; nil for files of the web page, which are not part of the API, and for
@@ -108,6 +108,8 @@ struct OpenAPITests {
     case .page: "/{name}"
     case .snapshot: "/{name}/snapshot.jpg"
     case .motionJPEG: "/{name}/mjpeg"
+    case .whep: "/{name}/whep"
+    case .whepSession: "/{name}/whep/{session}"
     case .file: "/{name}/{file}"
     case .pageFile, .notFound: nil
     }

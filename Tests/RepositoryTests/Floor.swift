@@ -37,6 +37,7 @@ enum Floor: Comparable {
     "RTSPServer": .edge,
     "RTMPServer": .edge,
     "Publishing": .edge,
+    "WebRTCServer": .edge,
     "HTTPServer": .edge,
     "Discovery": .edge,
     "Vidicon": .edge,

@@ -15,6 +15,8 @@ struct ExitStatusTests {
       ),
       (["serve", "--tls-cert", "c.pem"], "give both --tls-cert FILE and --tls-key FILE"),
       (["serve", "--rtmps-port", "1"], "RTMPS needs a certificate"),
+      (["serve", "--ice-address", "192.0.2.1"], "add --webrtc-port 8189"),
+      (["serve", "--webrtc-port", "65536"], "--webrtc-port"),
       (["serve", "--rtmp-port", "8554"], "it is 8554, as --rtsp-port is"),
       (["serve", "--rtsps-port", "1"], "RTSPS needs a certificate and its key"),
       (["serve", "--stream", "name=a", "--stream", "name=a"], "\"a\": two streams have this name; give each its own"),

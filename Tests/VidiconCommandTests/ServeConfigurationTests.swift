@@ -66,6 +66,8 @@ struct ServeConfigurationTests {
       rtspsPort: 8322
       rtmpPort: 1935
       rtmpsPort: 1936
+      webrtcPort: 8189
+      iceAddresses: [203.0.113.7]
       httpPort: 80
       httpsPort: 443
       discovery: false
@@ -97,6 +99,7 @@ struct ServeConfigurationTests {
       """)
     #expect(configuration.bind == "127.0.0.1" && configuration.rtspPort == 0 && configuration.rtspUDP)
     #expect(configuration.rtmpPort == 1935 && configuration.rtmpsPort == 1936)
+    #expect(configuration.webRTCPort == 8189 && configuration.iceAddresses == ["203.0.113.7"])
     #expect(configuration.rtspsPort == 8322 && configuration.tlsCertificate == "cert.pem")
     #expect(configuration.httpPort == 80 && configuration.httpsPort == 443 && !configuration.isAnnounced)
     let access = configuration.access

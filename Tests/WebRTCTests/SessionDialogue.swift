@@ -3,6 +3,7 @@ import NIOCore
 import RTP
 import Testing
 import WebRTC
+import WebRTCPeers
 
 /// A session and its client over virtual time; both directions may lose datagrams.
 struct SessionDialogue {
@@ -31,7 +32,7 @@ struct SessionDialogue {
         video: H264ProfileLevel(parsing: "42c01f"), hasAudio: hasAudio, ssrcs: (1001, 1002, 1003)))
     let security = PlainSecurity(clientDigest: try #require(answer.clientTransport.fingerprints.first).digest)
     self.session = WebRTCSession(
-      answer, credentials: Self.credentials, security: security, canonicalName: "name",
+      answer, credentials: Self.credentials, security: security,
       makeRandom: { 0xFFFF_FFFF_FFFF_FFFF }, unixTime: { Self.unixTimeAtZero + $0.nanoseconds }, at: self.now)
     self.client = SessionClient(
       try #require(TransportAddress("198.51.100.1", port: 4000)), answer: answer, credentials: Self.credentials)

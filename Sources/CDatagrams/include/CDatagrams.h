@@ -12,6 +12,20 @@ typedef struct {
   socklen_t length;
 } vidicon_destination;
 
+/// An IP address and a port in the byte order of the machine. An IPv4 address is in the lower 32 bits.
+typedef struct {
+  uint64_t upper;
+  uint64_t lower;
+  uint16_t port;
+  bool is_ipv6;
+} vidicon_endpoint;
+
+/// The endpoint of an address, IPv4 where it is that in the form of IPv6. Returns false for an address that is not of IP.
+bool vidicon_endpoint_of(const struct sockaddr *address, vidicon_endpoint *endpoint);
+
+/// The destination of an endpoint. mapped: whether the socket is of IPv6, which sends to IPv4 by mapped addresses.
+vidicon_destination vidicon_destination_of(const vidicon_endpoint *endpoint, bool mapped);
+
 /// Consecutive datagrams of equal length; the last may be shorter.
 typedef struct {
   /// Offset of the first byte in the buffer.
@@ -46,6 +60,13 @@ typedef struct {
 /// Returns 0, or an errno value.
 int vidicon_datagrams_open_pair(const char *address, int *sockets, uint16_t *ports);
 
+/// Opens one non-blocking UDP socket.
+///
+/// address: numeric IPv4 or IPv6; "::" also accepts IPv4.
+/// port: 0 for any free one; set to the port in use.
+/// Returns 0, or an errno value.
+int vidicon_datagrams_open(const char *address, int *socket, uint16_t *port);
+
 /// Length of the send buffer that the system has granted, in bytes of its own accounting; negative on failure.
 int vidicon_datagrams_send_buffer(int socket);
 
@@ -59,5 +80,21 @@ vidicon_datagram_result vidicon_datagrams_send(
     int socket, const uint8_t *bytes, const vidicon_datagram_run *runs, size_t run_count,
     const vidicon_destination *destinations, size_t destination_count, vidicon_datagram_position *position,
     bool *offload);
+
+/// Consecutive datagrams of equal length for one destination; the last may be shorter.
+typedef struct {
+  vidicon_datagram_run run;
+  vidicon_destination destination;
+} vidicon_datagram_message;
+
+/// Sends messages, each to its destination, in as few system calls as possible. Never blocks: returns when the send buffer
+/// is full.
+///
+/// position: where to begin, the index of the message being that of the destination; set to where to continue when the socket
+/// is writable again.
+/// offload: whether to use segmentation offload; set to false when the kernel does not support it.
+vidicon_datagram_result vidicon_datagrams_send_messages(
+    int socket, const uint8_t *bytes, const vidicon_datagram_message *messages, size_t message_count,
+    vidicon_datagram_position *position, bool *offload);
 
 #endif

@@ -91,6 +91,7 @@ extension HTTPResponder {
   /// Responds to OPTIONS; to a CORS preflight request (Fetch §3.3) only of a site of `--cors` for media.
   func options(of route: HTTPRoute, _ request: HTTPRequest) -> ServerResponse {
     var response = ServerResponse(.noContent, [.allow: route.methods])
+    if case .whep = route { response.fields[.acceptPost] = "application/sdp" }
     guard route.isMedia, self.access.originPolicy.allowedOrigin(for: request.headerFields[.origin]) != nil else {
       return response
     }

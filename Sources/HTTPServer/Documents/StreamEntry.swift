@@ -68,6 +68,8 @@ struct StreamEntry: Encodable, Sendable {
   var mjpeg: String
   var hls: String
   var ts: String
+  /// Path at which WebRTC viewers open sessions (WHEP); nil where WebRTC is off.
+  var whep: String?
   /// Path of the recorder; nil without one.
   var recording: String?
   var rtsp: [String]
@@ -123,6 +125,7 @@ struct StreamEntry: Encodable, Sendable {
     self.mjpeg = "\(path)/mjpeg"
     self.hls = "\(path)/index.m3u8"
     self.ts = "\(path)/playlist.m3u8"
+    self.whep = providers.whep.map { _ in "\(path)/whep" }
     self.recording = controls.recording.map { _ in "/api/streams\(path)/recording" }
     self.rtsp = addresses.rtsp
     self.rtmp = addresses.rtmp

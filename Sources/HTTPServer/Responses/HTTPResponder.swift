@@ -129,6 +129,11 @@ struct HTTPResponder: Sendable {
       return try await self.setImage(for: use, of: name, request, address: user.address, body: body)
     case (.patch, .stream(let name)):
       return try await self.changeStream(name, request, user: user, body: body)
+    case (.post, .whep(let name)):
+      return try await self.openSession(of: name, request, client: client, user: user, body: body)
+    case (.patch, .whepSession(let id, let name)):
+      return try await self.changeSession(id, of: name, request, body: body)
+    case (.delete, .whepSession(let id, let name)): return try await self.closeSession(id, of: name)
     case (.post, .session): return try await self.login(request, user: user, body: body)
     case (.delete, .session): return self.endSession(request)
     default: break
@@ -163,9 +168,10 @@ struct HTTPResponder: Sendable {
     case .pageFile(let path): return self.page(.file(path))
     case .snapshot(let name): return try await self.snapshot(of: name, target, user: user)
     case .motionJPEG(let name): return try self.motionJPEG(of: name, target, user: user)
+    case .whep(let name): return try self.whepEndpoint(of: name)
     case .file(let file, let name):
       return await self.file(file, of: name, target, request, user: user)
-    case .notFound, .effectImage, .rendition:
+    case .notFound, .effectImage, .rendition, .whepSession:
       // A browser gets the player page, which reports the missing stream and starts when it appears.
       guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
         return .notFound()

@@ -51,7 +51,11 @@ package enum HTTPRoute: Hashable, Sendable {
   case snapshot(String)
   /// `/NAME/mjpeg`.
   case motionJPEG(String)
-  /// `/NAME/FILE`, `/NAME/RENDITION/FILE`: a file of HLS. The stream of these three may be a rendition, `NAME/RENDITION`.
+  /// `/NAME/whep`, `/NAME/RENDITION/whep`: opens sessions of WebRTC viewers.
+  case whep(String)
+  /// `/NAME/whep/ID`: a session of a WebRTC viewer.
+  case whepSession(String, stream: String)
+  /// `/NAME/FILE`, `/NAME/RENDITION/FILE`: a file of HLS. The stream of these five may be a rendition, `NAME/RENDITION`.
   case file(String, stream: String)
   /// An unknown stream, or no known path.
   case notFound
@@ -100,6 +104,15 @@ package enum HTTPRoute: Hashable, Sendable {
       self = length == components.count ? .page(name) : Self.file(components[length], of: name)
       return
     }
+    if components.count > 2, components[components.count - 2] == "whep" {
+      let parent = components.dropLast(2)
+      let name = parent.joined(separator: "/")
+      let path = names.contains(name) ? name : Self.rendition(parent, names, renditions)
+      if let path, let id = components.last {
+        self = .whepSession(id, stream: path)
+        return
+      }
+    }
     if components.count > 1, !renditions.isEmpty, let path = Self.rendition(components.dropLast(), names, renditions) {
       self = Self.file(components[components.count - 1], of: path)
       return
@@ -124,7 +137,7 @@ package enum HTTPRoute: Hashable, Sendable {
   /// Whether it is media or its signalling, which pages of the sites of `--cors` may read.
   var isMedia: Bool {
     switch self {
-    case .file, .snapshot, .motionJPEG: true
+    case .file, .snapshot, .motionJPEG, .whep, .whepSession: true
     default: false
     }
   }
@@ -136,6 +149,8 @@ package enum HTTPRoute: Hashable, Sendable {
     case .health, .session: nil
     case .recordingList, .recordedFile: .readRecordings
     case .devices, .pushes: .control
+    // A session is what its viewer watches with.
+    case .whep, .whepSession: .watch
     default: changing ? .control : .watch
     }
   }
@@ -148,6 +163,8 @@ package enum HTTPRoute: Hashable, Sendable {
     case .rendition: ["PUT", "DELETE"]
     case .stream: ["PATCH"]
     case .session: ["POST", "DELETE"]
+    case .whep: ["POST"]
+    case .whepSession: ["PATCH", "DELETE"]
     default: []
     }
   }
@@ -160,7 +177,7 @@ package enum HTTPRoute: Hashable, Sendable {
   /// Whether GET and HEAD are supported.
   var isReadable: Bool {
     switch self {
-    case .effectImage, .rendition: false
+    case .effectImage, .rendition, .whepSession: false
     default: true
     }
   }
@@ -197,6 +214,7 @@ package enum HTTPRoute: Hashable, Sendable {
     switch file {
     case "snapshot.jpg": .snapshot(name)
     case "mjpeg": .motionJPEG(name)
+    case "whep": .whep(name)
     default: .file(file, stream: name)
     }
   }

@@ -181,6 +181,9 @@ package struct WebRTCAnswer: Hashable, Sendable {
     self.description.media.append(description)
   }
 
+  /// CNAME of the tracks in answers and reports, by which clients synchronize them, RFC 3550 §6.5.1. A session has one stream.
+  package static let canonicalName = "vidicon"
+
   /// Names of track and sources; clients that see retransmissions of an undeclared SSRC drop them.
   private static func sourceAttributes(_ track: Track, isVideo: Bool) -> [SDPAttribute] {
     let kind = isVideo ? "video" : "audio"
@@ -191,7 +194,7 @@ package struct WebRTCAnswer: Hashable, Sendable {
       attributes.append(SDPAttribute("ssrc-group", "FID \(track.ssrc) \(track.retransmissionSSRC)"))
     }
     for ssrc in ssrcs {
-      attributes.append(SDPAttribute("ssrc", "\(ssrc) cname:vidicon"))
+      attributes.append(SDPAttribute("ssrc", "\(ssrc) cname:\(Self.canonicalName)"))
       attributes.append(SDPAttribute("ssrc", "\(ssrc) msid:vidicon \(kind)"))
     }
     return attributes

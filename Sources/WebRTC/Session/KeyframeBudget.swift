@@ -40,7 +40,7 @@ package struct KeyframeBudget: Sendable {
   package mutating func handleFrame(byteCount: Int, isKeyframe: Bool, at now: MediaTime) -> Bool {
     if isKeyframe {
       self.keyframeLength = byteCount
-      // One that nobody asked for costs nothing here.
+      // One that was not requested costs nothing here.
       if self.asked != nil { self.credit -= byteCount }
       (self.isWaiting, self.asked) = (false, nil)
     }

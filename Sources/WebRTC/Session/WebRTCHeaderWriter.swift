@@ -35,7 +35,7 @@ struct WebRTCHeaderWriter {
   ///
   /// - Parameters:
   ///   - transportWide: The transport-wide number; nil without.
-  ///   - isKeyframe: Whether the packet is of a keyframe, with which the playout delay is told.
+  ///   - isKeyframe: Whether the packet is of a keyframe, which carries the playout delay.
   ///   - output: At least ``maximumLength`` bytes.
   /// - Returns: Length of the header in bytes.
   func write(

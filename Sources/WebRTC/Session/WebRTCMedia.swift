@@ -87,6 +87,15 @@ package struct WebRTCPacketizer: Sendable {
       maximumPayloadLength: WebRTCMedia.maximumPayloadLength)
   }
 
+  /// The packet of Opus audio, RFC 7587 §4.2; nil when it does not fit.
+  package static func packetize(opus sample: EncodedSample) -> WebRTCMedia? {
+    let length = sample.payload.readableBytes
+    guard (1...WebRTCMedia.maximumPayloadLength).contains(length) else { return nil }
+    return WebRTCMedia(
+      kind: .audio, isKeyframe: true, presentationTime: sample.presentationTime, bytes: sample.payload.slice(),
+      payloads: [0..<length])
+  }
+
   /// Packetizes a sample; nil when it is malformed, or of a track that WebRTC does not carry.
   package mutating func packetize(_ sample: EncodedSample) -> WebRTCMedia? {
     // Only samples passed through from a source can be malformed; the result is one lost frame.

@@ -52,7 +52,6 @@ package struct WebRTCSession {
   private var transport: WebRTCTransport
   private var video: WebRTCTrackSender?
   private var audio: WebRTCTrackSender?
-  private let canonicalName: String
   private let unixTime: @Sendable (MediaTime) -> Int64
   private var history = TransportWideHistory()
 
@@ -79,18 +78,16 @@ package struct WebRTCSession {
   /// - Parameters:
   ///   - answer: The answer, with the client's transport.
   ///   - credentials: The server's ICE credentials, as answered.
-  ///   - canonicalName: CNAME of the stream, by which clients synchronize its tracks.
   ///   - makeRandom: Makes 64 random bits, for numbers and timestamps.
   ///   - unixTime: Converts a time of the stream's clock to nanoseconds since 1970.
   package init(
-    _ answer: WebRTCAnswer, credentials: ICECredentials, security: any DatagramSecurity, canonicalName: String,
-    makeRandom: () -> UInt64, unixTime: @escaping @Sendable (MediaTime) -> Int64, at now: MediaTime
+    _ answer: WebRTCAnswer, credentials: ICECredentials, security: any DatagramSecurity, makeRandom: () -> UInt64,
+    unixTime: @escaping @Sendable (MediaTime) -> Int64, at now: MediaTime
   ) {
     self.transport = WebRTCTransport(
       credentials: credentials, fingerprints: answer.clientTransport.fingerprints, security: security, at: now)
     self.video = answer.video.map { WebRTCTrackSender($0, kind: .video, makeRandom: makeRandom) }
     self.audio = answer.audio.map { WebRTCTrackSender($0, kind: .audio, makeRandom: makeRandom) }
-    self.canonicalName = canonicalName
     self.unixTime = unixTime
   }
 
@@ -141,10 +138,7 @@ package struct WebRTCSession {
   /// Queues an access unit or audio frame.
   package mutating func send(_ media: WebRTCMedia, at now: MediaTime) {
     guard (media.kind == .video ? self.video : self.audio) != nil else { return }
-    guard self.isReady else {
-      self.statistics.framesDropped += 1
-      return
-    }
+    guard self.isReady else { return }
     if media.kind == .audio {
       // Audio that could not leave for this long is not worth its time.
       while let first = self.audioQueue.first, now - first.time >= Self.maximumQueueAge {
@@ -155,7 +149,8 @@ package struct WebRTCSession {
     }
     if let first = self.videoQueue.first, now - first.time >= Self.maximumQueueAge { self.dropVideo(at: now) }
     if self.waitsForKeyframe, !media.isKeyframe {
-      self.statistics.framesDropped += 1
+      // Before the first keyframe, nothing is missed.
+      if self.lastKeyframe != nil { self.statistics.framesDropped += 1 }
       self.requestKeyframe(at: now)
       return
     }
@@ -283,7 +278,8 @@ extension WebRTCSession {
     var packets: [RTCPPacket] = []
     for track in [self.video, self.audio].compactMap(\.self) where track.packetCount > 0 {
       packets.append(.senderReport(track.senderReport(at: now, unixTime: unixTime)))
-      packets.append(.sourceDescription(RTCPSourceDescription(ssrc: track.track.ssrc, cname: self.canonicalName)))
+      packets.append(
+        .sourceDescription(RTCPSourceDescription(ssrc: track.track.ssrc, cname: WebRTCAnswer.canonicalName)))
     }
     guard !packets.isEmpty, let address = self.transport.selectedAddress else { return }
     if let reference = self.referenceTime, let ssrc = (self.video ?? self.audio)?.track.ssrc {

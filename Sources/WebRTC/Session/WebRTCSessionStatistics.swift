@@ -10,7 +10,7 @@ package struct WebRTCSessionStatistics: Hashable, Sendable {
   package var packetsRetransmitted = 0
   /// Packets that the client asked for again.
   package var packetsRequested = 0
-  /// Frames that were not sent: the client was not ready, or its queue was too old.
+  /// Frames that were not sent since the first one, because the queue was too old.
   package var framesDropped = 0
   /// Keyframes that the client asked for, those that counted for nothing included.
   package var keyframesRequested = 0

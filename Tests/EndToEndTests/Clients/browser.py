@@ -29,14 +29,15 @@ class Failure(Exception):
     """the browser refused a command, or did not answer"""
 
 
-def open_browser(name, gesture_for_audio=False, dark=False, names=()):
+def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=False):
     """
     gesture_for_audio: block autoplay with audio until a user gesture, as browsers do by default
     dark: report that the user prefers dark colors
     names: names of /etc/hosts that Chromium may look up; no others are
+    webrtc: connect over the loopback interface too, which browsers do not by themselves
     """
     if name == "chromium":
-        return Chromium(gesture_for_audio, dark, names)
+        return Chromium(gesture_for_audio, dark, names, webrtc)
     return Firefox(gesture_for_audio, dark)
 
 
@@ -94,7 +95,7 @@ class Chromium(Browser):
     COMMANDS = {"go": "url", "run": "execute/sync", "run_async": "execute/async", "screenshot": "screenshot",
                 "devtools": "goog/cdp/execute", "log": "se/log"}
 
-    def __init__(self, gesture_for_audio, dark, names):
+    def __init__(self, gesture_for_audio, dark, names, webrtc):
         super().__init__("chromium")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -110,6 +111,8 @@ class Chromium(Browser):
                 "--disable-component-update", "--disable-sync", "--host-resolver-rules=" + ", ".join(
                     ["MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1", *(f"EXCLUDE {host}" for host in names)]),
                 f"--user-data-dir={self.folder}/profile"]
+            if webrtc:
+                arguments.append("--allow-loopback-in-peer-connection")
             if not gesture_for_audio:
                 arguments.append("--autoplay-policy=no-user-gesture-required")
             wanted = {"browserName": "chrome", "acceptInsecureCerts": True, "timeouts": {"script": SCRIPT_SECONDS * 1000},

@@ -1,18 +1,29 @@
-import Media
-import WebRTC
+package import Media
+package import WebRTC
 
 /// Security without cryptography, so that dialogues over virtual time are cheap: any DTLS record ends the handshake, and the
 /// tag of a packet is constant.
-struct PlainSecurity: DatagramSecurity {
+package struct PlainSecurity: DatagramSecurity {
   /// Digest of the client's certificate.
-  var clientDigest: [UInt8] = []
-  var fingerprint: [UInt8] { [UInt8](repeating: 0xAB, count: 32) }
+  package var clientDigest: [UInt8]
 
-  func makeEndpoint(role: DTLSRole, timeout: MediaDuration) -> (any DTLSEndpoint)? {
+  /// Security whose client has a certificate.
+  package init(clientDigest: [UInt8] = []) {
+    self.clientDigest = clientDigest
+  }
+
+  /// SHA-256 of the server's certificate.
+  package var fingerprint: [UInt8] { [UInt8](repeating: 0xAB, count: 32) }
+
+  /// Makes an endpoint that any record connects, and an alert closes.
+  package func makeEndpoint(role: DTLSRole, timeout: MediaDuration) -> (any DTLSEndpoint)? {
     PlainEndpoint(clientDigest: self.clientDigest)
   }
 
-  func makeCipher(profile: SRTPProfile, keys: SRTPSessionKeys, seals: Bool) -> (any SRTPCipher)? { PlainCipher() }
+  /// Makes a cipher that changes nothing.
+  package func makeCipher(profile: SRTPProfile, keys: SRTPSessionKeys, seals: Bool) -> (any SRTPCipher)? {
+    PlainCipher()
+  }
 }
 
 private final class PlainEndpoint: DTLSEndpoint {

@@ -1,11 +1,11 @@
-import Media
-import NIOCore
-import RTP
-import WebRTC
+internal import Media
+package import NIOCore
+package import RTP
+package import WebRTC
 
 /// The client of a session, without cryptography: checks, opens packets, finds those that are missing, and asks for them.
-struct SessionClient {
-  let address: TransportAddress
+package struct SessionClient {
+  package let address: TransportAddress
   private let key: STUNKey
   private let username: String
   private var transaction: UInt64 = 0
@@ -14,18 +14,18 @@ struct SessionClient {
   private let answer: WebRTCAnswer
 
   /// RTP packets of video in the order of arrival, those sent again in the form of their originals.
-  private(set) var video: [RTPPacket] = []
-  private(set) var audio: [RTPPacket] = []
+  package private(set) var video: [RTPPacket] = []
+  package private(set) var audio: [RTPPacket] = []
   /// Numbers of the packets of video that arrived.
-  private(set) var received: Set<UInt16> = []
-  private(set) var retransmitted = 0
-  private(set) var reports: [RTCPCompoundPacket] = []
-  private(set) var responses: [STUNMessage] = []
-  private(set) var closings = 0
+  package private(set) var received: Set<UInt16> = []
+  package private(set) var retransmitted = 0
+  package private(set) var reports: [RTCPCompoundPacket] = []
+  package private(set) var responses: [STUNMessage] = []
+  package private(set) var closings = 0
   /// Transport-wide numbers in the order of arrival.
-  private(set) var transportWide: [UInt16] = []
+  package private(set) var transportWide: [UInt16] = []
 
-  init(_ address: TransportAddress, answer: WebRTCAnswer, credentials: ICECredentials) {
+  package init(_ address: TransportAddress, answer: WebRTCAnswer, credentials: ICECredentials) {
     self.address = address
     self.answer = answer
     self.key = STUNKey(password: credentials.password)
@@ -36,7 +36,7 @@ struct SessionClient {
     self.opener = SRTPOpener(master: keys.server, profile: .aeadAES128GCM, security: PlainSecurity())!
   }
 
-  mutating func check(nominates: Bool = true) -> ByteBuffer {
+  package mutating func check(nominates: Bool = true) -> ByteBuffer {
     self.transaction += 1
     var buffer = ByteBuffer()
     STUNMessage(
@@ -46,16 +46,16 @@ struct SessionClient {
     return buffer
   }
 
-  static let hello = ByteBuffer(bytes: [22, 0])
-  static let closing = ByteBuffer(bytes: [21, 0])
+  package static let hello = ByteBuffer(bytes: [22, 0])
+  package static let closing = ByteBuffer(bytes: [21, 0])
 
-  mutating func feedback(_ message: RTCPFeedback.Message, ssrc: UInt32? = nil) -> ByteBuffer {
+  package mutating func feedback(_ message: RTCPFeedback.Message, ssrc: UInt32? = nil) -> ByteBuffer {
     self.seal([
       .feedback(RTCPFeedback(senderSSRC: 5, mediaSSRC: ssrc ?? self.answer.video!.ssrc, message: message))
     ])
   }
 
-  mutating func seal(_ packets: [RTCPPacket]) -> ByteBuffer {
+  package mutating func seal(_ packets: [RTCPPacket]) -> ByteBuffer {
     var buffer = ByteBuffer()
     RTCPCompoundPacket(packets).serialize(into: &buffer)
     // The index is new, and the packet is one of RTCP: an empty datagram would fail the test.
@@ -63,7 +63,7 @@ struct SessionClient {
   }
 
   /// Handles a datagram of the server.
-  mutating func receive(_ datagram: ByteBuffer) throws {
+  package mutating func receive(_ datagram: ByteBuffer) throws {
     switch DatagramKind(datagram.readableBytesView) {
     case .stun: self.responses.append(try STUNMessage(parsing: datagram))
     case .dtls: self.closings += datagram.readableBytesView.first == 21 ? 1 : 0

@@ -1,0 +1,189 @@
+internal import CDatagrams
+internal import Media
+internal import NIOCore
+internal import NIOPosix
+internal import WebRTC
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// The UDP port of all sessions: read by one event loop, which also sends.
+// Safe because all variables are used on the event loop only.
+final class DatagramPort: @unchecked Sendable {
+  /// The port in use.
+  let port: UInt16
+  private let socket: Int32
+  private let channel: any Channel
+  private let isIPv6: Bool
+  private var offloadsSegmentation = true
+  private var messages: [vidicon_datagram_message] = []
+  /// Batches that wait for the send buffer, the first of which is sent in part.
+  private var waiting: [Waiting] = []
+  private var waitingByteCount = 0
+  private var isRetryScheduled = false
+
+  private struct Waiting {
+    var batch: DatagramBatch
+    var position = vidicon_datagram_position()
+  }
+
+  /// Outcome of a batch, in datagrams.
+  struct Outcome: Hashable {
+    /// Dropped, since too many wait.
+    var dropped = 0
+    /// Messages to addresses that cannot be reached.
+    var unreachable = 0
+  }
+
+  /// Maximum number of bytes that wait for the send buffer; what comes after is lost, and asked for again by the clients.
+  static let maximumWaitingByteCount = 4 << 20
+  /// Time after which a full send buffer is tried again: on a link of a gigabit it lasts somewhat longer.
+  private static let retryInterval = TimeAmount.microseconds(250)
+  /// Maximum number of datagrams of one system call when reading.
+  private static let readCount = 32
+
+  /// Opens the port.
+  ///
+  /// - Parameters:
+  ///   - address: The numeric address to bind; "::" for all IPv4 and IPv6 addresses.
+  ///   - port: 0 for any free one.
+  ///   - receive: Called on the event loop for each datagram.
+  ///   - receiveEnded: Called on the event loop when the datagrams that had arrived were read.
+  /// - Throws: `VidiconError` when the port cannot be opened.
+  static func open(
+    address: String, port: Int, on eventLoop: any EventLoop,
+    receive: @escaping @Sendable (ByteBuffer, TransportAddress) -> Void,
+    receiveEnded: @escaping @Sendable () -> Void
+  ) async throws(VidiconError) -> DatagramPort {
+    var (socket, number): (Int32, UInt16) = (-1, UInt16(clamping: port))
+    let error = vidicon_datagrams_open(address, &socket, &number)
+    guard error == 0 else {
+      throw VidiconError(
+        error == EADDRINUSE ? .portInUse : error == EACCES ? .notPermitted : .notFound,
+        subject: "UDP port \(port)\(address == "::" || address == "0.0.0.0" ? "" : " of \(address)")",
+        cause: error == EADDRINUSE
+          ? "another program uses it" : "cannot be opened (\(String(cString: strerror(error))))",
+        nextStep: "choose another one with --webrtc-port, 0 for any free one")
+    }
+    do {
+      let channel = try await DatagramBootstrap(group: eventLoop)
+        .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 2048 * Self.readCount))
+        .channelOption(.datagramVectorReadMessageCount, value: Self.readCount)
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(
+              DatagramReader(receive: receive, receiveEnded: receiveEnded))
+          }
+        }
+        .withBoundSocket(socket)
+        .get()
+      return DatagramPort(socket: socket, port: number, channel: channel, isIPv6: address.contains(":"))
+    } catch {
+      throw VidiconError(
+        .failed, subject: "UDP port \(port)", cause: "the socket cannot be read (\(error))",
+        nextStep: "choose another one with --webrtc-port")
+    }
+  }
+
+  private init(socket: Int32, port: UInt16, channel: any Channel, isIPv6: Bool) {
+    self.socket = socket
+    self.port = port
+    self.channel = channel
+    self.isIPv6 = isIPv6
+  }
+
+  /// Closes the port.
+  func close() async {
+    // An error means that it is closed already.
+    try? await self.channel.close()
+  }
+
+  /// Sends datagrams in as few system calls as possible. What the send buffer does not hold waits.
+  func send(_ batch: DatagramBatch) -> Outcome {
+    var outcome = Outcome()
+    guard !batch.isEmpty, self.channel.isActive else { return outcome }
+    var position = vidicon_datagram_position()
+    if self.waiting.isEmpty, self.transmit(batch, at: &position, &outcome) { return outcome }
+    guard self.waitingByteCount + batch.bytes.readableBytes <= Self.maximumWaitingByteCount else {
+      outcome.dropped = batch.messages.dropFirst(position.destination).reduce(0) { $0 + $1.datagramCount }
+      return outcome
+    }
+    self.waiting.append(Waiting(batch: batch, position: position))
+    self.waitingByteCount += batch.bytes.readableBytes
+    self.scheduleRetry()
+    return outcome
+  }
+
+  private func scheduleRetry() {
+    guard !self.isRetryScheduled else { return }
+    self.isRetryScheduled = true
+    self.channel.eventLoop.scheduleTask(in: Self.retryInterval) { self.sendWaiting() }
+  }
+
+  private func sendWaiting() {
+    self.isRetryScheduled = false
+    guard self.channel.isActive else { return }
+    var outcome = Outcome()
+    var count = 0
+    while count < self.waiting.count {
+      guard self.transmit(self.waiting[count].batch, at: &self.waiting[count].position, &outcome) else { break }
+      self.waitingByteCount -= self.waiting[count].batch.bytes.readableBytes
+      count += 1
+    }
+    self.waiting.removeFirst(count)
+    if !self.waiting.isEmpty { self.scheduleRetry() }
+  }
+
+  /// Sends a batch from a position on; returns whether all of it is sent.
+  private func transmit(
+    _ batch: DatagramBatch, at position: inout vidicon_datagram_position, _ outcome: inout Outcome
+  ) -> Bool {
+    self.messages.removeAll(keepingCapacity: true)
+    for message in batch.messages {
+      self.messages.append(
+        vidicon_datagram_message(
+          run: vidicon_datagram_run(
+            offset: message.offset, length: message.length, segment_length: UInt16(message.segmentLength)),
+          destination: vidicon_destination(message.address, isIPv6: self.isIPv6)))
+    }
+    let result = batch.bytes.withUnsafeReadableBytes { bytes in
+      vidicon_datagrams_send_messages(
+        self.socket, bytes.baseAddress, self.messages, self.messages.count, &position, &self.offloadsSegmentation)
+    }
+    outcome.unreachable += result.unreachable
+    return position.destination >= self.messages.count
+  }
+}
+
+/// Reads the datagrams of all sessions.
+private final class DatagramReader: ChannelInboundHandler {
+  typealias InboundIn = AddressedEnvelope<ByteBuffer>
+
+  private let receive: @Sendable (ByteBuffer, TransportAddress) -> Void
+  private let receiveEnded: @Sendable () -> Void
+
+  init(
+    receive: @escaping @Sendable (ByteBuffer, TransportAddress) -> Void,
+    receiveEnded: @escaping @Sendable () -> Void
+  ) {
+    self.receive = receive
+    self.receiveEnded = receiveEnded
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let envelope = self.unwrapInboundIn(data)
+    guard let source = TransportAddress(envelope.remoteAddress) else { return }
+    self.receive(envelope.data, source)
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    self.receiveEnded()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // A viewer's machine refuses datagrams (ICMP); the end of its consent ends the session.
+  }
+}
