@@ -135,6 +135,9 @@ static const unsigned char thumbnails_mjs[] = {
 static const unsigned char ways_mjs[] = {
 #embed "../WebPage/Site/ways.mjs"
 };
+static const unsigned char webrtc_player_mjs[] = {
+#embed "../WebPage/Site/webrtc-player.mjs"
+};
 
 #define FILE_OF(name, bytes) {name, bytes, sizeof(bytes)}
 
@@ -182,6 +185,7 @@ static const vidicon_page_file files[] = {
     FILE_OF("text.mjs", text_mjs),
     FILE_OF("thumbnails.mjs", thumbnails_mjs),
     FILE_OF("ways.mjs", ways_mjs),
+    FILE_OF("webrtc-player.mjs", webrtc_player_mjs),
 };
 
 const vidicon_page_file *vidicon_page_files(size_t *count) {

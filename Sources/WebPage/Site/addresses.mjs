@@ -12,6 +12,7 @@ export function addressesOf(stream, page) {
     { name: "Web page", hint: "This player, in any browser", address: at(stream.page) },
     { name: "RTSP", hint: "OBS: Media Source, Local File off", address: nearest(stream.rtsp, base) },
     { name: "RTMP", hint: "Players that know only RTMP", address: nearest(stream.rtmp, base) },
+    { name: "WebRTC", hint: "WHEP players, in real time", address: at(stream.whep) },
     { name: "HLS, low latency", hint: "Safari, apps, web players", address: at(stream.hls) },
     { name: "HLS, MPEG-TS", hint: "VLC: Media → Open Network Stream", address: at(stream.ts) },
     { name: "Motion JPEG", hint: "Video without audio, in any web page", address: at(stream.mjpeg) },

@@ -45,6 +45,7 @@ export class Facts {
   #update() {
     const isPlaying = this.#session.state === "playing" && this.#session.way !== "images";
     this.latency = isPlaying ? this.#measureLatency() : null;
+    write("way", text.way(this.#session.way));
     write("latency", text.seconds(this.latency));
     write("fps", text.frameRate(isPlaying ? this.#measureFrameRate() : null));
     write("dropped", isPlaying ? String(this.#countDropped()) : "–");

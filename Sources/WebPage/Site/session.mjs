@@ -2,6 +2,7 @@
 
 import { DecodeError, StreamPlayer } from "./stream-player.mjs";
 import { NativePlayer, MotionJPEGPlayer } from "./other-players.mjs";
+import { Unavailable, WebRTCPlayer } from "./webrtc-player.mjs";
 import { StreamChanged } from "./loader.mjs";
 import { abilitiesOf, waysFor } from "./ways.mjs";
 import { levelsOf, QualityController } from "./quality.mjs";
@@ -47,7 +48,7 @@ export class Session {
     return this.#player;
   }
 
-  /** How it plays: "stream" (Media Source Extensions), "native" (HLS) or "images" (motion JPEG). */
+  /** How it plays: "webrtc", "stream" (Media Source Extensions), "native" (HLS) or "images" (motion JPEG). */
   get way() {
     return this.#ways[0] ?? null;
   }
@@ -92,7 +93,7 @@ export class Session {
   open(stream, only) {
     this.#setStream(stream);
     const codecs = [stream.video?.codec, stream.audio?.codec].filter(Boolean).join(",");
-    this.#ways = only ? [only] : waysFor(abilitiesOf(this.#elements.video, codecs));
+    this.#ways = only ? [only] : waysFor(abilitiesOf(this.#elements.video, codecs, stream));
     this.#codecs = codecs;
     this.play();
   }
@@ -145,9 +146,11 @@ export class Session {
         player.halt();
         if (hasPlayed && performance.now() - startedAt > STABLE) failures = undecodable = 0;
         undecodable = isUndecodable(error) && !hasPlayed ? undecodable + 1 : 0;
-        if (undecodable === MAXIMUM_DECODE_FAILURES && this.#ways.length > 1) {
+        const isUnavailable = error instanceof Unavailable;
+        if ((isUnavailable || undecodable === MAXIMUM_DECODE_FAILURES) && this.#ways.length > 1) {
           this.#ways = this.#ways.slice(1);
           failures = 0;
+          if (isUnavailable) continue;
         }
         const seconds = error instanceof StreamChanged && failures === 0
           ? 0 : BACK_OFF[Math.min(failures, BACK_OFF.length - 1)];
@@ -170,7 +173,8 @@ export class Session {
       },
       buffering: (isBuffering) => this.#set(isBuffering ? "buffering" : "playing"),
     };
-    if (this.way === "stream") {
+    if (this.way === "webrtc") this.#player = new WebRTCPlayer(video, events);
+    else if (this.way === "stream") {
       this.#player = new StreamPlayer(video, events);
       this.#player.fixedLevel = this.#fixedIndex;
     } else if (this.way === "native") this.#player = new NativePlayer(video, events);
@@ -185,6 +189,10 @@ export class Session {
 
   #address() {
     if (this.way === "images") return this.#stream.mjpeg;
+    if (this.way === "webrtc") {
+      const path = this.#fixed === null ? this.#stream.page : `${this.#stream.page}/${encodeURIComponent(this.#fixed)}`;
+      return new URL(`${path}/whep`, location.href).href;
+    }
     // Apple's player chooses among the renditions of the multivariant playlist by itself.
     const level = this.way === "native" && this.#fixed !== null ? this.#levels[this.#fixedIndex] : null;
     return new URL(level?.url ?? this.#stream.hls, location.href).href;

@@ -59,6 +59,11 @@ export function codec(name) {
   return name.startsWith("mp4a.40") ? "AAC" : name;
 }
 
+/** The protocol of a way to play. */
+export function way(name) {
+  return { webrtc: "WebRTC, real time", stream: "HLS, low latency", native: "HLS", images: "Motion JPEG" }[name] ?? "–";
+}
+
 /** The file name of a snapshot: "hello 2026-11-21 07.41.03.jpg". */
 export function snapshotName(stream, date) {
   const two = (number) => String(number).padStart(2, "0");

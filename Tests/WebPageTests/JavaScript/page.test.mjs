@@ -38,6 +38,8 @@ test("the order of ways for each browser", () => {
   assert.equal(ways(false, true, true), "stream native images"); // Chromium
   assert.equal(ways(false, false, true), "stream images"); // Firefox
   assert.equal(ways(false, false, false), "images"); // A browser without H.264
+  assert.deepEqual(waysFor({ isApple: true, playsHLS: true, playsFragments: true, playsWebRTC: true }),
+    ["webrtc", "native", "stream", "images"]);
 });
 
 test("numbers and names are formatted for display", () => {
@@ -50,5 +52,6 @@ test("numbers and names are formatted for display", () => {
   assert.deepEqual([0, 1, 2].map(text.files), ["0 files", "1 file", "2 files"]);
   assert.deepEqual([0, 1, 2].map(text.viewers), ["0 viewers", "1 viewer", "2 viewers"]);
   assert.deepEqual(["avc1.64001f", "avc1.42E01F", "mp4a.40.2", "opus", undefined].map(text.codec), ["H.264 High", "H.264 Baseline", "AAC", "opus", ""]);
+  assert.deepEqual(["webrtc", "stream", null].map(text.way), ["WebRTC, real time", "HLS, low latency", "–"]);
   assert.equal(text.snapshotName("hello", new Date(2026, 10, 1, 7, 4, 3)), "hello 2026-11-01 07.04.03.jpg");
 });

@@ -1,0 +1,197 @@
+// Player of WebRTC, with the interface of `StreamPlayer`. An instance plays once, until it fails, ends or is closed.
+
+import { operatorToken } from "./operator-token.mjs";
+import { RequestError } from "./requests.mjs";
+
+/** Time until the first frame after which another way is tried: a network that blocks UDP gives no error. Milliseconds. */
+const PATIENCE = 6000;
+/** Time without a frame after which a connection that is reported as alive is dead, in milliseconds. */
+const SILENCE = 5000;
+/** Interval of the measurements, in milliseconds. */
+const TICK = 500;
+/** From 1900, where NTP begins, to 1970, in milliseconds. */
+const NTP_EPOCH = 2_208_988_800_000;
+
+/** WebRTC does not work here: no H.264, no UDP, or the server has it not. */
+export class Unavailable extends Error {}
+
+/** The time of capture in statistics, in milliseconds since 1970 on the server's clock; null without one. */
+export function captureTime(report) {
+  const time = report?.estimatedPlayoutTimestamp;
+  if (!time) return null;
+  return time > NTP_EPOCH ? time - NTP_EPOCH : time;
+}
+
+/** The lines of a session description that a PATCH has, and a description with those of its answer. */
+export function restartFragment(offer) {
+  const line = (name) => new RegExp(`^a=${name}:[^\r\n]*`, "m").exec(offer)?.[0];
+  return [line("ice-ufrag"), line("ice-pwd"), ""].join("\r\n");
+}
+
+export function restartedAnswer(answer, fragment) {
+  const value = (name) => new RegExp(`^a=${name}:([^\r\n]*)`, "m").exec(fragment)?.[1];
+  return answer
+    .replace(/^a=ice-ufrag:[^\r\n]*/gm, () => `a=ice-ufrag:${value("ice-ufrag")}`)
+    .replace(/^a=ice-pwd:[^\r\n]*/gm, () => `a=ice-pwd:${value("ice-pwd")}`);
+}
+
+export class WebRTCPlayer {
+  #video;
+  #events;
+  #controller = new AbortController();
+  #peer = null;
+  #session = null;
+  #entityTag = null;
+  #answer = "";
+  #fail = () => {};
+  #timer = null;
+  #frames = 0;
+  #lastFrame = 0;
+  #hasStarted = false;
+  #isRestarting = false;
+  /** The last measurement: time of capture, when it was made, received bytes, bitrate. */
+  #measured = { capturedAt: null, at: 0, bytes: 0, bitrate: null };
+
+  /**
+   * @param {HTMLVideoElement} video
+   * @param {{play: () => void, buffering: (isBuffering: boolean) => void}} options As of `StreamPlayer`.
+   */
+  constructor(video, events) {
+    this.#video = video;
+    this.#events = events;
+  }
+
+  /** Plays; throws on failure: `Unavailable` where another way should be tried at once. */
+  async run(url) {
+    const broken = new Promise((_, reject) => { this.#fail = reject; });
+    broken.catch(() => {});
+    try {
+      await Promise.race([this.#connect(url), broken]);
+      await broken;
+    } finally {
+      this.halt();
+    }
+  }
+
+  /** Ends the session; the last frame stays visible. */
+  halt() {
+    if (this.#controller.signal.aborted) return;
+    this.#controller.abort(new DOMException("The player was stopped.", "AbortError"));
+    this.#fail(this.#controller.signal.reason);
+    clearInterval(this.#timer);
+    this.#peer?.close();
+    // The server notices a closed tab too, only later.
+    if (this.#session) this.#request(this.#session, { method: "DELETE", keepalive: true }).catch(() => {});
+  }
+
+  close() {
+    this.halt();
+    this.#video.srcObject = null;
+  }
+
+  capturedAt() {
+    const { capturedAt, at } = this.#measured;
+    return capturedAt === null ? null : capturedAt + (performance.now() - at);
+  }
+
+  get bitrate() {
+    return this.#measured.bitrate;
+  }
+
+  goLive() {}
+
+  async #connect(url) {
+    if (!globalThis.RTCPeerConnection) throw new Unavailable("This browser has no WebRTC.");
+    const peer = this.#peer = new RTCPeerConnection();
+    for (const kind of ["video", "audio"]) peer.addTransceiver(kind, { direction: "recvonly" });
+    const stream = new MediaStream();
+    peer.addEventListener("track", ({ track, receiver }) => {
+      // Shows frames when they come: what is late is asked for again meanwhile.
+      if (track.kind === "video" && "jitterBufferTarget" in receiver) receiver.jitterBufferTarget = 0;
+      stream.addTrack(track);
+    });
+    peer.addEventListener("connectionstatechange", () => this.#handle(peer.connectionState));
+    await peer.setLocalDescription();
+    const response = await this.#request(url, {
+      method: "POST", body: peer.localDescription.sdp, headers: { "Content-Type": "application/sdp" } });
+    if (response.status !== 201) {
+      const reason = (await response.text()).trim();
+      if ([404, 406, 503].includes(response.status)) throw new Unavailable(reason);
+      throw new RequestError(reason, response.status);
+    }
+    this.#session = new URL(response.headers.get("Location"), url).href;
+    this.#entityTag = response.headers.get("ETag");
+    this.#answer = await response.text();
+    await peer.setRemoteDescription({ type: "answer", sdp: this.#answer });
+    if (!peer.getTransceivers().some(({ receiver, currentDirection }) =>
+      receiver.track.kind === "video" && currentDirection === "recvonly")) throw new Unavailable("This browser has no H.264 here.");
+    this.#video.srcObject = stream;
+    this.#lastFrame = performance.now();
+    this.#timer = setInterval(() => this.#tick(), TICK);
+  }
+
+  /** fetch, with the page's token; `url` is absolute, without credentials. */
+  async #request(url, { headers = {}, ...options }) {
+    const token = operatorToken();
+    const signal = options.method === "DELETE" ? undefined : this.#controller.signal;
+    try {
+      return await fetch(new URL(url, location.href), {
+        ...options, signal, headers: { ...headers, ...(token && { Authorization: `Bearer ${token}` }) } });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw new RequestError("The server cannot be reached.", 0, { cause: error });
+    }
+  }
+
+  #handle(state) {
+    if (state === "failed" || state === "closed") this.#giveUp("The connection was lost.");
+    if (state === "disconnected") this.#restart();
+  }
+
+  #giveUp(message) {
+    this.#fail(this.#hasStarted ? new RequestError(message, 0) : new Unavailable(message));
+  }
+
+  /** Restarts ICE after the network has changed; keys and media go on. */
+  async #restart() {
+    if (this.#isRestarting || this.#controller.signal.aborted) return;
+    this.#isRestarting = true;
+    try {
+      const offer = await this.#peer.createOffer({ iceRestart: true });
+      await this.#peer.setLocalDescription(offer);
+      const response = await this.#request(this.#session, {
+        method: "PATCH", body: restartFragment(offer.sdp),
+        headers: { "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": this.#entityTag } });
+      if (response.status !== 200) throw new RequestError("The session has ended.", response.status);
+      this.#entityTag = response.headers.get("ETag");
+      this.#answer = restartedAnswer(this.#answer, await response.text());
+      await this.#peer.setRemoteDescription({ type: "answer", sdp: this.#answer });
+    } catch (error) {
+      // A session that is gone, as after a restart of the server, is opened again.
+      this.#fail(error);
+    } finally {
+      this.#isRestarting = false;
+    }
+  }
+
+  async #tick() {
+    const reports = await this.#peer.getStats().catch(() => null);
+    if (!reports || this.#controller.signal.aborted) return;
+    const now = performance.now();
+    const inbound = [...reports.values()].filter(({ type }) => type === "inbound-rtp");
+    const video = inbound.find(({ kind }) => kind === "video");
+    if (!video) return;
+    const bytes = inbound.reduce((sum, { bytesReceived = 0 }) => sum + bytesReceived, 0);
+    const seconds = (now - this.#measured.at) / 1000;
+    const bitrate = this.#measured.at && seconds > 0 ? ((bytes - this.#measured.bytes) * 8) / seconds : null;
+    this.#measured = { capturedAt: captureTime(video), at: now, bytes, bitrate };
+    const frames = video.framesDecoded ?? 0;
+    if (frames > this.#frames) {
+      this.#lastFrame = now;
+      if (!this.#hasStarted) this.#events.play();
+      this.#hasStarted = true;
+    }
+    this.#frames = frames;
+    if (now - this.#lastFrame > (this.#hasStarted ? SILENCE : PATIENCE)) this.#giveUp("No video arrives.");
+  }
+}

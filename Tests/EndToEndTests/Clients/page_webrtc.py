@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Opens a stream's page in Chromium, and prints as JSON how it plays: by WebRTC, or by what is left without it.
+
+usage: page_webrtc.py URL [--without] [--screenshot FILE]
+
+With --without, the browser has no RTCPeerConnection, as where it is switched off.
+"""
+import argparse
+import json
+
+from browser import open_browser
+from strip import STRIP
+
+PLAYS = """
+const video = document.querySelector("video");
+return video && video.readyState >= 2 && !video.paused && video.currentTime > 0 && document.getElementById("way").textContent.length > 1
+  && /[0-9]/.test(document.getElementById("latency").textContent);
+"""
+
+# Measures what is audible in the stream of the video element, and the latency of the shown frame.
+LISTEN = STRIP + """
+const video = document.querySelector("video");
+window.ages = [];
+const look = () => {
+  const captured = window.strip(video, video.videoWidth, video.videoHeight);
+  if (captured !== null) window.ages.push(Date.now() / 1000 - captured / 1e6);
+  video.requestVideoFrameCallback(look);
+};
+video.requestVideoFrameCallback(look);
+window.loudest = 0;
+if (video.srcObject instanceof MediaStream && video.srcObject.getAudioTracks().length) {
+  const context = new AudioContext(), analyser = context.createAnalyser(), samples = new Float32Array(analyser.fftSize);
+  context.createMediaStreamSource(video.srcObject).connect(analyser);
+  setInterval(() => {
+    analyser.getFloatTimeDomainData(samples);
+    window.loudest = Math.max(window.loudest, ...samples.map(Math.abs));
+  }, 50);
+  context.resume();
+}
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("--without", action="store_true")
+    parser.add_argument("--screenshot")
+    options = parser.parse_args()
+    with open_browser("chromium", webrtc=True) as browser:
+        if options.without:
+            browser.devtools("Page.addScriptToEvaluateOnNewDocument", source="delete globalThis.RTCPeerConnection")
+        browser.go(options.url)
+        browser.until(PLAYS)
+        browser.run(LISTEN)
+        browser.until("return window.ages.length >= 60")
+        if not options.without:
+            browser.until("return window.loudest > 0.01", seconds=20)
+        ages = sorted(browser.run("return window.ages"))
+        if options.screenshot:
+            browser.screenshot(options.screenshot)
+        print(json.dumps({
+            "way": browser.run("return document.getElementById('way').textContent"),
+            "shownLatency": float(browser.run("return parseFloat(document.getElementById('latency').textContent)")),
+            "medianLatency": ages[len(ages) // 2], "loudest": browser.run("return window.loudest"),
+            "complaints": browser.complaints()}))
+
+
+if __name__ == "__main__":
+    main()

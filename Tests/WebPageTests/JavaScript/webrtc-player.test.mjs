@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  captureTime, restartedAnswer, restartFragment, Unavailable, WebRTCPlayer,
+} from "../../../Sources/WebPage/Site/webrtc-player.mjs";
+
+/** A connection whose state and statistics tests set. */
+class Peer extends EventTarget {
+  static last = null;
+  connectionState = "new";
+  localDescription = null;
+  remoteDescription = null;
+  frames = 0;
+  isClosed = false;
+  direction = "recvonly";
+  offers = [];
+
+  constructor() {
+    super();
+    Peer.last = this;
+  }
+
+  addTransceiver() {}
+  async setLocalDescription(offer) { this.localDescription = offer ?? { sdp: "offer" }; }
+  async setRemoteDescription(description) { this.remoteDescription = description; }
+  async createOffer(options) {
+    this.offers.push(options);
+    return { sdp: "v=0\r\na=ice-ufrag:new\r\na=ice-pwd:secret\r\n" };
+  }
+  getTransceivers() { return [{ receiver: { track: { kind: "video" } }, currentDirection: this.direction }]; }
+  async getStats() {
+    return new Map([["v", { type: "inbound-rtp", kind: "video", framesDecoded: this.frames, bytesReceived: this.frames * 1000,
+      estimatedPlayoutTimestamp: 3_900_000_000_000 }]]);
+  }
+  close() { this.isClosed = true; }
+  become(state) {
+    this.connectionState = state;
+    this.dispatchEvent(new Event("connectionstatechange"));
+  }
+}
+
+globalThis.RTCPeerConnection = Peer;
+globalThis.MediaStream = class { addTrack() {} };
+globalThis.location = { href: "http://camera/live" };
+
+/** Runs a player against responses; returns what it requested. */
+function begin(context, respond) {
+  context.mock.timers.enable({ apis: ["setInterval"] });
+  const requests = [];
+  globalThis.fetch = async (url, { method, body, headers }) => {
+    requests.push({ url: url.href, method, body, headers });
+    return respond(method);
+  };
+  const played = [];
+  const video = {};
+  const player = new WebRTCPlayer(video, { play: () => played.push(true), buffering() {} });
+  return { player, requests, played, video, result: player.run("http://camera/live/whep").catch((error) => error) };
+}
+
+const response = (status, text, fields = {}) =>
+  ({ status, text: async () => text, headers: { get: (name) => fields[name] ?? null } });
+const ANSWER = "v=0\r\na=ice-ufrag:one\r\na=ice-pwd:old\r\nm=audio\r\na=ice-ufrag:one\r\na=ice-pwd:old\r\n";
+const created = () => response(201, ANSWER, { Location: "/live/whep/5", ETag: '"one"' });
+/** Lets promises run until nothing follows. */
+const settle = async () => { for (let step = 0; step < 50; step += 1) await Promise.resolve(); };
+
+test("plays, measures, and ends the session", async (context) => {
+  const { player, requests, played, video, result } = begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  await settle();
+  assert.equal(requests[0].body, "offer");
+  assert.equal(requests[0].headers["Content-Type"], "application/sdp");
+  assert.equal(Peer.last.remoteDescription.sdp, ANSWER);
+  assert.ok(video.srcObject instanceof MediaStream);
+  Peer.last.frames = 3;
+  context.mock.timers.tick(500);
+  await settle();
+  assert.equal(played.length, 1);
+  assert.ok(Math.abs(player.capturedAt() - (3_900_000_000_000 - 2_208_988_800_000)) < 5000);
+  player.close();
+  await settle();
+  assert.equal((await result).name, "AbortError");
+  assert.deepEqual([requests[1].method, requests[1].url], ["DELETE", "http://camera/live/whep/5"]);
+  assert.ok(Peer.last.isClosed && video.srcObject === null);
+});
+
+test("a server without WebRTC, an offer that does not fit, a video line that is refused: another way at once", async (context) => {
+  for (const status of [404, 406, 503]) {
+    const { result } = begin(context, () => response(status, "no"));
+    assert.ok(await result instanceof Unavailable);
+    context.mock.timers.reset();
+  }
+  const { result } = begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  Peer.last.direction = "inactive";
+  assert.ok(await result instanceof Unavailable);
+});
+
+test("a stream that is not there yet is tried again", async (context) => {
+  const { result } = begin(context, () => response(409, "no video yet"));
+  const error = await result;
+  assert.ok(!(error instanceof Unavailable));
+  assert.equal(error.status, 409);
+});
+
+test("a connection that fails before the first frame is another way's, after it a new one's", async (context) => {
+  const first = begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  await settle();
+  Peer.last.become("failed");
+  assert.ok(await first.result instanceof Unavailable);
+  context.mock.timers.reset();
+  const second = begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  await settle();
+  Peer.last.frames = 1;
+  context.mock.timers.tick(500);
+  await settle();
+  Peer.last.become("failed");
+  const error = await second.result;
+  assert.ok(!(error instanceof Unavailable) && error.message.includes("lost"));
+});
+
+test("after a change of the network ICE is restarted, with the entity tag of the session", async (context) => {
+  const fragment = "a=ice-ufrag:two\r\na=ice-pwd:fresh\r\n";
+  const { player, requests, result } = begin(context, (method) => ({
+    POST: created(), PATCH: response(200, fragment, { ETag: '"two"' }), DELETE: response(200, "") })[method]);
+  await settle();
+  Peer.last.become("disconnected");
+  await settle();
+  assert.deepEqual(Peer.last.offers, [{ iceRestart: true }]);
+  assert.equal(requests[1].headers["If-Match"], '"one"');
+  assert.equal(requests[1].body, "a=ice-ufrag:new\r\na=ice-pwd:secret\r\n");
+  assert.equal(Peer.last.remoteDescription.sdp, ANSWER.replaceAll("one", "two").replaceAll("old", "fresh"));
+  player.halt();
+  assert.equal((await result).name, "AbortError");
+});
+
+test("a session that is gone is opened again", async (context) => {
+  const { result } = begin(context, (method) => method === "POST" ? created() : response(404, ""));
+  await settle();
+  Peer.last.become("disconnected");
+  assert.equal((await result).status, 404);
+});
+
+test("times of capture count from 1900 or 1970, and may be missing", () => {
+  assert.equal(captureTime({ estimatedPlayoutTimestamp: 3_900_000_000_000 }), 1_691_011_200_000);
+  assert.equal(captureTime({ estimatedPlayoutTimestamp: 1_691_011_200_000 }), 1_691_011_200_000);
+  assert.equal(captureTime({}), null);
+});
+
+test("credentials with characters of replacements are kept", () => {
+  assert.equal(restartedAnswer("a=ice-ufrag:x\r\na=ice-pwd:y\r\n", "a=ice-ufrag:$&\r\na=ice-pwd:$1\r\n"),
+    "a=ice-ufrag:$&\r\na=ice-pwd:$1\r\n");
+  assert.equal(restartFragment("v=0\r\na=ice-pwd:p\r\na=ice-ufrag:u\r\n"), "a=ice-ufrag:u\r\na=ice-pwd:p\r\n");
+});
