@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Searches for faces that privacy mode leaves to be seen: the measurement "privacy" of `run`.
 
-Scenes of real faces at known places are composed, recorded by `vidicon record --faces privacy`, and each labelled face of the
+Scenes of real faces at known places are composed, recorded by `vidicon record --faces privacy`, and each labeled face of the
 recorded file is looked at: it must be covered. The labels are the judge. Two detectors of other families than the models in
 use, OpenCV's cascades and dlib's, search the frames turned upright and enlarged; they can only add faces.
 
@@ -336,12 +336,12 @@ def is_covered(plane, x, y, side):
 
 
 class Judge:
-    """What recorded frames of a scene show of its labelled faces."""
+    """What recorded frames of a scene show of its labeled faces."""
 
     def __init__(self, name, detectors, every, keep):
         self.name, self.detectors, self.every, self.keep = name, detectors, every, keep
         self.frames = self.faces = 0
-        # Index of the frame, center and side of each face that is shown: labelled ones, and those that detectors add.
+        # Index of the frame, center and side of each face that is shown: labeled ones, and those that detectors add.
         self.leaks, self.added = [], []
         self.covered = []
 

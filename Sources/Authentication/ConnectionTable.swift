@@ -10,7 +10,7 @@
 /// Every operation takes constant time, except for the choice among several networks with equally many connections, of
 /// which at most ``maximumComparedNetworks`` are compared.
 package struct ConnectionTable: Sendable {
-  /// What a connection is used for, least useful first.
+  /// Purpose of a connection, in the order in which connections are given up.
   package enum Use: Int, Comparable, CaseIterable, Sendable {
     /// No complete request, or no RTSP session, yet.
     case unused
@@ -105,7 +105,8 @@ package struct ConnectionTable: Sendable {
     guard self.count >= self.maximumCount else { return .admitted(self.insert(network), closing: nil) }
     let ownCount = self.count(of: network) + 1
     let isAmongLargest = ownCount >= self.largestCount
-    guard let slot = self.leastUseful(newcomer: isAmongLargest ? Newcomer(network: network, count: ownCount) : nil),
+    guard
+      let slot = self.evictionCandidate(newcomer: isAmongLargest ? Newcomer(network: network, count: ownCount) : nil),
       let use = self.slots[slot]?.use, !isAmongLargest || use.yieldsToOwnNetwork
     else { return .refused }
     let closing = self.removeSlot(slot)
@@ -144,7 +145,7 @@ package struct ConnectionTable: Sendable {
   ///
   /// - Returns: The connection to close; nil when there is none that ``Use/request`` and ``Use/session`` do not protect.
   package mutating func evict() -> ID? {
-    guard let slot = self.leastUseful(newcomer: nil),
+    guard let slot = self.evictionCandidate(newcomer: nil),
       self.slots[slot]?.use.yieldsToOwnNetwork == true
     else { return nil }
     return self.removeSlot(slot)
@@ -161,18 +162,18 @@ extension ConnectionTable {
   }
 
   /// The slot to displace.
-  private func leastUseful(newcomer: Newcomer?) -> Int? {
+  private func evictionCandidate(newcomer: Newcomer?) -> Int? {
     var candidates: [Int] = []
     if newcomer == nil || newcomer?.count == self.largestCount {
       candidates = (self.networksByCount[self.largestCount] ?? []).prefix(Self.maximumComparedNetworks)
-        .compactMap { self.leastUseful(of: $0) }
+        .compactMap { self.evictionCandidate(of: $0) }
     }
-    if let newcomer, let slot = self.leastUseful(of: newcomer.network) { candidates.append(slot) }
+    if let newcomer, let slot = self.evictionCandidate(of: newcomer.network) { candidates.append(slot) }
     return candidates.min { self.rank(of: $0) < self.rank(of: $1) }
   }
 
   /// The oldest slot of the least useful kind that a network has.
-  private func leastUseful(of network: IPAddress?) -> Int? {
+  private func evictionCandidate(of network: IPAddress?) -> Int? {
     self.networks[network]?.lists.lazy.compactMap(\.first).first
   }
 

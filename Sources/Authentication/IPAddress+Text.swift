@@ -8,13 +8,13 @@ extension IPAddress: CustomStringConvertible {
       let groups = [upper, lower].flatMap { half in
         [48, 32, 16, 0].map { UInt16(truncatingIfNeeded: half >> UInt64($0)) }
       }
-      guard let zeros = Self.longestZeroRun(of: groups) else { return Self.text(groups[...]) }
+      guard let zeros = Self.compressedRun(of: groups) else { return Self.text(groups[...]) }
       return Self.text(groups[..<zeros.lowerBound]) + "::" + Self.text(groups[zeros.upperBound...])
     }
   }
 
   /// The first of the longest runs of at least two zero groups, RFC 5952 §4.2; nil without one.
-  private static func longestZeroRun(of groups: [UInt16]) -> Range<Int>? {
+  private static func compressedRun(of groups: [UInt16]) -> Range<Int>? {
     var longest = 0..<1
     var start = 0
     for (index, group) in groups.enumerated() {

@@ -5,7 +5,7 @@ package import Media
 ///
 /// An IPv6 network of 64 bits counts as one address, since each of its hosts has as many addresses as it likes. An address
 /// with a successful login in the last 24 hours is not slowed, so that a program with an old password does not lock its
-/// neighbour out: a network elsewhere as a whole, since hosts change their address in it daily; of a network that
+/// neighbor out: a network elsewhere as a whole, since hosts change their address in it daily; of a network that
 /// strangers share with the owner, such as the server's own, only the address itself. Guesses of an operator's password are
 /// exempt after a login of an operator only: not each viewer may become one.
 struct LoginThrottle {
@@ -41,7 +41,7 @@ struct LoginThrottle {
     case `operator`
   }
 
-  /// What a login exempts.
+  /// Origin of logins that a correct login exempts from the delays.
   private struct Exempt: Hashable {
     enum Place: Hashable {
       case address(String)

@@ -4,9 +4,9 @@ package import Media
 package struct PasswordCheck: Sendable {
   /// The state of a comparison that has waited.
   package enum Standing: Hashable, Sendable {
-    /// It has to be done.
+    /// The comparison has to be made.
     case needed
-    /// Its result is known.
+    /// The comparison's result is known.
     case done
     /// The client has to wait this long before its next attempt.
     case throttled(MediaDuration)

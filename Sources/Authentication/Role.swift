@@ -41,7 +41,7 @@ public enum ControlPolicy: String, Hashable, Sendable, CaseIterable {
   case none
 }
 
-/// Clients that list and download recordings.
+/// Clients that may list and download recordings over HTTP.
 public enum RecordingsPolicy: String, Hashable, Sendable, CaseIterable {
   /// Operators.
   case operators

@@ -21,9 +21,9 @@ public struct Secret: Hashable, Sendable {
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// `<redacted>`.
+  /// Always `<redacted>`, so that interpolation shows no secret.
   public var description: String { "<redacted>" }
-  /// `<redacted>`.
+  /// Always `<redacted>`, so that a debugger's or test's output shows no secret.
   public var debugDescription: String { self.description }
   /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }

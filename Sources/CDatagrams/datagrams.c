@@ -186,7 +186,7 @@ typedef struct {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(uint16_t))];
   } controls[batch_capacity];
-  /// Where each message begins.
+  /// Offset at which each message begins.
   vidicon_datagram_position positions[batch_capacity];
 } batch;
 
@@ -257,7 +257,7 @@ vidicon_datagram_result vidicon_datagrams_send(
     bool *offload) {
   vidicon_datagram_result result = {0, 0};
   batch batch;
-  // Whether the rest of the present destination is sent without offload: its route has a smaller MTU.
+  // Whether the rest of the current destination is sent without offload: its route has a smaller MTU.
   bool is_single = false;
   size_t single_destination = 0;
   while (position->destination < destination_count && run_count > 0) {

@@ -5,8 +5,8 @@
 #include <immintrin.h>
 #include <string.h>
 
-// Two neighbouring pixels for each of four samples.
-static inline __m256i neighbours(const uint8_t *pixels, uint64_t first, uint64_t second) {
+// Two neighboring pixels for each of four samples.
+static inline __m256i neighbors(const uint8_t *pixels, uint64_t first, uint64_t second) {
   int64_t pairs[4];
   memcpy(&pairs[0], pixels + 4 * (first & 0xFFFFFFFF), 8);
   memcpy(&pairs[1], pixels + 4 * (first >> 32), 8);
@@ -29,8 +29,8 @@ static inline __m256i mix(const uint8_t *upper, const uint8_t *lower, __m128i pl
   const __m256i beside = _mm256_set_epi8(15, 11, 14, 10, 13, 9, 12, 8, 7, 3, 6, 2, 5, 1, 4, 0, 15, 11, 14, 10, 13, 9, 12, 8,
                                          7, 3, 6, 2, 5, 1, 4, 0);
   const __m256i weights = for_each_byte(across);
-  const __m256i above = _mm256_maddubs_epi16(_mm256_shuffle_epi8(neighbours(upper, first, second), beside), weights);
-  const __m256i below = _mm256_maddubs_epi16(_mm256_shuffle_epi8(neighbours(lower, first, second), beside), weights);
+  const __m256i above = _mm256_maddubs_epi16(_mm256_shuffle_epi8(neighbors(upper, first, second), beside), weights);
+  const __m256i below = _mm256_maddubs_epi16(_mm256_shuffle_epi8(neighbors(lower, first, second), beside), weights);
   const __m256i change = _mm256_mulhrs_epi16(_mm256_sub_epi16(below, above), for_each_byte(down));
   return _mm256_srli_epi16(_mm256_add_epi16(_mm256_add_epi16(above, change), _mm256_set1_epi16(32)), 6);
 }

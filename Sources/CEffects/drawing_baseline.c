@@ -8,7 +8,7 @@ typedef int16_t words4 __attribute__((vector_size(8)));
 typedef int16_t words8 __attribute__((vector_size(16)));
 typedef int32_t numbers4 __attribute__((vector_size(16)));
 
-// Interpolates between a pixel and its right neighbour, in 64ths.
+// Interpolates between a pixel and its right neighbor, in 64ths.
 static inline words4 between(const uint8_t *pixels, int16_t across) {
   bytes8 bytes;
   memcpy(&bytes, pixels, 8);

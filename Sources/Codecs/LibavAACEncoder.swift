@@ -23,7 +23,7 @@ public final class LibavAACEncoder {
   /// Opens the encoder.
   ///
   /// - Parameters:
-  ///   - format: A sample rate of AAC, 8 000 to 96 000 Hz, and 1 or 2 channels.
+  ///   - format: A sample rate of AAC, 8000 to 96,000 Hz, and 1 or 2 channels.
   ///   - bitrate: Bits per second.
   /// - Throws: A ``VidiconError`` `unsupported` where libavcodec refuses the settings.
   public init(format: AudioFormat, bitrate: Int) throws(VidiconError) {

@@ -29,7 +29,7 @@ public struct VideoEncoderSettings: Hashable, Sendable {
   public var height: Int
   /// Nominal frame rate, on which bitrate and keyframe interval are based.
   public var frameRate: FrameRate
-  /// Color matrix of the frames, signalled in the VUI.
+  /// Color matrix of the frames, signaled in the VUI.
   public var colorMatrix: ColorMatrix
   /// Bitrate in bits per second.
   public var bitrate: Int

@@ -12,7 +12,7 @@ package enum OpenFileLimit {
   /// Descriptors for everything else: cameras, recordings, downloads, sources, sockets on their way to their server.
   static let reserve = 128
 
-  /// Maximum number of connections that the present limit of open files leaves room for, 1 to
+  /// Maximum number of connections that the current limit of open files leaves room for, 1 to
   /// ``maximumUsefulConnections``.
   package static var maximumConnections: Int {
     var limit = rlimit()

@@ -10,11 +10,11 @@ internal import Threading
 /// Before a comparison runs, the client's delay is looked up again: guesses that were sent together wait for each other's
 /// failure. Results are remembered in ``AccessControl``.
 package final class PasswordChecker: Sendable {
-  /// What has become of a comparison.
+  /// Result of a request for a comparison.
   package enum Outcome: Hashable, Sendable {
-    /// Its result is known to ``AccessControl``.
+    /// The comparison was made; its result is known to ``AccessControl``.
     case compared
-    /// It was not made; the client can try again after this time.
+    /// No comparison was made; the client can try again after this time.
     case refused(MediaDuration)
   }
 
@@ -75,7 +75,7 @@ package final class PasswordChecker: Sendable {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         self.submit(check, ticket: ticket) { continuation.resume(returning: $0) }
-        // It may have been cancelled before the login was added.
+        // The task may have been cancelled before the login was added.
         if Task.isCancelled { self.cancel(ticket) }
       }
     } onCancel: {

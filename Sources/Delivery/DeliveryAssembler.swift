@@ -5,7 +5,7 @@ package import Media
 /// An access unit never waits. An audio frame waits at most one frame interval, at least 20 and at most 40 ms; without a
 /// video track it does not wait.
 package struct DeliveryAssembler<Packets: SharedMedia> {
-  /// What follows a call.
+  /// Delivery and timer that follow from a sample or a timer.
   package struct Output {
     /// Packets that leave now.
     package var delivery: SharedDelivery<Packets>?

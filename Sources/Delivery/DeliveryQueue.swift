@@ -8,7 +8,7 @@ package import Media
 ///
 /// The event loop's lag is the time that deliveries wait here.
 package struct DeliveryQueue<Packets: SharedMedia> {
-  /// What follows an appended delivery.
+  /// Duties of the sender after it has appended a delivery.
   package struct Outcome: Hashable {
     /// Whether the event loop must be woken up to take the queue's contents.
     package var needsWakeUp = false

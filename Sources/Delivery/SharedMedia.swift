@@ -18,7 +18,7 @@ package protocol SharedMedia: AnyObject, Sendable {
 
 /// Turns the samples of a stream into what its viewers are sent.
 package protocol SharedMediaPacketizer: Sendable {
-  /// What a sample becomes.
+  /// The packets or messages that samples are written as.
   associatedtype Packets: SharedMedia
 
   /// Packetizes a sample, in the order of sending; empty when it is malformed.

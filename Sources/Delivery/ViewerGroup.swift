@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// A batch is one call for all viewers: the loop over them is compiled with the protocol's own types.
 package protocol DeliverySender: AnyObject, SendableMetatype {
-  /// What a delivery consists of.
+  /// The packets or messages of a delivery.
   associatedtype Packets: SharedMedia
   /// A viewer with its connection.
   associatedtype Viewer: AnyObject

@@ -52,7 +52,7 @@ package struct ViewerState: Sendable {
     }
   }
 
-  /// What becomes of a delivery.
+  /// Treatment of a delivery to one viewer.
   package enum Action: Hashable, Sendable {
     /// The viewer does not play yet, or has set up none of the delivery's tracks.
     case ignore
@@ -68,7 +68,7 @@ package struct ViewerState: Sendable {
     case skip(frames: Int)
   }
 
-  /// What follows when the connection has sent everything.
+  /// Next step when the connection has sent everything.
   package enum DrainAction: Hashable, Sendable {
     /// Nothing is queued.
     case none
@@ -78,7 +78,7 @@ package struct ViewerState: Sendable {
     case resume(frames: Int, requestsKeyframe: Bool)
   }
 
-  /// What follows when the timer fires.
+  /// Next step when the timer fires.
   package enum TimerAction: Hashable, Sendable {
     /// The viewer stays.
     case none

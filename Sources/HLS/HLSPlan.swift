@@ -19,7 +19,7 @@ public struct HLSPlan: Sendable {
   public var isEmpty: Bool { self.steps.isEmpty }
 }
 
-/// What a segment has in common with those of other renditions of its number.
+/// Values that the segments of one number have in common in all renditions.
 struct HLSSegmentStart: Hashable, Sendable {
   var number: Int
   var time: MediaTime

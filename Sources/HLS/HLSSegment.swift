@@ -24,7 +24,7 @@ struct HLSSegment: Sendable {
 
   var duration: MediaDuration { self.end - self.start }
 
-  /// What segments of this number have in common in all renditions.
+  /// Values that the segments of this number have in common in all renditions.
   var common: HLSSegmentStart {
     HLSSegmentStart(
       number: self.number, time: self.start, unixTime: self.unixTime, isDiscontinuous: self.isDiscontinuous,

@@ -108,7 +108,7 @@ public struct HLSStream: Sendable {
     self.initializationBytes = self.fragments.initializationSegment(hasEvents: true)
   }
 
-  /// Counters since the stream was created, and gauges of its present state.
+  /// Counters since the stream was created, and gauges of its current state.
   public var statistics: HLSStatistics {
     var statistics = self.counts
     statistics.isActive = self.isActive
@@ -335,7 +335,7 @@ extension HLSStream {
     self.window.removeAll()
     self.areTargetsFixed = false
     self.hasIndependentSegments = true
-    // What was learned about the same source still holds.
+    // Measurements of the same source remain valid.
     self.setTiming(of: self.descriptions)
     self.invalidate()
   }

@@ -23,7 +23,7 @@ public struct HLSStreamGroup: Sendable {
   /// First component of the addresses of the main rendition's files for players that use others too.
   public static let mainName = "main"
 
-  /// The main rendition.
+  /// The rendition whose files have no component in front of their names.
   public private(set) var main: HLSStream
   private var renditions: [Rendition] = []
 

@@ -113,7 +113,7 @@ package final class HTTPServer: Sendable {
     self.group.next().scheduleTask(in: Self.retentionAfterEnd) { [streams = self.streams] in streams.remove(published) }
   }
 
-  /// How long playlists and segments of an ended stream are served.
+  /// Time for which playlists and segments of an ended stream are served.
   private static let retentionAfterEnd = TimeAmount.seconds(10)
 
   /// Opens the ports; no effect when they are open.

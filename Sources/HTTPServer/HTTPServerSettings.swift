@@ -11,7 +11,7 @@ public struct HTTPServerSettings: Hashable, Sendable {
       case selfSigned(folder: String?)
     }
 
-    /// The TCP port, 0 to 65 535; 0 for any free one.
+    /// The TCP port, 0 to 65,535; 0 for any free one.
     public var port: Int
     /// Origin of the server's certificate, whose SHA-256 fingerprint is shown to users.
     public var certificate: Certificate
@@ -23,7 +23,7 @@ public struct HTTPServerSettings: Hashable, Sendable {
     }
   }
 
-  /// The TCP port, 0 to 65 535; 0 for any free one.
+  /// The TCP port, 0 to 65,535; 0 for any free one.
   public var port: Int
   /// Numeric IPv4 or IPv6 address to listen on; nil for all.
   public var address: String?

@@ -2,7 +2,7 @@
 ///
 /// The caller decides the scope of the damage: a packet is dropped and counted, a connection is closed, a file is refused.
 public struct ParsingError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// How the input violates its specification.
+  /// Kind of violation of the input's specification.
   public enum Code: String, Hashable, Sendable, CaseIterable {
     /// The input ends before the field is complete.
     case truncated
@@ -16,7 +16,7 @@ public struct ParsingError: Error, Hashable, Sendable, CustomStringConvertible {
     case missing
   }
 
-  /// How the input violates its specification.
+  /// Kind of violation of the input's specification.
   public var code: Code
   /// Name of the field in the specification, such as "csrc count" or "seq_parameter_set_id".
   public var field: String

@@ -149,7 +149,7 @@ private struct MaskedAddress {
   private static func shown(path: ArraySlice<UInt8>, isKeyed: Bool) -> String {
     let mark = Array("…".utf8)
     if path.reversed().starts(with: mark.reversed() + [UInt8(ascii: "/")]) {
-      // It is masked already.
+      // The path is masked already.
       let shown = Self.shown(path: path.dropLast(mark.count), isKeyed: isKeyed)
       return shown.hasSuffix("…") ? shown : shown + "…"
     }

@@ -38,9 +38,9 @@ public struct VidiconError: Error, Hashable, Sendable, CustomStringConvertible {
   public var code: Code
   /// Source, file, device or encoder that failed, as the user names it.
   public var subject: String
-  /// What happened: lowercase, without a full stop.
+  /// Event or condition that stopped the operation: lowercase, without a full stop.
   public var cause: String
-  /// What the user can do about it: an imperative, lowercase, without a full stop.
+  /// Action that helps the user: an imperative, lowercase, without a full stop.
   public var nextStep: String
 
   /// Creates an error; the texts are parts of one line, `SUBJECT: CAUSE; NEXT STEP`. Of a subject that is an address, nothing

@@ -2,7 +2,7 @@ public import Media
 
 /// A change of a push's state, for its owner; has no stream key.
 public struct PushEvent: Hashable, Sendable {
-  /// What has changed.
+  /// Change of the push, with its reason.
   public enum Kind: Hashable, Sendable {
     /// The server has accepted the stream.
     case sending
@@ -17,10 +17,10 @@ public struct PushEvent: Hashable, Sendable {
   public var push: Int
   /// URL of the server, without the stream key.
   public var address: String
-  /// What has changed.
+  /// Change of the push, with its reason.
   public var kind: Kind
 
-  /// Creates an event.
+  /// Creates an event; the address has no key.
   public init(push: Int, address: String, kind: Kind) {
     self.push = push
     self.address = address

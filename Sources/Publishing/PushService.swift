@@ -5,7 +5,7 @@ internal import NIOSSL
 internal import Pushing
 internal import Synchronization
 
-/// What the pushes of all streams of a server share: an event loop, TLS, and the encodings of their own.
+/// Shared by the pushes of all streams of a server: an event loop, TLS, and the encodings of their own.
 ///
 /// The event loop has a thread of its own, so that no push delays a viewer; it is started with the first push.
 package final class PushService: Sendable {
@@ -82,7 +82,7 @@ package final class PushService: Sendable {
 final class PushEncodings: Sendable {
   private struct State {
     var allotment = EncodingAllotment<Int>()
-    /// What to call when an encoding is free for a push that waits.
+    /// Actions of pushes that wait until an encoding is free.
     var waiting: [Int: @Sendable () -> Void] = [:]
   }
 

@@ -325,7 +325,7 @@ extension RTMPPush {
     }
   }
 
-  /// Handles the end of the present connection, or attempt.
+  /// Handles the end of the current connection, or attempt.
   private func ended(_ reason: String, attempt: Int) {
     guard attempt == self.attempt else { return }
     self.forgetConnection()

@@ -23,7 +23,7 @@ struct PushBitrate {
   private static let window = MediaDuration.seconds(1)
   /// Share of the link's rate that the video gets; audio and what varies have the rest.
   private static let usableShare = 0.8
-  /// Length of a burst that is measured, as a time at the present bitrate, and of a part of a long one.
+  /// Length of a burst that is measured, as a time at the current bitrate, and of a part of a long one.
   private static let burstTime = 0.08
   private static let longBurst = MediaDuration.milliseconds(250)
   /// Least rise by evidence, as a factor; and greatest.
@@ -44,7 +44,7 @@ struct PushBitrate {
   private var history: [(time: MediaTime, leftByteCount: Int64)] = []
   /// Since when unsent media grows older, and its greatest age.
   private var growth: (start: MediaTime, peak: MediaDuration)?
-  /// Beginning of the present burst; nil while nothing is unsent.
+  /// Beginning of the current burst; nil while nothing is unsent.
   private var burst: (time: MediaTime, leftByteCount: Int64)?
   /// Rates of the last bursts, in bits per second.
   private var burstRates: [Double] = []
@@ -104,7 +104,7 @@ struct PushBitrate {
     guard let growth, now - growth.start >= Self.persistence else { return nil }
     if let lastChange, now - lastChange < Self.reactionTime { return nil }
     guard let first = self.history.first, now - first.time >= Self.window / 2 else { return nil }
-    let target = self.clamped(max(self.greatestSentBitrate, self.burstRates.min() ?? 0) * Self.usableShare)
+    let target = self.clamped(max(self.maximumSentBitrate, self.burstRates.min() ?? 0) * Self.usableShare)
     guard target < self.bitrate else { return nil }
     self.judgeLastRise(at: now)
     self.burstRates = []
@@ -159,7 +159,7 @@ struct PushBitrate {
   }
 
   /// The most that was sent in any half of the window: during a burst of loss nothing is, without being the link's rate.
-  private var greatestSentBitrate: Double {
+  private var maximumSentBitrate: Double {
     var greatest = 0.0
     for (index, end) in self.history.enumerated() {
       guard let start = self.history[..<index].last(where: { end.time - $0.time >= Self.window / 2 }) else { continue }

@@ -21,7 +21,7 @@ struct PushQueue {
     var maximumByteCount = 16 << 20
   }
 
-  /// What was dropped.
+  /// Number of samples that a call has dropped, and its consequence.
   struct Drops: Hashable {
     var videoSamples = 0
     var audioSamples = 0

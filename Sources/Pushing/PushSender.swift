@@ -30,7 +30,7 @@ public struct PushSender: ~Copyable {
     case disconnect
     /// Send the codecs' configuration, before the next sample: at the start of a connection, and when it has changed.
     case sendConfiguration
-    /// Send a sample.
+    /// Send a sample, in decoding order; audio and video share the connection.
     case send(EncodedSample)
     /// Request a keyframe of the encoding that is sent.
     case requestKeyframe
@@ -110,7 +110,7 @@ public struct PushSender: ~Copyable {
     self.counters.bitrate = settings.bitrate
   }
 
-  /// State and counters.
+  /// State and counters at a time, from which the age of the oldest queued sample is computed.
   public func status(at now: MediaTime) -> PushStatus {
     var status = self.counters
     status.hasOwnEncoding = if case .own = self.encoding { true } else { false }
@@ -259,7 +259,7 @@ public struct PushSender: ~Copyable {
     guard case .sending = self.state else { return [] }
     self.configurationChanged()
     var actions: [Action] = [.setBitrate(self.counters.bitrate)]
-    // What waits of the stream's encoding cannot be continued by this one.
+    // Queued samples of the stream's encoding cannot be continued by this one.
     self.queue.removeAll()
     actions += self.requestKeyframe(at: now)
     return actions

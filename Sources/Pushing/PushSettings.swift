@@ -1,12 +1,12 @@
 public import Media
 
-/// Settings of a push.
+/// Bitrates and timeouts of a push: the stream as it is sent to another server.
 public struct PushSettings: Hashable, Sendable {
   /// Whether the stream has video: sending starts at a keyframe.
   public var hasVideo: Bool
   /// Bitrate of the stream's video, in bits per second: what is sent while the link carries it.
   public var bitrate: Int
-  /// Least bitrate of video that an encoding of this push alone may have; nil sends the stream as it is, whose frames are
+  /// Minimum bitrate of video that an encoding of this push alone may have; nil sends the stream as it is, whose frames are
   /// dropped where the link falls short.
   public var minimumBitrate: Int?
   /// Whether an encoding of this push alone is requested at the start of each connection, and kept; ``bitrate`` is its greatest.
@@ -38,13 +38,14 @@ public struct PushSettings: Hashable, Sendable {
 
 /// State and counters of a push, for its owner. Has no address and no key.
 public struct PushStatus: Hashable, Sendable {
-  /// What a push does.
+  /// Step of the connection to the server: from ``stopped`` over ``connecting`` to ``sending``, with ``waiting(until:)``
+  /// between attempts.
   public enum Phase: Hashable, Sendable {
     /// Not started, or stopped.
     case stopped
     /// Connecting, or waiting until the server accepts the stream.
     case connecting
-    /// Sending.
+    /// Connected and accepted: samples are sent as the link carries them.
     case sending
     /// Waiting to connect again.
     case waiting(until: MediaTime)
@@ -60,7 +61,7 @@ public struct PushStatus: Hashable, Sendable {
     }
   }
 
-  /// What the push does.
+  /// Step of the connection now.
   public var phase = Phase.stopped
   /// Reason for which the last connection or attempt has ended; nil before the first has.
   public var lastFailure: String?

@@ -15,7 +15,7 @@ public struct PushTarget: Hashable, Sendable {
   /// Whether an encoding of this push alone replaces what is sent while the link carries less; frames are dropped otherwise.
   public var isAdaptive: Bool
 
-  /// Range of ``bitrate``.
+  /// Minimum and maximum ``bitrate``: 10 kb/s to 200 Mb/s.
   public static let bitrates = 10_000...200_000_000
   /// Maximum length of a URL, in bytes.
   public static let maximumURLLength = 2048
@@ -60,7 +60,7 @@ public struct PushTarget: Hashable, Sendable {
 }
 
 extension PushTarget: CustomStringConvertible {
-  /// ``address``.
+  /// The ``address``, without its key.
   public var description: String { self.address }
 }
 
@@ -72,12 +72,12 @@ public struct PushReport: Hashable, Sendable {
   public var address: String
   /// Name of the rendition that is sent; nil for the main one.
   public var rendition: String?
-  /// State and counters.
+  /// State and counters at the time of the report.
   public var status: PushStatus
   /// Time until the next attempt; nil while none waits.
   public var nextAttempt: MediaDuration?
 
-  /// Creates a report.
+  /// Creates a report of one push.
   public init(
     id: Int, address: String, rendition: String? = nil, status: PushStatus, nextAttempt: MediaDuration? = nil
   ) {
@@ -91,7 +91,7 @@ public struct PushReport: Hashable, Sendable {
 
 /// A member of the list that replaces the pushes of a stream.
 public enum PushEntry: Hashable, Sendable {
-  /// The present push of this number goes on.
+  /// The push of this number goes on.
   case existing(Int)
   /// A push is started.
   case new(PushTarget)

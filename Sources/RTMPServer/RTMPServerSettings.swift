@@ -18,7 +18,7 @@ public struct RTMPServerSettings: Hashable, Sendable {
       }
     }
 
-    /// The TCP port, 0 to 65 535; 0 for any free one.
+    /// The TCP port, 0 to 65,535; 0 for any free one.
     public var port: Int
     /// The certificate; nil for that of HTTP over TLS, which may be self-signed.
     public var certificate: Certificate?
@@ -35,7 +35,7 @@ public struct RTMPServerSettings: Hashable, Sendable {
     }
   }
 
-  /// The TCP port, 0 to 65 535; 0 for any free one; nil for RTMP over TLS only.
+  /// The TCP port, 0 to 65,535; 0 for any free one; nil for RTMP over TLS only.
   public var port: Int?
   /// The numeric address to listen on; nil for all IPv4 and IPv6 addresses of this machine.
   public var address: String?

@@ -32,7 +32,7 @@ public struct NTPTimestamp: Hashable, Sendable {
     return (seconds - Self.secondsToUnixEpoch) * Self.nanosecondsInSecond + Int64((fraction + (1 << 31)) >> 32)
   }
 
-  /// The middle 32 bits, in 1 / 65 536 seconds: LSR of a report block, RFC 3550 §6.4.1.
+  /// The middle 32 bits, in 1 / 65,536 seconds: LSR of a report block, RFC 3550 §6.4.1.
   public var middle: UInt32 {
     UInt32(truncatingIfNeeded: self.rawValue >> 16)
   }

@@ -19,7 +19,7 @@ public struct RTPHeader: Hashable, Sendable {
   public struct Extension: Hashable, Sendable {
     /// The profile-defined identifier; 0xBEDE for the one-byte headers of RFC 8285 §4.2.
     public var profile: UInt16
-    /// The data; a multiple of 4 bytes, at most 262 140.
+    /// The data; a multiple of 4 bytes, at most 262,140.
     public var data: ByteBuffer
 
     /// An extension with an identifier and data.

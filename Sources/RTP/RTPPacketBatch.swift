@@ -96,7 +96,7 @@ public struct RTPPacketBatch: Sendable {
 
   /// The packets in runs of equal length; only the last packet of a run may be shorter.
   ///
-  /// - Parameter maximumPackets: Maximum number of packets in a run; Linux allows 64 (`UDP_MAX_SEGMENTS`) in 65 507
+  /// - Parameter maximumPackets: Maximum number of packets in a run; Linux allows 64 (`UDP_MAX_SEGMENTS`) in 65,507
   ///   bytes.
   public func datagramRuns(maximumPackets: Int = 64) -> [DatagramRun] {
     var runs: [DatagramRun] = []
@@ -117,7 +117,7 @@ public struct RTPPacketBatch: Sendable {
     return runs
   }
 
-  /// Maximum payload of an IPv4 datagram: 65 535 - 20 - 8 bytes.
+  /// Maximum payload of an IPv4 datagram: 65,535 - 20 - 8 bytes.
   private static let maximumRunLength = 65_507
 
   /// Appends a packet.

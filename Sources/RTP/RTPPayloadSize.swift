@@ -7,7 +7,7 @@ public enum RTPPayloadSize {
   public static let `default` = 1500 - 40 - 8 - RTPHeader.fixedLength
 
   /// The largest payload whose packet's length fits the 16 bits of interleaved framing (RFC 2326 §10.12) and a
-  /// datagram over IPv4: `65 535 - 20 - 8 - 12` bytes.
+  /// datagram over IPv4: `65,535 - 20 - 8 - 12` bytes.
   public static let maximum = 65_535 - 20 - 8 - RTPHeader.fixedLength
 
   /// Minimum accepted by packetizers: below it the headers are longer than the payload.

@@ -8,7 +8,7 @@ public struct RTPSenderState: Hashable, Sendable {
   public let ssrc: UInt32
   /// PT, 0 to 127; dynamic payload types are 96 to 127.
   public let payloadType: UInt8
-  /// Clock rate of the timestamp in ticks per second: 90 000 for video, the sample rate for audio.
+  /// Clock rate of the timestamp in ticks per second: 90,000 for video, the sample rate for audio.
   public let clockRate: Int32
   /// The RTP timestamp of ``/Media/MediaTime/zero``, random.
   public let timestampOffset: UInt32

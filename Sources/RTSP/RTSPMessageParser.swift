@@ -124,7 +124,7 @@ public struct RTSPMessageParser: Sendable {
     }
   }
 
-  /// Ends the parsing of the connection: the end of the present message cannot be found.
+  /// Ends the parsing of the connection: the end of the current message cannot be found.
   private mutating func fail(_ error: ParsingError, cSeq: String?) -> RTSPMessage {
     self.phase = .failed
     self.buffer = ByteBuffer()

@@ -22,7 +22,7 @@ public struct RTSPPlayback: Hashable, Sendable {
     public var index: Int
     /// The track's ``RTSPStreamDescription/Track/ssrc`` at SETUP.
     public var ssrc: UInt32
-    /// Where its packets are sent: channels of the connection, or UDP ports.
+    /// Destination of the track's packets: channels of the connection, or UDP ports.
     public var transport: RTSPTrackTransport
   }
 

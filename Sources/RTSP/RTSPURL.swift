@@ -12,7 +12,7 @@ public struct RTSPURL: Hashable, Sendable {
   public private(set) var scheme: String?
   /// The host, an IPv6 address without brackets; nil for a path.
   public private(set) var host: String?
-  /// The port, 1 to 65 535; nil when it is absent.
+  /// The port, 1 to 65,535; nil when it is absent.
   public private(set) var port: UInt16?
   /// The path as written, percent-encoded, with its leading slash; may be empty.
   public private(set) var path = ""
@@ -21,7 +21,7 @@ public struct RTSPURL: Hashable, Sendable {
 
   /// Parses a request URI.
   ///
-  /// - Throws: `ParsingError` `.invalid` for another scheme, an empty or invalid host, or a port outside 1 to 65 535.
+  /// - Throws: `ParsingError` `.invalid` for another scheme, an empty or invalid host, or a port outside 1 to 65,535.
   public init(parsing text: String) throws(ParsingError) {
     if text == "*" {
       self.isAsterisk = true

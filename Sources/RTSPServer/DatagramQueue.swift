@@ -31,7 +31,7 @@ struct DatagramQueue {
     }
   }
 
-  /// What follows appended datagrams.
+  /// Drops that appended datagrams have caused.
   struct Outcome: Hashable {
     /// Number of dropped datagrams.
     var dropped = 0

@@ -12,7 +12,7 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
   /// The UDP sockets; nil before the server listens, or without UDP.
   private let sockets: @Sendable () -> DatagramSockets?
   private let requestKeyframe: @Sendable () -> Void
-  /// Destinations of the present datagrams, by delivery; a property to reuse its memory.
+  /// Destinations of the current datagrams, by delivery; a property to reuse its memory.
   private var datagrams: [DatagramDestinationLists] = []
   /// Datagrams that wait for the send buffer.
   private var waitingDatagrams = DatagramQueue()

@@ -37,7 +37,7 @@ final class RTPViewer {
   let hasDatagrams: Bool
   /// Interleaved packets that wait for the connection, in step with the queue of `state`.
   private var queue: [RTPDelivery] = []
-  /// What followed the last keyframe and is not sent yet; live deliveries follow it meanwhile.
+  /// Deliveries since the last keyframe that are not sent yet; live deliveries are appended meanwhile.
   private var catchUp = CircularBuffer<RTPDelivery>()
   /// Number of the last delivery in `catchUp`; earlier ones that come are in it.
   private var lastCaughtUp = 0

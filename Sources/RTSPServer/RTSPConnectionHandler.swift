@@ -353,7 +353,7 @@ extension RTSPConnectionHandler {
     }
     self.perform(self.session.playingStarted(at: entries, now: self.now))
     viewer.send(playback.broadcaster.reports())
-    // Requests that waited are handled after the present packets are written.
+    // Requests that waited are handled after the current packets are written.
     self.context?.eventLoop.assumeIsolated().execute {
       self.processMessages()
       self.resumeReading()

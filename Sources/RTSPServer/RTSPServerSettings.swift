@@ -4,7 +4,7 @@ public import Media
 public struct RTSPServerSettings: Hashable, Sendable {
   /// Settings of RTSP over TLS, the scheme "rtsps".
   public struct TLS: Hashable, Sendable {
-    /// The TCP port, 0 to 65 535; 0 for any free one.
+    /// The TCP port, 0 to 65,535; 0 for any free one.
     public var port: Int
     /// The path of the certificate chain, PEM.
     public var certificateFile: String
@@ -19,7 +19,7 @@ public struct RTSPServerSettings: Hashable, Sendable {
     }
   }
 
-  /// The TCP port, 0 to 65 535; 0 for any free one.
+  /// The TCP port, 0 to 65,535; 0 for any free one.
   public var port: Int
   /// The numeric address to listen on; nil for all IPv4 and IPv6 addresses of this machine.
   public var address: String?

@@ -9,12 +9,12 @@ public struct QueueEstimator: Sendable {
   public struct Measurement: Hashable, Sendable {
     /// Time of the measurement.
     public var time: MediaTime
-    /// Bytes that have left since the start: acknowledged, or handed to the network by a socket without a queue.
+    /// Bytes that have left since the start: acknowledged, or accepted by the network from a socket without a queue.
     public var sentByteCount: Int64
     /// Age of the oldest byte that has not left; zero when none waits.
     public var oldestUnsentAge: MediaDuration
 
-    /// Creates a measurement.
+    /// Creates a measurement; bytes count from the connection's start.
     public init(time: MediaTime, sentByteCount: Int64, oldestUnsentAge: MediaDuration) {
       self.time = time
       self.sentByteCount = sentByteCount
@@ -96,7 +96,7 @@ public struct QueueEstimator: Sendable {
       let isPersistent = self.growth.map { measurement.time - $0.start >= Self.persistence } ?? false
       let hasReacted = self.lastLowering.map { measurement.time - $0 >= Self.reactionTime } ?? true
       if isMeasured, isPersistent, hasReacted {
-        let carried = max(sent, self.greatestSentBitrate)
+        let carried = max(sent, self.maximumSentBitrate)
         self.lower(to: carried * Self.loweringFactor, from: carried, at: measurement.time)
       }
       return
@@ -114,8 +114,8 @@ public struct QueueEstimator: Sendable {
     return span > 0 ? Double(last.sentByteCount - first.sentByteCount) * 8 / span : 0
   }
 
-  /// The most that was sent in any half of the window: during a burst of loss nothing is, without being the link's rate.
-  private var greatestSentBitrate: Double {
+  /// Maximum bitrate sent in any half of the window: a burst of loss stops all of it, without being the link's rate.
+  private var maximumSentBitrate: Double {
     var start = 0
     var greatest = 0.0
     for end in self.history.indices {

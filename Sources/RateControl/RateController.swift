@@ -15,10 +15,10 @@ public struct RateController: Sendable {
   public struct Rendition: Hashable, Sendable {
     /// Name, unique in the stream, such as `main` or `low`.
     public var name: String
-    /// Least and greatest bitrate of its encoder, in bits per second.
+    /// Minimum and maximum bitrate of its encoder, in bits per second.
     public var bitrates: ClosedRange<Int>
 
-    /// Creates a rendition.
+    /// Creates a rendition with the bounds of its bitrate, in bits per second.
     public init(name: String, bitrates: ClosedRange<Int>) {
       self.name = name
       self.bitrates = bitrates
@@ -27,30 +27,30 @@ public struct RateController: Sendable {
 
   /// Identifies an output in reports and decisions; chosen by the caller.
   public struct OutputID: Hashable, Sendable {
-    /// Unique among the outputs present.
+    /// Unique among the outputs that exist.
     public var rawValue: Int
 
-    /// Creates an identifier.
+    /// Creates the identifier of an output, unique among those of the stream.
     public init(rawValue: Int) {
       self.rawValue = rawValue
     }
   }
 
-  /// What an output says about its link.
+  /// Capacity of an output's link, as the output measures it.
   public struct Report: Hashable, Sendable {
     /// Bitrate of media that the link carries, in bits per second; not negative.
     public var capacity: Int
     /// Whether the link was not filled, so that it may carry more.
     public var isLimitedBySender: Bool
 
-    /// Creates a report.
+    /// Creates a report of a capacity in bits per second.
     public init(capacity: Int, isLimitedBySender: Bool = false) {
       self.capacity = capacity
       self.isLimitedBySender = isLimitedBySender
     }
   }
 
-  /// Something to change.
+  /// A change of an encoder's bitrate or of an output's rendition, for the caller to perform.
   public enum Decision: Hashable, Sendable {
     /// An encoder gets a bitrate, in bits per second. The index is that of ``renditions``.
     case setBitrate(rendition: Int, Int)
@@ -62,8 +62,8 @@ public struct RateController: Sendable {
   public static let downTime = MediaDuration.seconds(5)
   /// Time with enough capacity before an output moves to the next higher rendition.
   public static let upTime = MediaDuration.seconds(15)
-  /// Longest ``upTime`` after failed attempts.
-  public static let longestUpTime = MediaDuration.seconds(240)
+  /// Maximum ``upTime`` after failed attempts.
+  public static let maximumUpTime = MediaDuration.seconds(240)
   /// Time after which a report no longer counts.
   public static let reportLifetime = MediaDuration.seconds(10)
 
@@ -75,12 +75,12 @@ public struct RateController: Sendable {
   private static let toleratedShare = 0.95
   /// Capacity needed to move up, as a factor of the higher rendition's bitrate.
   private static let upFactor = 1.25
-  /// Greatest rise of a bitrate per second.
+  /// Maximum rise of a bitrate per second, as a share.
   private static let rise = 0.08
   /// Time without a fall before a bitrate rises.
   private static let calmTime = MediaDuration.seconds(5)
   /// A rise below this share is not worth a change of the encoder.
-  private static let leastChange = 0.03
+  private static let minimumChange = 0.03
   /// Time for which an output must stay up for its attempt to count as successful.
   private static let attemptTime = MediaDuration.seconds(30)
 
@@ -211,7 +211,7 @@ extension RateController {
     }
     if let lastFall = encoding.lastFall, now - lastFall < Self.calmTime { return nil }
     encoding.pending = min(goal, max(encoding.pending, Double(encoding.bitrate)) * (1 + Self.rise * min(elapsed, 1)))
-    let isWorthwhile = encoding.pending >= Double(encoding.bitrate) * (1 + Self.leastChange)
+    let isWorthwhile = encoding.pending >= Double(encoding.bitrate) * (1 + Self.minimumChange)
     let isComplete = encoding.pending >= Double(bounds.upperBound) && encoding.bitrate < bounds.upperBound
     guard isWorthwhile || isComplete else { return nil }
     encoding.bitrate = Int(encoding.pending)
@@ -232,7 +232,7 @@ extension RateController {
     output.shortSince = isShort ? output.shortSince ?? now : nil
     if let since = output.shortSince, now - since >= Self.downTime, output.rendition + 1 < self.renditions.count {
       if let movedUp = output.movedUp, now - movedUp < Self.attemptTime {
-        output.upTime = min(output.upTime * 2, Self.longestUpTime)
+        output.upTime = min(output.upTime * 2, Self.maximumUpTime)
       }
       output.move(to: output.rendition + 1)
       output.movedUp = nil

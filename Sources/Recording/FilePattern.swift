@@ -186,7 +186,7 @@ extension FilePattern {
     folder(path)
   }
 
-  /// What a path is called by this pattern.
+  /// Kind of path that a pattern's files and their folders have.
   enum Kind {
     /// A file, or a numbered one.
     case file

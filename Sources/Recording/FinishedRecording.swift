@@ -4,7 +4,7 @@ public import Media
 public struct FinishedRecording: Hashable, Sendable {
   /// Path of the file.
   public var path: String
-  /// Playing time.
+  /// Playing time, without pauses of the recording.
   public var duration: MediaDuration
   /// Size of the file, in bytes.
   public var byteCount: Int
@@ -20,7 +20,7 @@ public struct FinishedRecording: Hashable, Sendable {
   public struct Damage: Hashable, Sendable {
     /// Offset in the damaged file, in bytes.
     public var offset: Int
-    /// Number of bytes.
+    /// Length of the damaged part, in bytes.
     public var byteCount: Int
     /// Time that is missing in the recording; nil where it is not known, at the end of the file.
     public var lostDuration: MediaDuration?

@@ -34,7 +34,7 @@ public final class Recorder: Sendable {
     }
   }
 
-  /// Where and how files are written.
+  /// Settings of the written files: names, formats, limits.
   public let settings: RecordingSettings
   private let source: RecordingSource
   private let clock: WallClock

@@ -18,7 +18,7 @@ struct RecorderMachine: ~Copyable {
     case stop(MediaTime)
   }
 
-  /// What an order leads to.
+  /// Consequence of an order.
   enum Decision: Equatable {
     /// Pass the command to the session.
     case perform(Command)

@@ -7,7 +7,7 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// What the boxes before the media data say about a file of this program: its marker, and who recorded it.
+/// Contents of the boxes before the media data of a file of this program: its marker and its recorder.
 struct RecordingHead: Hashable, Sendable {
   /// Whether the file is finished.
   var mark: RecordingMarker

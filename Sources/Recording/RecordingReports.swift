@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What the recordings of one recorder share: its events, its catalog, and the file that was finished last.
+/// State shared by the recordings of one recorder: its events, its catalog, and the file that was finished last.
 final class RecordingReports: Sendable {
   let events: AsyncStream<RecordingEvent>
   private let continuation: AsyncStream<RecordingEvent>.Continuation

@@ -1,6 +1,6 @@
 public import Media
 
-/// Where and how a recording is written.
+/// Path pattern, format and limits of a recording's files.
 public struct RecordingSettings: Hashable, Sendable {
   /// Behavior when a file with the name of a new one exists.
   public enum ExistingFiles: String, Hashable, Sendable, CaseIterable {

@@ -18,7 +18,7 @@ public struct RecordingStatus: Hashable, Sendable {
     case failed
   }
 
-  /// Current phase.
+  /// Phase of the recording now; ``State/idle`` until one is started.
   public var state = State.idle
   /// File of the current part, or of the last one; nil before the first.
   public var path: String?

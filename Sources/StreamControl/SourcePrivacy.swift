@@ -92,11 +92,11 @@ package final class SourcePrivacy: Sendable {
     }
   }
 
-  /// What a stream hides by its own settings, not because another one does; nil without privacy.
+  /// Faces that a stream hides by its own settings, not because another one does; nil without privacy.
   private func ownHiding(of stream: LiveStream) -> Hiding? {
     guard !stream.hasEnded else { return nil }
     let effects = self.effects(of: stream)
-    if let effects, effects.isHiding { return Hiding(stream: stream.name, minimumFace: effects.smallestFace) }
+    if let effects, effects.isHiding { return Hiding(stream: stream.name, minimumFace: effects.minimumFace) }
     let own = self.cover(of: stream)
     let isHiding = stream.effects.contains { $0.isPrivacy && $0 !== own && !(effects?.owns($0) ?? false) }
     return isHiding ? Hiding(stream: stream.name, minimumFace: Double(PrivacyMask.defaultMinimumFace)) : nil

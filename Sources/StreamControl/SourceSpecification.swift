@@ -44,7 +44,7 @@ public struct SourceSpecification: Hashable, Sendable {
     case screen(ScreenSpecification)
     /// A network stream.
     case network(NetworkSpecification)
-    /// What a publisher sends over RTMP.
+    /// Media that a publisher sends over RTMP.
     case published
   }
 

@@ -23,7 +23,7 @@ public struct StreamChange: Hashable, Sendable {
   public var bitrate: Int?
   /// Whether the video is mirrored horizontally.
   public var isMirrored: Bool?
-  /// Clockwise rotation of the present video source, in addition to the orientation of its frames.
+  /// Clockwise rotation of the current video source, in addition to the orientation of its frames.
   public var rotation: Orientation?
   /// Whether silence is encoded in place of the audio.
   public var isMuted: Bool?

@@ -28,7 +28,7 @@ public final class StreamEffects: Sendable {
       guard let hiding else { return self.settings }
       var settings = self.settings
       settings.privacyMinimumFace =
-        settings.faces == .privacy ? min(settings.smallestFace, hiding.minimumFace) : hiding.minimumFace
+        settings.faces == .privacy ? min(settings.minimumFace, hiding.minimumFace) : hiding.minimumFace
       settings.faces = .privacy
       return settings
     }
@@ -81,7 +81,7 @@ public final class StreamEffects: Sendable {
           nextStep: "end that on the server's machine, or with a password")
       }
       // Larger faces only would be covered.
-      guard settings.smallestFace <= current.smallestFace else {
+      guard settings.minimumFace <= current.minimumFace else {
         throw VidiconError(
           .notPermitted, subject: self.stream.name, cause: "faces are private here, small ones too",
           nextStep: "end that on the server's machine, or with a password")
@@ -99,7 +99,7 @@ public final class StreamEffects: Sendable {
   var isHiding: Bool { self.state.withLock { $0.settings.faces == .privacy } }
 
   /// Smallest face that these settings cover.
-  var smallestFace: Double { self.state.withLock { $0.settings.smallestFace } }
+  var minimumFace: Double { self.state.withLock { $0.settings.minimumFace } }
 
   /// Whether an effect is one of the settings' effects.
   func owns(_ effect: any VideoEffect) -> Bool {
@@ -176,7 +176,7 @@ public final class StreamEffects: Sendable {
 
 extension EffectSettings {
   /// Smallest face that privacy covers, relative to the frame's shorter side.
-  fileprivate var smallestFace: Double { self.privacyMinimumFace ?? Double(PrivacyMask.defaultMinimumFace) }
+  fileprivate var minimumFace: Double { self.privacyMinimumFace ?? Double(PrivacyMask.defaultMinimumFace) }
 }
 
 extension VidiconError {

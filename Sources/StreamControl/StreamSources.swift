@@ -19,7 +19,7 @@ public final class StreamSources: Sendable {
   /// The sources that the stream started with.
   package let start: SourceNames
   private let current: Mutex<SourceNames>
-  /// What the name of the video source refers to, and the name of which that was found out.
+  /// Source to which the name of the video source refers, and the name of which that was found out.
   private let identity: Mutex<(name: String?, identity: SourceIdentity, isComplete: Bool)>
   /// Whether a client chose the current video source: what is opened because of its name is as limited as it is.
   let isVideoConfined = Mutex(false)
@@ -58,7 +58,7 @@ public final class StreamSources: Sendable {
   /// Names of the current sources, passwords included.
   var names: SourceNames { self.current.withLock { $0 } }
 
-  /// What the name of the current video source refers to, as far as it is known without waiting.
+  /// Source to which the name of the current video source refers, as far as it is known without waiting.
   var videoIdentity: SourceIdentity {
     let name = self.video
     return self.identity.withLock { known in
@@ -78,7 +78,7 @@ public final class StreamSources: Sendable {
     if let (name, identity) = found { self.identity.withLock { $0 = (name, identity, true) } }
   }
 
-  /// What the name of a source to switch to refers to; nil when that cannot be found out in time. One call at a time.
+  /// Source to which the name of a new source refers; nil when that cannot be found out in time. One call at a time.
   func identify(_ name: String) async -> SourceIdentity? {
     await self.calls.run("identify", named: "identify", timeout: Self.openingTimeout) { SourceIdentity(name) }
   }

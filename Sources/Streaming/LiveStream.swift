@@ -157,7 +157,7 @@ public final class LiveStream: Sendable {
     return Int(Double(bytes) * 8 * frameRate / Double(frames))
   }
 
-  /// Counters since the start, and the present state of queues, slate and effects.
+  /// Counters since the start, and the current state of queues, slate and effects.
   public var statistics: StreamStatistics {
     let (video, audio) = self.state.withLock { ($0.videoQueue, $0.audioQueue) }
     var statistics = self.shared.statistics.withLock { $0 }

@@ -57,7 +57,7 @@ public struct VideoSettings: Hashable, Sendable {
   /// Timeouts of switching to another source, video or audio.
   var switchTimeouts = SwitchTimeouts()
 
-  /// Range of ``rateBuffer``.
+  /// Shortest and longest ``rateBuffer``: 250 ms to 2 s.
   public static let rateBuffers = MediaDuration.milliseconds(250)...(.seconds(2))
 
   /// Default of ``bitrate``: 2.3 Mb/s. With another bitrate, compressed sources are transcoded.
@@ -95,7 +95,7 @@ public struct VideoSettings: Hashable, Sendable {
 
 /// Format and bitrate of a stream's audio, which is AAC-LC.
 public struct AudioSettings: Hashable, Sendable {
-  /// Sample rate in Hz; nil for the source's where AAC supports it, otherwise 48 000.
+  /// Sample rate in Hz; nil for the source's where AAC supports it, otherwise 48,000.
   public var sampleRate: Int?
   /// Number of channels, 1 or 2; nil for the source's, at most 2.
   public var channelCount: Int?

@@ -25,12 +25,12 @@ public struct StreamClock: Sendable {
     MediaTime(nanoseconds: Self.read(CLOCK_MONOTONIC))
   }
 
-  /// Converts a time of this clock to wall-clock time, in nanoseconds since 1970-01-01 00:00 UTC, by the present offset.
+  /// Converts a time of this clock to wall-clock time, in nanoseconds since 1970-01-01 00:00 UTC, by the current offset.
   public func unixTime(at time: MediaTime) -> Int64 {
     self.wall.unixTimeAtZero &+ time.nanoseconds
   }
 
-  /// Converts wall-clock time, in nanoseconds since 1970-01-01 00:00 UTC, to a time of this clock, by the present offset.
+  /// Converts wall-clock time, in nanoseconds since 1970-01-01 00:00 UTC, to a time of this clock, by the current offset.
   public func mediaTime(atUnixTime nanoseconds: Int64) -> MediaTime {
     MediaTime(nanoseconds: nanoseconds &- self.wall.unixTimeAtZero)
   }
@@ -53,7 +53,7 @@ private final class WallOffset: Sendable {
   /// Maximum age of a measurement in nanoseconds.
   private static let interval: Int64 = 1_000_000_000
 
-  private let present: Atomic<Int64>
+  private let offset: Atomic<Int64>
   private let steps = Atomic(0)
   /// Monotonic time of the next measurement, in nanoseconds.
   private let due: Atomic<Int64>
@@ -61,7 +61,7 @@ private final class WallOffset: Sendable {
 
   init() {
     let measured = Self.measure()
-    self.present = Atomic(measured)
+    self.offset = Atomic(measured)
     self.due = Atomic(StreamClock.read(CLOCK_MONOTONIC) + Self.interval)
     self.state = Mutex(WallClockOffset(unixTimeAtZero: measured))
   }
@@ -74,7 +74,7 @@ private final class WallOffset: Sendable {
     {
       self.update()
     }
-    return self.present.load(ordering: .relaxed)
+    return self.offset.load(ordering: .relaxed)
   }
 
   var stepCount: Int { self.steps.load(ordering: .relaxed) }
@@ -83,7 +83,7 @@ private final class WallOffset: Sendable {
     let measured = Self.measure()
     self.state.withLock { offset in
       offset.update(unixTimeAtZero: measured)
-      self.present.store(offset.unixTimeAtZero, ordering: .relaxed)
+      self.offset.store(offset.unixTimeAtZero, ordering: .relaxed)
       self.steps.store(offset.stepCount, ordering: .relaxed)
     }
   }

@@ -1,6 +1,6 @@
 /// The ports that a ``CameraServer`` listens on; nil for a protocol that is off.
 public struct CameraServerPorts: Hashable, Sendable {
-  /// TCP port of RTSP, 1 to 65 535.
+  /// TCP port of RTSP, 1 to 65,535.
   public var rtsp: Int
   /// TCP port of RTSP over TLS (`rtsps:`); nil without TLS.
   public var rtsps: Int?

@@ -1,4 +1,4 @@
-// What a program needs: modules whose public names are for programs as a whole, and single types of the others. The bytes
+// Exports for programs: modules whose public names are for programs as a whole, and single types of the others. The bytes
 // of snapshots and samples are `ByteBuffer`s, of NIOCore.
 @_exported public import Capture
 @_exported public import CaptureDevices

@@ -85,7 +85,7 @@ extension Recordings.Repair {
 }
 
 extension FinishedRecording {
-  /// What a repair could not save, in words; empty when nothing was lost.
+  /// Losses of a repair, in words; empty when nothing was lost.
   fileprivate var losses: String {
     let damaged = self.damage.reduce(0) { $0 + $1.byteCount }
     var parts: [String] = []

@@ -10,7 +10,7 @@ struct PublisherAccess: Sendable {
   /// Whether the key was made at the start.
   var isGenerated: Bool
 
-  /// What to enter in an encoder: server and stream key. The key is shown on terminals only, since journals and log files keep what
+  /// Settings to enter in an encoder: server and stream key. The key is shown on terminals only, since journals and log files keep what
   /// is printed.
   ///
   /// - Parameter server: The server's address, `rtmp://HOST:PORT/NAME`.

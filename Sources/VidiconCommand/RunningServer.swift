@@ -10,7 +10,7 @@ struct RunningServer {
     var port: Int?
   }
 
-  /// Where it answers.
+  /// Address at which the server responds.
   let address: ServerAddress
   /// An operator's token; nil where this user has none.
   let token: String?

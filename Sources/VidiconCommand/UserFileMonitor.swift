@@ -4,11 +4,11 @@ import Media
 
 /// Reads the user file, and reads it again when it changes.
 struct UserFileMonitor: Sendable {
-  /// What has become of the file since it was last looked at.
+  /// Change of the file since the last check.
   enum Change {
-    /// It was read again.
+    /// The file has changed and was read again.
     case users(UserFile)
-    /// It is missing or wrong: a sentence for the owner.
+    /// The file is missing or invalid: a sentence for the owner.
     case problem(String)
   }
 

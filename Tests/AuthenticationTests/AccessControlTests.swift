@@ -59,7 +59,7 @@ struct AccessControlTests {
   ) {
     let access = Self.control(change: { $0.control = policy })
     for permission in [Permission.control, .readRecordings] {
-      // The past is not the present: it is open to operators, unless the policy of recordings says otherwise.
+      // The past is not open as live video is: it is open to operators, unless the policy of recordings says otherwise.
       for (local, isAllowed) in [(false, remotely && permission == .control), (true, locally)] {
         let decision = Self.decide(permission, Self.request(), of: access, local: local)
         #expect((decision == .allowed(local ? .operator : .viewer)) == isAllowed, "\(permission) \(local)")

@@ -59,7 +59,7 @@ struct LoginThrottleTests {
     throttle.recordLogin(address: "fe80::1%eth0", isNetworkShared: true, now: Self.start)
     #expect(throttle.delay(address: "fe80:0::1", name: "anna", now: Self.start) == nil)
     #expect(throttle.delay(address: "fe80::bad", name: "anna", now: Self.start) == .seconds(1))
-    // Failures of the exempt address do not slow its neighbours down.
+    // Failures of the exempt address do not slow its neighbors down.
     for _ in 0..<9 { fail("fe80::1") }
     #expect(throttle.delay(address: "fe80::bad", name: "anna", now: Self.start) == .seconds(1))
     // An address that is also the name of its network exempts no more than others.

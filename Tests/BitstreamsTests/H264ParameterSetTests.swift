@@ -57,7 +57,7 @@ struct H264ParameterSetTests {
     #expect(set.height == 1080)
     #expect(set.frameRate == FrameRate(30_000, over: 1001))
     #expect(
-      set.vui?.colour == .init(primaries: 1, transferCharacteristics: 1, matrixCoefficients: 1))
+      set.vui?.colourDescription == .init(primaries: 1, transferCharacteristics: 1, matrixCoefficients: 1))
     #expect(set.vui?.reorderFrames == 2)
     #expect(set.vui?.timing == .init(unitsInTick: 1001, timeScale: 60_000, isFixed: false))
   }
@@ -65,11 +65,11 @@ struct H264ParameterSetTests {
   @Test func `sample aspect ratios by index and in full, and colors, are parsed`() throws {
     let tall = try #require(try H264SequenceParameterSet(parsing: Self.high576With16To11).vui)
     #expect(tall.sampleAspectRatio == .init(width: 16, height: 11))
-    #expect(tall.colour == .init(primaries: 5, transferCharacteristics: 5, matrixCoefficients: 5))
+    #expect(tall.colourDescription == .init(primaries: 5, transferCharacteristics: 5, matrixCoefficients: 5))
     #expect(!tall.isFullRange)
     let other = try #require(try H264SequenceParameterSet(parsing: Self.high360FullRangeWith91To74).vui)
     #expect(other.sampleAspectRatio == .init(width: 91, height: 74))
-    #expect(other.colour == .init(primaries: 1, transferCharacteristics: 1, matrixCoefficients: 1))
+    #expect(other.colourDescription == .init(primaries: 1, transferCharacteristics: 1, matrixCoefficients: 1))
     #expect(other.isFullRange)
   }
 

@@ -135,7 +135,7 @@ struct FrameGeneratorTests {
     }
     let reader = Reader()
     try capturer.start(consumer: reader)
-    // More than a second of frames includes one on the whole second and both of its neighbours.
+    // More than a second of frames includes one on the whole second and both of its neighbors.
     _ = reader.seen.wait(until: StreamClock.system.now() + .seconds(20)) { seen in
       seen.count > 40 ? true : nil
     }

@@ -59,14 +59,14 @@ struct EncoderSettingsTests {
   }
 
   @Test(arguments: [(ColorMatrix.bt601, 6), (.bt709, 1)] as [(ColorMatrix, UInt8)])
-  func `colors are signalled in limited range, with the numbers of ITU-T H·273`(
+  func `colors are signaled in limited range, with the numbers of ITU-T H·273`(
     matrix: ColorMatrix, number: UInt8
   ) throws {
     let encoder = try LibavH264Encoder(
       VideoEncoderSettings(width: 64, height: 48, frameRate: 25, colorMatrix: matrix))
     let set = try H264SequenceParameterSet(parsing: try #require(encoder.description).sequenceParameterSet)
     #expect(
-      set.vui?.colour
+      set.vui?.colourDescription
         == .init(primaries: number, transferCharacteristics: number, matrixCoefficients: number))
     #expect(set.vui?.isFullRange == false)
   }

@@ -29,13 +29,13 @@ struct TransportStreamMuxerTests {
         0x00, 0x00, 0x01, 0xE0,  // packet_start_code_prefix, stream_id
         0x00, 0x00,  // PES_packet_length: unbounded
         0x84, 0x80, 0x05,  // aligned; PTS; 5 bytes
-        0x21, 0x00, 0x07, 0x92, 0x11,  // 1.3 s: 117 000 = 3 × 2¹⁵ + 0x4908
+        0x21, 0x00, 0x07, 0x92, 0x11,  // 1.3 s: 117,000 = 3 × 2¹⁵ + 0x4908
         0x00, 0x00, 0x00, 0x01, 0x09, 0xF0,  // access unit delimiter
       ] + sets + [0x00, 0x00, 0x00, 0x01, 0x65, 0x01, 0x03]
     let adaptation = 184 - payload.count
     expected += [
       UInt8(adaptation - 1), 0x50,  // adaptation_field_length; random access, clock
-      0x00, 0x00, 0xAF, 0xC8, 0x7E, 0x00,  // 1 s: 90 000 in 33 bits, 6 ones, extension 0
+      0x00, 0x00, 0xAF, 0xC8, 0x7E, 0x00,  // 1 s: 90,000 in 33 bits, 6 ones, extension 0
     ]
     expected += [UInt8](repeating: 0xFF, count: adaptation - 8) + payload
     #expect(bytes == expected)
@@ -84,7 +84,7 @@ struct TransportStreamMuxerTests {
   }
 
   @Test func `times wrap at 33 bits together with the clock`() throws {
-    // 2³³ ticks of 90 kHz are 95 443.7 s.
+    // 2³³ ticks of 90 kHz are 95,443.7 s.
     let start = MediaTime(ticks: 1 << 33, timescale: 90_000) - .milliseconds(350)
     let events = MuxedStream.demux(
       MuxedStream.mux((0..<4).map { TestSamples.videoSample(at: start + .milliseconds($0 * 40)) }))

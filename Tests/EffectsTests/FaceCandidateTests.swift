@@ -33,7 +33,7 @@ struct FaceCandidateTests {
     #expect(FaceCandidate.suppress(first + second) == expected)
     #expect(FaceCandidate.suppress(second + first.reversed()) == expected)
     #expect(FaceCandidate.suppress([]) == [])
-    // Neighbours that overlap little are two faces.
+    // Neighbors that overlap little are two faces.
     #expect(FaceCandidate.suppress([Self.candidate(0, 0), Self.candidate(7, 0)]).count == 2)
   }
 

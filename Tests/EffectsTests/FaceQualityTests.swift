@@ -7,7 +7,7 @@ import Testing
 /// Short excerpts of what `Benchmarks/run faces privacy` measures on whole films.
 @Suite("Quality of face tracking and privacy", .serialized)
 struct FaceQualityTests {
-  /// A face's center in a frame, labelled by hand.
+  /// A face's center in a frame, labeled by hand.
   private struct Label {
     var frame: Int
     var center: SIMD2<Float>

@@ -129,7 +129,7 @@ struct FaceTrackerTests {
   }
 
   @Test(arguments: [(32, 32), (33, 31), (4096, 100), (1, 1)])
-  func `frames of any size, and a size that changes, are analysed`(width: Int, height: Int) throws {
+  func `frames of any size, and a size that changes, are analyzed`(width: Int, height: Int) throws {
 
     let tracker = try FaceTracker(settings: .init(detection: .everyFrame))
     let chain = EffectChain([

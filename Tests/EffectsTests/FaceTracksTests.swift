@@ -51,7 +51,7 @@ struct FaceTracksTests {
 
     var time: MediaTime { MediaTime(ticks: self.index, timescale: 30) }
 
-    /// Tracks one frame; the mesh model finds the nearest present face within a face's size.
+    /// Tracks one frame; the mesh model finds the nearest visible face within a face's size.
     mutating func show(
       _ faces: [SIMD2<Float>], isDetected: Bool = false, units: Int = 4, eyes: Float = 0.3, smile: Float = 0.5
     ) -> [Face] {

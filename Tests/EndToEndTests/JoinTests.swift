@@ -94,7 +94,7 @@ extension EndToEnd {
               waits.append(run.duration)
             }
             #expect(waits.sorted()[2] < .seconds(0.5), "\(transport): \(waits)")
-            // All that followed the keyframe comes at once, and the present joins it without a gap: seconds of frames in less
+            // All that followed the keyframe comes at once, and live frames join it without a gap: seconds of frames in less
             // than their time.
             let start = ContinuousClock.now
             let play = try await FFmpeg.play(

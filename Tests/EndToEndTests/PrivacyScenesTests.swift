@@ -9,10 +9,10 @@ extension EndToEnd {
     /// What the judge says of a scene.
     private struct Scene: Decodable {
       var scene: String
-      /// Number of recorded frames, and of labelled faces in them.
+      /// Number of recorded frames, and of labeled faces in them.
       var frames: Int
       var faces: Int
-      /// Frame, center and side of each face that is shown: labelled ones, and those that other detectors add.
+      /// Frame, center and side of each face that is shown: labeled ones, and those that other detectors add.
       var leaks: [[Int]]
       var added: [[Int]]
       /// Mean part of a frame that is covered.

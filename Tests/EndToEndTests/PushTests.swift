@@ -155,7 +155,7 @@ extension EndToEnd {
 
     /// Bitrate in bits per second, and the longest time between two frames, of video that was recorded.
     private static func recorded(_ path: String) async throws -> (
-      bitrate: Double, longestInterval: Double, keyframes: Int
+      bitrate: Double, maximumInterval: Double, keyframes: Int
     ) {
       let run = try await Tool.run(
         "ffprobe",
@@ -213,7 +213,7 @@ extension EndToEnd {
             #expect(FFmpeg.complaints(in: viewer.errors.text) == [])
             #expect(queues.max() ?? 9 <= 3.5, "\(queues)")
             let seen = try await Self.recorded("\(folder)/viewer.nut")
-            #expect(seen.bitrate > 1_900_000 && seen.longestInterval < 0.5, "\(seen)")
+            #expect(seen.bitrate > 1_900_000 && seen.maximumInterval < 0.5, "\(seen)")
             // One for the viewer, and one each two seconds: the push adds none.
             #expect(seen.keyframes <= 8, "\(seen)")
             #expect(try vidicon.residentMemory() < memory + 24 << 20)

@@ -296,7 +296,7 @@ extension EndToEnd {
       var up: Double
       var chosen: Double
       var back: Double
-      var longestStill: Double
+      var maximumStill: Double
       var state: String
       var complaints: [String]
     }
@@ -315,7 +315,7 @@ extension EndToEnd {
           #expect(seen.menuWhileSlow == ["Auto (360p)", "720p", "360p"])
           #expect(seen.menuWhileChosen == "360p")
           #expect(!seen.encodedWhileFast && seen.encodedWhileSlow)
-          #expect(seen.longestStill < 0.4, "the video stood still after a change")
+          #expect(seen.maximumStill < 0.4, "the video stood still after a change")
           #expect(seen.state == "Live")
           #expect(seen.complaints == [])
         }

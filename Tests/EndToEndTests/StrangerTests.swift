@@ -107,7 +107,7 @@ extension EndToEnd {
       var value: String
     }
 
-    @Test func `a neighbour in the owner's IPv6 network uses neither the owner's nonce nor login`() async throws {
+    @Test func `a neighbor in the owner's IPv6 network uses neither the owner's nonce nor login`() async throws {
       try await TwoHosts.with { hosts in
         let users = ["--user", "anna:sesame", "--operator", "ben:secret"]
         try await hosts.serving(Self.bars + ["--control", "operators"] + users) { vidicon in
@@ -118,12 +118,12 @@ extension EndToEnd {
           }
           let proof = try await run("prove", "ben:secret", on: .owner, as: Proof.self).value
           #expect(
-            try await run("change", "1.1", proof, on: .neighbour, as: Change.self) == Change(status: 401, stale: true))
+            try await run("change", "1.1", proof, on: .neighbor, as: Change.self) == Change(status: 401, stale: true))
           // The same proof is right for the owner.
           #expect(try await run("change", "1.1", proof, on: .owner, as: Change.self).status == 200)
           let right = ["HTTP": 200, "RTSP": 200]
           #expect(try await run("login", on: .owner, as: [String: Int].self) == right)
-          let seen = try await run("guess", on: .neighbour, as: [String: [String: Int]].self)
+          let seen = try await run("guess", on: .neighbor, as: [String: [String: Int]].self)
           let (http, rtsp) = (seen["HTTP"] ?? [:], seen["RTSP"] ?? [:])
           #expect(Set(http.keys) == ["401", "429", "right 429"] && Set(rtsp.keys) == ["401", "503"], "\(seen)")
           #expect(try await run("login", on: .owner, as: [String: Int].self) == right)

@@ -178,7 +178,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
           }
           precondition(parsed.payload == output.accessUnit.payload, "only sample data is in the payload")
           precondition(parsed.isKeyframe == output.accessUnit.isKeyframe)
-          precondition(!dropsUntilKeyframe || output.isComplete, "no damaged unit is handed out")
+          precondition(!dropsUntilKeyframe || output.isComplete, "no damaged unit is returned")
           Self.checkRoundTrip(of: output.accessUnit.payload, isKeyframe: output.accessUnit.isKeyframe)
         }
       }

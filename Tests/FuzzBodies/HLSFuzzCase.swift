@@ -77,7 +77,7 @@ struct HLSFuzzCase {
     }
   }
 
-  /// A sample some milliseconds after the last one of its kind; 255 jumps to the present, 254 into the past.
+  /// A sample some milliseconds after the last one of its kind; 255 jumps to the current time, 254 into the past.
   private mutating func feed(_ kind: MediaKind, after argument: UInt8, isKeyframe: Bool) {
     var time = (self.times[kind] ?? self.now) + .milliseconds(Int64(argument))
     if argument == 255 { time = self.now }

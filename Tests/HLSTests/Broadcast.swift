@@ -3,7 +3,7 @@ import HLSRules
 import Media
 import NIOCore
 
-/// Simulated broadcast in virtual time: a camera, an encoder that honours keyframe requests (at most one per half
+/// Simulated broadcast in virtual time: a camera, an encoder that honors keyframe requests (at most one per half
 /// second), a microphone, and a viewer that reads both playlists whenever they may have changed.
 struct Broadcast {
   struct Settings {
@@ -14,7 +14,7 @@ struct Broadcast {
     /// Delay between a sample's timestamp and its arrival.
     var videoDelay = MediaDuration.milliseconds(40)
     var audioDelay = MediaDuration.milliseconds(60)
-    /// Whether the encoder honours keyframe requests.
+    /// Whether the encoder honors keyframe requests.
     var heedsRequests = true
     /// Keyframe interval of the encoder, in frames.
     var keyframeInterval = 60
@@ -82,7 +82,7 @@ struct Broadcast {
         width: 1280, height: 720, frameRate: frameRate))
   }
 
-  /// AAC-LC, 48 000 Hz, stereo.
+  /// AAC-LC, 48,000 Hz, stereo.
   static let audio = CodecDescription.aac(
     AACDescription(audioSpecificConfig: [0x11, 0x90], format: AudioFormat(sampleRate: 48_000, channelCount: 2)))
 

@@ -76,7 +76,7 @@ struct PushMediaTests {
     #expect(metadata.values["audiocodecid"]?.number == 10 && metadata.values["stereo"] == .boolean(true))
   }
 
-  @Test func `after a gap of minutes silence goes on at the present time`() {
+  @Test func `after a gap of minutes silence goes on at the current time`() {
     var silence = SilentAudio(start: .zero)
     #expect(silence.samples(before: .zero).isEmpty)
     #expect(silence.samples(before: .zero + .milliseconds(1)).count == 1)

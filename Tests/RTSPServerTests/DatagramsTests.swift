@@ -13,7 +13,7 @@ import Glibc
 
 @Suite("Datagrams in batches")
 struct DatagramsTests {
-  /// A pair of sockets on neighbouring ports of the loopback, closed at the end.
+  /// A pair of sockets on neighboring ports of the loopback, closed at the end.
   private func withPair(_ body: (_ sockets: [Int32], _ ports: [UInt16]) throws -> Void) rethrows {
     var sockets: [Int32] = [-1, -1]
     var ports: [UInt16] = [0, 0]

@@ -63,7 +63,7 @@ struct DatagramQueueTests {
     var room = 1
     _ = queue.drain { _ = self.transmit(&room, &$0) }
     #expect(queue.append(try self.source.packets(.video), to: viewers, at: time(999)) == .init())
-    // Two packets of the keyframe for one viewer, one of the frame for two; one of the present frame for two.
+    // Two packets of the keyframe for one viewer, one of the frame for two; one of the current frame for two.
     let overflow = queue.append(try self.source.packets(.video), to: viewers, at: time(1000))
     #expect(overflow == .init(dropped: 2 + 2 + 2, needsKeyframe: true))
     #expect(queue.isEmpty)

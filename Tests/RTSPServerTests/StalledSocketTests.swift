@@ -14,7 +14,7 @@ import Testing
 @Suite("RTSP viewers on real sockets that stop reading")
 struct StalledSocketTests {
   @Test(.timeLimit(.minutes(1)))
-  func `after a stall of eight seconds the viewer is shown present frames`() async throws {
+  func `after a stall of eight seconds the viewer is shown current frames`() async throws {
     let feed = try await LiveFeed()
     let report = await self.onThread { try feed.watch(stalling: 8) }
     await feed.stop()

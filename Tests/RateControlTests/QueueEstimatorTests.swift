@@ -147,7 +147,7 @@ struct QueueEstimatorTests {
   @Test(arguments: SimulatedLink.Shape.allCases)
   func `over sixty links of each shape, most of the link is used and little is late`(shape: SimulatedLink.Shape) {
     // Least use, and most that is late and dropped, in any of the runs; and on average.
-    let (leastUsed, mostLate, mostDropped, meanUsed) =
+    let (minimumUsed, maximumLate, maximumDropped, meanUsed) =
       switch shape {
       case .constant: (0.6, 0.05, 0.01, 0.75)
       case .halved: (0.5, 0.08, 0.02, 0.65)
@@ -160,9 +160,9 @@ struct QueueEstimatorTests {
       let rate = Int.random(in: 400_000...6_000_000, using: &numbers)
       let outcome = Self.simulate(shape, rate: rate, seed: seed)
       sum += outcome.used
-      #expect(outcome.used >= leastUsed, "\(shape), \(rate) b/s, seed \(seed): used \(outcome.used)")
-      #expect(outcome.late <= mostLate, "\(shape), \(rate) b/s, seed \(seed): late \(outcome.late)")
-      #expect(outcome.dropped <= mostDropped, "\(shape), \(rate) b/s, seed \(seed): dropped \(outcome.dropped)")
+      #expect(outcome.used >= minimumUsed, "\(shape), \(rate) b/s, seed \(seed): used \(outcome.used)")
+      #expect(outcome.late <= maximumLate, "\(shape), \(rate) b/s, seed \(seed): late \(outcome.late)")
+      #expect(outcome.dropped <= maximumDropped, "\(shape), \(rate) b/s, seed \(seed): dropped \(outcome.dropped)")
     }
     #expect(sum / 60 >= meanUsed, "\(shape): \(sum / 60) on average")
   }

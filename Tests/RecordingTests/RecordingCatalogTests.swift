@@ -115,7 +115,7 @@ struct RecordingCatalogTests {
     }
   }
 
-  @Test func `a running recording has its present size, and is finished when it is`() async throws {
+  @Test func `a running recording has its current size, and is finished when it is`() async throws {
     try await withTemporaryFolder { folder in
       let pattern = try FilePattern("\(folder)/out.mp4")
       let test = TestRecorder(RecordingSettings(pattern), descriptions: Self.script.descriptions)

@@ -18,7 +18,7 @@ struct RecordingTimelineTests {
     let first = try #require(run.parts(.video)[0].first)
     #expect(first == (60, .zero))
     let audioFrame = try #require(run.parts(.audio)[0].first)
-    #expect(audioFrame.place == .zero, "audioFrame that began before the keyframe begins with it")
+    #expect(audioFrame.place == .zero, "an audio frame that began before the keyframe begins with it")
     #expect(distance(run, videoFrame: first, audioFrame: audioFrame) <= self.halfFrame)
   }
 
@@ -73,7 +73,7 @@ struct RecordingTimelineTests {
     let audioFrames = run.parts(.audio)[0]
     for (index, audioFrame) in audioFrames.enumerated() {
       #expect(
-        audioFrame.place == MediaTime(ticks: Int64(index) * 1024, timescale: 44_100), "audioFrame follows audioFrame")
+        audioFrame.place == MediaTime(ticks: Int64(index) * 1024, timescale: 44_100), "audio follows without a gap")
     }
     // Compares each audio frame with a video frame of the same run.
     var checked = 0
@@ -130,7 +130,7 @@ struct RecordingTimelineTests {
     #expect(parts.dropLast().allSatisfy { $0.count > 150 })
     let numbers = run.numbers(.video)
     #expect(numbers == Array(0..<Int64(numbers.count)))
-    #expect(numbers.count >= 1797, "what has no audioFrame yet is left out")
+    #expect(numbers.count >= 1797, "fragments without an audio frame yet are left out")
   }
 
   @Test func `a recording ends at its total duration`() throws {
@@ -153,7 +153,7 @@ struct RecordingTimelineTests {
       run.run(to: 9.9)
       run.interrupt()
       let count = run.numbers(.video).count
-      #expect((297 - lost...297 - lost + 2).contains(count), "\(count) of 297 videoFrames")
+      #expect((297 - lost...297 - lost + 2).contains(count), "\(count) of 297 video frames")
     }
   }
 
@@ -186,7 +186,7 @@ struct RecordingTimelineTests {
     let first = try #require(run.parts(.audio)[0].first)
     #expect(first.place >= .zero + .milliseconds(3300))
     #expect(first.place < .zero + .milliseconds(3330))
-    #expect(run.fragments.count >= 6, "videoFrames did not wait for it")
+    #expect(run.fragments.count >= 6, "video frames did not wait for it")
   }
 
   @Test func `an audio-only recording is contiguous to the sample`() {

@@ -8,12 +8,21 @@ enum Repository {
 
   /// The Swift files below some folders, without hidden ones.
   static func swiftFiles(in folders: String...) throws -> [SwiftText] {
+    try self.files(in: folders, endings: ["swift"])
+  }
+
+  /// The files in Swift, C, Python and JavaScript below some folders, without hidden ones.
+  static func codeFiles(in folders: String...) throws -> [SwiftText] {
+    try self.files(in: folders, endings: ["swift", "c", "h", "inc", "py", "js", "mjs"])
+  }
+
+  private static func files(in folders: [String], endings: Set<String>) throws -> [SwiftText] {
     try folders.flatMap { folder in
       let top = Self.top.appending(path: folder)
       let enumerator = FileManager.default.enumerator(
         at: top, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
       let files = [top] + (enumerator?.compactMap { $0 as? URL } ?? [])
-      return try files.filter { $0.pathExtension == "swift" }.map { url in
+      return try files.filter { endings.contains($0.pathExtension) }.map { url in
         SwiftText(
           path: String(url.path.dropFirst(Self.top.path.count)), text: try String(contentsOf: url, encoding: .utf8))
       }

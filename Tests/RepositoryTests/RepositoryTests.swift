@@ -39,6 +39,10 @@ struct RepositoryTests {
     #expect(try Repository.swiftFiles(in: "Sources").flatMap(SourceRules.documentation) == [])
   }
 
+  @Test func `doc comments say more than the name and pose no riddle`() throws {
+    #expect(try Repository.swiftFiles(in: "Sources").flatMap(SourceRules.emptyDocumentation) == [])
+  }
+
   @Test(.enabled(if: Repository.isCheckout)) func `no generated file is committed`() throws {
     let paths = try Repository.trackedPaths()
     #expect(paths.contains("Package.swift"))

@@ -136,6 +136,30 @@ struct SourceRulesTests {
   }
 
   @Test(arguments: [
+    ["/// The value.", "public var value: Int"], ["/// Creates a feedback message.", "public init(a: Int) {"],
+    ["/// Creates settings.", "@usableFromInline", "public init() {"], ["/// `a`.", "  public static let a = 1"],
+    ["/// Handles", "/// received bytes.", "public mutating func receive() {"],
+  ]) func `a doc comment that says nothing is found`(source: [String]) {
+    let text = SwiftText(path: "A.swift", text: source.joined(separator: "\n"))
+    #expect(self.lines(SourceRules.emptyDocumentation(of: text)) == [source.count])
+  }
+
+  @Test(arguments: ["/// What was dropped.", "/// Where media is sent.", "/// Who starts.", "/// It is done."])
+  func `a doc comment that poses a riddle is found`(source: String) {
+    #expect(self.lines(SourceRules.emptyDocumentation(of: self.text(source, "let a = 1"))) == [1])
+    #expect(SourceRules.emptyDocumentation(of: self.text("/// Bytes of the queue,", source, "let a = 1")) == [])
+  }
+
+  @Test(arguments: [
+    ["/// Length of a tag, in bytes.", "public let length: Int"], ["/// Creates default settings.", "var a = 1"],
+    ["/// The identity.", "case none"], ["/// Creates an empty queue.", "public init() {"], ["public import Media"],
+    ["/// Creates a report of arrivals.", "public init(", "arrivals: [Arrival]"],
+  ]) func `a doc comment that says something is allowed`(source: [String]) {
+    let text = SwiftText(path: "A.swift", text: source.joined(separator: "\n"))
+    #expect(SourceRules.emptyDocumentation(of: text) == [])
+  }
+
+  @Test(arguments: [
     ("Package.resolved", true), ("Examples/Package.resolved", true), (".build/debug.yaml", true),
     (".build-media/a.mp4", true), ("Sources/a.o", true), ("Package.swift", false), ("docs/a.build.md", false),
   ]) func `generated files are distinguished from written ones`(path: String, isMade: Bool) {

@@ -1,4 +1,5 @@
-/// A Swift file, line by line: as it is written, and as code alone, without comments and the content of strings.
+/// A Swift file, line by line: as it is written, and as code alone, without comments and the content of strings. Files in C,
+/// JavaScript and Python are read by the same rules, as far as identifiers need them.
 struct SwiftText {
   /// One line.
   struct Line {
@@ -18,7 +19,8 @@ struct SwiftText {
   let lines: [Line]
 
   init(path: String, text: String) {
-    var scanner = SwiftScanner(text)
+    // Comments of Python begin as those of Swift then; `//` divides in few places.
+    var scanner = SwiftScanner(path.hasSuffix(".py") ? text.replacing("#", with: "//") : text)
     let codeLines = Self.lines(scanner.codeOnly())
     self.path = path
     self.lines = zip(Self.lines(text), codeLines).enumerated().map { index, line in

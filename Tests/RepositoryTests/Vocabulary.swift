@@ -27,22 +27,37 @@ enum Vocabulary {
   ]
 
   /// Parts of identifiers that have a field's term, in lower case.
-  static let replacedParts: [String: String] = ["picture": "frame", "sound": "audio", "steer": "control"]
+  static let replacedParts: [String: String] = [
+    "centre": "center", "colour": "color", "neighbour": "neighbor", "picture": "frame", "sound": "audio",
+    "steer": "control",
+  ]
+
+  /// Beginnings of identifiers for the ends of a range, with the word for them.
+  static let replacedPrefixes: [String: String] = [
+    "greatest": "maximum", "least": "minimum", "longest": "maximum", "most": "maximum", "shortest": "minimum",
+    "smallest": "minimum",
+  ]
 
   /// Terms of standards, of libraries and of the HTTP API that contain such a part, in lower case.
   static let standardParts = [
     "pictureparameterset", "pictureset", "pictureordercount", "av_picture_type", "soundcard", "steerable",
-    "pictureloss",
+    "pictureloss", "colourdescription", "colour_", "greatestcommondivisor", "asoundlib",
+    "pictureinpicture",
   ]
 
   /// Words of comments and of test names that the field has a term for, with that term.
   static let replacedWords: [String: String] = [
-    "anew": "again", "centre": "center", "centred": "centered", "centres": "centers", "colour": "color",
-    "coloured": "colored", "colours": "colors", "grey": "gray", "mailbox": "queue", "nets": "models",
+    "analyse": "analyze", "analysed": "analyzed", "anew": "again", "artefact": "artifact", "artefacts": "artifacts",
+    "behaviour": "behavior", "catalogue": "catalog", "centre": "center", "centred": "centered", "centres": "centers",
+    "colour": "color", "coloured": "colored", "colours": "colors", "grey": "gray", "handed": "passed",
+    "honour": "honor", "honours": "honors", "initialiser": "initializer", "initialisers": "initializers",
+    "labelled": "labeled", "licence": "license", "mailbox": "queue", "neighbour": "neighbor",
+    "neighbouring": "neighboring", "neighbours": "neighbors", "nets": "models", "optimised": "optimized",
     "nobody": "the thing that is meant", "patience": "timeout",
     "picture": "frame", "pictures": "frames", "somebody": "the thing that is meant", "sound": "audio",
-    "sounds": "audio", "steer": "control", "steers": "controls", "tell": "report", "tells": "reports",
-    "told": "reported",
+    "signalled": "signaled", "signalling": "signaling", "sounds": "audio", "steer": "control", "steers": "controls",
+    "tell": "report", "tells": "reports",
+    "told": "reported", "unoptimised": "unoptimized",
     "whoever": "the thing that is meant",
   ]
 
@@ -52,12 +67,12 @@ enum Vocabulary {
     "hand on": "pass through", "hand over": "deliver",
     "handed on": "passed through", "handed over": "delivered", "handing over": "delivering",
     "hands on": "passes through", "hands over": "delivers", "is let go": "is released", "lets go of": "releases",
-    "present source": "current source",
+    "present source": "current source", "the present": "the current", "present state": "current state",
   ]
 
   /// Terms of standards that contain such a word.
   static let standardTerms = [
-    "colour_",
+    "colour_", "crc-catalogue",
     "picture parameter set", "idr picture", "sound server", "picture order", "group of pictures", "groups of pictures",
     "coded picture",
     "picture timing", "picture loss", "picture_", "reference picture", "sound card", "attached picture",
@@ -67,15 +82,22 @@ enum Vocabulary {
 }
 
 extension SourceRules {
-  /// No identifier is one that was replaced.
+  /// No identifier is one that was replaced, or has a part or prefix that was.
   static func vocabulary(of text: SwiftText) -> [Violation] {
     text.lines.flatMap { line in
       line.words.compactMap { word in
         let name = String(word)
-        if let term = Vocabulary.replacedIdentifiers[name] {
+        if text.path.hasSuffix(".swift"), let term = Vocabulary.replacedIdentifiers[name] {
           return Violation(path: text.path, line: line.number, message: "\(name) was replaced by \(term)")
         }
-        let rest = Vocabulary.standardParts.reduce(name.lowercased()) { $0.replacing($1, with: "") }
+        if let (prefix, term) = Vocabulary.replacedPrefixes.first(where: { prefix, _ in
+          name.hasPrefix(prefix) && name.dropFirst(prefix.count).first?.isUppercase == true
+        }), !Vocabulary.standardParts.contains(name.lowercased()) {
+          return Violation(path: text.path, line: line.number, message: "\(name): write \(term), not \(prefix)")
+        }
+        let whole = name.lowercased()
+        guard Vocabulary.replacedParts.keys.contains(where: whole.contains) else { return nil }
+        let rest = Vocabulary.standardParts.reduce(whole) { $0.replacing($1, with: "") }
         guard let part = Vocabulary.replacedParts.first(where: { rest.contains($0.key) }) else { return nil }
         return Violation(path: text.path, line: line.number, message: "\(name): write \(part.value), not \(part.key)")
       }

@@ -3,8 +3,11 @@ import Testing
 @Suite("Vocabulary")
 struct VocabularyTests {
   @Test func `identifiers that were replaced do not come back`() throws {
-    let files = try Repository.swiftFiles(
+    let files = try Repository.codeFiles(
       in: "Sources", "Tests", "Examples", "FuzzTesting", "Benchmarks", "Package.swift")
+    for ending in [".swift", ".c", ".h", ".py", ".mjs"] {
+      #expect(files.count { $0.path.hasSuffix(ending) } >= 15, "\(ending)")
+    }
     #expect(files.contains { $0.path == "/Package.swift" })
     #expect(files.filter { !$0.path.hasSuffix("/Vocabulary.swift") }.flatMap(SourceRules.vocabulary) == [])
   }
@@ -28,6 +31,9 @@ struct VocabularyTests {
     ("let pictures = 1", true), ("func soundFormat()", true), ("let pictureParameterSets = 1", false),
     ("let set: H264PictureParameterSet", false), ("// VideoMailbox", false), ("let a = \"mailbox\"", false),
     ("let frame: VideoFrame", false), ("func maySteer() {}", true), ("var steerable = false", false),
+    ("let longestWait = 1", true), ("var mostRecent = 1", true), ("let almostDone = 1", false),
+    ("let least = 1", false),
+    ("func greatestCommonDivisor() {}", false), ("let neighbours = 1", true), ("let a: ColourDescription", false),
   ])
   func `a replaced identifier is found in code only`(source: String, isFound: Bool) {
     let text = SwiftText(path: "A.swift", text: source)
@@ -42,7 +48,8 @@ struct VocabularyTests {
     ("@Test func `a viewer is told`() {}", true), ("@Test func `a viewer is notified`() {}", false),
     ("@Suite(\"Sounds\") struct A {}", true), ("test(\"the picture\", () => {});", true),
     ("/// A grey frame.", true), ("/// `colour_primaries`.", false), ("/// The present source.", true),
-    ("/// A source that is present.", false),
+    ("/// A source that is present.", false), ("/// The present state.", true), ("/// Bytes handed to it.", true),
+    ("/// Four neighbours.", true), ("/// Free artefacts.", true),
   ])
   func `a word with a better term is found in comments and test names only`(source: String, isFound: Bool) {
     let text = CommentText(path: "A.swift", text: source)
@@ -56,6 +63,13 @@ struct VocabularyTests {
   ])
   func `comments and docstrings of Python are checked, other strings are not`(source: String, isFound: Bool) {
     #expect(!SourceRules.wording(of: CommentText(path: "a.py", text: source)).isEmpty == isFound)
+  }
+
+  @Test(arguments: [
+    ("a.c", "int neighbours(void);", true), ("a.h", "// neighbours", false), ("a.mjs", "let longestWait = 1;", true),
+    ("a.py", "colours = 1", true), ("a.py", "x = 1  # colours", false), ("a.py", "\"\"\"Colours.\"\"\"", false),
+  ]) func `identifiers of other languages are checked`(path: String, source: String, isFound: Bool) {
+    #expect(!SourceRules.vocabulary(of: SwiftText(path: path, text: source)).isEmpty == isFound)
   }
 
   @Test func `Markdown is checked, but for code and dated decisions`() {

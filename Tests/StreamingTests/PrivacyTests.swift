@@ -55,7 +55,7 @@ struct PrivacyTests {
     gate.signal()
   }
 
-  @Test func `no frame of another source, or after the slate, is shown before it is analysed`() async throws {
+  @Test func `no frame of another source, or after the slate, is shown before it is analyzed`() async throws {
     // Bright areas are faces, which are unknown when a frame arrives.
     let looks = Mutex(0)
     let mask = PrivacyMask {

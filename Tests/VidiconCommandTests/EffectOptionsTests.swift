@@ -70,7 +70,7 @@ struct EffectOptionsTests {
     let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
     try write("text.png", Array("no image".utf8))
     try write("cut.png", png + [0, 0])
-    // 20 000 × 20 000, and an end.
+    // 20,000 × 20,000, and an end.
     try write(
       "huge.png",
       png + [0, 0, 0x4E, 0x20, 0, 0, 0x4E, 0x20, 8, 6, 0, 0, 0, 0, 0, 0, 0]

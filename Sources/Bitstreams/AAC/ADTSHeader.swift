@@ -94,7 +94,7 @@ public struct ADTSHeader: Hashable, Sendable {
 
   /// Appends the header, and the CRC if present.
   public func serialize(into buffer: inout ByteBuffer) {
-    // Both initialisers check for an index; a frequency without one that is set later becomes 15, which parsers reject.
+    // Both initializers check for an index; a frequency without one that is set later becomes 15, which parsers reject.
     let index = AACSamplingFrequency.index(of: self.samplingFrequency) ?? AACSamplingFrequency.explicitIndex
     var writer = BitWriter()
     writer.write(0xFFF, bits: 12)

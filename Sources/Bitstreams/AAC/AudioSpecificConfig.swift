@@ -11,7 +11,7 @@ public import Media
 /// | 1 (+ 14) | dependsOnCoreCoder, coreCoderDelay |
 /// | 1        | extensionFlag |
 ///
-/// Spectral band replication ("HE-AAC") is signalled before the object type of the core or after all other fields; the
+/// Spectral band replication ("HE-AAC") is signaled before the object type of the core or after all other fields; the
 /// fields here are those of the core, which every decoder plays.
 public struct AudioSpecificConfig: Hashable, Sendable {
   /// Spectral band replication (SBR) on top of the core.
@@ -20,7 +20,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
     public var samplingFrequency: Int
     /// Whether parametric stereo makes two channels of one: "HE-AAC v2".
     public var hasParametricStereo: Bool
-    /// Whether SBR is signalled after the fields of the core (`syncExtensionType`), which older decoders ignore.
+    /// Whether SBR is signaled after the fields of the core (`syncExtensionType`), which older decoders ignore.
     public var isBackwardCompatible: Bool
 
     /// Creates an extension; the sampling frequency is that of the output, in Hz.
@@ -39,7 +39,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
   public var channelConfiguration: UInt8
   /// Samples per channel in a frame of the core: 1024 or 960.
   public var samplesPerFrame: Int
-  /// SBR on top of the core, signalled before or after the core's fields; nil without it, as in plain AAC.
+  /// SBR on top of the core, signaled before or after the core's fields; nil without it, as in plain AAC.
   public var spectralBandReplication: SpectralBandReplication?
 
   /// Creates a configuration of AAC-LC with 1024 samples per frame.

@@ -55,7 +55,7 @@ public struct VUIParameters: Hashable, Sendable {
   /// `video_full_range_flag`: luma is 0 to 255 instead of 16 to 235.
   public var isFullRange = false
   /// Code points of the colors; nil when `colour_description_present_flag` is 0 or absent.
-  public var colour: ColourDescription?
+  public var colourDescription: ColourDescription?
   /// Clock of the frames; nil when `timing_info_present_flag` is 0.
   public var timing: Timing?
   /// `max_num_reorder_frames`, if present, 0 to 16: 0 means output in decoding order.
@@ -92,7 +92,7 @@ public struct VUIParameters: Hashable, Sendable {
       _ = try reader.bits(3, "video_format")
       self.isFullRange = try reader.flag("video_full_range_flag")
       if try reader.flag("colour_description_present_flag") {
-        self.colour = ColourDescription(
+        self.colourDescription = ColourDescription(
           primaries: UInt8(try reader.bits(8, "colour_primaries")),
           transferCharacteristics: UInt8(try reader.bits(8, "transfer_characteristics")),
           matrixCoefficients: UInt8(try reader.bits(8, "matrix_coefficients")))

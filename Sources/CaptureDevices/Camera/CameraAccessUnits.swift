@@ -5,7 +5,7 @@ package import NIOCore
 /// Converts the access units of an H.264 camera (ITU-T H.264 Annex B) to samples.
 ///
 /// Parameter sets are remembered, whether they come with each keyframe, once, or in buffers of their own. Access units are
-/// unusable before the first keyframe and from a loss to the next one, since a decoder would show artefacts.
+/// unusable before the first keyframe and from a loss to the next one, since a decoder would show artifacts.
 package struct CameraAccessUnits {
   /// The content of a buffer.
   package enum Outcome {

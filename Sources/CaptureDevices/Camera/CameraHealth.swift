@@ -7,7 +7,7 @@ internal import Media
 /// does not help within two seconds, or failures come back soon, the camera is reopened with the back-off of
 /// ``CameraRecovery``.
 struct CameraHealth {
-  /// What a camera delivers in place of a usable frame.
+  /// Defect of a buffer that a camera delivers in place of a usable frame.
   enum Failure: Hashable {
     /// A buffer that the driver marks as damaged (`V4L2_BUF_FLAG_ERROR`), or an image that cannot be decoded.
     case damaged

@@ -15,7 +15,7 @@ public struct CameraSpecification: Hashable, Sendable {
     case name(String)
   }
 
-  /// The selected camera.
+  /// The camera to open; ``Device/first`` by default.
   public var device: Device
   /// Requested width in pixels; nil for the stream's.
   public var width: Int?
@@ -28,7 +28,7 @@ public struct CameraSpecification: Hashable, Sendable {
   /// Number of the input of a capture card; nil to leave it unchanged.
   public var input: Int?
 
-  /// Creates a specification.
+  /// Creates a specification; without arguments, of the first camera that opens, in the stream's size and rate.
   public init(
     device: Device = .first, width: Int? = nil, height: Int? = nil, frameRate: FrameRate? = nil,
     format: String? = nil, input: Int? = nil

@@ -83,7 +83,7 @@ package final class DecodedAudioConverter {
 extension PacketDecoder {
   /// Format to convert the decoder's audio to: the stream's sample rate, at most two channels.
   ///
-  /// - Throws: ``VidiconError`` `invalidData` for a sample rate outside of 1 000 to 768 000 Hz, or without channels.
+  /// - Throws: ``VidiconError`` `invalidData` for a sample rate outside of 1,000 to 768,000 Hz, or without channels.
   package func audioFormat(source: String) throws(VidiconError) -> AudioFormat {
     let rate = self.context.pointee.sample_rate
     let channels = self.context.pointee.ch_layout.nb_channels

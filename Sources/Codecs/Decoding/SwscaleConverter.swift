@@ -26,7 +26,7 @@ package final class SwscaleConverter {
     }
   }
 
-  /// Input format of the present scaler.
+  /// Input format of the current scaler.
   private struct Input: Hashable {
     var width: Int32
     var height: Int32

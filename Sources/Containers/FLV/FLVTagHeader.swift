@@ -45,7 +45,7 @@ public struct FLVTagHeader: Hashable, Sendable {
     self.timestamp = UInt32(timeExtended) << 24 | UInt32(timeHigh) << 16 | UInt32(timeLow)
   }
 
-  /// Appends the header.
+  /// Appends the 11 bytes of the header; the stream ID is 0.
   public func serialize(into buffer: inout ByteBuffer) {
     buffer.writeMultipleIntegers(
       self.type & 0b0001_1111, UInt8(truncatingIfNeeded: self.bodyLength >> 16),

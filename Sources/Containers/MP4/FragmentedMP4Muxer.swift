@@ -6,7 +6,7 @@ public import NIOCore
 ///
 /// | track | timescale   | times |
 /// |-------|-------------|-------|
-/// | video | 90 000      | decoding times on the streams' clock, rounded down; a frame lasts until the next one |
+/// | video | 90,000      | decoding times on the streams' clock, rounded down; a frame lasts until the next one |
 /// | audio | sample rate | contiguous frames; resynchronized where the clock differs by more than half a frame |
 ///
 /// Timed metadata precedes the `moof` in `emsg` boxes. Times count from the clock's zero; there are no edit lists.

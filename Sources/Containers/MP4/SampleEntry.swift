@@ -49,12 +49,12 @@ struct SampleEntry {
 
   /// `pasp` and `colr` boxes, ISO/IEC 14496-12 §12.1.4 and §12.1.5, if the VUI parameters have them.
   private static func write(_ vui: VUIParameters, to buffer: inout ByteBuffer) {
-    if let colour = vui.colour {
+    if let color = vui.colourDescription {
       buffer.writeBox("colr") {
         $0.writeInteger(FourCharacterCode("nclx").rawValue)
-        $0.writeInteger(UInt16(colour.primaries))
-        $0.writeInteger(UInt16(colour.transferCharacteristics))
-        $0.writeInteger(UInt16(colour.matrixCoefficients))
+        $0.writeInteger(UInt16(color.primaries))
+        $0.writeInteger(UInt16(color.transferCharacteristics))
+        $0.writeInteger(UInt16(color.matrixCoefficients))
         $0.writeInteger(UInt8(vui.isFullRange ? 0x80 : 0))
       }
     }

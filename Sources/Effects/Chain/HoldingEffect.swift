@@ -14,6 +14,6 @@ struct HeldFrames {
   /// Searches for faces that missed their deadline, and that failed.
   var stalls = 0
   var failures = 0
-  /// What has failed, for users.
+  /// Description of the failure, for users.
   var failure: String?
 }

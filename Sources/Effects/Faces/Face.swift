@@ -6,9 +6,9 @@ public struct Face: Hashable, Sendable, Identifiable {
     public var x: Float
     /// Top edge, in pixels from the top edge of the frame; may be negative.
     public var y: Float
-    /// Width in pixels.
+    /// Width of the box, in pixels of the frame.
     public var width: Float
-    /// Height in pixels.
+    /// Height of the box, in pixels of the frame.
     public var height: Float
 
     /// Creates a box from its top left corner and its size, in pixels.

@@ -14,7 +14,7 @@ public struct FaceEvent: Hashable, Sendable {
     case blink
   }
 
-  /// What has changed about the face.
+  /// Kind of the change, such as a blink.
   public var kind: Kind
   /// Identifier of the face, ``Face/id``.
   public var face: Int

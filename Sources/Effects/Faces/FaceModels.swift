@@ -18,7 +18,7 @@ public struct FaceModels: Hashable, Sendable {
     self.folder = folder
   }
 
-  /// Where `scripts/setup` installs the models: `VIDICON_MODELS`, else `vidicon/models` in `XDG_DATA_HOME`, which
+  /// Folder into which `scripts/setup` installs the models: `VIDICON_MODELS`, else `vidicon/models` in `XDG_DATA_HOME`, which
   /// defaults to `~/.local/share`.
   public static var defaultFolder: String {
     if let folder = Self.environment("VIDICON_MODELS") { return folder }

@@ -13,9 +13,9 @@ internal import Synchronization
 /// The whole frame is covered where the detector has failed or hangs, where there are more candidates, or more faces
 /// smaller than promised, than can be handled, and where there is no detector.
 ///
-/// What it cannot promise: that the models find each face; see `docs/faces.md`. Audio is not altered.
+/// No guarantee: the models do not find every face; see `docs/faces.md`. Audio is not altered.
 public final class PrivacyMask: HoldingEffect {
-  /// Where it fails, the frame is covered.
+  /// Frames are covered whole while the effect fails.
   public var isPrivacy: Bool { true }
 
   private struct Cover {
@@ -38,7 +38,7 @@ public final class PrivacyMask: HoldingEffect {
     var supervision = PrivacySearch.Supervision()
   }
 
-  /// How long the box of a tracked face stays where no mesh has said that there is a face.
+  /// Lifetime of the box of a tracked face that no mesh has confirmed.
   private static let doubtfulHold = MediaDuration.milliseconds(500)
 
   /// Default smallest face relative to the frame's shorter side: 40 pixels of 720.

@@ -150,7 +150,7 @@ final class DetectionThreads: Sendable {
     }
   }
 
-  /// What a thread does next.
+  /// Next step of a thread.
   private enum Turn {
     case run(index: Int, job: Job)
     /// The batch is over, which its owner may wait for.

@@ -1,6 +1,6 @@
 /// Records in which frame each block of a frame has last changed. Pure.
 ///
-/// A block's content is compared with that of its last change. Both the content when a tile was searched and the present
+/// A block's content is compared with that of its last change. Both the content when a tile was searched and the current
 /// one differ from it by less than ``tolerance``, so that a slow change is noticed as well as a fast one.
 struct FrameChanges {
   /// Side of a block, in samples.

@@ -48,7 +48,7 @@ struct PrivacyCovers {
   static let smallFaceLimit = 3
   /// Part of the smallest promised size below which a face counts as small.
   private static let smallPart: Float = 0.8
-  /// How long a cover stays: longer than an unchanged tile is not searched.
+  /// Lifetime of a cover: longer than the time for which an unchanged tile is not searched.
   private static let hold = MediaDuration.milliseconds(1500)
   private static let doubtfulHold = MediaDuration.milliseconds(1250)
 
@@ -99,7 +99,7 @@ struct PrivacyCovers {
       return
     }
     var new = Cover(box: box, pathBox: box.grown(by: 0.3), begin: start, seen: time, end: end, isLikely: isLikely)
-    // Where it was before; in between it is on the way.
+    // Covers of the face's previous places; between them and the new box it is on the way.
     let before = self.covers.indices.filter {
       self.covers[$0].seen < time && self.covers[$0].end > time && self.covers[$0].box.isContinued(by: box)
     }

@@ -1,6 +1,6 @@
 internal import Media
 
-/// What a complete search of a frame consists of: which model searches which square, in which direction. Pure.
+/// Plan of a complete search of a frame: which model searches which square, in which direction. Pure.
 ///
 /// The frame is scaled once, so that the smallest tiles have the detector's input size; all coordinates are in pixels of
 /// that scaled frame.
@@ -59,7 +59,7 @@ struct PrivacyLayout: Hashable {
   /// Smallest face for the model of near faces, relative to its square; smaller ones are found by the other one.
   private static let nearFace: Float = 0.3
   /// Side of the largest tiles, in shorter sides of the frame.
-  private static let largestTile: Float = 1.3
+  private static let maximumTile: Float = 1.3
   /// Ratio of two consecutive tile sizes: the smallest face of one is at most 43% of the next in size.
   private static let maximumStep: Float = 3.3
   /// Overlap of two tiles relative to their side.
@@ -67,7 +67,7 @@ struct PrivacyLayout: Hashable {
   /// Part of a tile's side by which tiles exceed the frame, at least.
   private static let excess: Float = 0.12
   /// Size of the largest face that the next larger tiles may miss, relative to a tile.
-  private static let largestPart: Float = 0.43
+  private static let maximumPart: Float = 0.43
   private static let detectorSide = FaceModel.fullRangeDetector.inputSide
   /// Score of some faces in profile; of half a face at the frame's edge, behind a hand, it is 0.3. See ``CandidateCheck``.
   private static let threshold: Float = 0.2
@@ -101,7 +101,7 @@ struct PrivacyLayout: Hashable {
     self.scale = SIMD2(Float(width) / Float(self.width), Float(height) / Float(self.height))
     self.minimumFace = face * factor
 
-    let side = Int(Self.largestTile * Float(min(self.width, self.height))) & ~1
+    let side = Int(Self.maximumTile * Float(min(self.width, self.height))) & ~1
     var sides = [side]
     let ratio = Float(side) / max(2, smallest * factor)
     if ratio > 1.15 {
@@ -151,7 +151,7 @@ struct PrivacyLayout: Hashable {
           Cell(
             core: core, reach: core.grown(by: Int(face / 2), width: self.width, height: self.height),
             cover: core.grown(
-              by: Int(Self.largestPart / 2 * Float(probe.tile.side)), width: self.width, height: self.height),
+              by: Int(Self.maximumPart / 2 * Float(probe.tile.side)), width: self.width, height: self.height),
             tolerance: face * face * 0.3, isImmediate: isImmediate))
       }
     }

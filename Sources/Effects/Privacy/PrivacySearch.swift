@@ -76,7 +76,7 @@ struct PrivacySearch {
   private var rejected = RejectedCandidates()
   private var held: [EffectFrame] = []
   private var lastTime: MediaTime?
-  /// How long the last search took.
+  /// Duration of the last search.
   private var lastDuration = MediaDuration.zero
 
   // Memory that is reused from frame to frame.
@@ -260,7 +260,7 @@ extension PrivacySearch {
       finished.append(index)
       self.sort(job.found, of: self.layout.probes[index], at: time, into: &candidates, or: &checks)
     }
-    // What is covered anyway needs no second look.
+    // Weak candidates that are covered anyway are not checked.
     let covered = candidates.map(PrivacyCovers.Box.init(covering:))
     checks.removeAll { check in
       check.candidates.allSatisfy { weak in

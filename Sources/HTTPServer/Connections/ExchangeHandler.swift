@@ -129,7 +129,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       if let refusal { self.refuse(context, refusal.status, refusal.text) }
       return
     }
-    // What the client's window does not allow to be sent yet waits in this machine's memory: the response ends when it is sent.
+    // Bytes beyond the client's window wait in this machine's memory: the response ends when they are sent.
     self.unsentSince = .now()
     let written = promise ?? context.eventLoop.makePromise()
     written.futureResult.assumeIsolated().whenComplete { _ in

@@ -186,7 +186,7 @@ extension HTTPResponder {
     self.access.settings.control == .none ? .none : user.allowsBasic ? .password : .token
   }
 
-  /// What a client sees of the names of sources.
+  /// Group of clients to which the sources' names are shown as to this one.
   func audience(_ user: HTTPUser) -> SourceAudience {
     user.role == .operator ? .operators : self.mayControl(user) ? .controllingViewers : .viewers
   }

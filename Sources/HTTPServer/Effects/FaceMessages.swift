@@ -104,7 +104,7 @@ struct FaceMessages {
   private static func message(_ name: String, at time: MediaTime, _ content: some Encodable) -> TimedMetadata {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
-    // It fails for numbers that are not finite only, and there is none.
+    // Encoding fails for numbers that are not finite only, and there is none.
     let text = (try? encoder.encode(content)).map { String(decoding: $0, as: UTF8.self) }
     return TimedMetadata(time: time, name: name, text: text ?? "{}")
   }

@@ -110,7 +110,7 @@ extension HTTPResponder {
     }
   }
 
-  /// What a ticket is for: a file, with the role of the client that listed it, and the version of the user file: who was
+  /// Subject of a ticket: a file, the role of the client that listed it, and the version of the user file: a user who was
   /// removed from it downloads nothing more.
   private func ticketSubject(_ path: String, isOperator: Bool) -> String {
     "\(isOperator ? "operator" : "viewer") \(self.access.userFileVersion) \(path)"

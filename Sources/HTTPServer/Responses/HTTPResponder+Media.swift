@@ -40,7 +40,7 @@ extension HTTPResponder {
       if hlsRequest.isMultivariantPlaylist, let first = stream.firstRendition(for: viewer, at: now) {
         content.body = HLSVariants.starting(with: first.name, content.body)
         response.body = .bytes(content.body)
-        // It is for this viewer.
+        // The playlist names this viewer.
         (response.etag, response.caching) = (nil, .never)
       }
       if content.isPlaylist, let token = Self.queryToken(target, request, user) {

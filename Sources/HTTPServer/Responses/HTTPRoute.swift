@@ -134,7 +134,7 @@ package enum HTTPRoute: Hashable, Sendable {
     }
   }
 
-  /// Whether it is media or its signalling, which pages of the sites of `--cors` may read.
+  /// Whether it is media or its signaling, which pages of the sites of `--cors` may read.
   var isMedia: Bool {
     switch self {
     case .file, .snapshot, .motionJPEG, .whep, .whepSession: true

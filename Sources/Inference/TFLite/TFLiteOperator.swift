@@ -89,7 +89,7 @@ public struct TFLiteOperator: Hashable, Sendable {
 
 /// Activation function that is applied to each element of an operator's result, `ActivationFunctionType`.
 public enum TFLiteActivation: Hashable, Sendable {
-  /// The identity.
+  /// The identity: values stay as they are.
   case none
   /// `RELU`: negative values become 0.
   case relu

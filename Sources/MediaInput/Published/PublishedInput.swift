@@ -21,7 +21,7 @@ package final class PublishedInput: TrackPlayer {
     var videoFormat: VideoFormat
     var run: Run?
     var slot = PublisherSlot()
-    /// What the publisher sends.
+    /// The configuration that the publisher has sent; nil before.
     var video: H264Description?
     var audio: AACDescription?
     var timeline = SourceTimeline()

@@ -9,7 +9,7 @@ public import Media
 /// Without a publisher, nothing is delivered, and the stream shows its slate. ``VideoConsumer/captureEnded(_:)`` is called at the end
 /// of each publication; for audio also at the start, without a publisher.
 public final class PublishedSource: Sendable {
-  /// The video.
+  /// Video as it is published, for the stream.
   public let video: any VideoCapturer
   /// The audio; silent where the publisher sends none.
   public let audio: any AudioCapturer
@@ -25,7 +25,7 @@ public final class PublishedSource: Sendable {
     self.audio = TrackAudioCapturer(player: input, format: audioFormat)
   }
 
-  /// Where publishers send the media of a stream whose video source this is; nil for other sources.
+  /// Input for publishers of a stream whose video source this is; nil for other sources.
   package static func input(of capturer: any VideoCapturer) -> PublishedInput? {
     (capturer as? TrackVideoCapturer)?.player as? PublishedInput
   }

@@ -64,12 +64,12 @@ extension AMFObject {
 extension AMFValue: ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral,
   ExpressibleByBooleanLiteral
 {
-  /// A number.
+  /// Creates a ``number(_:)`` from a literal such as `2.5`.
   public init(floatLiteral value: Double) { self = .number(value) }
-  /// A number.
+  /// Creates a ``number(_:)`` from a literal such as `7`; AMF 0 has no integers.
   public init(integerLiteral value: Int) { self = .number(Double(value)) }
-  /// A string.
+  /// Creates a ``string(_:)`` from a literal.
   public init(stringLiteral value: String) { self = .string(value) }
-  /// A truth value.
+  /// Creates a ``boolean(_:)`` from `true` or `false`.
   public init(booleanLiteral value: Bool) { self = .boolean(value) }
 }

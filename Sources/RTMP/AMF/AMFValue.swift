@@ -53,10 +53,10 @@ public struct AMFObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
   public struct Property: Hashable, Sendable {
     /// The name; at most 65,535 bytes of UTF-8 are serialized.
     public var name: String
-    /// The value.
+    /// The value, of any type, objects among them.
     public var value: AMFValue
 
-    /// Creates a property.
+    /// Creates a property of an object; one with an empty name is not serialized.
     public init(name: String, value: AMFValue) {
       self.name = name
       self.value = value
@@ -89,7 +89,7 @@ public struct AMFLimits: Hashable, Sendable {
   /// Maximum number of values in all, keys not counted; 4096 by default.
   public var values = 4096
 
-  /// Limits of a message.
+  /// Limits of a message's values: 16 levels and 4096 values.
   public static let message = AMFLimits()
 
   /// Limits of 16 levels and 4096 values.

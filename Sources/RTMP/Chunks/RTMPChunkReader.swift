@@ -89,7 +89,7 @@ public struct RTMPChunkReader: Sendable {
   /// Number of bytes held: unread ones, and those of unfinished messages.
   public var heldByteCount: Int { self.buffer.readableBytes + self.unfinishedLength }
 
-  /// Appends received bytes.
+  /// Appends bytes received behind the handshake; ignored after an error.
   public mutating func append(_ bytes: ByteBuffer) {
     self.receivedByteCount &+= UInt64(bytes.readableBytes)
     guard self.error == nil else { return }

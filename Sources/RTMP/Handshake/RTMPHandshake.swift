@@ -23,7 +23,7 @@ public struct RTMPHandshake: Sendable {
     case server
   }
 
-  /// What follows received bytes.
+  /// State of the handshake after received bytes, with the response to send.
   public enum Result: Hashable, Sendable {
     /// More bytes are needed; these are to be sent, if there are any.
     case incomplete(ByteBuffer?)

@@ -11,7 +11,7 @@ internal import NIOCore
 /// Times stay those of the publisher, extended to 64 bits; they may run backwards, and distances of up to 24 days either way
 /// are kept. Parameter sets within access units become a new description, as those of a configuration do.
 public struct RTMPDepacketizer: Sendable {
-  /// What a message contains.
+  /// Configuration or media that a message contains.
   public enum Output: Sendable {
     /// The first or a new configuration of a track.
     case description(CodecDescription)

@@ -22,7 +22,7 @@ public struct RTMPPacketizer: Sendable {
     self.streamID = streamID
   }
 
-  /// The timestamp of a time.
+  /// Milliseconds from ``epoch`` to a time, rounded down; wraps at 2³² (after 49.7 days).
   public func timestamp(at time: MediaTime) -> UInt32 {
     UInt32(truncatingIfNeeded: self.milliseconds(time))
   }

@@ -12,7 +12,7 @@ public struct RTMPCommand: Hashable, Sendable {
   /// The arguments behind the command object.
   public var arguments: [AMFValue]
 
-  /// Creates a command.
+  /// Creates a command; without a transaction ID the peer sends no response.
   public init(
     _ name: String, transactionID: Double = 0, object: AMFValue? = .null, arguments: [AMFValue] = []
   ) {
@@ -74,7 +74,7 @@ public struct RTMPCommand: Hashable, Sendable {
 public struct RTMPStatus: Hashable, Sendable {
   /// `status`, `warning` or `error`.
   public var level: String
-  /// What happened, such as `NetStream.Play.Start`.
+  /// Code of the event, such as `NetStream.Play.Start`.
   public var code: String
   /// A sentence for people.
   public var description: String
@@ -95,7 +95,7 @@ public struct RTMPStatus: Hashable, Sendable {
     self.description = information["description"]?.string ?? ""
   }
 
-  /// The information object.
+  /// The information object: an object with `level`, `code` and `description`.
   public var value: AMFValue {
     .object([
       "level": .string(self.level), "code": .string(self.code), "description": .string(self.description),

@@ -14,7 +14,7 @@ public struct RTMPMessage: Hashable, Sendable {
   /// Maximum length of a payload, in bytes: its length has 24 bits.
   public static let maximumLength = 0xFF_FFFF
 
-  /// Creates a message.
+  /// Creates a message whose timestamp is in milliseconds; stream 0 is the connection itself.
   public init(type: RTMPMessageType, timestamp: UInt32 = 0, streamID: UInt32 = 0, payload: ByteBuffer) {
     self.type = type
     self.timestamp = timestamp

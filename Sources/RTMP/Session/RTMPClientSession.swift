@@ -103,7 +103,7 @@ public struct RTMPClientSession: ~Copyable {
     return [.send(self.handshake.opening)]
   }
 
-  /// Handles received bytes.
+  /// Handles bytes received from the server, in pieces of any length; none after the end.
   public mutating func receive(_ bytes: ByteBuffer, now: MediaTime) -> [Action] {
     if self.state == .closed || self.state == .idle { return [] }
     var actions: [Action] = []
@@ -326,15 +326,15 @@ public struct RTMPClientSession: ~Copyable {
 public struct RTMPClientFailure: Error, Hashable, Sendable {
   /// The step that was not completed.
   public enum Step: String, Hashable, Sendable {
-    /// The handshake.
+    /// The exchange of 1537 and 1536 bytes that precedes the chunks.
     case handshake
     /// `connect`: the application.
     case connect
-    /// `createStream`.
+    /// `createStream`: a message stream for the media.
     case createStream
     /// `publish` or `play`: the stream key.
     case request
-    /// The stream flowed.
+    /// The server had accepted the stream, and media was sent or received.
     case streaming
   }
 
@@ -342,7 +342,7 @@ public struct RTMPClientFailure: Error, Hashable, Sendable {
   public var step: Step
   /// The server's status code, such as `NetStream.Publish.BadName`; empty without one.
   public var code: String
-  /// What happened, in one line of at most 256 characters, without the stream key.
+  /// Cause in one line of at most 256 characters, without the stream key.
   public var description: String
   /// Whether a new connection may succeed. A name that is in use is free again once the server has noticed the end of the
   /// previous connection; refusals may be mended at the server. Only the end at this side's wish is final.

@@ -79,7 +79,7 @@ public struct RTMPServerSession: ~Copyable {
     }
   }
 
-  /// Handles received bytes.
+  /// Handles bytes received from the client, in pieces of any length; none after the end.
   public mutating func receive(_ bytes: ByteBuffer, now: MediaTime) -> [RTMPServerAction] {
     if self.state == .closed { return [] }
     var actions: [RTMPServerAction] = []

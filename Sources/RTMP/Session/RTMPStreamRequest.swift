@@ -7,7 +7,7 @@ internal import Media
 /// application and the name `hello`; many demand both, hence `rtmp://HOST/live/hello`. ``paths`` names the streams that
 /// may be meant.
 public struct RTMPStreamRequest: Hashable, Sendable {
-  /// What the client wants to do.
+  /// Direction of the media between client and server.
   public enum Purpose: Hashable, Sendable {
     /// Receive the stream.
     case play
@@ -15,7 +15,7 @@ public struct RTMPStreamRequest: Hashable, Sendable {
     case publish
   }
 
-  /// What the client wants to do.
+  /// Direction of the media between client and server.
   public var purpose: Purpose
   /// The application as `connect` names it, without query.
   public var application: String
@@ -28,9 +28,9 @@ public struct RTMPStreamRequest: Hashable, Sendable {
 
   /// A name and a password.
   public struct Login: Hashable, Sendable {
-    /// The user's name.
+    /// Name of the user, as it is entered.
     public var user: String
-    /// The password.
+    /// Password of the user, in plain text.
     public var password: Secret
   }
 

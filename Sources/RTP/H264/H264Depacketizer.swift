@@ -54,7 +54,7 @@ public struct H264Depacketizer: Sendable {
   /// A depacketizer before the first packet.
   ///
   /// - Parameters:
-  ///   - dropsUntilKeyframe: Whether access units that cannot be decoded without artefacts are dropped.
+  ///   - dropsUntilKeyframe: Whether access units that cannot be decoded without artifacts are dropped.
   ///   - maximumAccessUnitLength: Maximum length in bytes; 4 MiB is ten times a keyframe of 4K video at high quality.
   public init(dropsUntilKeyframe: Bool = true, maximumAccessUnitLength: Int = 4 * 1024 * 1024) {
     self.dropsUntilKeyframe = dropsUntilKeyframe

@@ -9,14 +9,14 @@ internal import NIOCore
 /// two-byte     |      ID       |     len       |  data … |
 /// ```
 public struct RTPExtensionElements: Hashable, Sendable {
-  /// An element.
+  /// An identifier with its data, RFC 8285 §4.2 and §4.3.
   public struct Element: Hashable, Sendable {
     /// The identifier that the session description gives to a URI: 1 to 14, in two-byte headers to 255.
     public var id: UInt8
     /// The data: 1 to 16 bytes, in two-byte headers 0 to 255.
     public var data: [UInt8]
 
-    /// Creates an element.
+    /// Creates an element; 1 to 14 with 1 to 16 bytes fit a one-byte header.
     public init(id: UInt8, data: [UInt8]) {
       self.id = id
       self.data = data
@@ -31,7 +31,7 @@ public struct RTPExtensionElements: Hashable, Sendable {
   /// Profile of two-byte headers, without its four application bits.
   static let twoByteProfile: UInt16 = 0x1000
 
-  /// Creates elements.
+  /// Creates the elements of a header extension, in the order in which they are written.
   public init(_ elements: [Element]) {
     self.elements = elements
   }

@@ -2,7 +2,7 @@ internal import Media
 
 /// The send time of a packet, `abs-send-time`: 24 bits, in 2⁻¹⁸ s, which wrap after 64 s.
 public struct RTPAbsoluteSendTime: Hashable, Sendable {
-  /// 24 bits.
+  /// The time in 2⁻¹⁸ s, 24 bits: 0 to 0xFF_FFFF.
   public let rawValue: UInt32
 
   /// A time from nanoseconds since any zero.
@@ -34,7 +34,7 @@ public struct RTPPlayoutDelay: Hashable, Sendable {
   /// Maximum delay in 10 ms, 0 to 4095.
   public let maximum: UInt16
 
-  /// Bounds in milliseconds, rounded down to 10, at most 40 950.
+  /// Bounds in milliseconds, rounded down to 10, at most 40,950.
   public init(milliseconds: ClosedRange<Int>) {
     self.minimum = UInt16(min(max(milliseconds.lowerBound, 0) / 10, 0xFFF))
     self.maximum = UInt16(min(max(milliseconds.upperBound, 0) / 10, 0xFFF))
@@ -61,7 +61,7 @@ public struct RTPTransportWideSequenceNumber: Hashable, Sendable {
   /// Increments with each packet, and wraps at 16 bits.
   public let rawValue: UInt16
 
-  /// A number.
+  /// Creates a number; the one after 65,535 is 0.
   public init(rawValue: UInt16) {
     self.rawValue = rawValue
   }
@@ -83,7 +83,7 @@ public struct RTPMediaIdentification: Hashable, Sendable {
   /// The value of `a=mid`.
   public let mid: String
 
-  /// An identification.
+  /// Creates the identification of the media section with this `a=mid`.
   public init(mid: String) {
     self.mid = mid
   }

@@ -22,10 +22,10 @@ public struct RTCPExtendedReport: Hashable, Sendable {
     public var ssrc: UInt32
     /// LRR: the middle 32 bits of its last reference time; 0 without one.
     public var lastReceiverReport: UInt32
-    /// DLRR: time since it arrived, in 1 / 65 536 s; 0 without one.
+    /// DLRR: time since it arrived, in 1 / 65,536 s; 0 without one.
     public var delay: UInt32
 
-    /// Creates an answer.
+    /// Creates an answer to a receiver; its delay is in 1 / 65,536 s.
     public init(ssrc: UInt32, lastReceiverReport: UInt32, delay: UInt32) {
       self.ssrc = ssrc
       self.lastReceiverReport = lastReceiverReport
@@ -38,7 +38,7 @@ public struct RTCPExtendedReport: Hashable, Sendable {
   /// The blocks, in their order.
   public var blocks: [Block]
 
-  /// Creates a report.
+  /// Creates a report of blocks, written in their order.
   public init(ssrc: UInt32, blocks: [Block]) {
     self.ssrc = ssrc
     self.blocks = blocks

@@ -10,7 +10,7 @@ public import NIOCore
 /// |            feedback control information (FCI) …               |
 /// ```
 public struct RTCPFeedback: Hashable, Sendable {
-  /// What the receiver wants, or reports.
+  /// Request or report of the receiver.
   public enum Message: Hashable, Sendable {
     /// Generic NACK, RFC 4585 §6.2.1: packets that were lost.
     case nack([RTCPNackPair])
@@ -33,7 +33,7 @@ public struct RTCPFeedback: Hashable, Sendable {
   /// The feedback control information.
   public var message: Message
 
-  /// Creates a feedback message.
+  /// Creates a message; the media SSRC is 0 where the message names sources itself.
   public init(senderSSRC: UInt32, mediaSSRC: UInt32, message: Message) {
     self.senderSSRC = senderSSRC
     self.mediaSSRC = mediaSSRC
@@ -160,7 +160,7 @@ public struct RTCPFullIntraRequest: Hashable, Sendable {
   /// Increments with each new request, and stays the same in its repetitions.
   public var commandSequenceNumber: UInt8
 
-  /// Creates a request.
+  /// Creates a request; a repetition keeps the number of the request.
   public init(ssrc: UInt32, commandSequenceNumber: UInt8) {
     self.ssrc = ssrc
     self.commandSequenceNumber = commandSequenceNumber
@@ -174,7 +174,7 @@ public struct RTCPReceiverEstimatedBitrate: Hashable, Sendable {
   /// The sources, at most 255.
   public var ssrcs: [UInt32]
 
-  /// Creates an estimate.
+  /// Creates an estimate in bits per second, for at most 255 sources together.
   public init(bitrate: UInt64, ssrcs: [UInt32]) {
     self.bitrate = bitrate
     self.ssrcs = ssrcs

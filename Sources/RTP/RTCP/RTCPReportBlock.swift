@@ -24,7 +24,7 @@ public struct RTCPReportBlock: Hashable, Sendable {
   public var jitter: UInt32
   /// LSR: the middle 32 bits of the NTP timestamp of the last sender report; 0 without one.
   public var lastSenderReport: UInt32
-  /// DLSR: time from the arrival of that report to this report, in 1 / 65 536 s; 0 without one.
+  /// DLSR: time from the arrival of that report to this report, in 1 / 65,536 s; 0 without one.
   public var delaySinceLastSenderReport: UInt32
 
   static let length = 24

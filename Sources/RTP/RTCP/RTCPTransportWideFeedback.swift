@@ -18,7 +18,7 @@ public struct RTCPTransportWideFeedback: Hashable, Sendable {
     /// Time since the previous arrival, or since the reference time, in 250 µs; negative when packets were reordered.
     public var delta: Int16
 
-    /// Creates an arrival.
+    /// Creates an arrival; the delta to the previous one is in 250 µs.
     public init(sequenceNumber: UInt16, delta: Int16) {
       self.sequenceNumber = sequenceNumber
       self.delta = delta

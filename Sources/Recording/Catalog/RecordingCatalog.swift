@@ -21,7 +21,7 @@ final class RecordingCatalog: Sendable {
     var sorted: [RecordedFile]?
   }
 
-  /// What the updates need, one at a time.
+  /// State of the updates, of which one runs at a time.
   private struct Updates: ~Copyable {
     /// Nil before the first list, and after changes that it did not describe.
     var watch: (any FolderWatch)?

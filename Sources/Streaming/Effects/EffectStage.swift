@@ -24,7 +24,7 @@ final class EffectStage {
   private let send: (TimedFrameMetadata) -> Void
   private let clock = StreamClock.system
   private var view: View?
-  /// Present faces, for face events.
+  /// Visible faces, for face events.
   private var faces: [Int: Face.Box] = [:]
   /// Face events not reported yet.
   private var events: [FaceEvent] = []

@@ -43,7 +43,7 @@ package final class Subscriptions<Element: Sendable>: Sendable {
     for continuation in self.state.withLock({ $0.continuations }).values { continuation.yield(element) }
   }
 
-  /// Ends all sequences, present and future.
+  /// Ends all sequences, current and future.
   package func finish() {
     let continuations = self.state.withLock { state in
       state.hasEnded = true

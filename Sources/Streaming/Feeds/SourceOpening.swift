@@ -13,7 +13,7 @@ final class SourceOpening: Sendable {
     let stop: @Sendable () -> Void
   }
 
-  /// How an opening has ended.
+  /// Result of an opening.
   enum Outcome {
     case opened
     /// A source has failed; the ones before it are open.

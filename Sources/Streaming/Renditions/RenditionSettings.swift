@@ -133,7 +133,7 @@ public enum RenditionChoice: Hashable, Sendable {
   }
 }
 
-/// Counters of a rendition since the stream's start, and its present state.
+/// Counters of a rendition since the stream's start, and its current state.
 public struct RenditionStatistics: Hashable, Sendable {
   /// Whether its encoder is open.
   public var isRunning = false
@@ -145,7 +145,7 @@ public struct RenditionStatistics: Hashable, Sendable {
   public var framesEncoded = 0
   /// Frames that were dropped because the encoder was too slow.
   public var framesDropped = 0
-  /// Keyframes among ``framesEncoded``.
+  /// Number of keyframes among ``framesEncoded``.
   public var keyframes = 0
   /// Bytes of the access units that were output, whatever the number of viewers.
   public var bytes = 0

@@ -75,7 +75,7 @@ public final class StreamSnapshots: Sendable {
     return images
   }
 
-  /// Counters since the stream's start, and the present number of viewers.
+  /// Counters since the stream's start, and the current number of viewers.
   public var statistics: SnapshotStatistics {
     self.requests.read { $0.statistics }
   }

@@ -21,7 +21,7 @@ export class Loader {
   #delivery = Promise.resolve();
   #freshAt = 0;
   #url = null;
-  /** The rendition to continue with: its URL, its playlist once there is media in it, and whether the present one is given up. */
+  /** The rendition to continue with: its URL, its playlist once there is media in it, and whether the current one is given up. */
   #next = null;
   /** Units that were requested and have not arrived, in order. */
   #pending = [];
@@ -66,7 +66,7 @@ export class Loader {
   /**
    * Continues with another rendition from the next segment on, once it has that. The last call counts.
    *
-   * @param {{isUrgent?: boolean}} options Whether the network is too slow for the present rendition: most of what was requested of
+   * @param {{isUrgent?: boolean}} options Whether the network is too slow for the current rendition: most of what was requested of
    *   it is given up, so that the other one arrives soon, with a gap where it was not encoded yet.
    */
   switchTo(url, { isUrgent = false } = {}) {
@@ -141,7 +141,7 @@ export class Loader {
     }
   }
 
-  /** The segment with which a rendition continues at once: the first that is incomplete of the present one, if it has that. */
+  /** The segment with which a rendition continues at once: the first that is incomplete of the current one, if it has that. */
   #urgentSequence(first, playlist) {
     this.#abandon(0);
     const sequence = this.#abandoned ?? this.#last.sequence + (isSegmentEnd(playlist, this.#last) ? 1 : 0);

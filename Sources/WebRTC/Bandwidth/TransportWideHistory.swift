@@ -8,7 +8,7 @@ package import RTP
 /// One history covers all sources of a client: video, audio, retransmissions and padding. Bounded by ``maximumCount`` and
 /// ``lifetime``; feedback about older packets is ignored.
 package struct TransportWideHistory: Sendable {
-  /// What is known of a packet after feedback.
+  /// Sending and arrival of a packet that feedback has reported.
   package struct Report: Hashable, Sendable {
     /// The number, extended beyond 16 bits.
     package var number: Int64

@@ -13,7 +13,7 @@ package import NIOCore
 /// An address becomes valid by a check that has the session's password; nothing is sent to others, except responses that are
 /// not longer than their request. A client may move to another address with a new nomination.
 package struct ICELiteAgent: Sendable {
-  /// What a received STUN message means.
+  /// Meaning of a received STUN message, with the response to send.
   package enum Outcome: Hashable, Sendable {
     /// An authentic check: the response to send, and whether the check changed the address that media goes to.
     case valid(response: ByteBuffer, didSelect: Bool)

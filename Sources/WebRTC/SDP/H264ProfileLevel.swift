@@ -38,7 +38,7 @@ package struct H264ProfileLevel: Hashable, Sendable {
     self.levelIDC = levelIDC
   }
 
-  /// What a format without the parameter means: Baseline at level 1.
+  /// Default of a format without the parameter: Baseline at level 1.
   package static let `default` = Self(profileIDC: 0x42, constraintFlags: 0, levelIDC: 10)
 
   /// Parses six hexadecimal digits.
@@ -70,7 +70,7 @@ package struct H264ProfileLevel: Hashable, Sendable {
     }
   }
 
-  /// How well a decoder of this profile suits a stream: 0 is best; nil when it does not decode it. The level is not compared.
+  /// Rank of a decoder of this profile for a stream: 0 is best; nil when it does not decode it. The level is not compared.
   package func rank(for stream: H264ProfileLevel) -> Int? {
     guard let own = self.profile, let other = stream.profile else { return nil }
     return other.decodableBy.firstIndex(of: own)

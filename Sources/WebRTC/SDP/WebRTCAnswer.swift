@@ -9,7 +9,7 @@ package import RTP
 /// | video without H.264 that decodes the stream, audio without Opus | port 0 |
 /// | `m=application`, a second track of a kind, a track outside the bundle or without rtcp-mux | port 0 |
 package struct WebRTCAnswer: Hashable, Sendable {
-  /// What the server has, and how it is reached.
+  /// Tracks, credentials and addresses of the server.
   package struct Configuration: Sendable {
     /// Identifies the session in `o=`.
     package var sessionID: UInt64
@@ -17,7 +17,7 @@ package struct WebRTCAnswer: Hashable, Sendable {
     package var credentials: ICECredentials
     /// SHA-256 of the server's certificate.
     package var fingerprint: CertificateFingerprint
-    /// Where the server is reached, the best one first; at least one. Duplicates are left out.
+    /// Addresses of the server, the best one first; at least one. Duplicates are left out.
     package var candidates: [TransportAddress]
     /// Profile and level of the stream's H.264; nil without video.
     package var video: H264ProfileLevel?

@@ -18,7 +18,7 @@ package protocol DatagramSecurity: Sendable {
 
 /// A cipher of SRTP with one key.
 ///
-/// What is authenticated: the header, the ciphertext, and the trailer where there is one. The trailer is the rollover counter of
+/// Authenticates the header, the ciphertext, and the trailer where there is one. The trailer is the rollover counter of
 /// SRTP with HMAC (RFC 3711 §4.2), or E and the index of SRTCP.
 package protocol SRTPCipher: AnyObject {
   /// Encrypts `plaintext` into as many bytes of `ciphertext`, and fills `tag`. The two buffers may be the same.
@@ -39,7 +39,7 @@ package protocol SRTPCipher: AnyObject {
   ) -> Bool
 }
 
-/// Who starts a DTLS handshake.
+/// Role of an endpoint in the DTLS handshake, RFC 8122 §5.
 package enum DTLSRole: Hashable, Sendable {
   /// Sends the ClientHello: `a=setup:active`.
   case client

@@ -62,7 +62,7 @@ package struct WebRTCTransport {
   private let fingerprints: [CertificateFingerprint]
   private var agent: ICELiteAgent
   private var dtls: DTLSTransport?
-  /// Where DTLS is sent: the valid address that the client last sent DTLS from.
+  /// Destination of DTLS: the valid address that the client last sent DTLS from.
   private var dtlsAddress: TransportAddress?
   private var sealer: SRTPSealer?
   private var opener: SRTPOpener?
@@ -84,7 +84,7 @@ package struct WebRTCTransport {
     self.security = security
   }
 
-  /// Where media goes; nil before the client's nomination.
+  /// Destination of media; nil before the client's nomination.
   package var selectedAddress: TransportAddress? { self.agent.selectedAddress }
 
   /// Whether media can be sealed and has somewhere to go.
@@ -221,7 +221,7 @@ extension WebRTCTransport {
     return [.received(packet)]
   }
 
-  /// What follows from the state of DTLS after it changed.
+  /// Outputs that follow from a changed state of DTLS.
   private mutating func stateOutputs() -> [Output] {
     switch self.dtls?.state {
     case .connected where self.sealer == nil:

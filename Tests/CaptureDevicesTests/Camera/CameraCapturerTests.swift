@@ -24,9 +24,9 @@ struct CameraCapturerTests {
       let started = try probe.send("start")
       #expect(started.first?.words.prefix(3) == [pixelFormat, "320x240", "30"])
       let frames = try self.frames(probe, 6)
-      let colours = ["rgb24", "bgra"].contains(pixelFormat) ? ProbedFrame.rgb : ProbedFrame.colours
+      let colors = ["rgb24", "bgra"].contains(pixelFormat) ? ProbedFrame.rgb : ProbedFrame.colors
       // Conversion from RGB rounds.
-      for frame in frames { #expect(frame.distance(from: colours) <= (fourCC == "BGR3" ? 2 : 0), "\(frame)") }
+      for frame in frames { #expect(frame.distance(from: colors) <= (fourCC == "BGR3" ? 2 : 0), "\(frame)") }
       #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.number < $1.number && $0.microseconds < $1.microseconds })
       #expect(frames.allSatisfy { $0.pixelFormat == pixelFormat && $0.latency >= 0 && $0.latency < 1_000_000 })
     }

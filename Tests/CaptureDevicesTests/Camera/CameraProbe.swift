@@ -166,7 +166,7 @@ struct ProbedFrame: Hashable {
   }
 
   /// The colors of the simulated camera in Y'CbCr.
-  static let colours = [
+  static let colors = [
     [235, 128, 128], [210, 16, 146], [170, 166, 16], [145, 54, 34], [106, 202, 222], [81, 90, 240], [41, 240, 110],
     [16, 128, 128],
   ]
@@ -176,7 +176,7 @@ struct ProbedFrame: Hashable {
   ]
 
   /// Maximum difference of a sample from the expected one.
-  func distance(from colours: [[Int]] = colours) -> Int {
-    zip(self.bars.joined(), colours.joined()).map { abs($0 - $1) }.max() ?? .max
+  func distance(from colors: [[Int]] = colors) -> Int {
+    zip(self.bars.joined(), colors.joined()).map { abs($0 - $1) }.max() ?? .max
   }
 }

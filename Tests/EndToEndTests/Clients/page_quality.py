@@ -79,7 +79,7 @@ def main():
         seen["menuWhileChosen"] = browser.run("return document.getElementById('quality').selectedOptions[0].textContent;")
         choose("main")
         seen["back"] = until(720, 10)
-        seen["longestStill"] = browser.run("return window.shown.longest / 1000;")
+        seen["maximumStill"] = browser.run("return window.shown.longest / 1000;")
         seen["state"] = browser.run("return document.getElementById('live').textContent;")
         seen["complaints"] = browser.complaints()
         print(json.dumps(seen))

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Four hosts in networks of their own, which reach nothing outside: this one, where the program runs, "owner" and
-# "neighbour" on one network with it, and "stranger" on another, each on a wire (veth).
+# "neighbor" on one network with it, and "stranger" on another, each on a wire (veth).
 #
 #   owner      10.77.1.2, fd77:1::2    its server is 10.77.1.1, fd77:1::1
-#   neighbour  10.77.1.3, fd77:1::3    its server is 10.77.1.1, fd77:1::1
+#   neighbor  10.77.1.3, fd77:1::3    its server is 10.77.1.1, fd77:1::1
 #   stranger   10.77.2.2, fd77:2::2    its server is 10.77.2.1, fd77:2::1
 #
 # Prints "ready" when all is up, and lasts until it is ended; other programs enter with nsenter, and from there a host
@@ -21,7 +21,7 @@ exec unshare "${as_root[@]}" --net --mount -- bash -euo pipefail -c '
 mount -t tmpfs none /run
 ip link set lo up
 ip link add home type bridge
-for host in owner:1:2:home neighbour:1:3:home stranger:2:2:stranger; do
+for host in owner:1:2:home neighbor:1:3:home stranger:2:2:stranger; do
   IFS=: read -r name network number device <<< "$host"
   ip netns add "$name"
   ip link add "$name" type veth peer name eth0 netns "$name"

@@ -34,7 +34,7 @@ struct FaceClip {
   /// Luma of the center of the face, brows to mouth. This region shows the face in every frame of the clip.
   private func face(_ index: Int) -> [[Int]] { self.part(index, 60..<86, 34..<66) }
 
-  /// Visible detail of the face: mean absolute difference of neighbouring pixels, per frame. 8 to 10 without a mask.
+  /// Visible detail of the face: mean absolute difference of neighboring pixels, per frame. 8 to 10 without a mask.
   var details: [Double] {
     (0..<self.frames.count).map { index in
       let steps = self.face(index).flatMap { row in zip(row, row.dropFirst()).map { abs($0 - $1) } }

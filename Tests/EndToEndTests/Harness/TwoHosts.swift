@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// Four hosts in networks of their own: Clients/two_hosts.sh. The program runs on one, an owner and a neighbour on one
+/// Four hosts in networks of their own: Clients/two_hosts.sh. The program runs on one, an owner and a neighbor on one
 /// network with it, a stranger on another.
 struct TwoHosts {
   /// A host other than that of the program.
   enum Host: String {
     case owner
-    case neighbour
+    case neighbor
     case stranger
 
     /// Address of the program's host, as this host reaches it.

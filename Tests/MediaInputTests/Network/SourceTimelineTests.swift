@@ -45,7 +45,7 @@ struct SourceTimelineTests {
     #expect(Self.place(.buffered, [(0, 0), (40, 0), (90_000, 0), (90_040, 0)]) == [500, 540, 560, 600])
   }
 
-  @Test func `a live source resumes in the present after a long stall, and at its old offset after a short one`() {
+  @Test func `a live source resumes at the current time after a long stall, and at its old offset after a short one`() {
     #expect(Self.place(.live, [(0, 0), (40, 40), (80, 5_000), (120, 5_040)]) == [0, 40, 5_000, 5_040])
     #expect(
       Self.place(.live, [(0, 0), (40, 40), (80, 1_500), (120, 1_500), (1_540, 1_540)]) == [0, 40, 80, 120, 1_540])

@@ -211,7 +211,7 @@ test("when the network is too slow, requested parts are given up, and the other 
   }
 });
 
-test("without the other rendition the present one goes on, behind what was given up", async () => {
+test("without the other rendition the current one goes on, behind what was given up", async () => {
   const { delivered } = await hurry({ lowFirst: 0, low: false });
   assert.deepEqual(delivered, ["map m.init", "m3.0", "m3.1", "m4.0", "m6.0", "m6.1", "m7.0", "m7.1", "end"]);
 });

@@ -24,8 +24,8 @@ package enum X11Setup {
   /// Serializes the request.
   ///
   /// - Parameters:
-  ///   - name: Name of the authorization protocol, at most 65 535 bytes; empty for none.
-  ///   - data: Authorization data, at most 65 535 bytes.
+  ///   - name: Name of the authorization protocol, at most 65,535 bytes; empty for none.
+  ///   - data: Authorization data, at most 65,535 bytes.
   static func request(name: [UInt8], data: [UInt8]) -> [UInt8] {
     func number(_ value: Int) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)] }
     func padded(_ bytes: [UInt8]) -> [UInt8] { bytes + Array(repeating: 0, count: (4 - bytes.count % 4) % 4) }
