@@ -139,11 +139,22 @@ public enum FuzzBody: String, CaseIterable, Sendable {
       let again = try? RTPExtensionElements(parsing: elements.headerExtension)
     {
       precondition(again == elements, "what is written parses the same")
+      for element in elements.elements { Self.checkValues(of: element.data) }
     }
     var stream = RTPRetransmission(ssrc: 1, payloadType: 97, firstSequenceNumber: 0)
     let original = try? RTPRetransmission.original(
       of: stream.packet(for: packet), ssrc: packet.header.ssrc, payloadType: packet.header.payloadType)
     precondition(original?.header == packet.header && original?.payload == packet.payload, "nothing is lost")
+  }
+
+  /// Values of header extensions that are parsed are written as the same bytes, whatever the extension of an identifier is.
+  private static func checkValues(of data: [UInt8]) {
+    for value in [
+      RTPAbsoluteSendTime(parsing: data)?.data, RTPPlayoutDelay(parsing: data)?.data,
+      RTPTransportWideSequenceNumber(parsing: data)?.data, RTPMediaIdentification(parsing: data)?.data,
+    ] {
+      precondition(value == nil || value == data, "what is written parses the same")
+    }
   }
 
   private static func checkRTCP(_ input: ByteBuffer) {

@@ -53,21 +53,21 @@ struct RTPExtensionElementsTests {
   @Test func `values survive a round trip`() {
     for nanoseconds: Int64 in [0, 1_000_000_000, 63_999_999_999, 64_000_000_000, 1_700_000_000_123_456_789] {
       let time = RTPAbsoluteSendTime(nanoseconds: nanoseconds)
-      #expect(RTPAbsoluteSendTime(data: time.data) == time)
+      #expect(RTPAbsoluteSendTime(parsing: time.data) == time)
     }
     #expect(RTPAbsoluteSendTime(nanoseconds: 1_500_000_000).rawValue == 3 << 17)
     #expect(RTPAbsoluteSendTime(nanoseconds: 64_000_000_000).rawValue == 0)
     #expect(RTPPlayoutDelay(milliseconds: 0...100).data == [0x00, 0x00, 0x0A])
     #expect(RTPPlayoutDelay(milliseconds: 400...100_000).data == [0x02, 0x8F, 0xFF])
-    #expect(RTPPlayoutDelay(data: [0x02, 0x8F, 0xFF]) == RTPPlayoutDelay(milliseconds: 400...40_950))
-    #expect(RTPPlayoutDelay(data: [0x02, 0x80, 0x01]) == nil)
-    #expect(RTPTransportWideSequenceNumber(data: [0x12, 0x34])?.rawValue == 0x1234)
+    #expect(RTPPlayoutDelay(parsing: [0x02, 0x8F, 0xFF]) == RTPPlayoutDelay(milliseconds: 400...40_950))
+    #expect(RTPPlayoutDelay(parsing: [0x02, 0x80, 0x01]) == nil)
+    #expect(RTPTransportWideSequenceNumber(parsing: [0x12, 0x34])?.rawValue == 0x1234)
     #expect(RTPTransportWideSequenceNumber(rawValue: 0x1234).data == [0x12, 0x34])
-    #expect(RTPMediaIdentification(data: RTPMediaIdentification(mid: "video0").data)?.mid == "video0")
-    #expect(RTPMediaIdentification(data: []) == nil && RTPMediaIdentification(data: [0xFF]) == nil)
+    #expect(RTPMediaIdentification(parsing: RTPMediaIdentification(mid: "video0").data)?.mid == "video0")
+    #expect(RTPMediaIdentification(parsing: []) == nil && RTPMediaIdentification(parsing: [0xFF]) == nil)
     for data in [[], [1], [1, 2, 3, 4]] as [[UInt8]] {
-      #expect(RTPAbsoluteSendTime(data: data) == nil && RTPPlayoutDelay(data: data) == nil)
-      #expect(RTPTransportWideSequenceNumber(data: data) == nil)
+      #expect(RTPAbsoluteSendTime(parsing: data) == nil && RTPPlayoutDelay(parsing: data) == nil)
+      #expect(RTPTransportWideSequenceNumber(parsing: data) == nil)
     }
   }
 }

@@ -38,7 +38,7 @@ enum ParserCoverage {
       "RTP/RTCPSenderReport", "RTP/RTCPSourceDescription",
     ],
     "FuzzRTP": [
-      "RTP/RTPExtensionElements", "RTP/RTPHeader", "RTP/RTPPacket",
+      "RTP/RTPExtensionElements", "RTP/RTPExtensionValues", "RTP/RTPHeader", "RTP/RTPPacket",
     ],
     "FuzzRTSP": [
       "Authentication/Authorization", "RTSP/RTSPTransport", "RTSP/RTSPURL",
@@ -79,5 +79,17 @@ enum ParserCoverage {
     "FuzzY4M": [
       "MediaInput/Y4MHeader"
     ],
+  ]
+  /// Files with parsers that have another form: state machines that are fed, and decoders of libraries. Headers of WAV and other
+  /// files are none of them: libavformat reads those.
+  static let filesOfOtherForm: [String: [String]] = [
+    "FuzzAACDepacketizer": ["RTP/AACDepacketizer"],
+    "FuzzAMF": ["RTMP/AMF3Reader"],
+    "FuzzCamera": ["CaptureDevices/CameraFormatChooser"],
+    "FuzzEffects": ["Effects/EffectSettings+JSON"],
+    "FuzzH264Depacketizer": ["RTP/H264Depacketizer"],
+    "FuzzJPEG": ["Codecs/JPEGDecoder"],
+    "FuzzOffer": ["WebRTC/TransportAddress"],
+    "FuzzRTMP": ["RTMP/RTMPChunkReader", "RTMP/RTMPHandshake"],
   ]
 }

@@ -14,7 +14,7 @@ public struct RTPAbsoluteSendTime: Hashable, Sendable {
   }
 
   /// Parses the data of an element; nil when it has not 3 bytes.
-  public init?(data: [UInt8]) {
+  public init?(parsing data: [UInt8]) {
     guard data.count == 3 else { return nil }
     self.rawValue = data.reduce(0) { $0 << 8 | UInt32($1) }
   }
@@ -41,7 +41,7 @@ public struct RTPPlayoutDelay: Hashable, Sendable {
   }
 
   /// Parses the data of an element; nil when it has not 3 bytes, or the minimum exceeds the maximum.
-  public init?(data: [UInt8]) {
+  public init?(parsing data: [UInt8]) {
     guard data.count == 3 else { return nil }
     let bits = data.reduce(0) { $0 << 8 | UInt32($1) }
     self.minimum = UInt16(bits >> 12)
@@ -67,7 +67,7 @@ public struct RTPTransportWideSequenceNumber: Hashable, Sendable {
   }
 
   /// Parses the data of an element; nil when it has not 2 bytes.
-  public init?(data: [UInt8]) {
+  public init?(parsing data: [UInt8]) {
     guard data.count == 2 else { return nil }
     self.rawValue = UInt16(data[0]) << 8 | UInt16(data[1])
   }
@@ -89,7 +89,7 @@ public struct RTPMediaIdentification: Hashable, Sendable {
   }
 
   /// Parses the data of an element; nil when it is empty or not UTF-8.
-  public init?(data: [UInt8]) {
+  public init?(parsing data: [UInt8]) {
     guard !data.isEmpty, let mid = String(validating: data, as: UTF8.self) else { return nil }
     self.mid = mid
   }
