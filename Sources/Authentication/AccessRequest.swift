@@ -27,10 +27,9 @@ package struct AccessRequest {
 
   /// Creates the request of a client whose name and password are in no header, such as those of RTMP.
   package init(method: String, user: String, password: Secret, address: String, isEncrypted: Bool) {
+    let credentials = Base64.encode(Array("\(user):\(password.text)".utf8), isPadded: false)
     self.init(
-      method: method, authorization: ["Basic " + encodeBase64(Array("\(user):\(password.text)".utf8))],
-      address: address,
-      allowsBasic: isEncrypted)
+      method: method, authorization: ["Basic " + credentials], address: address, allowsBasic: isEncrypted)
   }
 
   /// Creates the request to judge from the credentials and the address of a client.

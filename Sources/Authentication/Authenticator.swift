@@ -131,7 +131,7 @@ struct Authenticator: Sendable {
         case let protection?:
           digest.algorithm.hash(secret, digest.nonce, protection.nonceCount, protection.clientNonce, "auth", resource)
         }
-      let isRight = isEqual(response, expected.utf8)
+      let isRight = ConstantTime.isEqual(response, expected.utf8)
       if isRight, user.user == digest.user { proven = user }
     }
     return proven
@@ -149,7 +149,7 @@ struct Authenticator: Sendable {
   private func creationTime(of nonce: String, address: String, now: MediaTime) -> MediaTime? {
     guard nonce.utf8.count == 48, let bits = UInt64(nonce.prefix(16), radix: 16) else { return nil }
     let time = MediaTime(nanoseconds: Int64(bitPattern: bits))
-    return isEqual(nonce.utf8, self.nonce(at: time, address: address).utf8) && time <= now ? time : nil
+    return ConstantTime.isEqual(nonce.utf8, self.nonce(at: time, address: address).utf8) && time <= now ? time : nil
   }
 }
 

@@ -1,3 +1,5 @@
+internal import Media
+
 /// The value of an `Authorization` header: user and proof, RFC 7616 §3.4 and RFC 7617 §2, or a token, RFC 6750 §2.1.
 enum Authorization: Hashable {
   /// User name and password in plain text.
@@ -40,7 +42,7 @@ enum Authorization: Hashable {
     let scheme = value[..<space]
     let rest = value[space...].trimmingSpace()
     if scheme.equalsIgnoringCase("Basic") {
-      guard let bytes = decodeBase64(rest), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+      guard let bytes = Base64.decode(rest), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
       self = .basic(user: Array(bytes[..<colon]), password: Array(bytes[(colon + 1)...]))
     } else if scheme.equalsIgnoringCase("Digest") {
       guard let digest = Digest(parsing: rest) else { return nil }

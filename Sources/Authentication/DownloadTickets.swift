@@ -31,7 +31,7 @@ package struct DownloadTickets: Sendable {
   package func accepts(_ ticket: String, for path: String, now: MediaTime) -> Bool {
     guard ticket.utf8.count == 48, let bits = UInt64(ticket.prefix(16), radix: 16) else { return false }
     let expiry = MediaTime(nanoseconds: Int64(bitPattern: bits))
-    return isEqual(ticket.utf8, self.ticket(for: path, expiry: expiry).utf8) && now < expiry
+    return ConstantTime.isEqual(ticket.utf8, self.ticket(for: path, expiry: expiry).utf8) && now < expiry
   }
 
   /// 16 hexadecimal digits of the expiry, 32 of the hash.

@@ -60,7 +60,7 @@ public struct PasswordHash: Hashable, Sendable {
     }
     let cost = Cost(logarithm: numbers[0], blockSize: numbers[1], parallelism: numbers[2])
     guard cost.isSupported else { throw ParsingError(.unsupported, field: "parameters of the scrypt hash") }
-    guard let salt = decodeBase64(parts[3]), let hash = decodeBase64(parts[4]), (8...64).contains(salt.count),
+    guard let salt = Base64.decode(parts[3]), let hash = Base64.decode(parts[4]), (8...64).contains(salt.count),
       (16...64).contains(hash.count)
     else { throw ParsingError(.invalid, field: "salt or hash of the scrypt hash") }
     self.cost = cost
@@ -71,7 +71,7 @@ public struct PasswordHash: Hashable, Sendable {
   /// The text of the hash, for user files. It verifies guesses of the password; keep it private.
   public var text: String {
     "$scrypt$ln=\(self.cost.logarithm),r=\(self.cost.blockSize),p=\(self.cost.parallelism)"
-      + "$\(encodeBase64(self.salt))$\(encodeBase64(self.hash))"
+      + "$\(Base64.encode(self.salt, isPadded: false))$\(Base64.encode(self.hash, isPadded: false))"
   }
 
   /// Whether the password has this hash. Takes as long as hashing: never call it on an event loop.
@@ -79,7 +79,7 @@ public struct PasswordHash: Hashable, Sendable {
     guard let hash = Self.derive(password, salt: self.salt, cost: self.cost, count: self.hash.count) else {
       return false
     }
-    return isEqual(hash, self.hash)
+    return ConstantTime.isEqual(hash, self.hash)
   }
 
   private static func derive(_ password: [UInt8], salt: [UInt8], cost: Cost, count: Int) -> [UInt8]? {

@@ -227,7 +227,7 @@ extension AccessControlTests {
       let login = isToken ? Self.request(token: Self.viewerToken) : Self.request("Basic YW5uYTpzZXNhbWU=")
       #expect(Self.decide(.watch, login, of: access) == .allowed(.viewer))
       func guess(_ name: String) -> [Bool] {
-        let text = encodeBase64(Array("\(name):wrong".utf8))
+        let text = Base64.encode(Array("\(name):wrong".utf8), isPadded: false)
         return (0..<9).map { _ in
           Self.decide(.watch, Self.request("Basic \(text)"), of: access) == .unauthorized(stale: false)
         }
@@ -242,7 +242,7 @@ extension AccessControlTests {
       #expect(
         Self.decide(.control, Self.request("Basic YmVuOnNlY3JldA==", address: other), of: access)
           == .allowed(.operator))
-      let text = encodeBase64(Array("ben:wrong".utf8))
+      let text = Base64.encode(Array("ben:wrong".utf8), isPadded: false)
       for _ in 0..<9 {
         #expect(
           Self.decide(.watch, Self.request("Basic \(text)", address: other), of: access) == .unauthorized(stale: false))

@@ -20,3 +20,71 @@ package enum SRTPProfile: UInt16, Hashable, Sendable, CaseIterable {
   /// Number of bytes to export from DTLS: key and salt of both directions, RFC 5764 §4.2.
   package var exportedLength: Int { 2 * (Self.keyLength + self.saltLength) }
 }
+
+/// Master key and salt of one direction, RFC 3711 §3.2.1.
+package struct SRTPMasterKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+  /// 16 bytes.
+  let key: [UInt8]
+  /// 12 bytes with GCM, else 14.
+  let salt: [UInt8]
+
+  /// A key with its salt, of the lengths of their profile.
+  package init(key: [UInt8], salt: [UInt8]) {
+    self.key = key
+    self.salt = salt
+  }
+
+  /// Splits what DTLS exports: client's key, server's key, client's salt, server's salt, RFC 5764 §4.2.
+  ///
+  /// - Returns: nil when the length is not that of the profile.
+  package static func pair(
+    exported bytes: [UInt8], profile: SRTPProfile
+  ) -> (client: SRTPMasterKey, server: SRTPMasterKey)? {
+    guard bytes.count == profile.exportedLength else { return nil }
+    let salts = bytes[(2 * SRTPProfile.keyLength)...]
+    return (
+      SRTPMasterKey(key: Array(bytes[..<SRTPProfile.keyLength]), salt: Array(salts.prefix(profile.saltLength))),
+      SRTPMasterKey(
+        key: Array(bytes[SRTPProfile.keyLength..<2 * SRTPProfile.keyLength]),
+        salt: Array(salts.suffix(profile.saltLength)))
+    )
+  }
+
+  /// Nothing of the key.
+  package var description: String { "SRTPMasterKey" }
+
+  /// Nothing of the key.
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The nonce of a packet: session salt XOR SSRC and packet index.
+///
+/// ```
+/// GCM, 12 bytes, RFC 7714 §8.1 and §9.1              0 0 | SSRC (4) | index (6)
+/// counter mode, 16 bytes, RFC 3711 §4.1.1    0 0 0 0 | SSRC (4) | index (6) | 0 0
+/// ```
+///
+/// The index is that of SRTP, 48 bits: rollover counter and sequence number; or that of SRTCP, 31 bits.
+struct SRTPNonce {
+  private let salt: SIMD16<UInt8>
+  /// Position of the index, behind that of the SSRC.
+  private let indexOffset: Int
+
+  init(salt: [UInt8]) {
+    var bytes = SIMD16<UInt8>()
+    for (position, byte) in salt.enumerated() { bytes[position] = byte }
+    self.salt = bytes
+    self.indexOffset = salt.count - 6
+  }
+
+  func value(ssrc: UInt32, index: UInt64) -> SIMD16<UInt8> {
+    var bytes = self.salt
+    for position in 0..<4 {
+      bytes[self.indexOffset - 4 + position] ^= UInt8(truncatingIfNeeded: ssrc >> UInt32(24 - 8 * position))
+    }
+    for position in 0..<6 {
+      bytes[self.indexOffset + position] ^= UInt8(truncatingIfNeeded: index >> UInt64(40 - 8 * position))
+    }
+    return bytes
+  }
+}

@@ -1,3 +1,4 @@
+internal import Authentication
 package import Media
 package import NIOCore
 
