@@ -1,5 +1,5 @@
 internal import CThreading
-internal import Media
+package import Media
 internal import Threading
 
 /// Returns the memory of closed connections to the system, see ``MemoryReturnPolicy``, on a thread of its own.
@@ -30,5 +30,38 @@ package final class MemoryReturn: Sendable {
   /// Ends the thread.
   package func stop() {
     self.thread.stop()
+  }
+}
+
+/// Decides when free memory is returned to the system: when most of a crowd of connections has been closed.
+///
+/// The C library keeps the memory of closed connections for later ones; after 10,000 of them that is some 200 MB. Returning
+/// it takes the allocator's locks for some milliseconds, so that it is not done for few connections, and not often. Pure:
+/// the time is an argument.
+package struct MemoryReturnPolicy: Sendable {
+  /// Minimum number of connections of a crowd: fewer free some megabytes only.
+  static let minimumPeak = 256
+  /// Minimum time between two returns.
+  static let interval = MediaDuration.seconds(10)
+
+  /// Maximum number of connections at a time since the last return.
+  private var peak = 0
+  private var lastReturn: MediaTime?
+
+  /// A policy before the first connection.
+  package init() {}
+
+  /// Returns whether to return free memory now, and then counts on the caller to do so.
+  ///
+  /// - Parameters:
+  ///   - count: Current number of connections.
+  ///   - peak: Maximum number at a time since the last call.
+  package mutating func shouldReturn(count: Int, peak: Int, at now: MediaTime) -> Bool {
+    self.peak = max(self.peak, peak, count)
+    guard self.peak >= Self.minimumPeak, count <= self.peak / 2 else { return false }
+    if let lastReturn, now - lastReturn < Self.interval { return false }
+    self.lastReturn = now
+    self.peak = count
+    return true
   }
 }

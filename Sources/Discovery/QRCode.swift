@@ -44,3 +44,59 @@ public struct QRCode: Hashable, Sendable {
     return sides.contains(column) && sides.contains(row) && self.modules[row * self.size + column]
   }
 }
+
+extension QRCode {
+  /// The code as an SVG document that scales to its container: black on white, with the quiet zone.
+  public var svg: String {
+    let side = self.size + 2 * Self.quietZone
+    var path = ""
+    for row in 0..<self.size {
+      var column = 0
+      while column < self.size {
+        guard self.isDark(column: column, row: row) else {
+          column += 1
+          continue
+        }
+        let start = column
+        while self.isDark(column: column, row: row) { column += 1 }
+        path += "M\(start + Self.quietZone) \(row + Self.quietZone)h\(column - start)v1h-\(column - start)z"
+      }
+    }
+    return """
+      <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(side) \(side)" shape-rendering="crispEdges">\
+      <rect width="\(side)" height="\(side)" fill="#fff"/><path d="\(path)" fill="#000"/></svg>
+      """
+  }
+}
+
+extension QRCode {
+  /// Black on white of xterm's 256 fixed colors, so that dark terminals and color themes do not invert the code.
+  private static let colors = "\u{1B}[38;5;16;48;5;231m"
+  private static let reset = "\u{1B}[0m"
+
+  /// The code as lines of text for a terminal, two modules per character above one another, with a quiet zone of four
+  /// modules or, if that does not fit, the two that phones need.
+  ///
+  /// - Parameters:
+  ///   - columns: The terminal's width in characters.
+  ///   - rows: The number of free lines.
+  /// - Returns: The lines without line ends; nil when the code does not fit.
+  public func terminalLines(columns: Int, rows: Int) -> [String]? {
+    for zone in [Self.quietZone, Self.quietZone / 2] {
+      let side = self.size + 2 * zone
+      guard side <= columns, (side + 1) / 2 <= rows else { continue }
+      return stride(from: -zone, to: self.size + zone, by: 2).map { row in
+        let characters = (-zone..<self.size + zone).map { column in
+          switch (self.isDark(column: column, row: row), self.isDark(column: column, row: row + 1)) {
+          case (true, true): "█"
+          case (true, false): "▀"
+          case (false, true): "▄"
+          case (false, false): " "
+          }
+        }
+        return Self.colors + characters.joined() + Self.reset
+      }
+    }
+    return nil
+  }
+}

@@ -1,4 +1,32 @@
+public import Media
 internal import Synchronization
+
+/// An event of a recording, in order of occurrence.
+public enum RecordingEvent: Hashable, Sendable {
+  /// A part begins in a new file.
+  case partStarted(path: String)
+  /// The recording is paused; the samples before the pause are on disk.
+  case paused
+  /// The recording resumes at the next keyframe.
+  case resumed
+  /// The disk was too slow and samples were dropped; the recording resumes at the next keyframe, as after a pause.
+  case fellBehind
+  /// A part has become a progressive MP4 file.
+  case partFinished(FinishedRecording)
+  /// A part stays a fragmented MP4 file, which plays and can be repaired.
+  case partNotFinished(VidiconError)
+  /// A file left by an earlier crash was found; the value is the outcome of its repair.
+  case leftover(Recordings.Repair)
+  /// A file was removed by the retention rule.
+  case removedOld(path: String)
+  /// No file is removed by age, since the machine's clock is not synchronized by a time service; reported once per
+  /// recording.
+  case agesUnknown
+  /// The recording stopped because of an error; the stream continues, and what was written is kept.
+  case failed(VidiconError)
+  /// The recording has ended, and its files are finished.
+  case ended
+}
 
 /// State shared by the recordings of one recorder: its events, its catalog, and the file that was finished last.
 final class RecordingReports: Sendable {
@@ -32,5 +60,33 @@ final class RecordingReports: Sendable {
   /// Records the file that was finished last.
   func noteFinished(_ id: FileID) {
     self.finished.withLock { $0 = id }
+  }
+}
+
+/// Status of one recording, written by its threads and read by its recorder.
+final class RecordingStatusStore: Sendable {
+  /// Events and results of all recordings of the recorder.
+  let reports: RecordingReports
+  private let current: Mutex<RecordingStatus>
+
+  init(_ reports: RecordingReports) {
+    self.reports = reports
+    var status = RecordingStatus()
+    status.state = .waiting
+    self.current = Mutex(status)
+  }
+
+  var status: RecordingStatus { self.current.withLock { $0 } }
+
+  func update(_ body: (inout RecordingStatus) -> Void) {
+    self.current.withLock { body(&$0) }
+  }
+
+  func report(_ event: RecordingEvent) {
+    // A file that its owner has moved or removed is not left unfinished.
+    if case .partNotFinished(let error) = event, error.code != .notFound {
+      self.update { $0.unfinishedPartCount += 1 }
+    }
+    self.reports.report(event)
   }
 }

@@ -28,3 +28,40 @@ package struct WallClock: Sendable {
     vidicon_clock_is_synchronized() != 0
   }
 }
+
+/// Difference of the wall clock and the monotonic clock, which follows steps. Pure: measurements are arguments.
+///
+/// The difference is constant while a time service slews both clocks. It steps when the wall clock is set, at a leap second,
+/// and when the machine wakes up, since the monotonic clock rests while it sleeps.
+struct WallClockOffset: Hashable {
+  /// Minimum change that counts as a step; smaller ones are delays between the readings of the two clocks.
+  static let minimumStep: Int64 = 20_000_000
+
+  /// Wall-clock time at zero of the monotonic clock, in nanoseconds since 1970-01-01 00:00 UTC.
+  private(set) var unixTimeAtZero: Int64
+  /// Number of steps.
+  private(set) var stepCount = 0
+
+  init(unixTimeAtZero: Int64) {
+    self.unixTimeAtZero = unixTimeAtZero
+  }
+
+  /// Adopts a measurement that differs by a step.
+  mutating func update(unixTimeAtZero measured: Int64) {
+    guard measured.subtractingReportingOverflow(self.unixTimeAtZero).partialValue.magnitude >= Self.minimumStep else {
+      return
+    }
+    self.unixTimeAtZero = measured
+    self.stepCount += 1
+  }
+
+  /// The measurement with the least time between the two readings of the monotonic clock, between which the wall clock was
+  /// read; all in nanoseconds.
+  ///
+  /// - Parameter readings: At least one.
+  static func best(of readings: [(before: Int64, wall: Int64, after: Int64)]) -> Int64 {
+    let best = readings.min { $0.after - $0.before < $1.after - $1.before }
+    // No trap: callers pass at least one reading.
+    return best.map { $0.wall - ($0.before + ($0.after - $0.before) / 2) }!
+  }
+}
