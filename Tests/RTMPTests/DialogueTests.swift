@@ -263,12 +263,13 @@ struct DialogueTests {
     for seed in UInt64(1)...300 {
       var random = Xorshift(seed: seed)
       var session = try Self.publishing()
-      for _ in 0..<20 where session.isPublishing {
+      for _ in 0..<400 where session.isPublishing {
         let bytes = ByteBuffer(
           bytes: (0..<random.next(upTo: 100)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
         _ = session.receive(bytes, now: .zero)
         #expect(session.heldByteCount <= 4096, "seed \(seed)")
       }
+      #expect(session.isPublishing == false, "seed \(seed)")
     }
   }
 }

@@ -71,7 +71,10 @@ struct ICELiteAgentTests {
     #expect(try self.handle(check, from: Self.second) == .ignored)
     #expect(self.agent.selectedAddress == Self.first && !self.agent.isValid(Self.second))
     // From the same address it is a retransmission.
-    guard case .valid(let response, _) = outcome else { return }
+    guard case .valid(let response, _) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
     #expect(try self.handle(check) == .valid(response: response, didSelect: false))
   }
 
