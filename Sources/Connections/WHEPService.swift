@@ -48,7 +48,7 @@ package struct WHEPSession: Hashable, Sendable {
   }
 }
 
-/// What a PATCH has changed.
+/// Changes that a PATCH has made.
 package enum WHEPChange: Hashable, Sendable {
   /// Candidates were taken: 204.
   case candidates

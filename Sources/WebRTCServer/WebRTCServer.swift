@@ -160,7 +160,7 @@ extension WebRTCServer: WHEPService {
     return try result.get()
   }
 
-  /// Where clients reach this machine: the address that this client used, those of the settings, then all others that other
+  /// Addresses at which clients reach this machine: the address that this client used, those of the settings, then all others that other
   /// machines reach.
   private func candidates(port: UInt16, used: IPAddress?) -> [TransportAddress] {
     let isIPv4Only = (self.settings.address ?? Self.anyAddress).contains(":") == false

@@ -77,7 +77,7 @@ package struct SessionClient {
     if let header = packet.header.headerExtension,
       let id = self.answer.video?.extensionIDs[WebRTCAnswer.ExtensionURI.transportWideCC],
       let data = try RTPExtensionElements(parsing: header)[id],
-      let number = RTPTransportWideSequenceNumber(data: data)
+      let number = RTPTransportWideSequenceNumber(parsing: data)
     {
       self.transportWide.append(number.rawValue)
     }

@@ -6,7 +6,7 @@ package import NIOCore
 package struct DatagramBatch: Sendable {
   /// Datagrams to one address.
   package struct Message: Hashable, Sendable {
-    /// Where they go.
+    /// Destination of the datagrams.
     package var address: TransportAddress
     /// Offset of the first byte in ``DatagramBatch/bytes``.
     package var offset: Int

@@ -12,7 +12,7 @@ struct RetransmissionHistory {
     var sent: MediaTime
   }
 
-  /// What becomes of a request for a packet.
+  /// Treatment of a request for a packet.
   enum Answer {
     /// Send packet `index` of a frame again.
     case packet(WebRTCMedia, index: Int)

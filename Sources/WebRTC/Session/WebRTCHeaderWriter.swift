@@ -15,7 +15,7 @@ struct WebRTCHeaderWriter {
   private static let playoutDelay = RTPPlayoutDelay(milliseconds: 0...100).data
   /// Maximum length of a header, in bytes: with four extensions and their largest data.
   static let maximumLength = 12 + 4 + 17 + 4 + 3 + 4
-  /// Where the extensions begin, behind the fixed header and their own.
+  /// Offset of the extensions, behind the fixed header and their own.
   private static let extensionsOffset = 16
 
   init(_ track: WebRTCAnswer.Track) {

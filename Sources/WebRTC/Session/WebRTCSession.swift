@@ -13,7 +13,7 @@ internal import RTP
 /// The caller changes the state, then drains, then waits for input or ``nextDeadline``. Video starts at a keyframe, and starts
 /// again at one after frames were left out. Audio precedes retransmissions, and those precede video.
 package struct WebRTCSession {
-  /// What a change of the state means to the caller.
+  /// Consequence of a changed state for the caller.
   package enum Event: Hashable, Sendable {
     /// Datagrams of an address belong to this session from now on.
     case valid(TransportAddress)
@@ -97,7 +97,7 @@ package struct WebRTCSession {
   /// Number of the client's authentic checks.
   package var checkCount: Int { self.transport.checkCount }
 
-  /// Where media goes; nil before the client's nomination.
+  /// Destination of media; nil before the client's nomination.
   package var selectedAddress: TransportAddress? { self.transport.selectedAddress }
 
   /// Datagrams that were dropped.

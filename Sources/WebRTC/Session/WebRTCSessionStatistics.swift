@@ -1,6 +1,6 @@
 package import Media
 
-/// What is known of one viewer's session.
+/// Counters and state of one viewer's session.
 package struct WebRTCSessionStatistics: Hashable, Sendable {
   /// Packets sent, with those sent again.
   package var packetsSent = 0
