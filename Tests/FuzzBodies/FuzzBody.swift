@@ -263,6 +263,10 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     if let config = try? AudioSpecificConfig(parsing: bytes) {
       precondition((try? AudioSpecificConfig(parsing: config.serialize())) == config, "what is written parses the same")
     }
+    if let config = try? StreamMuxConfig(parsing: bytes) {
+      precondition((1...64).contains(config.frameCount))
+      precondition((try? AudioSpecificConfig(parsing: config.audioSpecificConfig)) != nil, "its codec is known")
+    }
     var rest = input
     if let header = try? ADTSHeader(parsing: &rest) {
       var written = ByteBuffer()

@@ -70,6 +70,14 @@ public struct AudioSpecificConfig: Hashable, Sendable {
   ///   streams, and channels described by a program config element (`channelConfiguration` 0).
   public init(parsing bytes: [UInt8]) throws(ParsingError) {
     var reader = BitReader(bytes)
+    try self.init(readingCore: &reader)
+    if self.spectralBandReplication == nil, reader.remainingBits >= 16 {
+      self.spectralBandReplication = try Self.readTrailingExtension(&reader)
+    }
+  }
+
+  /// Reads the fields up to `extensionFlag`, as within other configurations.
+  init(readingCore reader: inout BitReader) throws(ParsingError) {
     var objectType = try Self.readObjectType(&reader)
     self.samplingFrequency = try AACSamplingFrequency.read(&reader, "samplingFrequencyIndex")
     let channelOffset = reader.offset
@@ -92,9 +100,6 @@ public struct AudioSpecificConfig: Hashable, Sendable {
       throw ParsingError(.unsupported, field: "dependsOnCoreCoder", offset: reader.offset)
     }
     _ = try reader.flag("extensionFlag")
-    if self.spectralBandReplication == nil, reader.remainingBits >= 16 {
-      self.spectralBandReplication = try Self.readTrailingExtension(&reader)
-    }
   }
 
   /// Serializes the configuration, padded with zero bits to whole bytes.

@@ -38,7 +38,7 @@ extension MediaDescription {
   }
 
   /// The rate of `a=framerate`, rounded to three decimals; nil when it is absent or out of range.
-  private var frameRate: FrameRate? {
+  var frameRate: FrameRate? {
     guard
       let rate = self.attributes.value(of: "framerate").flatMap({ Double($0) }), rate >= 0.001, rate <= 1_000_000
     else { return nil }

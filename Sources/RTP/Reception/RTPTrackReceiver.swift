@@ -1,0 +1,179 @@
+internal import Bitstreams
+internal import Media
+internal import NIOCore
+
+/// Turns the packets of one track into samples: order, depacketizing, codec configuration, times, statistics.
+///
+/// Memory is bounded: the packets of ``RTPReorderBuffer``, and one sample.
+struct RTPTrackReceiver: Sendable {
+  private enum Depacketizer: Sendable {
+    case h264(H264Depacketizer)
+    case aac(AACDepacketizer)
+    case latm(LATMDepacketizer)
+  }
+
+  let format: RTPMediaFormat
+  /// SSRC of the sender; nil before its first packet.
+  private(set) var ssrc: UInt32?
+  /// Number of samples that could not be decoded and were dropped.
+  private(set) var droppedSampleCount = 0
+  /// Nil over TCP, which keeps the order.
+  private var reorderBuffer: RTPReorderBuffer?
+  private let reorders: Bool
+  private var depacketizer: Depacketizer
+  private var statistics: RTPReceptionStatistics
+  private var unwrapper = RTPTimestampUnwrapper()
+  private var description: CodecDescription?
+  private var decodeOrder = RTPDecodeOrder()
+  private var hasKeyframe = false
+
+  /// - Throws: `ParsingError` when the format's parameters cannot be used.
+  init(_ format: RTPMediaFormat, reorders: Bool) throws(ParsingError) {
+    self.format = format
+    self.reorders = reorders
+    self.reorderBuffer = reorders ? RTPReorderBuffer() : nil
+    self.statistics = RTPReceptionStatistics(clockRate: format.clockRate)
+    switch format.kind {
+    case .video: self.depacketizer = .h264(H264Depacketizer())
+    case .audio:
+      guard case .aac(let description)? = format.description else { throw ParsingError(.missing, field: "config") }
+      if let config = format.muxConfig {
+        self.depacketizer = .latm(LATMDepacketizer(config, samplesPerFrame: description.samplesPerFrame))
+      } else {
+        self.depacketizer = .aac(
+          try AACDepacketizer(parameters: format.parameters, samplesPerFrame: description.samplesPerFrame))
+      }
+    }
+    if let description = format.description { self.take(description) }
+  }
+
+  /// The configuration of a session description; nil when it is in the stream only.
+  var firstDescription: CodecDescription? { self.format.description }
+
+  /// Takes a packet. Packets of other payload types are ignored, those of a new SSRC start the track again.
+  ///
+  /// - Parameter time: Maps a timestamp, extended to 64 bits, to the sender's clock.
+  /// - Throws: `ParsingError` of a malformed packet; those that waited for it are dropped.
+  mutating func handle(
+    _ packet: RTPPacket, at now: MediaTime, time: (_ ticks: Int64) -> MediaTime
+  ) throws(ParsingError) -> [RTPStreamReceiver.Output] {
+    guard packet.header.payloadType == self.format.payloadType else { return [] }
+    if packet.header.ssrc != self.ssrc {
+      if self.ssrc != nil, let fresh = try? RTPTrackReceiver(self.format, reorders: self.reorders) {
+        let (description, dropped) = (self.description, self.droppedSampleCount)
+        self = fresh
+        (self.description, self.droppedSampleCount) = (description, dropped)
+      }
+      self.ssrc = packet.header.ssrc
+    }
+    self.statistics.handle(packet.header, arrival: now)
+    var outputs: [RTPStreamReceiver.Output] = []
+    var failure: ParsingError?
+    for packet in self.reorderBuffer?.insert(packet, at: now) ?? [packet] {
+      do throws(ParsingError) {
+        try self.depacketize(packet, to: &outputs, time: time)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure, outputs.isEmpty { throw failure }
+    return outputs
+  }
+
+  private mutating func depacketize(
+    _ packet: RTPPacket, to outputs: inout [RTPStreamReceiver.Output], time: (Int64) -> MediaTime
+  ) throws(ParsingError) {
+    switch self.depacketizer {
+    case .h264(var depacketizer):
+      // The only reference, so that appending to an access unit copies nothing.
+      self.depacketizer = .h264(H264Depacketizer())
+      defer { self.depacketizer = .h264(depacketizer) }
+      for unit in try depacketizer.depacketize(packet) { self.append(unit, to: &outputs, time: time) }
+    case .aac(var depacketizer):
+      defer { self.depacketizer = .aac(depacketizer) }
+      for frame in try depacketizer.depacketize(packet) { self.append(frame, to: &outputs, time: time) }
+    case .latm(var depacketizer):
+      defer { self.depacketizer = .latm(depacketizer) }
+      for frame in try depacketizer.depacketize(packet) { self.append(frame, to: &outputs, time: time) }
+    }
+  }
+
+  private mutating func append(
+    _ frame: AACDepacketizer.Output, to outputs: inout [RTPStreamReceiver.Output], time: (Int64) -> MediaTime
+  ) {
+    guard case .aac(let description)? = self.description else { return }
+    outputs.append(
+      .sample(
+        EncodedSample(
+          kind: .audio, payload: frame.payload, presentationTime: time(self.unwrapper.unwrap(frame.timestamp)),
+          duration: .ticks(Int64(description.samplesPerFrame), timescale: self.format.clockRate), isKeyframe: true)))
+  }
+
+  private mutating func append(
+    _ unit: H264Depacketizer.Output, to outputs: inout [RTPStreamReceiver.Output], time: (Int64) -> MediaTime
+  ) {
+    if let changed = self.changedDescription(by: unit.accessUnit) {
+      self.take(changed)
+      outputs.append(.description(changed))
+    }
+    let ticks = self.unwrapper.unwrap(unit.timestamp)
+    if unit.accessUnit.isKeyframe { self.hasKeyframe = self.description != nil }
+    guard self.hasKeyframe, unit.accessUnit.payload.readableBytes > 0 else {
+      self.droppedSampleCount += 1
+      return
+    }
+    let presentation = time(ticks)
+    let decode = self.decodeOrder.decodeTime(ofPresentation: ticks, frameDuration: self.frameTicks)
+    outputs.append(
+      .sample(
+        EncodedSample(
+          kind: .video, payload: unit.accessUnit.payload, presentationTime: presentation,
+          decodeTime: presentation
+            + .ticks(decode.subtractingReportingOverflow(ticks).partialValue, timescale: self.format.clockRate),
+          duration: .zero, isKeyframe: unit.accessUnit.isKeyframe)))
+  }
+
+  /// The configuration of an access unit's parameter sets, with those known where it has one of them only; nil when it is known, or
+  /// cannot be parsed.
+  private func changedDescription(by unit: H264AccessUnit) -> CodecDescription? {
+    guard !unit.sequenceParameterSets.isEmpty || !unit.pictureParameterSets.isEmpty else { return nil }
+    var known: H264Description?
+    if case .h264(let description)? = self.description { known = description }
+    let sequence = unit.sequenceParameterSets.first.map { Array($0.readableBytesView) } ?? known?.sequenceParameterSet
+    let pictureSet = unit.pictureParameterSets.first.map { Array($0.readableBytesView) } ?? known?.pictureParameterSet
+    guard let sequence, let pictureSet,
+      sequence != known?.sequenceParameterSet || pictureSet != known?.pictureParameterSet
+    else { return nil }
+    return
+      (try? H264Description(
+        parsing: sequence, pictureParameterSet: pictureSet, frameRate: self.format.frameRate)).map { .h264($0) }
+  }
+
+  private mutating func take(_ description: CodecDescription) {
+    self.description = description
+    guard case .h264(let video) = description,
+      let parameters = try? H264SequenceParameterSet(parsing: video.sequenceParameterSet)
+    else { return }
+    self.decodeOrder = RTPDecodeOrder(depth: Int(parameters.vui?.reorderFrames ?? 0))
+  }
+
+  /// Nominal duration of a frame, in ticks.
+  private var frameTicks: Int64 {
+    guard case .h264(let video)? = self.description else { return 0 }
+    return video.frameRate.frameInterval.ticks(timescale: self.format.clockRate)
+  }
+
+  /// Takes a sender report.
+  ///
+  /// - Returns: Its RTP timestamp, extended to 64 bits; nil for another sender's.
+  mutating func handle(_ report: RTCPSenderReport, at now: MediaTime) -> Int64? {
+    if let ssrc, ssrc != report.ssrc { return nil }
+    self.statistics.handle(report, arrival: now)
+    return self.unwrapper.unwrap(report.rtpTimestamp)
+  }
+
+  /// The report block on the sender; nil before its first packet.
+  mutating func makeReportBlock(now: MediaTime) -> RTCPReportBlock? {
+    self.ssrc.map { self.statistics.makeReportBlock(ssrc: $0, now: now) }
+  }
+}
