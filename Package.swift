@@ -83,7 +83,7 @@ let package = Package(
         "Media", .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ], swiftSettings: settings),
-    .target(name: "RTSP", dependencies: ["Authentication", "Media", nioCore], swiftSettings: settings),
+    .target(name: "RTSP", dependencies: ["Authentication", "Media", "RTP", nioCore], swiftSettings: settings),
     .target(
       name: "RTMP", dependencies: ["Authentication", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
@@ -155,8 +155,8 @@ let package = Package(
     .target(
       name: "RTSPServer",
       dependencies: [
-        "Media", "Authentication", "Connections", "Delivery", "Threading", "RTP", "RTSP", "Streaming", "CDatagrams",
-        nioCore, nioPosix,
+        "Media", "Authentication", "Connections", "Delivery", "MediaInput", "Threading", "RTP", "RTSP", "Streaming",
+        "CDatagrams", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
@@ -270,7 +270,7 @@ let package = Package(
     .testTarget(
       name: "AuthenticationTests", dependencies: ["Authentication", "Media", "TestSupport"], swiftSettings: settings),
     .testTarget(
-      name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", "TestSupport", nioCore],
+      name: "RTSPTests", dependencies: ["RTSP", "Authentication", "Media", "RTP", "TestSupport", nioCore],
       swiftSettings: settings),
     .testTarget(
       name: "RTMPTests", dependencies: ["RTMP", "Authentication", "Bitstreams", "Containers", "Media", nioCore],
@@ -405,9 +405,8 @@ let package = Package(
     .testTarget(
       name: "RTSPServerTests",
       dependencies: [
-        "RTSPServer", "Authentication", "Connections", "CDatagrams", "Delivery", "RTP", "RTSP", "Media", "Streaming",
-        nioCore,
-        nioPosix,
+        "RTSPServer", "Authentication", "Capture", "Connections", "CDatagrams", "Delivery", "MediaInput", "RTP", "RTSP",
+        "Media", "Streaming", "Threading", nioCore, nioPosix,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(

@@ -28,6 +28,13 @@ public struct RTSPMessageParser: Sendable {
     /// Limits that any message of a well-behaved peer is within: 2 KiB, 64 lines of 4 KiB, 128 KiB, packets of any length.
     public init() {}
 
+    /// Limits for clients that send a stream: those of players, with packets of any length.
+    public static let publishers = {
+      var limits = Limits.players
+      limits.interleavedBytes = 65_535
+      return limits
+    }()
+
     /// Limits for players, who may be strangers: header lines of 8 KiB together, bodies of 4 KiB, and packets of 8 KiB, since
     /// they send RTCP only.
     public static let players = {
@@ -37,8 +44,8 @@ public struct RTSPMessageParser: Sendable {
     }()
   }
 
-  /// The limits that were passed to the initializer.
-  public let limits: Limits
+  /// The limits of messages whose start is not received yet.
+  public var limits: Limits
 
   private enum Phase {
     /// Between messages.

@@ -8,7 +8,18 @@ extension RTSPRequest {
   package func accessRequest(from address: String, enteredWith nonce: String? = nil) -> AccessRequest {
     AccessRequest(
       method: self.method.rawValue, authorization: self.headers.values(of: "Authorization"),
-      token: (try? RTSPURL(parsing: self.uri))?.token, address: address, connectionNonce: nonce)
+      token: self.token, address: address, connectionNonce: nonce)
+  }
+
+  /// The token in the query of the URL: in ANNOUNCE also as `key`, which means nothing to viewers; in SETUP up to a slash, behind
+  /// which ffmpeg appends the track that it sends.
+  private var token: String? {
+    let url = try? RTSPURL(parsing: self.uri)
+    switch self.method {
+    case .announce: return url?.token ?? url?.key
+    case .setup: return url?.token.map { String($0.prefix { $0 != "/" }) }
+    default: return url?.token
+    }
   }
 
   /// Whether the `uri` of a Digest proof covers the request: it names the same resource, or a parent of it.

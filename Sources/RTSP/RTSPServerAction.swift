@@ -10,6 +10,13 @@ public enum RTSPServerAction: Hashable, Sendable {
   case startPlaying(RTSPPlayback)
   /// Leave the stream: no packet is sent from now on. Returned once for each `startPlaying`.
   case stopPlaying
+  /// Take the stream for this client, or refuse it: call ``RTSPServerSession/publicationBegan(now:)`` or
+  /// ``RTSPServerSession/publicationRefused(_:)`` before the next request is handled.
+  case beginPublication(RTSPAnnouncement)
+  /// Take the packets of these tracks from now on, while ``RTSPServerSession/isRecording``.
+  case startRecording(RTSPRecording)
+  /// Give up the stream that the client sends. Returned once for each publication that began.
+  case endPublication
   /// Send pending responses and close the connection. Always the last action.
   case close
 }

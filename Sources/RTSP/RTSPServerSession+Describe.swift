@@ -5,7 +5,7 @@ import NIOCore
 extension RTSPServerSession {
   /// The supported methods.
   static let methods: [RTSPMethod] = [
-    .options, .describe, .setup, .play, .pause, .teardown, .getParameter, .setParameter,
+    .options, .describe, .announce, .setup, .play, .record, .pause, .teardown, .getParameter, .setParameter,
   ]
 
   /// The value of `Public`, RFC 2326 §12.28.
@@ -24,7 +24,9 @@ extension RTSPServerSession {
   func notValidInThisState(cSeq: String) -> RTSPResponse {
     let session =
       switch self.state {
-      case .initial: "SETUP"
+      case .initial: "ANNOUNCE, SETUP"
+      case .announced: "SETUP, RECORD, PAUSE, TEARDOWN"
+      case .recording: "RECORD, PAUSE, TEARDOWN"
       case .ready: "SETUP, PLAY, PAUSE, TEARDOWN"
       default: "PLAY, PAUSE, TEARDOWN"
       }

@@ -26,7 +26,7 @@ extension RTSPServerSession {
   mutating func play(
     _ request: RTSPRequest, cSeq: String, directory: some RTSPStreamDirectory, now: MediaTime
   ) -> [RTSPServerAction] {
-    guard let tracks = self.sessionTracks, !self.isStarting else {
+    guard let tracks = self.sessionTracks, !self.isStarting, self.state.publication == nil else {
       return [.respond(self.notValidInThisState(cSeq: cSeq))]
     }
     if let status = self.refusal(of: request.uri, tracks: tracks, directory: directory) {
@@ -45,6 +45,9 @@ extension RTSPServerSession {
   mutating func pause(
     _ request: RTSPRequest, cSeq: String, directory: some RTSPStreamDirectory
   ) -> [RTSPServerAction] {
+    if let publication = self.state.publication {
+      return self.pause(request, of: publication, cSeq: cSeq, directory: directory)
+    }
     guard let tracks = self.sessionTracks else { return [.respond(self.notValidInThisState(cSeq: cSeq))] }
     if let status = self.refusal(of: request.uri, tracks: tracks, directory: directory) {
       return [self.respond(status, cSeq: cSeq)]
@@ -60,6 +63,9 @@ extension RTSPServerSession {
   mutating func tearDown(
     _ request: RTSPRequest, cSeq: String, directory: some RTSPStreamDirectory
   ) -> [RTSPServerAction] {
+    if let publication = self.state.publication {
+      return self.tearDown(request, of: publication, cSeq: cSeq, directory: directory)
+    }
     guard var tracks = self.sessionTracks else { return [self.respond(.sessionNotFound, cSeq: cSeq)] }
     if let status = self.refusal(of: request.uri, tracks: tracks, directory: directory) {
       return [self.respond(status, cSeq: cSeq)]

@@ -12,6 +12,9 @@ extension RTSPServerSession {
     if self.isStarting || self.state.isPlaying || self.state.isClosed {
       return [.respond(self.notValidInThisState(cSeq: cSeq))]
     }
+    if let publication = self.state.publication {
+      return self.setUp(request, of: publication, cSeq: cSeq, directory: directory)
+    }
     do throws(ParsingError) {
       let stream: RTSPStreamDescription
       let index: Int
@@ -27,11 +30,28 @@ extension RTSPServerSession {
       guard tracks.stream.name == stream.name, tracks.stream.tracks == stream.tracks else {
         return [.respond(self.notValidInThisState(cSeq: cSeq))]
       }
+      return self.setUp(request, track: index, of: &tracks, forRecording: false, cSeq: cSeq)
+    } catch {
+      return [self.respond(RTSPStatus(rejecting: error), cSeq: cSeq)]
+    }
+  }
+
+  /// Chooses the transport of a track, and sets it up.
+  ///
+  /// - Parameter forRecording: Whether the client sends the track.
+  mutating func setUp(
+    _ request: RTSPRequest, track index: Int, of tracks: inout RTSPSessionTracks, forRecording: Bool, cSeq: String
+  ) -> [RTSPServerAction] {
+    do throws(ParsingError) {
       guard let value = request.headers.list(of: "Transport") else { return [self.respond(.badRequest, cSeq: cSeq)] }
-      let alternatives = try RTSPTransport.alternatives(parsing: value)
-      guard let (transport, answer) = self.choose(from: alternatives, forTrack: index, of: tracks) else {
+      // Without a mode it is that of the session: play, RFC 2326 §12.39, or what was announced.
+      let alternatives = try RTSPTransport.alternatives(parsing: value).filter {
+        !$0.isMulticast && ($0.mode ?? (forRecording ? .record : .play)) == (forRecording ? .record : .play)
+      }
+      guard case (let transport, var answer)? = self.choose(from: alternatives, forTrack: index, of: tracks) else {
         return [self.respond(.unsupportedTransport, cSeq: cSeq)]
       }
+      if forRecording { (answer.mode, answer.ssrc) = (.record, nil) }
       tracks.set(RTSPSessionTracks.Track(index: index, url: Self.withoutUser(request.uri), transport: transport))
       guard self.state.setUp(tracks) else { return [.respond(self.notValidInThisState(cSeq: cSeq))] }
       return [
@@ -48,7 +68,7 @@ extension RTSPServerSession {
   private func choose(
     from alternatives: [RTSPTransport], forTrack index: Int, of tracks: RTSPSessionTracks
   ) -> (RTSPTrackTransport, RTSPTransport)? {
-    for alternative in alternatives where !alternative.isMulticast && alternative.mode != .record {
+    for alternative in alternatives {
       var answer = RTSPTransport(alternative.lowerTransport)
       answer.namesUDP = alternative.namesUDP
       answer.ssrc = tracks.stream.tracks[index].ssrc
@@ -68,7 +88,7 @@ extension RTSPServerSession {
   }
 
   /// 16 hexadecimal digits: RFC 2326 §3.4 requires at least eight octets that cannot be guessed.
-  private func makeSessionID() -> String {
+  func makeSessionID() -> String {
     let number = self.makeRandom()
     return hexadecimal((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
   }

@@ -25,6 +25,8 @@ public struct RTSPServerSession: ~Copyable {
   /// Whether the query of an earlier request asks to start with the last keyframe: clients leave it out of SETUP and PLAY. Only
   /// the first PLAY does: after PAUSE the client would get packets again.
   var startsCached = false
+  /// Name of the stream that the client has announced last; nil before ANNOUNCE. A publisher may end what has ended.
+  var announcedName: String?
   /// The client's numeric address, for nonces and failed logins.
   package var clientAddress = ""
 
@@ -50,13 +52,16 @@ public struct RTSPServerSession: ~Copyable {
     if self.state.isClosed { return [] }
     self.lastActivity = max(self.lastActivity, now)
     guard let cSeq = Self.sequenceNumber(of: request) else { return [self.respond(.badRequest)] }
-    if let refusal = self.refusal(of: request, cSeq: cSeq, refusedCheck: refusedCheck, now: now) {
+    let permission = self.permission(for: request, directory: directory)
+    if let refusal = self.refusal(of: request, permission, cSeq: cSeq, refusedCheck: refusedCheck, now: now) {
       return [.respond(refusal)]
     }
     self.readQuery(of: request)
     switch request.method {
     case .options: return [self.respond(.ok, cSeq: cSeq, ["Public": Self.publicMethods])]
     case .describe: return self.describe(request, cSeq: cSeq, directory: directory)
+    case .announce: return self.announce(request, cSeq: cSeq, directory: directory)
+    case .record: return self.record(request, cSeq: cSeq, directory: directory)
     case .setup: return self.setUp(request, cSeq: cSeq, directory: directory)
     case .play: return self.play(request, cSeq: cSeq, directory: directory, now: now)
     case .pause: return self.pause(request, cSeq: cSeq, directory: directory)
@@ -116,6 +121,7 @@ public struct RTSPServerSession: ~Copyable {
     switch self.state {
     case .closed: nil
     case .initial: self.lastWithoutSession + self.configuration.setupTimeout
+    case .announcing: self.lastWithoutSession + self.configuration.setupTimeout
     case .starting(_, _, let since): since + self.configuration.startTimeout
     default: self.lastActivity + self.configuration.timeout
     }
@@ -156,14 +162,30 @@ public struct RTSPServerSession: ~Copyable {
     .respond(self.response(status, cSeq: cSeq, headers))
   }
 
-  /// Leaves the stream if it was joined, and closes the connection.
+  /// Leaves the stream if it was joined or is sent, and closes the connection.
   private mutating func close() -> [RTSPServerAction] {
-    self.state.close() ? [.stopPlaying, .close] : [.close]
+    if self.state.publication != nil {
+      _ = self.state.close()
+      return [.endPublication, .close]
+    }
+    return self.state.close() ? [.stopPlaying, .close] : [.close]
+  }
+
+  /// What a client needs to be allowed for a request.
+  private func permission(for request: RTSPRequest, directory: some RTSPStreamDirectory) -> Permission {
+    switch request.method {
+    case .announce:
+      let path = (try? RTSPURL(parsing: request.uri))?.streamPath ?? ""
+      return .publish(stream: directory.stream(forPath: path)?.name ?? path)
+    case .describe: return .watch
+    case .record, .teardown: return self.announcedName.map { .publish(stream: $0) } ?? .watch
+    default: return self.state.publication.map { .publish(stream: $0.announcement.streamName) } ?? .watch
+    }
   }
 
   /// The response to a request in the wrong state, or with an unknown method or option; nil when it may proceed.
   private func refusalOfMethod(of request: RTSPRequest, cSeq: String) -> RTSPResponse? {
-    if self.isStarting { return self.notValidInThisState(cSeq: cSeq) }
+    if self.isStarting || self.state.isAnnouncing { return self.notValidInThisState(cSeq: cSeq) }
     guard Self.methods.contains(request.method) else {
       return self.response(.notImplemented, cSeq: cSeq, ["Public": Self.publicMethods])
     }
@@ -174,12 +196,14 @@ public struct RTSPServerSession: ~Copyable {
   /// The response to a request that no method handler sees: wrong state, unknown method or option, no permission, wrong
   /// session.
   private mutating func refusal(
-    of request: RTSPRequest, cSeq: String, refusedCheck: MediaDuration?, now: MediaTime
+    of request: RTSPRequest, _ permission: Permission, cSeq: String, refusedCheck: MediaDuration?, now: MediaTime
   ) -> RTSPResponse? {
     if let refusal = self.refusalOfMethod(of: request, cSeq: cSeq) { return refusal }
     // FFmpeg and GStreamer send OPTIONS before they know that a password is needed, and as keep-alive.
     if request.method == .options { return nil }
-    if let refusal = self.accessRefusal(of: request, cSeq: cSeq, refusedCheck: refusedCheck, now: now) {
+    if let refusal = self.accessRefusal(
+      of: request, permission, cSeq: cSeq, refusedCheck: refusedCheck, now: now)
+    {
       return refusal
     }
     // A session belongs to its connection, so the identifier may be absent; a wrong identifier is an error.
@@ -188,9 +212,9 @@ public struct RTSPServerSession: ~Copyable {
     return identifier == self.sessionTracks?.id ? nil : self.response(.sessionNotFound, cSeq: cSeq)
   }
 
-  /// The response to a request of a client that may not watch; nil when it may.
+  /// The response to a request of a client that has no permission; nil when it has.
   private mutating func accessRefusal(
-    of request: RTSPRequest, cSeq: String, refusedCheck: MediaDuration?, now: MediaTime
+    of request: RTSPRequest, _ permission: Permission, cSeq: String, refusedCheck: MediaDuration?, now: MediaTime
   ) -> RTSPResponse? {
     let access = self.configuration.access
     var accessRequest = request.accessRequest(from: self.clientAddress, enteredWith: self.nonce)
@@ -204,12 +228,12 @@ public struct RTSPServerSession: ~Copyable {
     case .anonymous: if let identity { identification = .identified(identity) }
     case .rejected, .throttled: break
     }
-    switch access.decide(.watch, for: identification, isOnThisMachine: false) {
+    switch access.decide(permission, for: identification, isOnThisMachine: false) {
     case .allowed: return nil
     case .unauthorized(let stale):
       var headers: RTSPHeaders = [:]
       for challenge in access.challenges(
-        for: .watch, stale: stale, address: self.clientAddress, allowsBasic: true, now: now)
+        for: permission, stale: stale, address: self.clientAddress, allowsBasic: true, now: now)
       {
         headers.append("WWW-Authenticate", challenge)
       }

@@ -12,6 +12,16 @@ internal import Media
 ///      └──────────────────────────────────────────────────────────────────┘
 /// ```
 ///
+/// A client that sends a stream announces it, and then sets up its tracks:
+///
+/// ```
+///              ANNOUNCE            finishAnnouncement            RECORD
+///   initial ────────────▶ announcing ────────────────▶ announced ───────▶ recording
+///      ▲                      │                         │    ▲      PAUSE  │    │
+///      └──────────────────────┴─────────────────────────┘    └─────────────┘    │
+///      └────────────────────────── TEARDOWN ───────────────────────────────────┘
+/// ```
+///
 /// ``close()`` leads from every state to `closed`.
 enum RTSPServerState: ~Copyable {
   /// No session.
@@ -22,6 +32,12 @@ enum RTSPServerState: ~Copyable {
   case starting(RTSPSessionTracks, cSeq: String, since: MediaTime)
   /// Packets are sent.
   case playing(RTSPSessionTracks)
+  /// ANNOUNCE with this `CSeq` waits for its acceptance.
+  case announcing(RTSPPublication, cSeq: String)
+  /// The client may send a stream, whose tracks it sets up.
+  case announced(RTSPPublication)
+  /// The client sends packets.
+  case recording(RTSPPublication)
   /// The connection is closed or about to be; all input is ignored.
   case closed
 
@@ -32,7 +48,43 @@ enum RTSPServerState: ~Copyable {
     case .ready(let tracks): tracks
     case .starting(let tracks, _, _): tracks
     case .playing(let tracks): tracks
+    case .announcing: nil
+    case .announced(let publication): publication.tracks
+    case .recording(let publication): publication.tracks
     case .closed: nil
+    }
+  }
+
+  /// The stream that the client may send; nil in other states.
+  var publication: RTSPPublication? {
+    switch self {
+    case .announced(let publication): publication
+    case .recording(let publication): publication
+    default: nil
+    }
+  }
+
+  /// Whether there is no session.
+  var isInitial: Bool {
+    switch self {
+    case .initial: true
+    default: false
+    }
+  }
+
+  /// Whether ANNOUNCE waits for its acceptance.
+  var isAnnouncing: Bool {
+    switch self {
+    case .announcing: true
+    default: false
+    }
+  }
+
+  /// Whether the client sends packets.
+  var isRecording: Bool {
+    switch self {
+    case .recording: true
+    default: false
     }
   }
 
@@ -71,9 +123,54 @@ enum RTSPServerState: ~Copyable {
     case .ready:
       self = .ready(tracks)
       return true
+    case .announced(var publication):
+      publication.tracks = tracks
+      self = .announced(publication)
+      return true
     case let state:
       self = state
       return false
+    }
+  }
+
+  /// Starts to wait for the acceptance of an announcement; only without a session.
+  mutating func announce(_ publication: RTSPPublication, cSeq: String) {
+    if self.isInitial { self = .announcing(publication, cSeq: cSeq) }
+  }
+
+  /// Ends the wait of ANNOUNCE.
+  ///
+  /// - Returns: The `CSeq` of ANNOUNCE; nil without effect when none waits.
+  mutating func finishAnnouncement(isAccepted: Bool) -> String? {
+    switch consume self {
+    case .announcing(let publication, let cSeq):
+      self = isAccepted ? .announced(publication) : .initial
+      return cSeq
+    case let state:
+      self = state
+      return nil
+    }
+  }
+
+  /// Starts the reception of packets.
+  ///
+  /// - Returns: False without effect in other states than announced.
+  mutating func record() -> Bool {
+    switch consume self {
+    case .announced(let publication):
+      self = .recording(publication)
+      return true
+    case let state:
+      self = state
+      return false
+    }
+  }
+
+  /// Stops the reception of packets; the tracks stay set up.
+  mutating func pauseRecording() {
+    switch consume self {
+    case .recording(let publication): self = .announced(publication)
+    case let state: self = state
     }
   }
 

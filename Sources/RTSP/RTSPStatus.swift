@@ -26,6 +26,8 @@ public struct RTSPStatus: Hashable, Sendable, CustomStringConvertible {
   public static let requestEntityTooLarge = RTSPStatus(code: 413)
   /// 414 Request-URI Too Large: the request line is longer than the limit.
   public static let requestURITooLarge = RTSPStatus(code: 414)
+  /// 415 Unsupported Media Type: an announced stream has other codecs than H.264 and AAC.
+  public static let unsupportedMediaType = RTSPStatus(code: 415)
   /// 451 Parameter Not Understood, §11.3.2: a parameter in the body is not supported.
   public static let parameterNotUnderstood = RTSPStatus(code: 451)
   /// 454 Session Not Found, §11.3.5: the identifier in `Session` is missing, unknown or has expired.

@@ -102,9 +102,15 @@ public struct RTSPURL: Hashable, Sendable {
   }
 
   /// The value of `token` in the query; nil without one.
-  package var token: String? {
-    for pair in (self.query ?? "").utf8.split(separator: UInt8(ascii: "&")) where pair.starts(with: "token=".utf8) {
-      return Self.decode(pair.dropFirst(6))
+  package var token: String? { self.secret("token") }
+
+  /// The value of `key` in the query, by which publishers send a stream; nil without one.
+  package var key: String? { self.secret("key") }
+
+  private func secret(_ name: String) -> String? {
+    let prefix = "\(name)=".utf8
+    for pair in (self.query ?? "").utf8.split(separator: UInt8(ascii: "&")) where pair.starts(with: prefix) {
+      return Self.decode(pair.dropFirst(prefix.count))
     }
     return nil
   }

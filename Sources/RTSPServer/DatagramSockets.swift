@@ -102,10 +102,17 @@ final class DatagramSockets: Sendable {
   func register(
     _ addresses: [SocketAddress], owner: ObjectIdentifier, onActivity: @escaping @Sendable () -> Void
   ) {
-    self.viewers.register(addresses, owner: owner, onActivity: onActivity)
+    self.viewers.register(addresses, owner: owner) { _ in onActivity() }
   }
 
-  /// Removes a viewer's addresses, except those that another viewer has registered since.
+  /// Registers an address of a publisher: `onDatagram` is called with each datagram from it, on an event loop.
+  func registerSender(
+    _ address: SocketAddress, owner: ObjectIdentifier, onDatagram: @escaping @Sendable (ByteBuffer) -> Void
+  ) {
+    self.viewers.register([address], owner: owner, onDatagram: onDatagram)
+  }
+
+  /// Removes a client's addresses, except those that another client has registered since.
   func unregister(_ addresses: [SocketAddress], owner: ObjectIdentifier) {
     self.viewers.unregister(addresses, owner: owner)
   }

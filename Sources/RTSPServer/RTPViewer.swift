@@ -263,7 +263,7 @@ struct DatagramDestinationLists {
 
 extension ByteBuffer {
   /// A packet within an RTSP connection, RFC 2326 §10.12.
-  fileprivate init(interleaving packet: ByteBuffer, channel: UInt8) {
+  init(interleaving packet: ByteBuffer, channel: UInt8) {
     self.init()
     self.reserveCapacity(4 + packet.readableBytes)
     self.writeInteger(UInt8(ascii: "$"))

@@ -48,14 +48,16 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   var unsentResponses = 0
 
   private let settings: RTSPServerSettings
-  private let directory: StreamDirectory
+  let directory: StreamDirectory
   private let eventLoop: any EventLoop
   /// The connection's entry in the table of all connections; nil in tests.
   private let registration: ConnectionRegistry.Registration?
-  private var parser = RTSPMessageParser(limits: .players)
-  private var session: RTSPServerSession
+  var parser = RTSPMessageParser(limits: .players)
+  var session: RTSPServerSession
   var context: ChannelHandlerContext?
   var playback: Playback?
+  /// The stream that the client sends.
+  var publication: Publication?
   private var timer: (deadline: MediaTime, task: Scheduled<Void>)?
   /// The next check of the viewer's progress.
   var progressCheck: Scheduled<Void>?
@@ -181,12 +183,10 @@ extension RTSPConnectionHandler {
       self.respond(to: request)
     case .response:
       self.session.handleActivity(now: now)
-    case .interleaved(let channel, _):
-      if self.session.track(forChannel: channel) == nil {
-        self.directory.countMalformed()
-      } else {
-        self.session.handleActivity(now: now)
-      }
+    case .interleaved(let channel, let payload):
+      guard let track = self.session.track(forChannel: channel) else { return self.directory.countMalformed() }
+      self.session.handleActivity(now: now)
+      if self.publication != nil { self.publish(payload, track: track.index, isRTCP: track.isRTCP) }
     case .malformed(let message):
       self.directory.countMalformed()
       self.perform(self.session.handle(message, now: now))
@@ -222,7 +222,7 @@ extension RTSPConnectionHandler {
     self.perform(actions)
   }
 
-  private func perform(_ actions: [RTSPServerAction]) {
+  func perform(_ actions: [RTSPServerAction]) {
     guard !actions.isEmpty else { return }
     self.writing {
       for action in actions {
@@ -231,6 +231,9 @@ extension RTSPConnectionHandler {
         case .prepareStream(let path, let request): self.prepareStream(atPath: path, for: request)
         case .startPlaying(let playback): self.startPlaying(playback)
         case .stopPlaying: self.stopPlaying()
+        case .beginPublication(let announcement): self.beginPublication(announcement)
+        case .startRecording(let recording): self.startRecording(recording)
+        case .endPublication: self.stopPublishing()
         case .close: self.closeAfterWrites()
         }
       }
@@ -416,6 +419,7 @@ extension RTSPConnectionHandler {
     self.progressCheck = nil
     if let pendingCheck { self.passwords.cancel(pendingCheck) }
     self.stopPlaying()
+    self.stopPublishing()
     if let context { self.directory.remove(context.channel) }
     self.context = nil
     self.socket = nil

@@ -76,6 +76,13 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     }
   }
 
+  /// A published stream by its name; nil for a rendition's.
+  func liveStream(named name: String) -> LiveStream? {
+    self.state.withLock { state in
+      state.entries.first { $0.description.name == name && $0.broadcaster.rendition == nil }?.broadcaster.stream
+    }
+  }
+
   /// The broadcaster of a rendition; nil before its first viewer.
   func broadcaster(of rendition: StreamRendition) -> RTPBroadcaster? {
     self.state.withLock { state in state.entries.first { $0.broadcaster.rendition === rendition }?.broadcaster }

@@ -1,38 +1,39 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The viewers by their UDP addresses.
+/// The viewers and publishers by their UDP addresses.
 final class ViewerAddresses: Sendable {
-  private struct Viewer {
+  private struct Client {
     var owner: ObjectIdentifier
-    var onActivity: @Sendable () -> Void
+    var onDatagram: @Sendable (ByteBuffer) -> Void
   }
 
-  private let viewers = Mutex<[SocketAddress: Viewer]>([:])
+  private let clients = Mutex<[SocketAddress: Client]>([:])
 
-  /// Adds a viewer's addresses; an address of another viewer is reassigned.
+  /// Adds a client's addresses; an address of another client is reassigned.
   func register(
-    _ addresses: [SocketAddress], owner: ObjectIdentifier, onActivity: @escaping @Sendable () -> Void
+    _ addresses: [SocketAddress], owner: ObjectIdentifier, onDatagram: @escaping @Sendable (ByteBuffer) -> Void
   ) {
-    self.viewers.withLock { viewers in
-      for address in addresses { viewers[address] = Viewer(owner: owner, onActivity: onActivity) }
+    self.clients.withLock { clients in
+      for address in addresses { clients[address] = Client(owner: owner, onDatagram: onDatagram) }
     }
   }
 
-  /// Removes a viewer's addresses, except those reassigned to another viewer.
+  /// Removes a client's addresses, except those reassigned to another client.
   func unregister(_ addresses: [SocketAddress], owner: ObjectIdentifier) {
-    self.viewers.withLock { viewers in
-      for address in addresses where viewers[address]?.owner == owner { viewers[address] = nil }
+    self.clients.withLock { clients in
+      for address in addresses where clients[address]?.owner == owner { clients[address] = nil }
     }
   }
 
-  /// Calls `onActivity` of the viewer with this address.
-  func handleActivity(from address: SocketAddress) {
-    self.viewers.withLock { $0[address] }?.onActivity()
+  /// Calls `onDatagram` of the client with this address.
+  func handle(_ datagram: ByteBuffer, from address: SocketAddress) {
+    self.clients.withLock { $0[address] }?.onDatagram(datagram)
   }
 }
 
-/// Receives datagrams of viewers: receiver reports, and packets that open a port in a firewall.
+/// Receives datagrams: packets and sender reports of publishers, receiver reports of viewers, and packets that open a port in a
+/// firewall.
 final class DatagramHandler: ChannelInboundHandler {
   typealias InboundIn = AddressedEnvelope<ByteBuffer>
 
@@ -43,7 +44,8 @@ final class DatagramHandler: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    self.viewers.handleActivity(from: self.unwrapInboundIn(data).remoteAddress)
+    let envelope = self.unwrapInboundIn(data)
+    self.viewers.handle(envelope.data, from: envelope.remoteAddress)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -15,6 +15,7 @@ public import MediaInput
 /// | `screen:…`    | ``ScreenCapturer``, as ``ScreenSpecification`` says   |
 /// | `rtsp://…`    | ``NetworkSource``, see ``NetworkSpecification``       |
 /// | `rtmp:`       | ``PublishedSource``: a publisher comes                |
+/// | `rtsp:`       | ``PublishedSource``: a publisher comes                |
 ///
 /// | audio       | source                                                                     |
 /// |-------------|----------------------------------------------------------------------------|
@@ -44,8 +45,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case screen(ScreenSpecification)
     /// A network stream.
     case network(NetworkSpecification)
-    /// Media that a publisher sends over RTMP.
-    case published
+    /// Media that a publisher sends over RTMP or RTSP.
+    case published(PublishedSource.Scheme)
   }
 
   /// Kinds of audio sources, with their options.
@@ -87,7 +88,7 @@ public struct SourceSpecification: Hashable, Sendable {
 }
 
 extension SourceSpecification.Video {
-  /// Parses `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `rtmp:`, `v4l2:CAMERA`, `screen:…` or a network address.
+  /// Parses `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `rtmp:`, `rtsp:`, `v4l2:CAMERA`, `screen:…` or a network address.
   ///
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names the valid forms.
   public init(parsing text: String) throws(VidiconError) {
@@ -96,7 +97,8 @@ extension SourceSpecification.Video {
     case "noise": self = .noise
     case "bars": self = .bars
     case "pipe:": self = .pipe
-    case "rtmp:": self = .published
+    case "rtmp:": self = .published(.rtmp)
+    case "rtsp:": self = .published(.rtsp)
     case _ where NetworkSpecification.matches(text):
       self = .network(try NetworkSpecification(parsing: text))
     case _ where text.hasPrefix("screen:"): self = .screen(try ScreenSpecification(parsing: text))
@@ -106,7 +108,7 @@ extension SourceSpecification.Video {
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
           text, "it is not a video source",
-          "use plasma, noise, bars, file:PATH, pipe:, rtmp:, v4l2:, v4l2:CAMERA, screen: or rtsp://…")
+          "use plasma, noise, bars, file:PATH, pipe:, rtmp:, rtsp:, v4l2:, v4l2:CAMERA, screen: or rtsp://…")
       }
       self = .file(path: path)
     }

@@ -64,10 +64,10 @@ public struct Sources: Sendable {
       file = source
       self.video = video
       automatic = source.audio
-    case .published:
+    case .published(let scheme):
       let source = PublishedSource(
         format: VideoFormat(width: width, height: height, pixelFormat: .i420, frameRate: frameRate),
-        audioFormat: audioFormat)
+        audioFormat: audioFormat, scheme: scheme)
       self.video = source.video
       automatic = source.audio
     case .network(var address):

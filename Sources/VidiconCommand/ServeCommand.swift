@@ -111,10 +111,11 @@ struct ServeCommand: AsyncParsableCommand {
     if control != .none, control != .all, let port = server.ports?.http {
       summary.token = ControlToken(server.access.makeToken(role: .operator), port: port)
     }
-    for stream in configuration.streams where stream.source == "rtmp:" {
+    for stream in configuration.streams {
+      guard let scheme = stream.publishScheme else { continue }
       summary.publishers.append(
         PublisherAccess(
-          stream: stream.name,
+          stream: stream.name, scheme: scheme,
           key: stream.publishKey?.secret ?? server.access.makeToken(role: .publisher(stream: stream.name)),
           isGenerated: stream.publishKey == nil))
     }
@@ -303,7 +304,7 @@ extension CameraServerSettings {
       http.tls?.certificate = .files(chain: certificate, key: key)
     }
     self.init(rtsp: rtsp, http: http, isAnnounced: configuration.isAnnounced)
-    let receives = configuration.streams.contains { $0.source == "rtmp:" }
+    let receives = configuration.streams.contains { $0.publishScheme == .rtmp }
     if configuration.rtmpPort != nil || configuration.rtmpsPort != nil || receives {
       let isDefault = configuration.rtmpPort == nil && configuration.rtmpsPort == nil
       var rtmp = RTMPServerSettings(port: isDefault ? 1935 : configuration.rtmpPort)

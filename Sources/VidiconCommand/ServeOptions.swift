@@ -3,6 +3,7 @@ import Authentication
 internal import Effects
 import Foundation
 import Media
+import MediaInput
 import Publishing
 import Pushing
 import Recording
@@ -172,9 +173,10 @@ extension ServeConfiguration {
       throw .usage("--stream", "vidicon record records one stream", "for several use vidicon serve with --record")
     }
     try configuration.streams[0].effects.validate()
-    guard configuration.streams[0].source != "rtmp:" else {
+    if let scheme = configuration.streams[0].publishScheme {
       throw .usage(
-        "the source rtmp:", "vidicon record opens no port that a publisher reaches", "use vidicon serve with --record")
+        "the source \(scheme.sourceName)", "vidicon record opens no port that a publisher reaches",
+        "use vidicon serve with --record")
     }
     return configuration.streams[0]
   }

@@ -12,7 +12,7 @@ package struct StreamOptions: Equatable {
   package var name = "live"
   /// Name of the video source; nil when none is requested: then `serve` uses a camera if there is one.
   var source: String?
-  /// The key of publishers to the source `rtmp:`; nil for one that is made at the start.
+  /// The key of publishers to the source `rtmp:` or `rtsp:`; nil for one that is made at the start.
   var publishKey: AccessToken?
   var audio = "auto"
   var size: Size?
@@ -97,18 +97,25 @@ package struct StreamOptions: Equatable {
     }
   }
 
-  /// Sets the source; the key of `rtmp:?key=KEY` is kept apart from the text, which is shown.
+  /// How publishers send the source; nil for other sources.
+  var publishScheme: PublishedSource.Scheme? {
+    PublishedSource.Scheme.allCases.first { self.source == $0.sourceName }
+  }
+
+  /// Sets the source; the key of `rtmp:?key=KEY` and `rtsp:?key=KEY` is kept apart from the text, which is shown.
   private mutating func setSource(_ text: String) throws(VidiconError) {
     self.source = text
     self.publishKey = nil
-    guard text.hasPrefix("rtmp:?") else { return }
-    self.source = "rtmp:"
-    guard text.hasPrefix("rtmp:?key="),
-      let key = AccessToken(parsing: String(text.dropFirst("rtmp:?key=".count)), role: .publisher(stream: ""))
+    let sources = PublishedSource.Scheme.allCases.map(\.sourceName)
+    guard let source = sources.first(where: { text.hasPrefix("\($0)?") }) else { return }
+    self.source = source
+    let prefix = "\(source)?key="
+    guard text.hasPrefix(prefix),
+      let key = AccessToken(parsing: String(text.dropFirst(prefix.count)), role: .publisher(stream: ""))
     else {
       throw .usage(
-        "the source rtmp:", "its key is not usable as a stream key",
-        "write rtmp:?key=KEY with 16 to 256 letters, digits and -._~+, or rtmp: for a key that is made at the start")
+        "the source \(source)", "its key is not usable as a stream key",
+        "write \(prefix)KEY with 16 to 256 letters, digits and -._~+, or \(source) for a key that is made at the start")
     }
     self.publishKey = key
   }

@@ -36,7 +36,7 @@ final class TextStatusDisplay: StatusDisplay {
       Self.print(addresses.rtmp, as: "RTMP")
       Self.print(addresses.page, as: "Browser")
       if let publisher = access.publishers.first(where: { $0.stream == stream.name }),
-        let server = addresses.publishServer
+        let server = addresses.publishServer(publisher.scheme)
       {
         Self.print([publisher.text(server: server, isTerminal: Terminal.isInteractive)], as: "Publish")
       }

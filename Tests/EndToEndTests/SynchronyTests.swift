@@ -17,8 +17,8 @@ extension EndToEnd {
             within: .seconds(30))
           try #require(recording.succeeded, "\(recording.errors)")
 
-          let flashes = try await self.flashes(in: copy)
-          let beeps = try await self.beeps(in: copy)
+          let flashes = try await Self.flashes(in: copy)
+          let beeps = try await Self.beeps(in: copy)
           try #require(flashes.count >= 9, "\(flashes)")
           try #require(beeps.count >= 9, "\(beeps)")
           for flash in flashes.dropFirst().dropLast() {
@@ -85,7 +85,7 @@ extension EndToEnd {
     }
 
     /// Presentation times of the starts of flashes, in seconds.
-    private func flashes(in file: String) async throws -> [Double] {
+    static func flashes(in file: String) async throws -> [Double] {
       let run = try await Tool.run(
         "ffmpeg",
         FFmpeg.quiet + [
@@ -105,7 +105,7 @@ extension EndToEnd {
     }
 
     /// Presentation times of the starts of beeps, in seconds.
-    private func beeps(in file: String) async throws -> [Double] {
+    static func beeps(in file: String) async throws -> [Double] {
       let run = try await Tool.run(
         "ffmpeg", FFmpeg.quiet + ["-i", file, "-vn", "-ac", "1", "-ar", "44100", "-f", "s16le", "pipe:1"],
         within: .seconds(30))

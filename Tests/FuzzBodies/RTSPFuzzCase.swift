@@ -1,6 +1,7 @@
 internal import Authentication
 import Media
 import NIOCore
+import RTP
 import RTSP
 
 /// Invariants of an RTSP session for any bytes of a client.
@@ -78,6 +79,7 @@ struct RTSPFuzzCase {
       RTSPStreamDescription(name: "cam/1", sessionDescription: "v=0\r\n", tracks: [track(0)]),
     ])
     var settings = AccessSettings()
+    settings.tokens = [AccessToken(parsing: "0123456789abcdef", role: .publisher(stream: "live"))].compactMap(\.self)
     if self.options & 1 != 0 { settings.users = [Credentials(user: "user", password: "pass")] }
     let configuration = RTSPServerConfiguration(
       serverName: "Fuzz",
@@ -91,11 +93,18 @@ struct RTSPFuzzCase {
       case .request(let request):
         ledger.ask()
         ledger.note(session.handle(request, directory: directory, now: now))
+        if ledger.isAnnouncing {
+          ledger.note(
+            self.next() % 8 == 0
+              ? session.publicationRefused(.alreadyPublished) : session.publicationBegan(now: now))
+        }
         if session.isStarting { now += self.finishPlay(of: &session, ledger: &ledger, now: now) }
       case .response:
         session.handleActivity(now: now)
-      case .interleaved(let channel, _):
-        if session.track(forChannel: channel) != nil { session.handleActivity(now: now) }
+      case .interleaved(let channel, let payload):
+        guard let track = session.track(forChannel: channel) else { continue }
+        session.handleActivity(now: now)
+        if session.isRecording { ledger.receive(payload, track: track.index, isRTCP: track.isRTCP, at: now) }
       case .malformed(let message):
         ledger.ask()
         ledger.note(session.handle(message, now: now))
@@ -142,7 +151,13 @@ struct RTSPFuzzCase {
 struct RTSPFuzzLedger {
   private var unanswered = 0
   private var isPlaying = false
+  private var isPublishing = false
   private var isClosed = false
+  private var announcement: RTSPAnnouncement?
+  private var receiver = RTPStreamReceiver(ssrc: 1, canonicalName: "fuzz")
+
+  /// Whether ANNOUNCE waits for its acceptance.
+  var isAnnouncing: Bool { self.announcement != nil && !self.isPublishing }
 
   /// A request, or a malformed one.
   mutating func ask() {
@@ -154,6 +169,10 @@ struct RTSPFuzzLedger {
       precondition(!self.isClosed, "something happens after the end")
       switch action {
       case .respond(let response):
+        // ANNOUNCE is accepted with its response.
+        if self.isAnnouncing {
+          if response.status == .ok { self.isPublishing = true } else { self.announcement = nil }
+        }
         self.unanswered -= 1
         precondition(self.unanswered >= 0, "a request is answered twice")
         var buffer = ByteBuffer()
@@ -173,12 +192,46 @@ struct RTSPFuzzLedger {
       case .stopPlaying:
         precondition(self.isPlaying, "a stream is left that was not joined")
         self.isPlaying = false
+      case .beginPublication(let announcement):
+        precondition(!self.isPlaying && self.announcement == nil, "a stream is sent twice, or watched meanwhile")
+        precondition((1...2).contains(announcement.tracks.count), "a stream of other tracks is taken")
+        self.announcement = announcement
+      case .startRecording(let recording):
+        precondition(self.isPublishing && !recording.tracks.isEmpty, "nothing is received")
+        self.receiver = RTPStreamReceiver(ssrc: 1, canonicalName: "fuzz")
+        for track in recording.tracks {
+          guard let format = self.announcement?.tracks[track.index].format,
+            (try? self.receiver.addTrack(track.index, format: format, reorders: track.index == 0)) != nil
+          else { preconditionFailure("an accepted track cannot be received") }
+        }
+      case .endPublication:
+        precondition(self.isPublishing, "a stream is given up that was not sent")
+        (self.isPublishing, self.announcement) = (false, nil)
       case .close:
-        precondition(!self.isPlaying, "a closed connection stays with the stream")
+        precondition(!self.isPlaying && !self.isPublishing, "a closed connection stays with the stream")
         self.isClosed = true
         self.unanswered = 0
       }
     }
+  }
+
+  /// A packet of a publisher: whatever it has, samples are whole, and at most a deviation from their arrival.
+  mutating func receive(_ payload: ByteBuffer, track: Int, isRTCP: Bool, at now: MediaTime) {
+    // Malformed packets are dropped.
+    if isRTCP {
+      try? self.receiver.receive(rtcp: payload, track: track, at: now)
+    } else {
+      for case .sample(let sample) in (try? self.receiver.receive(rtp: payload, track: track, at: now)) ?? [] {
+        precondition(sample.payload.readableBytes > 0, "a sample is empty")
+        precondition(sample.decodeTime <= sample.presentationTime, "a frame is decoded after it is shown")
+        let distance = sample.presentationTime - now
+        precondition(
+          distance <= RTPSourceClock.maximumDeviation && .zero - distance <= RTPSourceClock.maximumDeviation,
+          "a time is far from the arrival")
+      }
+    }
+    guard let report = self.receiver.makeReport(track: track, now: now) else { return }
+    precondition((try? RTCPCompoundPacket(parsing: report)) != nil, "a report cannot be read")
   }
 
   func check(isStarting: Bool) {

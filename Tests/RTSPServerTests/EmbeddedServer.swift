@@ -25,8 +25,10 @@ struct EmbeddedServer {
   let stream = LiveStream("live")
   let directory: StreamDirectory
   let broadcaster: RTPBroadcaster
+  let access: AccessControl
 
-  init() throws {
+  init(settings: AccessSettings = AccessSettings()) throws {
+    self.access = AccessControl(settings: settings, makeRandom: { 1 })
     self.directory = StreamDirectory(eventLoops: [self.loop])
     self.directory.publish(self.stream, descriptions: Self.descriptions)
     self.broadcaster = try #require(self.directory.broadcaster(of: self.stream))
@@ -37,12 +39,11 @@ struct EmbeddedServer {
   /// A client that has sent nothing.
   func connect() throws -> EmbeddedClient {
     let channel = EmbeddedChannel(loop: self.loop)
-    let access = AccessControl(settings: AccessSettings(), makeRandom: { 1 })
-    let configuration = RTSPServerConfiguration(serverName: "Vidicon", access: access)
+    let configuration = RTSPServerConfiguration(serverName: "Vidicon", access: self.access)
     try channel.pipeline.syncOperations.addHandler(
       RTSPConnectionHandler(
         settings: RTSPServerSettings(), session: configuration, directory: self.directory,
-        passwords: PasswordChecker(access: access), eventLoop: self.loop))
+        passwords: PasswordChecker(access: self.access), eventLoop: self.loop))
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
     return EmbeddedClient(channel: channel)
   }
@@ -107,6 +108,15 @@ struct EmbeddedClient {
 
   func send(_ text: String) throws {
     try self.channel.writeInbound(ByteBuffer(string: text))
+    self.channel.embeddedEventLoop.run()
+  }
+
+  /// Sends a packet within the connection, RFC 2326 §10.12.
+  func sendInterleaved(_ packet: ByteBuffer, channel: UInt8) throws {
+    var buffer = ByteBuffer(bytes: [UInt8(ascii: "$"), channel])
+    buffer.writeInteger(UInt16(packet.readableBytes))
+    buffer.writeImmutableBuffer(packet)
+    try self.channel.writeInbound(buffer)
     self.channel.embeddedEventLoop.run()
   }
 

@@ -34,6 +34,8 @@ final class Dialogue {
   /// Streams that are found once they are prepared.
   var prepared: [RTSPStreamDescription] = []
   var directory = Directory(streams: [Dialogue.live, Dialogue.camera])
+  /// The refusal of publications; nil to accept them.
+  var publicationRefusal: RTSPPublicationRefusal?
   private(set) var now: MediaTime
   private var parser = RTSPMessageParser()
   private var session: RTSPServerSession
@@ -50,7 +52,11 @@ final class Dialogue {
       openedAt: start)
   }
 
+  /// Number of refusals by reason.
+  let refusals: RefusalCounters
+
   init(access: AccessControl, udpPorts: RTSPTransport.Pair<UInt16>? = nil, openedAt start: MediaTime = .zero) {
+    self.refusals = access.refusals
     self.now = start
     self.session = RTSPServerSession(
       configuration: RTSPServerConfiguration(
@@ -85,6 +91,8 @@ final class Dialogue {
   }
 
   func streamEnds() { self.perform(self.session.handleStreamEnded()) }
+
+  func publicationIsLost() { self.perform(self.session.handlePublicationLost()) }
 
   func serverStops() { self.perform(self.session.handleShutdown()) }
 
@@ -154,16 +162,27 @@ final class Dialogue {
         self.directory.streams += self.prepared.filter { $0.name == path }
         self.perform(self.session.streamPrepared(request, directory: self.directory))
       case .startPlaying(let playback):
-        let tracks = playback.tracks.map { track in
-          switch track.transport {
-          case .interleaved(let pair): "\(track.index) on channels \(pair.rtp)-\(pair.rtcp)"
-          case .udp(let pair): "\(track.index) to ports \(pair.rtp)-\(pair.rtcp)"
-          }
-        }
+        let tracks = playback.tracks.map { Self.text($0.index, $0.transport) }
         self.output += "[start \(playback.streamName): \(tracks.joined(separator: ", "))]\n"
       case .stopPlaying: self.output += "[stop]\n"
+      case .beginPublication(let announcement):
+        self.output += "[begin \(announcement.streamName)]\n"
+        self.perform(
+          self.publicationRefusal.map { self.session.publicationRefused($0) }
+            ?? self.session.publicationBegan(now: self.now))
+      case .startRecording(let recording):
+        let tracks = recording.tracks.map { Self.text($0.index, $0.transport) }
+        self.output += "[record \(recording.streamName): \(tracks.joined(separator: ", "))]\n"
+      case .endPublication: self.output += "[end]\n"
       case .close: self.output += "[close]\n"
       }
+    }
+  }
+
+  private static func text(_ index: Int, _ transport: RTSPTrackTransport) -> String {
+    switch transport {
+    case .interleaved(let pair): "\(index) on channels \(pair.rtp)-\(pair.rtcp)"
+    case .udp(let pair): "\(index) to ports \(pair.rtp)-\(pair.rtcp)"
     }
   }
 }

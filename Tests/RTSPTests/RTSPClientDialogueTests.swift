@@ -17,7 +17,7 @@ struct RTSPClientDialogueTests {
       """
       RTSP/1.0 200 OK
       CSeq: 1
-      Public: OPTIONS, DESCRIBE, SETUP, PLAY, PAUSE, TEARDOWN, GET_PARAMETER, SET_PARAMETER
+      Public: OPTIONS, DESCRIBE, ANNOUNCE, SETUP, PLAY, RECORD, PAUSE, TEARDOWN, GET_PARAMETER, SET_PARAMETER
       """)
     dialogue.client(
       """

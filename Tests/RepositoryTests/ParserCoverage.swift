@@ -41,7 +41,7 @@ enum ParserCoverage {
       "RTP/RTPExtensionElements", "RTP/RTPExtensionValues", "RTP/RTPHeader", "RTP/RTPPacket",
     ],
     "FuzzRTSP": [
-      "Authentication/Authorization", "RTSP/RTSPTransport", "RTSP/RTSPURL",
+      "Authentication/Authorization", "RTSP/RTSPAnnouncement", "RTSP/RTSPTransport", "RTSP/RTSPURL",
     ],
     "FuzzRTMP": [
       "RTMP/RTMPCommand", "RTMP/RTMPControlMessage", "RTMP/RTMPMetadata", "RTMP/RTMPURL",
@@ -56,7 +56,7 @@ enum ParserCoverage {
     "FuzzSPS": [
       "Bitstreams/ADTSHeader", "Bitstreams/AudioSpecificConfig", "Bitstreams/AVCCNALUnits",
       "Bitstreams/AVCDecoderConfiguration", "Bitstreams/H264AccessUnit", "Bitstreams/H264PictureParameterSet",
-      "Bitstreams/H264SequenceParameterSet",
+      "Bitstreams/H264SequenceParameterSet", "Bitstreams/StreamMuxConfig",
     ],
     "FuzzSpecification": [
       "Authentication/Credentials", "CaptureDevices/CameraSpecification", "CaptureDevices/MicrophoneSpecification",

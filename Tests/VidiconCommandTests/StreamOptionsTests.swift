@@ -2,6 +2,7 @@ import Authentication
 import Capture
 import CaptureDevices
 import Media
+import MediaInput
 import Recording
 import Streaming
 import Testing
@@ -182,13 +183,15 @@ struct StreamOptionsTests {
     #expect((recorded.audioSource is SilenceCapturer) == false)
   }
 
-  @Test func `the key of a publisher is kept apart from the source, which is shown`() throws {
+  @Test(arguments: ["rtmp:", "rtsp:"])
+  func `the key of a publisher is kept apart from the source, which is shown`(source: String) throws {
     var options = StreamOptions()
-    try options.set(.source, to: "rtmp:?key=0123456789abcdef")
-    #expect(options.source == "rtmp:" && options.publishKey?.secret.text == "0123456789abcdef")
-    try options.set(.source, to: "rtmp:")
-    #expect(options.source == "rtmp:" && options.publishKey == nil)
-    for text in ["rtmp:?key=short", "rtmp:?key=", "rtmp:?secret=0123456789abcdef", "rtmp:?key=0123456789abcde?"] {
+    try options.set(.source, to: "\(source)?key=0123456789abcdef")
+    #expect(options.source == source && options.publishKey?.secret.text == "0123456789abcdef")
+    try options.set(.source, to: source)
+    #expect(options.source == source && options.publishKey == nil && options.publishScheme?.sourceName == source)
+    for query in ["key=short", "key=", "secret=0123456789abcdef", "key=0123456789abcde?"] {
+      let text = "\(source)?\(query)"
       let error = #expect(throws: VidiconError.self) { try options.set(.source, to: text) }
       #expect(error?.description.contains("0123456789") == false)
     }

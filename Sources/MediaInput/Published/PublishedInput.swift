@@ -29,12 +29,8 @@ package final class PublishedInput: TrackPlayer {
     var lastError: VidiconError?
   }
 
-  private static let name = "the source rtmp"
-
-  /// Reported to consumers while there is no publisher.
-  private static let idle = VidiconError(
-    .failed, subject: PublishedInput.name, cause: "no publisher sends",
-    nextStep: "start an encoder with the server and stream key that were printed at the start")
+  /// How publishers send.
+  let scheme: PublishedSource.Scheme
 
   let audioFormat: AudioFormat
   private let consumers = NetworkConsumers()
@@ -42,9 +38,21 @@ package final class PublishedInput: TrackPlayer {
   /// Locked while a consumer is attached or detached.
   private let attaching = Mutex(())
 
-  init(format: VideoFormat, audioFormat: AudioFormat) {
+  init(format: VideoFormat, audioFormat: AudioFormat, scheme: PublishedSource.Scheme) {
+    self.scheme = scheme
     self.audioFormat = audioFormat
     self.state = Mutex(State(videoFormat: format))
+  }
+
+  private var name: String { "the source \(self.scheme.rawValue)" }
+
+  /// Reported to consumers while there is no publisher.
+  private var idle: VidiconError {
+    VidiconError(
+      .failed, subject: self.name, cause: "no publisher sends",
+      nextStep: self.scheme == .rtmp
+        ? "start an encoder with the server and stream key that were printed at the start"
+        : "start an encoder with the address that was printed at the start")
   }
 }
 
@@ -73,7 +81,7 @@ extension PublishedInput {
       case .h264(let video): state.video = video
       case .aac(let audio): state.audio = audio
       }
-      if let run = state.run { Self.appendTracks(of: state, to: run) }
+      if let run = state.run { self.appendTracks(of: state, to: run) }
       return true
     }
   }
@@ -104,12 +112,14 @@ extension PublishedInput {
       (state.video, state.audio) = (nil, nil)
       if let error, error == state.lastError { return }
       state.lastError = error
-      state.run?.buffer.append(.lost(error ?? Self.idle))
+      state.run?.buffer.append(.lost(error ?? self.idle))
     }
   }
 
-  private static func appendTracks(of state: State, to run: Run) {
-    guard let tracks = NetworkTracks(video: state.video, audio: state.audio, source: Self.name) else { return }
+  private func appendTracks(of state: State, to run: Run) {
+    guard let tracks = NetworkTracks(video: state.video, audio: state.audio, source: self.name) else {
+      return
+    }
     run.buffer.append(.tracks(tracks))
   }
 }
@@ -139,9 +149,9 @@ extension PublishedInput {
       let (run, isNew) = self.state.withLock { state -> (Run, Bool) in
         let (run, isNew) = state.run.map { ($0, false) } ?? (Run(), true)
         state.run = run
-        if isNew { Self.appendTracks(of: state, to: run) }
+        if isNew { self.appendTracks(of: state, to: run) }
         // Silence at once. Video just does not begin: a source that ends before its first frame fails the stream.
-        if kind == .audio, !state.slot.isTaken { run.buffer.append(.noAudio(Self.idle)) }
+        if kind == .audio, !state.slot.isTaken { run.buffer.append(.noAudio(self.idle)) }
         return (run, isNew)
       }
       guard isNew else { return .success(()) }

@@ -9,6 +9,17 @@ public import Media
 /// Without a publisher, nothing is delivered, and the stream shows its slate. ``VideoConsumer/captureEnded(_:)`` is called at the end
 /// of each publication; for audio also at the start, without a publisher.
 public final class PublishedSource: Sendable {
+  /// The protocol by which publishers send, named by the scheme of their addresses.
+  public enum Scheme: String, Hashable, Sendable, CaseIterable {
+    /// RTMP: OBS Studio, drones.
+    case rtmp
+    /// RTSP with ANNOUNCE and RECORD: ffmpeg, GStreamer, cameras.
+    case rtsp
+
+    /// The name of the source: `rtmp:` or `rtsp:`.
+    public var sourceName: String { "\(self.rawValue):" }
+  }
+
   /// Video as it is published, for the stream.
   public let video: any VideoCapturer
   /// The audio; silent where the publisher sends none.
@@ -19,14 +30,18 @@ public final class PublishedSource: Sendable {
   /// - Parameters:
   ///   - format: Format of the video until a publisher sends its own.
   ///   - audioFormat: Format of all audio, whatever the publisher sends.
-  public init(format: VideoFormat, audioFormat: AudioFormat) {
-    let input = PublishedInput(format: format, audioFormat: audioFormat)
+  ///   - scheme: How publishers send.
+  public init(format: VideoFormat, audioFormat: AudioFormat, scheme: Scheme = .rtmp) {
+    let input = PublishedInput(format: format, audioFormat: audioFormat, scheme: scheme)
     self.video = TrackVideoCapturer(player: input)
     self.audio = TrackAudioCapturer(player: input, format: audioFormat)
   }
 
-  /// Input for publishers of a stream whose video source this is; nil for other sources.
-  package static func input(of capturer: any VideoCapturer) -> PublishedInput? {
-    (capturer as? TrackVideoCapturer)?.player as? PublishedInput
+  /// Input for publishers of a stream whose video source this is; nil for other sources, and other schemes.
+  package static func input(of capturer: any VideoCapturer, over scheme: Scheme = .rtmp) -> PublishedInput? {
+    guard let input = (capturer as? TrackVideoCapturer)?.player as? PublishedInput, input.scheme == scheme else {
+      return nil
+    }
+    return input
   }
 }

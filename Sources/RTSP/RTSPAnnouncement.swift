@@ -1,0 +1,99 @@
+public import Media
+public import NIOCore
+public import RTP
+
+/// A stream that a client announces to send, RFC 2326 §10.3.
+public struct RTSPAnnouncement: Hashable, Sendable {
+  /// One track of the session description.
+  public struct Track: Hashable, Sendable {
+    /// Codec, payload type and clock.
+    public var format: RTPMediaFormat
+    /// The value of `a=control`: absolute, or relative to the stream's URL; empty without one.
+    public var control: String
+
+    /// Creates a track with its control value.
+    public init(format: RTPMediaFormat, control: String) {
+      self.format = format
+      self.control = control
+    }
+  }
+
+  /// Name of the stream that is sent: its ``RTSPStreamDescription/name``.
+  public var streamName: String
+  /// The tracks in the order of the session description: one of video, one of audio, or both.
+  public var tracks: [Track]
+
+  /// Parses the body of an ANNOUNCE request.
+  ///
+  /// - Throws: `ParsingError`: `.unsupported` for other codecs, further tracks or encrypted RTP, others where the session description
+  ///   is malformed or has no track.
+  public init(streamName: String, parsing body: ByteBuffer) throws(ParsingError) {
+    self.streamName = streamName
+    self.tracks = []
+    for media in try SessionDescription(parsing: body).media {
+      guard media.transport == "RTP/AVP" || media.transport == "RTP/AVP/TCP" || media.transport == "RTP/AVPF" else {
+        throw ParsingError(.unsupported, field: "m=")
+      }
+      let format = try RTPMediaFormat(media)
+      guard !self.tracks.contains(where: { $0.format.kind == format.kind }) else {
+        throw ParsingError(.unsupported, field: "m=")
+      }
+      self.tracks.append(Track(format: format, control: media.control ?? ""))
+    }
+    guard !self.tracks.isEmpty else { throw ParsingError(.missing, field: "m=") }
+  }
+}
+
+/// The tracks that a client sends and their transports.
+public struct RTSPRecording: Hashable, Sendable {
+  /// One track that the client has set up.
+  public struct Track: Hashable, Sendable {
+    /// Index of the track in ``RTSPAnnouncement/tracks``.
+    public var index: Int
+    /// Where its packets come from: channels of the connection, or UDP ports.
+    public var transport: RTSPTrackTransport
+  }
+
+  /// Name of the stream: ``RTSPAnnouncement/streamName``.
+  public var streamName: String
+  /// The tracks that were set up, ordered by ``Track/index``.
+  public var tracks: [Track]
+}
+
+/// Why a stream cannot be sent by a client.
+public enum RTSPPublicationRefusal: Hashable, Sendable {
+  /// The stream's source is another one.
+  case otherSource
+  /// Another client sends it.
+  case alreadyPublished
+
+  /// The status of the response to ANNOUNCE.
+  var status: RTSPStatus {
+    switch self {
+    case .otherSource: .forbidden
+    case .alreadyPublished: .serviceUnavailable
+    }
+  }
+}
+
+/// A stream that the client sends: what it has announced, and what it has set up.
+struct RTSPPublication: Hashable {
+  let announcement: RTSPAnnouncement
+  var tracks: RTSPSessionTracks
+
+  init(_ announcement: RTSPAnnouncement, sessionID: String) {
+    self.announcement = announcement
+    self.tracks = RTSPSessionTracks(
+      id: sessionID,
+      stream: RTSPStreamDescription(
+        name: announcement.streamName, sessionDescription: "",
+        tracks: announcement.tracks.map { .init(kind: $0.format.kind, control: $0.control, ssrc: 0) }))
+  }
+
+  /// The tracks to receive.
+  var recording: RTSPRecording {
+    RTSPRecording(
+      streamName: self.announcement.streamName,
+      tracks: self.tracks.tracks.map { .init(index: $0.index, transport: $0.transport) })
+  }
+}

@@ -1,0 +1,163 @@
+import Authentication
+import Capture
+import Media
+import MediaInput
+import NIOCore
+import NIOEmbedded
+import RTP
+import RTSP
+import Streaming
+import Testing
+
+@testable import RTSPServer
+
+@Suite("Publishing over RTSP")
+struct RTSPPublishTests {
+  private static let url = "rtsp://h/live?key=\(PublishedFrames.key)"
+  private let server: EmbeddedServer
+  private let source = PublishedSource(
+    format: VideoFormat(width: 64, height: 48, pixelFormat: .i420),
+    audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2), scheme: .rtsp)
+  private let samples = SampleCounter()
+
+  init() throws {
+    var settings = AccessSettings()
+    settings.tokens = [
+      try #require(AccessToken(parsing: PublishedFrames.key, role: .publisher(stream: "live"))),
+      try #require(AccessToken(parsing: "operator-0123456789", role: .operator)),
+    ]
+    self.server = try EmbeddedServer(settings: settings)
+    self.server.stream.attachVideo(self.source.video)
+  }
+
+  /// A client that sends a stream over its connection.
+  private func publish() throws -> EmbeddedClient {
+    let client = try self.server.connect()
+    try client.send(PublishedFrames.announce(Self.url))
+    try client.send(PublishedFrames.setUp("RTP/AVP/TCP;unicast;interleaved=0-1"))
+    try client.send(PublishedFrames.record)
+    #expect(try client.received() == ["200", "200", "200"])
+    return client
+  }
+
+  private func sendFrames(_ range: Range<Int>, over client: EmbeddedClient) throws {
+    for index in range { try client.sendInterleaved(PublishedFrames.packet(index), channel: 0) }
+  }
+
+  @Test func `frames of a publisher reach the source, and viewers of the address stay`() throws {
+    try self.source.video.start(consumer: self.samples)
+    defer { self.source.video.stop() }
+    let viewer = try self.server.connectAndStart()
+    let client = try self.publish()
+    try self.sendFrames(0..<3, over: client)
+    #expect(self.samples.wait(for: 3))
+    self.server.sendFrame()
+    #expect(try viewer.received() == ["RTP 0"])
+    #expect(self.server.directory.refusals[.malformed] == 0)
+  }
+
+  @Test(arguments: [
+    ("rtsp://h/live?key=0123456789abcdef0124", "401", RefusalReason.failedLogin),
+    ("rtsp://h/live", "401", .forbidden),
+  ])
+  func `a wrong key is refused and counted`(url: String, status: String, reason: RefusalReason) throws {
+    let client = try self.server.connect()
+    try client.send(PublishedFrames.announce(url))
+    #expect(try client.received() == [status])
+    #expect(self.server.access.refusals[reason] == 1)
+  }
+
+  @Test func `an operator publishes too, and a stream with another source takes no publisher`() throws {
+    let url = "rtsp://h/live?token=operator-0123456789"
+    let client = try self.server.connect()
+    try client.send(PublishedFrames.announce(url))
+    #expect(try client.received() == ["200"])
+    let rtmp = PublishedSource(
+      format: VideoFormat(width: 64, height: 48, pixelFormat: .i420),
+      audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2))
+    self.server.stream.attachVideo(rtmp.video)
+    let other = try self.server.connect()
+    try other.send(PublishedFrames.announce(url))
+    #expect(try other.received() == ["403"])
+  }
+
+  @Test func `a second publisher is refused while the first sends, and takes over when it is gone`() throws {
+    let first = try self.publish()
+    let second = try self.server.connect()
+    try second.send(PublishedFrames.announce(Self.url))
+    #expect(try second.received() == ["503"])
+    try first.send(PublishedFrames.request("TEARDOWN rtsp://h/live"))
+    #expect(try first.received() == ["200"])
+    try second.send(PublishedFrames.announce(Self.url))
+    #expect(try second.received() == ["200"])
+    try second.channel.close().wait()
+    self.server.loop.run()
+    _ = try self.publish()
+  }
+
+  @Test func `a publisher whose stream was taken over is closed with its next frame`() throws {
+    let first = try self.publish()
+    let input = try #require(PublishedSource.input(of: self.source.video, over: .rtsp))
+    // As if another had taken it: the first publisher has the first identifier.
+    input.end(1)
+    try self.sendFrames(0..<1, over: first)
+    #expect(!first.isOpen)
+  }
+
+  @Test func `malformed packets and unknown channels are counted, and the publication goes on`() throws {
+    try self.source.video.start(consumer: self.samples)
+    defer { self.source.video.stop() }
+    let client = try self.publish()
+    try client.sendInterleaved(ByteBuffer(bytes: [1, 2, 3]), channel: 0)
+    try client.sendInterleaved(ByteBuffer(bytes: [1, 2, 3]), channel: 1)
+    try client.sendInterleaved(PublishedFrames.packet(0), channel: 7)
+    #expect(self.server.directory.refusals[.malformed] == 3)
+    try self.sendFrames(0..<2, over: client)
+    #expect(self.samples.wait(for: 2) && client.isOpen)
+  }
+
+  @Test func `packets longer than those of players are taken from publishers only`() throws {
+    let long = ByteBuffer(repeating: 0, count: 20_000)
+    let client = try self.publish()
+    try client.sendInterleaved(long, channel: 0)
+    #expect(client.isOpen)
+    let viewer = try self.server.connectAndStart()
+    try viewer.sendInterleaved(long, channel: 1)
+    #expect(!viewer.isOpen)
+  }
+
+  @Test func `a publisher gets receiver reports every five seconds while it sends`() throws {
+    let client = try self.publish()
+    try self.sendFrames(0..<3, over: client)
+    self.server.loop.advanceTime(by: .seconds(5))
+    guard case .interleaved(let channel, let payload)? = try client.messages().first,
+      case .receiverReport(let report)? = try RTCPCompoundPacket(parsing: payload).packets.first
+    else { throw ParsingError(.missing, field: "report") }
+    #expect(channel == 1)
+    #expect(report.reportBlocks.map(\.ssrc) == [5])
+    #expect(report.reportBlocks.map(\.extendedHighestSequenceNumber) == [2])
+    try client.send(PublishedFrames.request("PAUSE rtsp://h/live"))
+    self.server.loop.advanceTime(by: .seconds(20))
+    #expect(try client.received() == ["200"])
+  }
+
+  @Test func `a publisher that sends nothing for a minute is closed`() throws {
+    let client = try self.publish()
+    self.server.loop.advanceTime(by: .seconds(61))
+    #expect(!client.isOpen)
+    _ = try self.publish()
+  }
+
+  @Test func `datagrams wait in order, and at most four mebibytes of them`() {
+    let received = ReceivedDatagrams()
+    func append(_ track: Int, length: Int) -> Bool {
+      received.append(
+        .init(track: track, isRTCP: false, payload: ByteBuffer(repeating: 0, count: length), arrival: .zero))
+    }
+    #expect(append(0, length: 1) && !append(1, length: 1))
+    #expect(received.removeAll().map(\.track) == [0, 1])
+    #expect(append(2, length: ReceivedDatagrams.maximumByteCount) && !append(3, length: 1))
+    #expect(received.droppedCount == 1 && received.removeAll().map(\.track) == [2])
+    #expect(append(4, length: 1))
+  }
+}
