@@ -276,8 +276,10 @@ let package = Package(
       name: "RTMPTests", dependencies: ["RTMP", "Authentication", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
     .testTarget(
-      name: "WebRTCTests", dependencies: ["WebRTC", "WebRTCPeers", "Authentication", "Media", "RTP", nioCore],
-      swiftSettings: settings),
+      name: "WebRTCTests",
+      dependencies: [
+        "WebRTC", "WebRTCPeers", "Authentication", "Media", "RateControl", "RTP", "TestSupport", nioCore,
+      ], swiftSettings: settings),
     // A client of WebRTC without cryptography, for tests over virtual time.
     .target(
       name: "WebRTCPeers", dependencies: ["WebRTC", "Media", "RTP", nioCore], path: "Tests/WebRTCPeers",

@@ -18,11 +18,14 @@ package struct TransportWideHistory: Sendable {
     package var sent: MediaTime
     /// When it arrived, on the client's clock, whose zero is unknown; nil when it is lost, or not arrived yet.
     package var arrival: MediaTime?
+    /// The probe cluster that the packet belongs to; 0 for none.
+    package var probe: UInt32 = 0
   }
 
   private struct Packet {
     var byteCount: Int
     var sent: MediaTime
+    var probe: UInt32
     var hasArrived = false
     var isReportedLost = false
   }
@@ -46,15 +49,19 @@ package struct TransportWideHistory: Sendable {
 
   /// Notes a packet that is sent.
   ///
-  /// - Parameter byteCount: Length of the datagram.
+  /// - Parameters:
+  ///   - byteCount: Length of the datagram.
+  ///   - probe: The probe cluster that the packet belongs to; 0 for none.
   /// - Returns: Its sequence number.
-  package mutating func send(byteCount: Int, at now: MediaTime) -> RTPTransportWideSequenceNumber {
+  package mutating func send(
+    byteCount: Int, probe: UInt32 = 0, at now: MediaTime
+  ) -> RTPTransportWideSequenceNumber {
     while let first = self.packets.first, self.packets.count >= Self.maximumCount || now - first.sent > Self.lifetime {
       self.packets.removeFirst()
       self.firstNumber += 1
     }
     let number = self.firstNumber + Int64(self.packets.count)
-    self.packets.append(Packet(byteCount: byteCount, sent: now))
+    self.packets.append(Packet(byteCount: byteCount, sent: now, probe: probe))
     return RTPTransportWideSequenceNumber(rawValue: UInt16(truncatingIfNeeded: number))
   }
 
@@ -75,9 +82,7 @@ package struct TransportWideHistory: Sendable {
       next = number + 1
       guard let index = self.index(of: number), !self.packets[index].hasArrived else { continue }
       self.packets[index].hasArrived = true
-      reports.append(
-        Report(
-          number: number, byteCount: self.packets[index].byteCount, sent: self.packets[index].sent, arrival: arrival))
+      reports.append(self.report(number, self.packets[index], arrival: arrival))
     }
     self.reportLost(next..<max(next, base + Int64(feedback.statusCount)), into: &reports)
     return reports
@@ -89,9 +94,12 @@ package struct TransportWideHistory: Sendable {
       guard let index = self.index(of: number), !self.packets[index].hasArrived, !self.packets[index].isReportedLost
       else { continue }
       self.packets[index].isReportedLost = true
-      reports.append(
-        Report(number: number, byteCount: self.packets[index].byteCount, sent: self.packets[index].sent, arrival: nil))
+      reports.append(self.report(number, self.packets[index], arrival: nil))
     }
+  }
+
+  private func report(_ number: Int64, _ packet: Packet, arrival: MediaTime?) -> Report {
+    Report(number: number, byteCount: packet.byteCount, sent: packet.sent, arrival: arrival, probe: packet.probe)
   }
 
   /// Extends a number of 16 bits to the nearest one of the last that was sent; nil before the first packet.
