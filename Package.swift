@@ -293,8 +293,12 @@ let package = Package(
       ], swiftSettings: settings),
     .testTarget(
       name: "DTLSTests",
-      dependencies: ["DTLS", "WebRTC", "Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: [
+        "DTLS", "CSRTP", "WebRTC", "Media", nioCore, .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: settings),
+    // Another implementation of SRTP, for DTLSTests.
+    .target(name: "CSRTP", path: "Tests/CSRTP"),
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
