@@ -50,7 +50,7 @@ public struct RTSPRecording: Hashable, Sendable {
   public struct Track: Hashable, Sendable {
     /// Index of the track in ``RTSPAnnouncement/tracks``.
     public var index: Int
-    /// Where its packets come from: channels of the connection, or UDP ports.
+    /// Transport of its packets: channels of the connection, or UDP ports.
     public var transport: RTSPTrackTransport
   }
 

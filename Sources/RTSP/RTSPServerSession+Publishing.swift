@@ -110,7 +110,7 @@ extension RTSPServerSession {
     case track(Int)
   }
 
-  /// What a request URI names within a publication; nil for anything else.
+  /// Part of a publication that a request URI names; nil for anything else.
   ///
   /// The URL of a track is the control value if that is absolute, else the stream's URL, a slash and the control value. Clients
   /// append it behind the query (ffmpeg) or before it (GStreamer).

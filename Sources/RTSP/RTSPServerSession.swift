@@ -171,7 +171,7 @@ public struct RTSPServerSession: ~Copyable {
     return self.state.close() ? [.stopPlaying, .close] : [.close]
   }
 
-  /// What a client needs to be allowed for a request.
+  /// Access that a client needs for a request.
   private func permission(for request: RTSPRequest, directory: some RTSPStreamDirectory) -> Permission {
     switch request.method {
     case .announce:

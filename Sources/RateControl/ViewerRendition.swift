@@ -9,7 +9,7 @@ package import Media
 /// - Up by one after ``upTime``: first ``desiredBitrate`` rises, so that the estimator probes for the higher rendition, then the
 ///   path must carry it for ``confirmationTime``. An attempt that fails within ``attemptTime`` doubles the next wait.
 package struct ViewerRendition: Sendable {
-  /// What a viewer gets.
+  /// An encoding that a viewer gets.
   package enum Choice: Hashable, Sendable {
     /// Index of a rendition, from the highest bitrate to the lowest.
     case rendition(Int)
@@ -24,7 +24,7 @@ package struct ViewerRendition: Sendable {
   /// Time without a change before a higher rendition is probed for.
   package static let upTime = MediaDuration.seconds(10)
   /// Longest ``upTime``, after failed attempts.
-  package static let longestUpTime = MediaDuration.seconds(240)
+  package static let maximumUpTime = MediaDuration.seconds(240)
   /// Time for which the path must carry the higher rendition.
   package static let confirmationTime = MediaDuration.seconds(5)
   /// Time for which a higher rendition must last for its attempt to count as successful.
@@ -39,7 +39,7 @@ package struct ViewerRendition: Sendable {
   /// Capacity needed to move up, as a factor of the higher rendition's bitrate; and the factor that is probed for.
   private static let (upFactor, probeFactor) = (1.25, 1.35)
 
-  /// What the viewer gets now.
+  /// The encoding that the viewer gets now.
   package private(set) var choice: Choice
   /// Capacity in bits per second that is of use: more is not worth a probe.
   package private(set) var desiredBitrate: Int
@@ -96,7 +96,7 @@ package struct ViewerRendition: Sendable {
     let isVeryShort = self.veryShortSince.map { now - $0 >= Self.quickDownTime } ?? false
     guard isShort || isVeryShort else { return nil }
     if let lastRise, now - lastRise < Self.attemptTime {
-      self.currentUpTime = min(self.currentUpTime * 2, Self.longestUpTime)
+      self.currentUpTime = min(self.currentUpTime * 2, Self.maximumUpTime)
       self.lastRise = nil
     }
     if let fitting = bitrates.indices.first(where: { $0 > index && Double(bitrates[$0]) <= usable }) {

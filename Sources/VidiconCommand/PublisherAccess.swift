@@ -6,7 +6,7 @@ import Vidicon
 struct PublisherAccess: Sendable {
   /// The stream's name.
   var stream: String
-  /// How publishers send.
+  /// Protocol by which publishers send.
   var scheme: PublishedSource.Scheme
   /// The stream key.
   var key: Secret

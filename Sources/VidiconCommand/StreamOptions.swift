@@ -97,7 +97,7 @@ package struct StreamOptions: Equatable {
     }
   }
 
-  /// How publishers send the source; nil for other sources.
+  /// Protocol by which publishers send the source; nil for other sources.
   var publishScheme: PublishedSource.Scheme? {
     PublishedSource.Scheme.allCases.first { self.source == $0.sourceName }
   }

@@ -67,7 +67,7 @@ enum BandwidthScenario: String, CaseIterable {
     case .steps:
       let regained = stride(from: 46.0, through: 67, by: 0.5).first { call.arrivedBitrate($0...$0 + 2) >= 3_200_000 }
       return [
-        ("queue beyond 3 s after the fall, s", call.greatestQueue(23...45), 0...0.2),
+        ("queue beyond 3 s after the fall, s", call.maximumQueue(23...45), 0...0.2),
         ("share of time with 200 ms in queue and pacer", call.shareDelayed(23...45, beyond: 0.2), 0...0.01),
         ("share of 0.8 Mb/s used", call.arrivedBitrate(25...45) / 800_000, 0.75...1),
         ("time to 80% of 4 Mb/s, s", (regained ?? 100) - 45, 0...18),

@@ -22,7 +22,7 @@ struct BandwidthScenarioTests {
     var slow = SimulatedCall(conditions, seed: seed, bitrate: 2_500_000, encoder: 2_300_000)
     slow.run(seconds: 20)
     #expect(slow.moments(2...20).allSatisfy { $0.estimate < 1_300_000 })
-    #expect(slow.greatestQueue(3...20) <= 0.5)
+    #expect(slow.maximumQueue(3...20) <= 0.5)
 
     conditions.rates = [(0, 8_000_000)]
     conditions.queueLength = 200_000

@@ -165,7 +165,7 @@ struct SimulatedCall {
   func moments(_ times: ClosedRange<Double>) -> [Moment] { self.moments.filter { times.contains($0.time) } }
 
   /// Greatest delay in the queue of the path between two times.
-  func greatestQueue(_ times: ClosedRange<Double>) -> Double { self.moments(times).map(\.queue).max() ?? 0 }
+  func maximumQueue(_ times: ClosedRange<Double>) -> Double { self.moments(times).map(\.queue).max() ?? 0 }
 
   /// Share of moments between two times at which queue and pacer delay more than a limit.
   func shareDelayed(_ times: ClosedRange<Double>, beyond limit: Double) -> Double {

@@ -29,7 +29,7 @@ package final class PublishedInput: TrackPlayer {
     var lastError: VidiconError?
   }
 
-  /// How publishers send.
+  /// Protocol by which publishers send.
   let scheme: PublishedSource.Scheme
 
   let audioFormat: AudioFormat

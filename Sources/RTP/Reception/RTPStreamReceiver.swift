@@ -7,7 +7,7 @@ public import NIOCore
 /// Times are the sender's, near those of arrival: ``RTPSourceClock`` keeps the offset of audio to video. Video starts at a keyframe,
 /// and is dropped from a loss to the next one. Parameter sets within the stream become a new description.
 public struct RTPStreamReceiver: Sendable {
-  /// What packets contain.
+  /// Content of packets, in the order in which it is to be decoded.
   public enum Output: Sendable {
     /// The first or a new configuration of a track.
     case description(CodecDescription)

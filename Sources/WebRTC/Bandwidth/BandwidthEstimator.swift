@@ -49,7 +49,7 @@ package struct BandwidthEstimator: Sendable {
   /// Share of lost packets that is no reason to lower the estimate, and that stops its rise.
   private static let toleratedLoss = 0.10
   /// Time between two probes: at first, and after probes that showed nothing.
-  private static let (probeInterval, longestProbeInterval) = (MediaDuration.seconds(1), MediaDuration.seconds(6))
+  private static let (probeInterval, maximumProbeInterval) = (MediaDuration.seconds(1), MediaDuration.seconds(6))
   /// Time without feedback from which nothing is known of the path.
   private static let silence = MediaDuration.seconds(1)
   /// Time for which REMB counts.
@@ -397,14 +397,14 @@ extension BandwidthEstimator {
     }
     let isSuccess = self.estimate > before * 1.1
     self.currentProbeInterval =
-      isSuccess ? Self.probeInterval : min(self.currentProbeInterval * 2, Self.longestProbeInterval)
+      isSuccess ? Self.probeInterval : min(self.currentProbeInterval * 2, Self.maximumProbeInterval)
     self.nextProbe = now + self.currentProbeInterval
   }
 
   private mutating func failProbe(at now: MediaTime) {
     guard self.probe != nil else { return }
     self.probe = nil
-    self.currentProbeInterval = min(self.currentProbeInterval * 2, Self.longestProbeInterval)
+    self.currentProbeInterval = min(self.currentProbeInterval * 2, Self.maximumProbeInterval)
     self.nextProbe = now + self.currentProbeInterval
   }
 }

@@ -16,7 +16,7 @@ internal import NIOCore
 ///
 /// Video goes out at ``rateFactor`` × the bitrate: a frame of average size in less than half of its interval.
 package struct Pacer<Item> {
-  /// What an item is.
+  /// Kinds of items, by their precedence.
   package enum Kind: Hashable, Sendable {
     case audio
     case retransmission
@@ -87,7 +87,7 @@ package struct Pacer<Item> {
   private var probe: (cluster: ProbeCluster, remaining: Int)?
   /// Whether video waits for a keyframe, after frames were dropped or at the start.
   package private(set) var needsKeyframe = true
-  /// What was not sent.
+  /// Items that were dropped instead of sent.
   package private(set) var dropCounts = DropCounts()
 
   /// Creates a pacer without a bitrate: everything goes at once.

@@ -27,7 +27,7 @@ package struct ProbeCluster: Hashable, Sendable {
   }
 }
 
-/// What arrives of a probe cluster.
+/// Packets of a probe cluster that have arrived.
 struct ProbeMeasurement: Sendable {
   let cluster: ProbeCluster
   let started: MediaTime

@@ -72,7 +72,7 @@ struct QueueingDelay: Sendable {
     self.current.add(Least(excess: total - self.backlog * 8 / bitrate, total: total))
   }
 
-  /// Takes the present delay as that of the empty path: the client's clock was set, the route changed, or others fill the
+  /// Takes the current delay as that of the empty path: the client's clock was set, the route changed, or others fill the
   /// queue and do not give way.
   mutating func rebase() {
     self.minimums = (.max, .max)

@@ -70,7 +70,7 @@ package struct ICEControllingAgent: Sendable {
   /// When the agent fails, unless a check succeeds.
   private var failureTime: MediaTime
   private var isFinished = false
-  /// Where DTLS and media go; nil before a nomination succeeded.
+  /// Address for DTLS and media; nil before a nomination succeeded.
   package private(set) var selectedAddress: TransportAddress?
   /// Requests and responses that were not authentic, or that fit no check.
   package private(set) var refusedCount = 0
