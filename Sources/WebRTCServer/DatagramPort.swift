@@ -117,6 +117,12 @@ final class DatagramPort: @unchecked Sendable {
     return outcome
   }
 
+  /// Drops all datagrams that wait for the send buffer.
+  func discardWaiting() {
+    self.waiting.removeAll()
+    self.waitingByteCount = 0
+  }
+
   private func scheduleRetry() {
     guard !self.isRetryScheduled else { return }
     self.isRetryScheduled = true

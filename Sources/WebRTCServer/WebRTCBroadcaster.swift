@@ -88,9 +88,7 @@ final class WebRTCBroadcaster: StreamOutput {
   /// Drops frames that wait for the event loop or the network, and those that could be sent again.
   func discardEarlier() {
     let hub = self.hub
-    self.broadcast.discardEarlier { group in
-      for viewer in group.viewers { viewer.session.discardEarlier(at: hub.now) }
-    }
+    self.broadcast.discardEarlier { group in hub.discardEarlier(of: Array(group.viewers)) }
   }
 
   func streamEnded() {

@@ -19,6 +19,8 @@ final class WebRTCHub: @unchecked Sendable {
   private let report: @Sendable (String) -> Void
   /// Sends datagrams; returns the number of those that were dropped.
   private var transmit: (DatagramBatch) -> Int = { _ in 0 }
+  /// Drops datagrams that wait for the send buffer.
+  private var discardWaiting: () -> Void = {}
   private var table: ICESessionTable<String>
   private var viewers: [String: WebRTCViewer] = [:]
   private var batch = DatagramBatch()
@@ -61,10 +63,11 @@ final class WebRTCHub: @unchecked Sendable {
   /// Number of sessions.
   var count: Int { self.table.count }
 
-  /// Sets what sends datagrams and returns the number of those that were dropped.
-  func setTransmit(_ transmit: @escaping (DatagramBatch) -> Int) {
+  /// Sets what sends datagrams and returns the number of those that were dropped, and what drops those that wait.
+  func setTransmit(_ transmit: @escaping (DatagramBatch) -> Int, discardWaiting: @escaping () -> Void = {}) {
     self.eventLoop.preconditionInEventLoop()
     self.transmit = transmit
+    self.discardWaiting = discardWaiting
   }
 }
 
@@ -239,6 +242,17 @@ extension WebRTCHub {
       if self.batch.bytes.readableBytes >= Self.maximumBatchLength { byteCount += self.flush() }
     }
     return byteCount + self.flush()
+  }
+
+  /// Drops media of viewers that waits for the network, and that could be sent again: it must not be shown any more.
+  ///
+  /// Datagrams of other viewers that wait are dropped as well; those ask for them again.
+  func discardEarlier(of viewers: [WebRTCViewer]) {
+    self.eventLoop.preconditionInEventLoop()
+    let now = self.now
+    for viewer in viewers { viewer.session.discardEarlier(at: now) }
+    self.batch.removeAll()
+    self.discardWaiting()
   }
 
   /// Sends the datagrams of the batch.

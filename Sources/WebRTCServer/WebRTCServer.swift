@@ -81,7 +81,10 @@ public final class WebRTCServer: Sendable {
     let port = try await DatagramPort.open(
       address: self.settings.address ?? Self.anyAddress, port: self.settings.port, on: hub.eventLoop,
       receive: { hub.receive($0, from: $1) }, receiveEnded: { hub.flush() })
-    try? await hub.eventLoop.submit { hub.setTransmit { port.send($0).dropped } }.get()
+    try? await hub.eventLoop.submit {
+      hub.setTransmit({ port.send($0).dropped }, discardWaiting: { port.discardWaiting() })
+    }
+    .get()
     self.port.withLock { $0 = port }
   }
 

@@ -45,11 +45,15 @@ final class EmbeddedHub {
     self.directory.publish(self.stream, descriptions: descriptions)
     self.broadcaster = try #require(self.directory.broadcaster(of: self.stream))
     self.lines = reports
-    self.hub.setTransmit { [weak self] batch in
-      self?.handle(batch)
-      return 0
-    }
+    self.hub.setTransmit(
+      { [weak self] batch in
+        self?.handle(batch)
+        return 0
+      }, discardWaiting: { [weak self] in self?.discardCount += 1 })
   }
+
+  /// Number of times that the port was to drop the datagrams that wait.
+  private(set) var discardCount = 0
 
   private let lines: Lines
 

@@ -179,6 +179,7 @@ struct WebRTCHubTests {
     let number = try #require(server.clients[viewer]?.video[1].header.sequenceNumber)
     server.broadcaster.discardEarlier()
     server.loop.run()
+    #expect(server.discardCount == 1, "what waits for the send buffer is dropped")
     let request = try server.feedback(.nack(RTCPNackPair.pairs([number])), of: viewer)
     server.deliver(request, from: viewer)
     #expect(server.clients[viewer]?.retransmitted == 0)

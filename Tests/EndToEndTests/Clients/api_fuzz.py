@@ -19,7 +19,10 @@ options, further = parser.parse_known_args()
 sys.path.insert(0, options.packages)
 
 import requests  # noqa: E402
+from schemathesis import serializer  # noqa: E402
 from schemathesis.cli import schemathesis  # noqa: E402
+
+serializer.alias(["application/sdp", "application/trickle-ice-sdpfrag"], "text/plain")
 
 whole_request = requests.Session.request
 
