@@ -57,10 +57,16 @@ enum RTSPServerState: ~Copyable {
 
   /// The stream that the client may send; nil in other states.
   var publication: RTSPPublication? {
+    // With a default, optimized code copies the state, which has no copy, and traps.
     switch self {
+    case .initial: nil
+    case .ready: nil
+    case .starting: nil
+    case .playing: nil
+    case .announcing: nil
     case .announced(let publication): publication
     case .recording(let publication): publication
-    default: nil
+    case .closed: nil
     }
   }
 
