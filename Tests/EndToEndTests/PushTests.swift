@@ -203,15 +203,21 @@ extension EndToEnd {
               FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url(), "-t", "12", "-c", "copy", "-copyts"]
                 + ["\(folder)/viewer.nut"])
             var queues: [Double] = []
+            var bitrates: [Int] = []
             for _ in 0..<13 {
               let push = try #require(try await vidicon.status { _ in true }.pushes?.first)
               #expect(push.state == "sending" && push.ownEncoding == isAdaptive)
               queues.append(push.queue)
-              if isAdaptive { #expect(push.videoBitrate <= 1_300_000 && push.videoBitrate >= 200_000, "\(push)") }
+              bitrates.append(push.videoBitrate)
+            }
+            if isAdaptive {
+              // It asks for more now and then, by half, and gives up within seconds; the stream itself has 2.3 Mb/s.
+              #expect(bitrates.allSatisfy { (200_000...1_900_000).contains($0) }, "\(bitrates)")
+              #expect(bitrates.count { $0 > 1_000_000 } <= 6, "\(bitrates)")
             }
             #expect(await viewer.end(within: .seconds(20)) == .status(0), "\(viewer.errors.text)")
             #expect(FFmpeg.complaints(in: viewer.errors.text) == [])
-            #expect(queues.max() ?? 9 <= 3.5, "\(queues)")
+            #expect(queues.max() ?? 9 <= (isAdaptive ? 2.5 : 3.5), "\(queues)")
             let seen = try await Self.recorded("\(folder)/viewer.nut")
             #expect(seen.bitrate > 1_900_000 && seen.maximumInterval < 0.5, "\(seen)")
             // One for the viewer, and one each two seconds: the push adds none.
