@@ -4,7 +4,7 @@ internal import RTMP
 /// Makes the messages of one connection from samples: configuration where it is due, silence where the stream has no audio.
 /// Pure.
 ///
-/// The first sample has timestamp 0. What is earlier is left out: a negative timestamp would be one of 49 days.
+/// The first sample has timestamp 0. Earlier samples are left out: a negative timestamp would be one of 49 days.
 struct PushMedia {
   private let bitrates: (video: Int?, audio: Int?)
   private var packetizer: RTMPPacketizer?

@@ -5,7 +5,7 @@ internal import Media
 /// The one-way delay of a packet (arrival minus sending, on clocks with an unknown offset) is that of the empty path plus the
 /// queue. The minimum of the last 10 to 20 s stands for the empty path, as in RFC 8698 §4.2. A keyframe fills the queue for a
 /// moment without exceeding what the path carries: the sender's backlog, if the path carried the estimated bitrate and no
-/// more, is subtracted. What is left grows as soon as the path carries less than was estimated, and only then.
+/// more, is subtracted. The rest grows as soon as the path carries less than was estimated, and only then.
 struct QueueingDelay: Sendable {
   /// Time after which the minimum is forgotten: one period at least, two at most.
   private static let period = MediaDuration.seconds(10)
