@@ -226,7 +226,7 @@ def measure_privacy(settings, row):
     try:
         detectors = Detectors(settings)
     except ImportError:
-        row("faces that privacy leaves to be seen; LiteRT or OpenCV is not installed", "", "", "", "0", True)
+        row("faces that privacy leaves to be seen; LiteRT or OpenCV is not installed", "", "", "", "0", False)
         return
     encoded = str(settings.tools / "private.mp4")
     for film in FILMS:

@@ -12,11 +12,14 @@ import statistics
 import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
 import faces
+import pushing
 import seek
+import webrtc
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -149,31 +152,53 @@ def passed_through(settings, *options):
             yield process
 
 
+def jitter(report):
+    return f"p50 {report['jitterP50']:.1f} ms, p99 {report['jitterP99']:.1f} ms"
+
+
+def age(report):
+    """Age of frames when they arrive at viewers; the histogram of `sink` ends at 200 ms."""
+    return f"p50 {report['ageP50']:.1f} ms, p99 {report['ageP99']:.1f} ms"
+
+
 def measure_fan_out(settings, transport):
     """Many viewers of one stream, against a bare C loop that sends them the same bytes."""
-    viewers = settings.viewers
+    counts = [settings.viewers] if settings.viewers else {"tcp": (200, 500, 1000), "udp": (500,)}[transport]
     options = ["--rtsp-udp"] if transport == "udp" else []
-    ours = theirs = idle = 0.0
     recording = settings.tools / "recording"
     with passed_through(settings, *options) as process:
         # Over TCP, audio leaves in the write of the next access unit; each track has its own UDP port.
         joined = ["joined"] if transport == "tcp" else []
         subprocess.run([settings.tools / "record", str(process.port), "live", "8", recording, *joined], check=True,
                        stdout=subprocess.DEVNULL)
-        writes = recorded_writes(recording)
-        for _ in range(settings.rounds):
-            idle += cpu_while(process, settings.seconds)
-            with running(settings.tools / f"{transport}_floor", recording, viewers, stdout=subprocess.PIPE) as floor:
-                cpu, floor_report = watched_by(settings, floor, transport, "floor", floor.stdout.readline().strip(), viewers)
-                theirs += cpu
-            cpu, report = watched_by(settings, process, transport, "rtsp", process.port, viewers)
-            ours += cpu
+        for viewers in counts:
+            compare_fan_out(settings, process, transport, recording, viewers)
+
+
+def compare_fan_out(settings, process, transport, recording, viewers):
+    """A number of viewers of one stream, against a bare C loop that sends them a recording of it."""
+    ours = theirs = idle = 0.0
+    writes = recorded_writes(recording)
+    for _ in range(settings.rounds):
+        idle += cpu_while(process, settings.seconds)
+        with running(settings.tools / f"{transport}_floor", recording, viewers, stdout=subprocess.PIPE) as floor:
+            cpu, floor_report = watched_by(settings, floor, transport, "floor", floor.stdout.readline().strip(), viewers)
+            theirs += cpu
+        cpu, report = watched_by(settings, process, transport, "rtsp", process.port, viewers)
+        ours += cpu
     rate = report["bytes"] * 8 / viewers / settings.seconds / 1e6
     ours -= idle
     limit = 1.25 if transport == "tcp" else 1.5
     row(f"{viewers} viewers over {transport.upper()}, {rate:.1f} Mb/s and {writes:.0f} sends a second each; a bare C loop",
         core(ours, settings, settings.rounds), core(theirs, settings, settings.rounds), f"{ours / theirs:.2f}", f"{limit:.2f}",
         ours <= limit * theirs)
+    row(f"jitter of frames at {viewers} viewers over {transport.upper()}; of the bare C loop's", jitter(report),
+        jitter(floor_report), "", "p99 10 ms" if transport == "tcp" and viewers <= 500 else "reported",
+        transport != "tcp" or viewers > 500 or report["jitterP99"] <= 10)
+    row(f"age of frames at {viewers} viewers over {transport.upper()}", age(report), "", "", "reported", True)
+    if transport == "udp":
+        row(f"datagrams lost by {viewers} viewers over UDP; by those of the bare C loop", report["lost"], floor_report["lost"], "",
+            "reported", True)
     wanted = floor_report["bytes"]
     if not 0.9 < report["bytes"] / wanted < 1.1:
         print(f"  (unequal work: {report['bytes']} bytes against {wanted})")
@@ -256,10 +281,17 @@ def measure_rtsps(settings):
                     "-subj", "/CN=localhost", "-keyout", key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
     with vidicon(settings, *STREAM, "--rtsps-port", "0", "--tls-cert", certificate, "--tls-key", key) as process:
         for _ in range(settings.rounds):
-            plain += served_to(settings, process, "tcp", process.port, viewers)[0]
-            ours += served_to(settings, process, "tls", process.rtsps_port, viewers)[0]
+            cpu, plain_report = served_to(settings, process, "tcp", process.port, viewers)
+            plain += cpu
+            cpu, report = served_to(settings, process, "tls", process.rtsps_port, viewers)
+            ours += cpu
     row(f"{viewers} viewers over RTSPS; over RTSP, both without the encoder", core(ours, settings, settings.rounds),
         core(plain, settings, settings.rounds), f"{ours / plain:.2f}", "2.50", ours <= 2.5 * plain)
+    row(f"jitter of frames at {viewers} viewers over RTSPS; over RTSP", jitter(report), jitter(plain_report), "", "reported", True)
+    row(f"age of frames at {viewers} viewers over RTSPS; over RTSP", age(report), age(plain_report), "", "reported", True)
+    reads, plain_reads = (each["reads"] / viewers / settings.seconds for each in (report, plain_report))
+    row("reads of one viewer over RTSPS, which are at most the writes; over RTSP", f"{reads:.0f} a second",
+        f"{plain_reads:.0f} a second", "", "reported", True)
 
 
 def measure_viewers(settings):
@@ -271,7 +303,7 @@ def measure_viewers(settings):
             points.append((viewers, used / settings.seconds))
             rate = report["bytes"] * 8 / viewers / settings.seconds / 1e6
             row(f"{viewers} viewers over TCP, {rate:.1f} Mb/s each, without the encoder", core(used, settings),
-                f"jitter p50 {report['jitterP50']:.1f} ms, p99 {report['jitterP99']:.1f} ms", "", "", True)
+                f"jitter {jitter(report)}; age {age(report)}", "", "", True)
     mean_viewers, mean_cores = (statistics.mean(values) for values in zip(*points))
     slope = (sum((viewers - mean_viewers) * (cores - mean_cores) for viewers, cores in points)
              / sum((viewers - mean_viewers) ** 2 for viewers, _ in points))
@@ -286,25 +318,22 @@ def measure_jitter(settings):
     with vidicon(settings, *STREAM) as process:
         _, alone = watched_by(settings, process, "tcp", "rtsp", process.port, 1)
         _, report = watched_by(settings, process, "tcp", "rtsp", process.port, 200)
-
-    def text(report):
-        return f"p50 {report['jitterP50']:.1f} ms, p99 {report['jitterP99']:.1f} ms"
-
-    row("jitter between frames, 200 viewers over TCP; one viewer", text(report), text(alone), "", "p99 10 ms",
+    row("jitter between frames, 200 viewers over TCP; one viewer", jitter(report), jitter(alone), "", "p99 10 ms",
         report["jitterP99"] < 10)
 
 
 def measure_memory(settings):
-    """Resident memory of the program while 1000 viewers are connected and play."""
+    """Resident memory of the program alone, and what 1000 viewers that are connected and play add to it."""
     with vidicon(settings, *STREAM) as process:
-        time.sleep(2)
+        # The program returns the memory that only its start has used after 3 s, and frames that are not needed after 4 s.
+        time.sleep(12)
         alone = resident_megabytes(process)
         with viewers_of(settings, "tcp", "rtsp", process.port, 1000) as sink:
             time.sleep(settings.seconds / 2)
             many = resident_megabytes(process)
             sink.stdout.readline()
-    row("resident memory with 1000 viewers over TCP", f"{many:.0f} MB", f"{alone:.0f} MB without viewers", "", "120 MB",
-        many < 120)
+    row("resident memory without viewers", f"{alone:.0f} MB", "", "", "60 MB", alone < 60)
+    row("1000 viewers over TCP add to it", f"{many - alone:.0f} MB", f"{many:.0f} MB in all", "", "60 MB", many - alone < 60)
 
 
 def measured(settings, mode, url, count):
@@ -322,6 +351,13 @@ def measure_join(settings):
         times = measured(settings, "first", process.url, 20)
     p50, worst = part(times, 0.5), times[-1]
     row("connect to first decoded frame, 20 times", f"p50 {p50:.0f} ms, worst {worst:.0f} ms", "", "", "600 ms", worst < 600)
+    # The encoder of another process makes no keyframe for a viewer of this one.
+    with passed_through(settings) as process:
+        time.sleep(3)
+        cached, waited = (measured(settings, "first", process.url + query, 20) for query in ("?start=cached", ""))
+    row("the same of a stream that is passed through, with `?start=cached`; without",
+        *(f"p50 {part(times, 0.5):.0f} ms, worst {times[-1]:.0f} ms" for times in (cached, waited)), "", "p50 500 ms",
+        part(cached, 0.5) < 500)
 
 
 def measure_delay(settings):
@@ -332,6 +368,17 @@ def measure_delay(settings):
         raise SystemExit(f"only {len(times)} timecode strips were read")
     row("capture to decoded frame over TCP on loopback", f"p50 {part(times, 0.5):.1f} ms, p99 {part(times, 0.99):.1f} ms",
         "", "", "reported", True)
+
+
+def measure_rtmp_delay(settings):
+    """Latency over RTMP, with a reader that decodes each frame as it comes."""
+    with vidicon(settings, "--source", "bars", *STREAM[2:], "--rtmp-port", "0") as process:
+        time.sleep(1)
+        times = measured(settings, "delay", f"rtmp://127.0.0.1:{process.rtmp_port}/live/live", settings.seconds)
+    if len(times) < 30:
+        raise SystemExit(f"only {len(times)} timecode strips were read")
+    row("capture to decoded frame over RTMP on loopback", f"p50 {part(times, 0.5):.1f} ms, p99 {part(times, 0.99):.1f} ms",
+        "", "", "p50 25 ms", part(times, 0.5) <= 25)
 
 
 UNIT_HEADER = struct.Struct("<qII")  # struct unit_header of Sources/units.h.
@@ -358,6 +405,80 @@ def recorded_frames(recording):
             frames.append((struct.unpack_from(">I", data, position + 8)[0], arrival / 1e9))
         position += length
     return frames
+
+
+def recorded_access_units(recording, first):
+    """Arrival times of the access units in a file of `record` by their payload, in seconds of the monotonic clock."""
+    data, position, units = recording.read_bytes(), 0, {}
+    while position < len(data):
+        arrival, length, track = UNIT_HEADER.unpack_from(data, position)
+        position += UNIT_HEADER.size
+        if track == 0:
+            payload, packet = [], position
+            while packet < position + length:
+                size = struct.unpack_from(">H", data, packet + 2)[0]
+                # Behind "$", channel and length: the RTP header without extension, RFC 3550 section 5.1.
+                payload.append(data[packet + 16:packet + 4 + size])
+                packet += 4 + size
+            units[b"".join(payload)] = (first + arrival) / 1e9
+        position += length
+    return units
+
+
+def measure_forward(settings):
+    """Forwarding of an access unit, last byte in to last byte out: the same access units at a viewer of a stream, and at one of a
+    second program that passes that stream through."""
+    with vidicon(settings, *STREAM[:2], "--audio", "none", *STREAM[4:]) as origin:
+        with vidicon(settings, "--source", origin.url, "--audio", "none", "--pass-through", "on", "--rendition",
+                     "none") as process:
+            time.sleep(3)
+            files = [settings.tools / name for name in ("forward-in", "forward-out")]
+            with contextlib.ExitStack() as stack:
+                viewers = [stack.enter_context(running(settings.tools / "record", server.port, "live", settings.seconds, file,
+                                                       stdout=subprocess.PIPE)) for server, file in zip((origin, process), files)]
+                firsts = [int(viewer.stdout.readline()) for viewer in viewers]
+                for viewer in viewers:
+                    viewer.wait()
+    arrived, forwarded = (recorded_access_units(file, first) for file, first in zip(files, firsts))
+    times = sorted(1e3 * (forwarded[unit] - arrived[unit]) for unit in forwarded if unit in arrived)
+    if len(times) < 10 * settings.seconds:
+        raise SystemExit(f"only {len(times)} access units are the same at both viewers")
+    p50, p99 = part(times, 0.5), part(times, 0.99)
+    row(f"forwarding of an access unit, one viewer, {len(times)} of them", f"p50 {p50:.2f} ms, p99 {p99:.2f} ms", "", "",
+        "p50 1 ms", p50 <= 1)
+
+
+def measure_rendition(settings):
+    """Processor time of a rendition of 640x360 beside 720p, scaling included, against that of the main one's encoder with all its
+    threads; a film, whose frames are decoded by another thread and need no conversion."""
+    video = prepare_video(settings)
+    with vidicon(settings, "--source", f"file:{video}", "--size", "1280x720", "--bitrate", "2300k", "--pass-through", "off",
+                 "--rendition", "name=low,size=640x360,bitrate=450k") as process:
+        time.sleep(2)
+        main = low = 0.0
+        unused = thread_seconds(process, "rendition")
+        for _ in range(settings.rounds):
+            with running(settings.tools / "sink", "tcp", "rtsp", process.port, "live", 1, 4 * settings.seconds + 15,
+                         stdout=subprocess.DEVNULL):
+                # The same minute of the film in turn with the rendition and without, so that its scenes count for both.
+                for _ in range(2):
+                    time.sleep(2)
+                    begin = thread_seconds(process, "video")
+                    time.sleep(settings.seconds)
+                    alone = thread_seconds(process, "video") - begin
+                    with running(settings.tools / "sink", "tcp", "rtsp", process.port, "live/low", 1, settings.seconds + 3,
+                                 stdout=subprocess.DEVNULL):
+                        time.sleep(2)
+                        begin = [thread_seconds(process, name) for name in ("video", "rendition")]
+                        time.sleep(settings.seconds)
+                        both, encoding = (thread_seconds(process, name) - before
+                                          for name, before in zip(("video", "rendition"), begin))
+                    main += alone
+                    low += encoding + both - alone
+            # Its encoder is closed 10 s after its last viewer.
+            time.sleep(12)
+    row("a rendition of 640x360 with its scaling; the 720p encode of the same film", core(low, settings, 2 * settings.rounds),
+        core(main, settings, 2 * settings.rounds), f"{low / main:.2f}", "0.35", low <= 0.35 * main and unused == 0)
 
 
 def measure_switch(settings):
@@ -482,22 +603,127 @@ def measure_seek(settings):
     seek.measure(settings, row, vidicon, watched_by)
 
 
+def measure_push(settings):
+    """Pushes that drop and that adapt, over a link of 1 Mb/s under a stream of 2.3 Mb/s."""
+    pushing.measure_push(settings, row, running)
+
+
+def measure_push_kills(settings):
+    """Time until a server that was killed gets media again, and synchrony of what it gets."""
+    pushing.measure_kills(settings, row, running)
+
+
+def measure_ingest(settings):
+    """Latency from a publisher over RTMP to a viewer over RTSP, of a stream that is passed through."""
+    pushing.measure_ingest(settings, row, vidicon, running, prepare_video(settings))
+
+
+def serving_modes(process):
+    """Processor time of the threads that serve connections in user mode and in kernel mode, in seconds."""
+    user = kernel = 0
+    for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
+        if (task / "comm").read_text().startswith("NIO-ELT-1-#"):
+            fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+            user, kernel = user + int(fields[11]), kernel + int(fields[12])
+    return user / TICKS, kernel / TICKS
+
+
+NGINX_FILES = """
+daemon off; master_process off; worker_processes 1; pid {folder}/pid; error_log stderr emerg;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+  types {{ application/vnd.apple.mpegurl m3u8; video/mp2t ts; }}
+  server {{ listen 127.0.0.1:{port} backlog=4096; root {folder}/files; }}
+}}
+"""
+
+
+@contextlib.contextmanager
+def nginx_with_files(settings, segments):
+    """nginx with a playlist that gets a segment each second, of some that repeat; its port is `http_port`."""
+    folder = (settings.tools / "nginx-files").resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    files = folder / "files" / "live"
+    files.mkdir(parents=True)
+    for number, segment in enumerate(segments):
+        (folder / f"{number}.ts").write_bytes(segment)
+
+    def publish(number):
+        os.link(folder / f"{number % len(segments)}.ts", files / f"{number}.ts")
+        first = max(0, number - 5)
+        lines = ["#EXTM3U", "#EXT-X-VERSION:6", "#EXT-X-TARGETDURATION:1", f"#EXT-X-MEDIA-SEQUENCE:{first}"]
+        lines += [line for i in range(first, number + 1) for line in ("#EXTINF:1.00000,", f"{i}.ts")]
+        (folder / "part").write_text("\n".join(lines) + "\n")
+        (folder / "part").rename(files / "playlist.m3u8")
+
+    ended = threading.Event()
+
+    def publish_each_second():
+        number = 1
+        while not ended.wait(1):
+            publish(number)
+            number += 1
+
+    publish(0)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (folder / "conf").write_text(NGINX_FILES.format(folder=folder, port=port))
+    publisher = threading.Thread(target=publish_each_second)
+    publisher.start()
+    try:
+        with running("nginx", "-p", folder, "-c", folder / "conf") as nginx:
+            nginx.http_port = port
+            time.sleep(1)
+            yield nginx
+    finally:
+        ended.set()
+        publisher.join()
+
+
+def hls_segments(process):
+    """The segments of the TS playlist of a stream."""
+    address = f"http://127.0.0.1:{process.http_port}/live"
+    playlist = urllib.request.urlopen(f"{address}/playlist.m3u8").read().decode()
+    names = [line for line in playlist.splitlines() if line and not line.startswith("#")]
+    return [urllib.request.urlopen(f"{address}/{name}").read() for name in names]
+
+
+def hls_watched(settings, process, viewers, processor_time):
+    """Difference of a processor time while viewers of HLS play, and their report."""
+    with running(settings.tools / "hls_sink", str(process.http_port), "/live/playlist.m3u8", str(viewers),
+                 str(settings.seconds), stdout=subprocess.PIPE) as sink:
+        if sink.stdout.readline() != "ready\n":
+            raise SystemExit("the viewers did not get ready")
+        begin = processor_time(process)
+        report = json.loads(sink.stdout.readline())
+        return [end - start for start, end in zip(begin, processor_time(process))], report
+
+
 def measure_hls(settings):
-    """1000 viewers of the TS playlist, each with a persistent connection: one playlist and one segment per second."""
+    """1000 viewers of the TS playlist, each with a persistent connection: one playlist and one segment per second; nginx with
+    such segments in files."""
     viewers = 1000
     with vidicon(settings, *STREAM) as process:
         time.sleep(2)
-        with running(settings.tools / "hls_sink", str(process.http_port), "/live/playlist.m3u8", str(viewers),
-                     str(settings.seconds), stdout=subprocess.PIPE) as sink:
-            if sink.stdout.readline() != "ready\n":
-                raise SystemExit("the viewers did not get ready")
-            begin = serving_seconds(process)
-            report = json.loads(sink.stdout.readline())
-            used = serving_seconds(process) - begin
+        (used, user, kernel), report = hls_watched(
+            settings, process, viewers, lambda process: (serving_seconds(process), *serving_modes(process)))
+        segments = hls_segments(process)
+    theirs, their_report = None, None
+    if shutil.which("nginx"):
+        with nginx_with_files(settings, segments) as nginx:
+            (theirs,), their_report = hls_watched(settings, nginx, viewers, lambda nginx: (cpu_seconds(nginx),))
     rate = report["bytes"] * 8 / viewers / settings.seconds / 1e6
-    row(f"{viewers} keep-alive viewers of HLS in MPEG-TS, {rate:.1f} Mb/s each", core(used, settings),
-        f"answers p50 {report['answerP50']} ms, p99 {report['answerP99']} ms", "", "15% of a core",
+    modes = f"{core(user, settings)} in user mode, {core(kernel, settings)} in the kernel"
+    responses = (report["playlists"] + report["segments"]) / viewers / settings.seconds
+    row(f"{viewers} keep-alive viewers of HLS in MPEG-TS, {rate:.1f} Mb/s and {responses:.1f} responses a second each; nginx with files",
+        f"{core(used, settings)} ({modes}); answers p50 {report['answerP50']} ms, p99 {report['answerP99']} ms",
+        f"{core(theirs, settings)}; p99 {their_report['answerP99']} ms" if theirs else "",
+        f"{used / theirs:.2f}" if theirs else "", "15% of a core",
         used < 0.15 * settings.seconds and report["segments"] > 0.9 * viewers * settings.seconds)
+    if theirs and not 0.9 < report["bytes"] / their_report["bytes"] < 1.1:
+        print(f"  (unequal work: {report['bytes']} bytes against {their_report['bytes']})")
 
 
 def measure_hls_delay(settings):
@@ -590,8 +816,8 @@ def litert(settings, model):
 
 
 def measure_inference(settings):
-    """Each face model on one thread, alternating with LiteRT: the minimum time, which other load affects least, and the
-    median."""
+    """Each face model on one thread, alternating with LiteRT: the minimum time, since other load can only add time,
+    and the median."""
     models = pathlib.Path(os.environ.get("VIDICON_MODELS") or pathlib.Path(
         os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local/share") / "vidicon/models")
     with running(settings.tools / "inference", stdout=subprocess.PIPE, stdin=subprocess.PIPE) as process:
@@ -633,7 +859,22 @@ def measure_privacy(settings):
     faces.measure_privacy(settings, row)
     scenes = pathlib.Path(__file__).parent / "privacy.py"
     # Debian's Python has OpenCV.
-    subprocess.run(["/usr/bin/python3", scenes, "--program", settings.program, "--media", faces.MEDIA], check=False)
+    # At 15 frames per second the search has the time that it needs on two cores.
+    options = ["--rate", "15", "--every", "30"]
+    subprocess.run(
+        ["/usr/bin/python3", scenes, "--program", settings.program, "--media", faces.MEDIA, *options], check=True)
+
+
+def measure_webrtc(settings):
+    """WebRTC viewers of a stream that another process encodes, against a bare C loop that seals and sends the same packets."""
+    with passed_through(settings, "--webrtc-port", "0") as process:
+        webrtc.measure_fan_out(settings, row, running, process, cpu_seconds, resident_megabytes)
+
+
+def measure_webrtc_join(settings):
+    """WebRTC viewers that come at once and one by one, and what offer, checks and DTLS cost."""
+    with vidicon(settings, *STREAM, "--webrtc-port", "0") as process:
+        webrtc.measure_join(settings, row, running, process, serving_seconds)
 
 
 MEASUREMENTS = {
@@ -646,12 +887,20 @@ MEASUREMENTS = {
     "hls": measure_hls,
     "hlsdelay": measure_hls_delay,
     "rtmp": measure_rtmp,
+    "rtmpdelay": measure_rtmp_delay,
+    "push": measure_push,
+    "pushkills": measure_push_kills,
+    "ingest": measure_ingest,
     "tcp": lambda settings: measure_fan_out(settings, "tcp"),
     "udp": lambda settings: measure_fan_out(settings, "udp"),
+    "webrtc": measure_webrtc,
+    "webrtcjoin": measure_webrtc_join,
     "rtsps": measure_rtsps,
     "viewers": measure_viewers,
     "jitter": measure_jitter,
     "memory": measure_memory,
+    "forward": measure_forward,
+    "rendition": measure_rendition,
     "screen": measure_screen,
     "join": measure_join,
     "delay": measure_delay,
@@ -668,8 +917,9 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--tools", type=pathlib.Path, required=True)
     parser.add_argument("--video", required=True)
-    parser.add_argument("--viewers", type=int, default=500)
+    parser.add_argument("--viewers", type=int, help="number of viewers of tcp, udp and webrtc: 200, 500 and 1000, 500, and 500, without it")
     parser.add_argument("--seconds", type=int, default=15, help="duration of each measurement")
+    parser.add_argument("--kills", type=int, default=20, help="number of times that pushkills kills a server")
     parser.add_argument("--rounds", type=int, default=2, help="number of times each side runs, alternating")
     settings = parser.parse_args()
     for name in settings.names:

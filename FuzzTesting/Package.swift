@@ -7,9 +7,9 @@ import PackageDescription
 
 let fuzzTargets = [
   "FuzzSDP", "FuzzRTP", "FuzzRTCP", "FuzzH264Depacketizer", "FuzzAACDepacketizer", "FuzzSPS",
-  "FuzzRTMP", "FuzzAMF", "FuzzFLV", "FuzzSTUN", "FuzzSRTP", "FuzzOffer",
+  "FuzzRTMP", "FuzzAMF", "FuzzFLV", "FuzzSTUN", "FuzzSRTP", "FuzzOffer", "FuzzSession",
   "FuzzRTSP", "FuzzHLS", "FuzzHTTP", "FuzzAccess", "FuzzControl", "FuzzTransportStream", "FuzzMP4", "FuzzRecording",
-  "FuzzTFLite",
+  "FuzzRepair", "FuzzTFLite",
   "FuzzPNG", "FuzzEffects", "FuzzSpecification", "FuzzY4M", "FuzzJPEG",
   "FuzzCamera", "FuzzPacket", "FuzzDeviceReply", "FuzzConfiguration",
 ]

@@ -73,7 +73,7 @@ struct Mux {
       index += 1
       guard let frame, !discards else { continue }
       try audioEncoder.encode(audio) { encoded.samples.append($0) }
-      try videoEncoder.encode(frame, forcesKeyframe: false) { encoded.samples.append($0) }
+      try videoEncoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: false) { encoded.samples.append($0) }
     }
     if let description = videoEncoder.description { encoded.descriptions.append(.h264(description)) }
     encoded.descriptions.append(.aac(audioEncoder.description))

@@ -1,3 +1,4 @@
+import Codecs
 import Effects
 import Foundation
 import Media

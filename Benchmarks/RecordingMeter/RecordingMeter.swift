@@ -146,7 +146,7 @@ struct RecordingMeter {
         format: Self.audioFormat, timestamp: time,
         samples: (0..<1600).map { ($0 + Int(index) * 1600) / 24 % 2 == 0 ? 0.25 : -0.25 })
       guard let frame, !discards else { continue }
-      try encoder.encode(frame, forcesKeyframe: index == 0) { samples.append($0) }
+      try encoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: index == 0) { samples.append($0) }
       try audioEncoder.encode(tone) { samples.append($0) }
     }
     guard !discards else { return Second(descriptions: [], samples: []) }

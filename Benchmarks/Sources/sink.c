@@ -3,8 +3,9 @@
 //
 // "rtsp" viewers set up and play the stream NAME of an RTSP server on PORT, with "tls" of an RTSPS server; "floor" viewers only connect, as tcp_floor
 // and udp_floor expect. Prints "ready" once every viewer has received a frame and two more seconds have passed, reads
-// for SECONDS, and prints a line of JSON: bytes, frames, and arrival jitter, which is the interval between two
-// arrivals (of packets with the marker bit) minus the interval between their timestamps.
+// for SECONDS, and prints a line of JSON: bytes, reads, frames, lost datagrams, and arrival jitter, which is the interval
+// between two arrivals (of packets with the marker bit) minus the interval between their timestamps; and the age of frames at
+// their arrival, by the last sender report of the video track, in milliseconds: 0 for servers that send none, such as the floors.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/udp.h>
@@ -13,11 +14,15 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rtsp.h"
 
-enum { ticks = 10000, nanoseconds_a_tick = 20000, head_length = 12 };
+/// head_length: the RTP header, RFC 3550 5.1; report_length: a sender report up to its RTP timestamp, 6.4.1.
+enum { ticks = 10000, nanoseconds_a_tick = 20000, head_length = 12, report_length = 20 };
+/// Channel of the video track's RTCP packets; its socket over UDP.
+enum { report_channel = 1, video_report_index = 2 };
 
 struct viewer {
   int connection;
@@ -26,7 +31,7 @@ struct viewer {
 
   // The interleaved frame or reply being read from the connection.
   bool in_reply;
-  unsigned char head[4 + head_length];
+  unsigned char head[4 + report_length];
   int head_count;
   size_t to_skip;
   uint32_t reply_end;
@@ -35,6 +40,11 @@ struct viewer {
   bool has_frame;
   long long arrival;
   uint32_t timestamp;
+
+  // The last sender report of the video track: nanoseconds since 1970, and the timestamp of that instant.
+  bool has_report;
+  long long report_time;
+  uint32_t report_timestamp;
 
   // The next sequence number of each track over UDP.
   bool has_sequence[2];
@@ -47,7 +57,32 @@ enum { connection_socket, video_socket, audio_socket, report_socket };
 static struct viewer *viewers;
 static int viewer_count, started_count;
 static bool measuring;
-static long long bytes, frames, lost, jitter[ticks + 1];
+static long long bytes, reads, frames, lost, jitter[ticks + 1], ages[ticks + 1];
+
+static long long unix_time(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+static uint32_t read_word(const unsigned char *bytes) {
+  return (uint32_t)bytes[0] << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+}
+
+static void count(long long histogram[ticks + 1], long long nanoseconds) {
+  long long tick = nanoseconds < 0 ? 0 : nanoseconds / nanoseconds_a_tick;
+  histogram[tick < ticks ? tick : ticks]++;
+}
+
+/// Reads a compound packet that begins with a sender report.
+static void handle_report(struct viewer *viewer, const unsigned char *packet, size_t length) {
+  if (length < report_length || packet[1] != 200) return;
+  // NTP counts from 1900; the fraction is in 1 / 2^32 s.
+  long long seconds = (long long)read_word(packet + 8) - 2208988800LL;
+  viewer->report_time = seconds * 1000000000LL + (long long)((read_word(packet + 12) * 1000000000ULL) >> 32);
+  viewer->report_timestamp = read_word(packet + 16);
+  viewer->has_report = true;
+}
 
 /// Counts the datagrams that are missing before one.
 static void count_lost(struct viewer *viewer, const unsigned char *packet, int track) {
@@ -59,13 +94,17 @@ static void count_lost(struct viewer *viewer, const unsigned char *packet, int t
 }
 
 static void handle_frame(struct viewer *viewer, const unsigned char *packet, long long arrival) {
-  uint32_t timestamp = (uint32_t)packet[4] << 24 | packet[5] << 16 | packet[6] << 8 | packet[7];
+  uint32_t timestamp = read_word(packet + 4);
   if (viewer->has_frame && measuring) {
     long long expected = (int32_t)(timestamp - viewer->timestamp) * 100000LL / 9;
     long long error = llabs(arrival - viewer->arrival - expected);
     frames++;
     // The floor programs repeat their recording, and timestamps jump then.
-    if (llabs(expected) < 1000000000) jitter[error / nanoseconds_a_tick < ticks ? error / nanoseconds_a_tick : ticks]++;
+    if (llabs(expected) < 1000000000) count(jitter, error);
+    if (viewer->has_report) {
+      long long captured = viewer->report_time + (int32_t)(timestamp - viewer->report_timestamp) * 100000LL / 9;
+      count(ages, unix_time() - captured);
+    }
   }
   if (!viewer->has_frame) started_count++;
   viewer->has_frame = true;
@@ -91,9 +130,11 @@ static void parse(struct viewer *viewer, const unsigned char *data, size_t count
         viewer->head_count = 0;
       } else if (viewer->head_count >= 4) {
         size_t length = head[2] << 8 | head[3];
-        size_t wanted = length < head_length ? length : head_length;
+        size_t most = head[1] == report_channel ? report_length : head_length;
+        size_t wanted = length < most ? length : most;
         if (viewer->head_count < 4 + (int)wanted) continue;
         if (head[1] == 0 && wanted == head_length && head[5] & 0x80) handle_frame(viewer, head + 4, arrival);
+        if (head[1] == report_channel) handle_report(viewer, head + 4, wanted);
         viewer->to_skip = length - wanted;
         viewer->head_count = 0;
       }
@@ -107,11 +148,12 @@ static void read_connection(struct viewer *viewer) {
   if (count == 0 || (count < 0 && errno != EAGAIN)) fail("a viewer was disconnected");
   if (count < 0) return;
   if (measuring) bytes += count;
+  if (measuring) reads++;
   parse(viewer, buffer, count, now());
 }
 
 /// Reads datagrams; the kernel coalesces those that were sent in one call.
-static void read_datagrams(struct viewer *viewer, int input, int kind) {
+static void read_datagrams(struct viewer *viewer, int input, int kind, int index) {
   static unsigned char buffer[1 << 16];
   char control[CMSG_SPACE(sizeof(int))];
   struct iovec vector = {buffer, sizeof buffer};
@@ -120,6 +162,8 @@ static void read_datagrams(struct viewer *viewer, int input, int kind) {
   ssize_t count = recvmsg(input, &message, MSG_DONTWAIT);
   if (count <= 0) return;
   if (measuring) bytes += count;
+  if (measuring) reads++;
+  if (index == video_report_index) handle_report(viewer, buffer, count);
   if (kind == report_socket) return;
   long long arrival = now();
   int segment = count;
@@ -154,11 +198,12 @@ static int open_pair(int sockets[2]) {
   fail("no UDP ports are left");
 }
 
-static double percentile(double part) {
+static double percentile(const long long histogram[ticks + 1], double part) {
   long long all = 0, seen = 0;
-  for (int i = 0; i <= ticks; i++) all += jitter[i];
+  for (int i = 0; i <= ticks; i++) all += histogram[i];
+  if (!all) return 0;
   for (int i = 0; i <= ticks; i++) {
-    seen += jitter[i];
+    seen += histogram[i];
     if (seen >= part * all) return (i + 1) * (nanoseconds_a_tick / 1e6);
   }
   return 0;
@@ -208,7 +253,7 @@ int main(int argc, char **argv) {
       if ((data & 15) == connection_socket)
         read_connection(viewer);
       else
-        read_datagrams(viewer, descriptors[data >> 8][data >> 4 & 15], data & 15);
+        read_datagrams(viewer, descriptors[data >> 8][data >> 4 & 15], data & 15, data >> 4 & 15);
     }
     if (!all_started && started_count == viewer_count) all_started = now();
     if (!all_started && now() - begin > 30000000000LL) fail("%d of %d viewers see a frame", started_count, viewer_count);
@@ -219,6 +264,8 @@ int main(int argc, char **argv) {
       fflush(stdout);
     }
   }
-  printf("{\"viewers\":%d,\"bytes\":%lld,\"frames\":%lld,\"lost\":%lld,\"jitterP50\":%.2f,\"jitterP99\":%.2f}\n", viewer_count,
-         bytes, frames, lost, percentile(0.5), percentile(0.99));
+  printf("{\"viewers\":%d,\"bytes\":%lld,\"reads\":%lld,\"frames\":%lld,\"lost\":%lld,\"jitterP50\":%.2f,"
+         "\"jitterP99\":%.2f,\"ageP50\":%.2f,\"ageP99\":%.2f}\n",
+         viewer_count, bytes, reads, frames, lost, percentile(jitter, 0.5), percentile(jitter, 0.99), percentile(ages, 0.5),
+         percentile(ages, 0.99));
 }

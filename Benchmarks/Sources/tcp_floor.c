@@ -1,9 +1,11 @@
 // tcp_floor FILE VIEWERS: the minimum cost of sending a stream to viewers over TCP.
 //
 // Prints its port, waits until all viewers are connected, then repeatedly sends them a recording at its original pace:
-// one writev per viewer and access unit, from one buffer, on one thread, and nothing else.
+// one writev per viewer and access unit, from one buffer, on one thread, and nothing else. Its sockets have TCP_NODELAY, as those of
+// the program have.
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +32,11 @@ int main(int argc, char **argv) {
   getsockname(listener, (struct sockaddr *)&address, &length);
   printf("%d\n", ntohs(address.sin_port));
   fflush(stdout);
-  for (int i = 0; i < count; i++) viewers[i] = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+  for (int i = 0; i < count; i++) {
+    int on = 1;
+    viewers[i] = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+    if (setsockopt(viewers[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0) fail("cannot set TCP_NODELAY");
+  }
 
   for (long long start = now();; start += recording.period) {
     for (int i = 0; i < recording.count; i++) {

@@ -2,7 +2,7 @@ package import Media
 internal import Synchronization
 
 extension AccessControl {
-  /// Decides on a permission.
+  /// Decides whether the role of an identified client includes a permission, and counts refusals.
   package func decide(
     _ permission: Permission, for identification: Identification, isOnThisMachine: Bool
   ) -> Decision {

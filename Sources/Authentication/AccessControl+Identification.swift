@@ -68,7 +68,8 @@ extension AccessControl {
     return .rejected(stale: false)
   }
 
-  /// Counts a password that was sent in the clear. It is not compared, so that it is no guess.
+  /// Counts and reports a password that was sent without encryption. The password is not compared, so that the response does
+  /// not reveal whether it is right.
   private func rejectInsecureBasic(_ request: AccessRequest, now: MediaTime) -> Identification {
     self.refusals.count(.failedLogin)
     let subject = "basic \(LoginThrottle.network(of: request.address))"

@@ -2,7 +2,7 @@ package import Media
 
 /// The parts of a request that decide on its access.
 package struct AccessRequest {
-  /// The request method.
+  /// Method of the request in its protocol, such as `GET` or `DESCRIBE`; Digest responses depend on it.
   package var method: String
   /// The values of the `Authorization` lines.
   package var authorization: [String]

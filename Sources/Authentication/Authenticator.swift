@@ -142,7 +142,7 @@ struct Authenticator: Sendable {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time.nanoseconds >> (56 - 8 * $0)) }
     let client = IPAddress(parsing: address).map { "\($0)" } ?? address
     let code = HMAC<SHA256>.authenticationCode(for: bytes + Array(client.utf8), using: self.key)
-    return hexadecimal(bytes) + hexadecimal(code.prefix(16))
+    return Hexadecimal.encode(bytes) + Hexadecimal.encode(code.prefix(16))
   }
 
   /// The time of a nonce that this server has sent to this address; nil for any other.

@@ -38,7 +38,7 @@ package struct ConnectionTable: Sendable {
     fileprivate var generation: UInt64
   }
 
-  /// The result of ``add(_:)``.
+  /// Result of ``add(_:)``: whether a new connection stays, and which one it displaces.
   package enum Admission: Hashable, Sendable {
     /// The connection is registered; at the limit in place of another one, which must be closed and is not registered any
     /// more.
@@ -85,7 +85,7 @@ package struct ConnectionTable: Sendable {
   private var largestCount = 0
   private var changes: UInt64 = 0
 
-  /// An empty table.
+  /// Creates a table without connections; its maximum is at least 1.
   package init(maximumCount: Int) {
     self.maximumCount = max(1, maximumCount)
   }

@@ -1,3 +1,5 @@
+internal import Media
+
 /// Name, password and role of a user.
 public struct Credentials: Hashable, Sendable {
   /// A password, or what it can be verified with.
@@ -72,7 +74,7 @@ public struct AccessToken: Hashable, Sendable {
     let bytes = [makeRandom(), makeRandom()].flatMap { word in
       (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
     }
-    self.secret = Secret(hexadecimal(bytes))
+    self.secret = Secret(Hexadecimal.encode(bytes))
     self.role = role
   }
 

@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Media
 
 /// The hash algorithm of the Digest scheme, RFC 7616 §3.3.
 package enum DigestAlgorithm: String, Hashable, CaseIterable {
@@ -19,11 +20,16 @@ package enum DigestAlgorithm: String, Hashable, CaseIterable {
 
   /// The hash of the parts joined by colons, in lower-case hexadecimal digits.
   package func hash(_ parts: String...) -> String {
-    var text = parts.joined(separator: ":")
+    Hexadecimal.encode(self.digest(of: parts.joined(separator: ":")))
+  }
+
+  /// The hash of a text in UTF-8.
+  package func digest(of text: String) -> [UInt8] {
+    var text = text
     return text.withUTF8 { bytes in
       switch self {
-      case .sha256: hexadecimal(SHA256.hash(data: UnsafeRawBufferPointer(bytes)))
-      case .md5: hexadecimal(Insecure.MD5.hash(data: UnsafeRawBufferPointer(bytes)))
+      case .sha256: Array(SHA256.hash(data: UnsafeRawBufferPointer(bytes)))
+      case .md5: Array(Insecure.MD5.hash(data: UnsafeRawBufferPointer(bytes)))
       }
     }
   }

@@ -38,6 +38,6 @@ package struct DownloadTickets: Sendable {
   private func ticket(for path: String, expiry: MediaTime) -> String {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: expiry.nanoseconds >> (56 - 8 * $0)) }
     let code = HMAC<SHA256>.authenticationCode(for: bytes + Array(path.utf8), using: self.key)
-    return hexadecimal(bytes) + hexadecimal(code.prefix(16))
+    return Hexadecimal.encode(bytes) + Hexadecimal.encode(code.prefix(16))
   }
 }

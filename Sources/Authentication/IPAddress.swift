@@ -1,3 +1,5 @@
+internal import Media
+
 /// A numeric IPv4 or IPv6 address, RFC 4291 §2.2. IPv6 addresses that hold an IPv4 address (`::ffff:1.2.3.4`) are IPv4.
 package enum IPAddress: Hashable, Sendable {
   case v4(UInt32)

@@ -17,8 +17,8 @@ struct LoginThrottle {
   static let memory = MediaDuration.seconds(3600)
   /// Time for which a successful login exempts its address.
   static let exemption = MediaDuration.seconds(24 * 3600)
-  /// Maximum number of networks with failures, and of addresses and networks with logins; when full, the one that was quiet
-  /// longest is dropped. Failures never displace logins.
+  /// Maximum number of networks with failures, and of addresses and networks with logins; when full, the one whose
+  /// last attempt is the oldest is dropped. Failures never displace logins.
   static let maximumAddresses = 4096
   /// Maximum number of names by address; further names count as one.
   static let maximumNames = 16

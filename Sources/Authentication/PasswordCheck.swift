@@ -16,7 +16,7 @@ package struct PasswordCheck: Sendable {
   let hash: PasswordHash
   /// Name of the user.
   let user: String
-  /// The client's numeric address.
+  /// Numeric IP address of the client.
   package let address: String
   /// Password and hash under a key of the process: equal for equal comparisons.
   let mark: [UInt8]

@@ -4,12 +4,12 @@
 /// A further login of a network that has a comparison is refused, unless it asks for the same one, as a browser does that
 /// sends several requests at once: its result is shared. Pure: the caller runs the comparisons.
 package struct PasswordCheckQueue: Sendable {
-  /// Number of a login that asks for a comparison.
+  /// Number of a login that requests a comparison.
   package typealias Ticket = UInt64
 
-  /// A comparison to run.
+  /// A comparison that the caller runs on a thread of its own.
   package struct Job: Sendable {
-    /// The comparison.
+    /// Password and hash to compare.
     package let check: PasswordCheck
     fileprivate let number: UInt64
   }
@@ -32,7 +32,7 @@ package struct PasswordCheckQueue: Sendable {
   private var entries: [Entry] = []
   private var lastNumber: UInt64 = 0
 
-  /// An empty queue.
+  /// Creates a queue in which nothing runs or waits.
   package init() {}
 
   /// Number of comparisons that run.
@@ -81,7 +81,7 @@ package struct PasswordCheckQueue: Sendable {
 
   /// Removes a comparison that has run.
   ///
-  /// - Returns: The logins that asked for it.
+  /// - Returns: The logins that requested it.
   package mutating func finish(_ job: Job) -> [Ticket] {
     guard let index = self.entries.firstIndex(where: { $0.job.number == job.number }) else { return [] }
     return self.entries.remove(at: index).tickets

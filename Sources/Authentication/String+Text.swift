@@ -1,3 +1,5 @@
+internal import Media
+
 extension StringProtocol where UTF8View: BidirectionalCollection, SubSequence == Substring {
   /// Whether both are equal, ignoring the case of ASCII letters.
   package func equalsIgnoringCase(_ other: String) -> Bool {
@@ -78,13 +80,6 @@ extension UInt8 {
   /// The lower-case letter of an upper-case ASCII letter; other bytes unchanged.
   package var lowercasedASCII: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
-  /// The value of a hexadecimal digit, 0 to 15; nil for other bytes.
-  package var hexadecimalValue: UInt8? {
-    if self.isDigit { return self - UInt8(ascii: "0") }
-    let letter = self.lowercasedASCII &- UInt8(ascii: "a")
-    return letter < 6 ? letter + 10 : nil
-  }
-
   /// Whether the byte is allowed in a token, such as a method or header name, RFC 2616 §2.2.
   package var isToken: Bool {
     switch self {
@@ -97,17 +92,6 @@ extension UInt8 {
   }
 
   private static let tokenSigns = Array("!#$%&'*+-.^_`|~".utf8)
-}
-
-/// The bytes in lower-case hexadecimal digits.
-package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  var text: [UInt8] = []
-  for byte in bytes {
-    text.append(digits[Int(byte >> 4)])
-    text.append(digits[Int(byte & 0xf)])
-  }
-  return String(decoding: text, as: UTF8.self)
 }
 
 extension Substring {

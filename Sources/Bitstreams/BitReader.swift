@@ -10,7 +10,7 @@ package struct BitReader {
     self.bytes = bytes
   }
 
-  /// Number of unread bits.
+  /// Number of bits that were not read yet.
   package var remainingBits: Int {
     self.bytes.count * 8 - self.position
   }

@@ -7,8 +7,7 @@ extension CodecDescription {
     switch self {
     case .h264(let video):
       // profile_idc, constraint flags and level_idc follow the NAL unit header.
-      "avc1."
-        + video.sequenceParameterSet.dropFirst().prefix(3).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      "avc1." + Hexadecimal.encode(video.sequenceParameterSet.dropFirst().prefix(3))
     case .aac(let audio):
       // An unreadable configuration is reported as AAC-LC, the most common object type.
       "mp4a.40.\((try? AudioSpecificConfig(parsing: audio.audioSpecificConfig))?.audioObjectType ?? 2)"

@@ -32,7 +32,8 @@ struct vidicon_dtls {
   // The datagram being read; NULL without one.
   const uint8_t *input;
   size_t input_length;
-  uint8_t output[QUEUE_LENGTH][VIDICON_DTLS_MTU];
+  // Datagrams in memory of their own, of which there is none between two flights.
+  uint8_t *output[QUEUE_LENGTH];
   size_t output_lengths[QUEUE_LENGTH];
   size_t first;
   size_t count;
@@ -45,9 +46,11 @@ static int bio_write(BIO *bio, const char *bytes, int length) {
   BIO_clear_retry_flags(bio);
   if (length <= 0 || length > VIDICON_DTLS_MTU) return -1;
   // A datagram that finds no place is lost, as on a network.
-  if (dtls->count < QUEUE_LENGTH) {
+  uint8_t *datagram = dtls->count < QUEUE_LENGTH ? malloc((size_t)length) : NULL;
+  if (datagram != NULL) {
     size_t slot = (dtls->first + dtls->count++) % QUEUE_LENGTH;
-    memcpy(dtls->output[slot], bytes, (size_t)length);
+    memcpy(datagram, bytes, (size_t)length);
+    dtls->output[slot] = datagram;
     dtls->output_lengths[slot] = (size_t)length;
   }
   return length;
@@ -189,7 +192,8 @@ vidicon_dtls *vidicon_dtls_create(vidicon_dtls_context *context, bool is_server,
 void vidicon_dtls_destroy(vidicon_dtls *dtls) {
   if (dtls == NULL) return;
   SSL_free(dtls->ssl);
-  OPENSSL_cleanse(dtls->output, sizeof dtls->output);
+  // Datagrams are ciphertext or public: nothing to erase.
+  for (size_t index = 0; index < dtls->count; index++) free(dtls->output[(dtls->first + index) % QUEUE_LENGTH]);
   free(dtls);
 }
 
@@ -209,16 +213,17 @@ vidicon_dtls_state vidicon_dtls_receive(vidicon_dtls *dtls, const uint8_t *bytes
   if (dtls->state == VIDICON_DTLS_CONNECTED) {
     // Reads retransmissions of the last flight, which are answered, and alerts. Application data is discarded.
     uint8_t discarded[2048];
-    int result;
-    do {
-      result = SSL_read(dtls->ssl, discarded, sizeof discarded);
-    } while (result > 0);
+    int result = SSL_alloc_buffers(dtls->ssl) == 1 ? 1 : -1;
+    while (result > 0) result = SSL_read(dtls->ssl, discarded, sizeof discarded);
     int error = SSL_get_error(dtls->ssl, result);
     if (error == SSL_ERROR_ZERO_RETURN) {
       dtls->state = VIDICON_DTLS_CLOSED;
     } else if (error != SSL_ERROR_WANT_READ) {
       dtls->state = VIDICON_DTLS_FAILED;
     }
+    // The buffers for a record in and one out have 33 kB, and media does not pass through them: sessions have them only while a
+    // datagram of DTLS is read. SSL_MODE_RELEASE_BUFFERS has no effect with DTLS.
+    SSL_free_buffers(dtls->ssl);
   }
   dtls->input = NULL;
   ERR_clear_error();
@@ -240,7 +245,8 @@ vidicon_dtls_state vidicon_dtls_handle_timeout(vidicon_dtls *dtls) {
 }
 
 void vidicon_dtls_close(vidicon_dtls *dtls) {
-  if (dtls->state == VIDICON_DTLS_CONNECTED) SSL_shutdown(dtls->ssl);
+  // An alert is written without a check for the buffer.
+  if (dtls->state == VIDICON_DTLS_CONNECTED && SSL_alloc_buffers(dtls->ssl) == 1) SSL_shutdown(dtls->ssl);
   if (dtls->state != VIDICON_DTLS_FAILED) dtls->state = VIDICON_DTLS_CLOSED;
   ERR_clear_error();
 }
@@ -249,6 +255,7 @@ size_t vidicon_dtls_next_datagram(vidicon_dtls *dtls, uint8_t *buffer) {
   if (dtls->count == 0) return 0;
   size_t length = dtls->output_lengths[dtls->first];
   memcpy(buffer, dtls->output[dtls->first], length);
+  free(dtls->output[dtls->first]);
   dtls->first = (dtls->first + 1) % QUEUE_LENGTH;
   dtls->count--;
   return length;

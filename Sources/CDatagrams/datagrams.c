@@ -135,6 +135,9 @@ int vidicon_datagrams_open_pair(const char *address, int *sockets, uint16_t *por
       sockets[1] = open_one(info, ports[0] + 1, &ports[1]);
       if (sockets[1] >= 0) {
         freeaddrinfo(info);
+        // After the port was found to be free: sockets of routes share it, and nothing else.
+        int on = 1;
+        setsockopt(sockets[0], SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
         return 0;
       }
     }
@@ -151,6 +154,23 @@ int vidicon_datagrams_open(const char *address, int *socket, uint16_t *port) {
   *socket = open_one(info, *port, port);
   int error = *socket < 0 ? errno : 0;
   freeaddrinfo(info);
+  return error;
+}
+
+int vidicon_datagrams_open_route(const vidicon_endpoint *address, bool mapped, int *result) {
+  vidicon_destination local = vidicon_destination_of(address, mapped);
+  int descriptor = socket(((struct sockaddr *)&local.address)->sa_family, SOCK_DGRAM, 0);
+  *result = descriptor;
+  if (descriptor < 0) return errno;
+  int on = 1;
+  setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &send_buffer_length, sizeof send_buffer_length);
+  if (setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0 &&
+      fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 && fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 &&
+      bind(descriptor, (struct sockaddr *)&local.address, local.length) == 0)
+    return 0;
+  int error = errno;
+  close(descriptor);
+  *result = -1;
   return error;
 }
 
@@ -236,6 +256,7 @@ static batch_outcome send_batch(int socket, batch *batch, vidicon_datagram_posit
     int sent = sendmmsg(socket, batch->messages + start, batch->count - start, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent > 0) {
       result->sent += sent;
+      for (int index = 0; index < sent; index++) result->byte_count += batch->vectors[start + index].iov_len;
       start += sent;
       continue;
     }
@@ -259,7 +280,7 @@ vidicon_datagram_result vidicon_datagrams_send(
     int socket, const uint8_t *bytes, const vidicon_datagram_run *runs, size_t run_count,
     const vidicon_destination *destinations, size_t destination_count, vidicon_datagram_position *position,
     bool *offload) {
-  vidicon_datagram_result result = {0, 0};
+  vidicon_datagram_result result = {0, 0, 0};
   batch batch;
   // Whether the rest of the current destination is sent without offload: its route has a smaller MTU.
   bool is_single = false;
@@ -297,7 +318,7 @@ vidicon_datagram_result vidicon_datagrams_send(
 vidicon_datagram_result vidicon_datagrams_send_messages(
     int socket, const uint8_t *bytes, const vidicon_datagram_message *messages, size_t message_count,
     vidicon_datagram_position *position, bool *offload) {
-  vidicon_datagram_result result = {0, 0};
+  vidicon_datagram_result result = {0, 0, 0};
   batch batch;
   bool is_single = false;
   size_t single_message = 0;
@@ -332,7 +353,7 @@ vidicon_datagram_result vidicon_datagrams_send(
     int socket, const uint8_t *bytes, const vidicon_datagram_run *runs, size_t run_count,
     const vidicon_destination *destinations, size_t destination_count, vidicon_datagram_position *position,
     bool *offload) {
-  vidicon_datagram_result result = {0, 0};
+  vidicon_datagram_result result = {0, 0, 0};
   *offload = false;
   while (position->destination < destination_count && run_count > 0) {
     const vidicon_destination *destination = &destinations[position->destination];
@@ -343,6 +364,7 @@ vidicon_datagram_result vidicon_datagrams_send(
     } else if (sendto(socket, bytes + run->offset + position->offset, length, MSG_DONTWAIT,
                       (const struct sockaddr *)&destination->address, destination->length) == (ssize_t)length) {
       result.sent++;
+      result.byte_count += length;
     } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
       return result;
     } else {
@@ -356,13 +378,14 @@ vidicon_datagram_result vidicon_datagrams_send(
 vidicon_datagram_result vidicon_datagrams_send_messages(
     int socket, const uint8_t *bytes, const vidicon_datagram_message *messages, size_t message_count,
     vidicon_datagram_position *position, bool *offload) {
-  vidicon_datagram_result result = {0, 0};
+  vidicon_datagram_result result = {0, 0, 0};
   while (position->destination < message_count) {
     const vidicon_datagram_message *message = &messages[position->destination];
     vidicon_datagram_position one = {.destination = 0, .run = 0, .offset = position->offset};
     vidicon_datagram_result part =
         vidicon_datagrams_send(socket, bytes, &message->run, 1, &message->destination, 1, &one, offload);
     result.sent += part.sent;
+    result.byte_count += part.byte_count;
     result.unreachable += part.unreachable;
     position->offset = one.offset;
     if (one.destination == 0) return result;

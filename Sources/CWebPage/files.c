@@ -18,6 +18,15 @@ static const unsigned char boxes_mjs[] = {
 static const unsigned char buffer_mjs[] = {
 #embed "../WebPage/Site/buffer.mjs"
 };
+static const unsigned char ca_css[] = {
+#embed "../WebPage/Site/ca.css"
+};
+static const unsigned char ca_html[] = {
+#embed "../WebPage/Site/ca.html"
+};
+static const unsigned char ca_mjs[] = {
+#embed "../WebPage/Site/ca.mjs"
+};
 static const unsigned char change_queue_mjs[] = {
 #embed "../WebPage/Site/change-queue.mjs"
 };
@@ -41,6 +50,9 @@ static const unsigned char facts_mjs[] = {
 };
 static const unsigned char follow_mjs[] = {
 #embed "../WebPage/Site/follow.mjs"
+};
+static const unsigned char ice_mjs[] = {
+#embed "../WebPage/Site/ice.mjs"
 };
 static const unsigned char icon_svg[] = {
 #embed "../WebPage/Site/icon.svg"
@@ -80,6 +92,18 @@ static const unsigned char player_mjs[] = {
 };
 static const unsigned char playlist_mjs[] = {
 #embed "../WebPage/Site/playlist.mjs"
+};
+static const unsigned char publish_css[] = {
+#embed "../WebPage/Site/publish.css"
+};
+static const unsigned char publish_html[] = {
+#embed "../WebPage/Site/publish.html"
+};
+static const unsigned char publish_mjs[] = {
+#embed "../WebPage/Site/publish.mjs"
+};
+static const unsigned char publisher_mjs[] = {
+#embed "../WebPage/Site/publisher.mjs"
 };
 static const unsigned char pushes_mjs[] = {
 #embed "../WebPage/Site/pushes.mjs"
@@ -146,6 +170,9 @@ static const vidicon_page_file files[] = {
     FILE_OF("base.css", base_css),
     FILE_OF("boxes.mjs", boxes_mjs),
     FILE_OF("buffer.mjs", buffer_mjs),
+    FILE_OF("ca.css", ca_css),
+    FILE_OF("ca.html", ca_html),
+    FILE_OF("ca.mjs", ca_mjs),
     FILE_OF("change-queue.mjs", change_queue_mjs),
     FILE_OF("clock.mjs", clock_mjs),
     FILE_OF("controls.mjs", controls_mjs),
@@ -154,6 +181,7 @@ static const vidicon_page_file files[] = {
     FILE_OF("faces.mjs", faces_mjs),
     FILE_OF("facts.mjs", facts_mjs),
     FILE_OF("follow.mjs", follow_mjs),
+    FILE_OF("ice.mjs", ice_mjs),
     FILE_OF("icon.svg", icon_svg),
     FILE_OF("latency.mjs", latency_mjs),
     FILE_OF("list.css", list_css),
@@ -167,6 +195,10 @@ static const vidicon_page_file files[] = {
     FILE_OF("player.html", player_html),
     FILE_OF("player.mjs", player_mjs),
     FILE_OF("playlist.mjs", playlist_mjs),
+    FILE_OF("publish.css", publish_css),
+    FILE_OF("publish.html", publish_html),
+    FILE_OF("publish.mjs", publish_mjs),
+    FILE_OF("publisher.mjs", publisher_mjs),
     FILE_OF("pushes.mjs", pushes_mjs),
     FILE_OF("quality.mjs", quality_mjs),
     FILE_OF("recorder.mjs", recorder_mjs),

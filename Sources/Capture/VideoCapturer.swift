@@ -68,7 +68,7 @@ extension VideoCapturer {
   /// No rotation: for upright compressed video, and for sources that deliver uncompressed frames.
   public var sampleOrientation: Orientation { .up }
 
-  /// Does nothing: for sources of uncompressed video, and those that cannot be asked for a keyframe.
+  /// Does nothing: for sources of uncompressed video, and those of which no keyframe can be requested.
   public func requestKeyframe() {}
 
   /// Does nothing; implemented by capturers that count or report their unused frames.
@@ -141,7 +141,7 @@ public struct FrameDrop: Hashable, Sendable {
 
   /// Capture time: ``VideoFrame/timestamp`` or ``AudioBlock/timestamp``.
   public var timestamp: MediaTime
-  /// Why the frame or audio block was not used.
+  /// Reason why the frame or audio block was not used.
   public var reason: Reason
 
   /// Creates a report of a frame or audio block with this capture time.

@@ -22,6 +22,8 @@ public final class JPEGEncoder {
   private let quality: Int32
   /// The scaled frame; nil where no scaling is needed.
   private let scaled: PixelBuffer?
+  /// Size of the frame within the image.
+  private let area: (width: Int, height: Int)
   private let conversion: vidicon_color_conversion
   private let fullRange: PixelBuffer
   private var count: Int64 = 0
@@ -33,17 +35,36 @@ public final class JPEGEncoder {
   ///   - width: Width to scale to, see ``size(of:width:)``.
   ///   - quality: 1 to 100 on the customary scale of JPEG encoders, 100 is best; clamped.
   /// - Throws: A ``VidiconError`` `notFound` or `unsupported`.
-  public init(format: VideoFormat, width: Int? = nil, quality: Int = 80) throws(VidiconError) {
+  public convenience init(format: VideoFormat, width: Int? = nil, quality: Int = 80) throws(VidiconError) {
+    let size = Self.size(of: format, width: width)
+    try self.init(format: format, width: size.width, height: size.height, quality: quality)
+  }
+
+  /// Opens the codec for images of a size, with black bars where the aspect ratio differs from that of the frames.
+  ///
+  /// - Parameters:
+  ///   - format: Format of the frames: I420, of even size.
+  ///   - width: Width of the images, even.
+  ///   - height: Height of the images, even.
+  ///   - quality: 1 to 100 on the customary scale of JPEG encoders, 100 is best; clamped.
+  /// - Throws: A ``VidiconError`` `notFound` or `unsupported`.
+  package init(format: VideoFormat, width: Int, height: Int, quality: Int = 80) throws(VidiconError) {
     guard let codec = avcodec_find_encoder(AV_CODEC_ID_MJPEG) else {
       throw VidiconError(
         .notFound, subject: "encoder mjpeg", cause: "libavcodec has no JPEG encoder on this machine",
         nextStep: "run scripts/setup")
     }
-    (self.width, self.height) = Self.size(of: format, width: width)
+    (self.width, self.height) = (width, height)
     self.source = format
     self.quality = Self.quantizer(quality: quality) * FF_QP2LAMBDA
     let isScaled = self.width != format.width || self.height != format.height
-    self.scaled = isScaled ? PixelBuffer(format: VideoFormat(width: self.width, height: self.height)) : nil
+    let target = VideoFormat(width: self.width, height: self.height)
+    self.scaled = isScaled ? PixelBuffer(format: target) : nil
+    self.area = format.fittedSize(in: target)
+    // Black in limited range, ITU-R BT.601: what the frame does not fill.
+    for plane in 0..<3 {
+      self.scaled?.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? 16 : 128)
+    }
     self.conversion = vidicon_color_conversion(from: format.colorMatrix, to: .bt601, isFullRange: true)
     self.fullRange = PixelBuffer(format: VideoFormat(width: self.width, height: self.height))
     self.encoder = LibavEncoder(codec)
@@ -80,10 +101,11 @@ public final class JPEGEncoder {
 
   /// Encodes one frame.
   ///
-  /// - Parameter image: I420, limited range, upright, of the format that the encoder was opened for.
+  /// - Parameter released: I420, limited range, upright, of the format that the encoder was opened for.
   /// - Returns: A complete JPEG file.
   /// - Throws: A ``VidiconError`` `failed`.
-  public func encode(_ image: VideoFrame) throws(VidiconError) -> ByteBuffer {
+  public func encode(_ released: ReleasedFrame) throws(VidiconError) -> ByteBuffer {
+    let image = released.frame
     precondition(
       image.format.pixelFormat == .i420 && image.format.width == self.source.width
         && image.format.height == self.source.height, "the frame has the encoder's format")
@@ -107,14 +129,16 @@ public final class JPEGEncoder {
 
   /// Scales, then converts to full range and BT.601.
   private func convert(_ image: PixelBuffer) {
-    let (width, height) = (Int32(self.width), Int32(self.height))
     var limited = Planes(image)
     if let scaled = self.scaled {
       let target = Planes(scaled)
+      let (left, top) = ((self.width - self.area.width) / 2 & ~1, (self.height - self.area.height) / 2 & ~1)
       I420Scale(
         limited.y, limited.strideY, limited.u, limited.strideU, limited.v, limited.strideV,
-        Int32(image.format.width), Int32(image.format.height), target.y, target.strideY, target.u, target.strideU,
-        target.v, target.strideV, width, height, kFilterBox)
+        Int32(image.format.width), Int32(image.format.height), target.y + (top * Int(target.strideY) + left),
+        target.strideY, target.u + (top / 2 * Int(target.strideU) + left / 2), target.strideU,
+        target.v + (top / 2 * Int(target.strideV) + left / 2), target.strideV, Int32(self.area.width),
+        Int32(self.area.height), kFilterBox)
       limited = target
     }
     let full = Planes(self.fullRange)

@@ -75,6 +75,7 @@ public final class LibavAACEncoder {
   /// - Parameters:
   ///   - block: In the encoder's format; its timestamp counts for the first block only.
   ///   - emit: Called for each complete sample, in order.
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/failed`` when the encoder rejects a block, or no memory is left.
   public func encode(_ block: AudioBlock, emit: (EncodedSample) -> Void) throws(VidiconError) {
     precondition(block.format == self.format, "the audio has the encoder's format")
     if self.anchor == nil { self.anchor = block.timestamp }

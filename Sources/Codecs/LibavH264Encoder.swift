@@ -54,8 +54,9 @@ public final class LibavH264Encoder: VideoEncoder {
 
   /// Encodes one frame; its buffer is retained until the encoder has read it.
   public func encode(
-    _ input: VideoFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void
+    _ released: ReleasedFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void
   ) throws(VidiconError) {
+    let input = released.frame
     precondition(
       input.format.pixelFormat == .i420 && input.format.width == self.settings.width
         && input.format.height == self.settings.height, "the canvas has the encoder's format")

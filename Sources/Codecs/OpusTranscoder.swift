@@ -35,25 +35,13 @@ package final class OpusTranscoder {
   package init(_ description: AACDescription) throws(VidiconError) {
     self.encoder = try Self.makeEncoder()
     let source = "AAC decoder"
-    var allocated = avcodec_parameters_alloc()
-    defer { avcodec_parameters_free(&allocated) }
-    guard let parameters = allocated, let packet = av_packet_alloc() else {
+    guard let parameters = CodecParameters(description), let packet = av_packet_alloc() else {
       throw VidiconError(libav: vidicon_averror_enomem, source: source)
     }
+    defer { withExtendedLifetime(parameters) {} }
     self.packet = packet
-    parameters.pointee.codec_type = AVMEDIA_TYPE_AUDIO
-    parameters.pointee.codec_id = AV_CODEC_ID_AAC
-    let configuration = description.audioSpecificConfig
-    // Freed with the parameters.
-    if let extradata = av_mallocz(configuration.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)) {
-      UnsafeMutableRawBufferPointer(start: extradata, count: configuration.count).copyBytes(from: configuration)
-      parameters.pointee.extradata = extradata.assumingMemoryBound(to: UInt8.self)
-      parameters.pointee.extradata_size = Int32(configuration.count)
-    }
-    parameters.pointee.sample_rate = Int32(clamping: description.format.sampleRate)
-    av_channel_layout_default(&parameters.pointee.ch_layout, Int32(clamping: description.format.channelCount))
     do throws(VidiconError) {
-      self.decoder = try PacketDecoder(parameters, source: source)
+      self.decoder = try PacketDecoder(parameters.pointer, source: source)
     } catch {
       var packet: UnsafeMutablePointer<AVPacket>? = packet
       av_packet_free(&packet)

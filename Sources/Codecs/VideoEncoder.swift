@@ -13,7 +13,7 @@ public protocol VideoEncoder: AnyObject {
   ///   - frame: I420 of the size the encoder was opened with, upright; its timestamp is above the previous one's.
   ///   - forcesKeyframe: Whether decoding must be able to start at this frame.
   ///   - emit: Called for each complete access unit, in order; with a zero-latency encoder, once.
-  func encode(_ frame: VideoFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void) throws(VidiconError)
+  func encode(_ frame: ReleasedFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void) throws(VidiconError)
 
   /// Changes the target bitrate from the next frame on.
   ///
@@ -33,7 +33,7 @@ public struct VideoEncoderSettings: Hashable, Sendable {
   public var colorMatrix: ColorMatrix
   /// Bitrate in bits per second.
   public var bitrate: Int
-  /// Profile of libx264; other encoders are asked for it. Nil for the encoder's own, which is High for libx264.
+  /// Profile of libx264; of other encoders it is requested. Nil for the encoder's own, which is High for libx264.
   public var profile: H264Profile?
   /// Length of the rate control buffer (VBV) at ``bitrate``. A short one makes keyframes small, at some loss of quality.
   public var rateBuffer: MediaDuration

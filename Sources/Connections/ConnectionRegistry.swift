@@ -9,7 +9,7 @@ internal import Synchronization
 /// Each server registers its accepted connections and reports their use; a connection that a new one displaces, see
 /// ``ConnectionTable``, is closed from the thread that registers the new one. Callable from any thread.
 package final class ConnectionRegistry: Sendable {
-  /// A registered connection.
+  /// Entry of an accepted connection, by which its handler reports use and end.
   package struct Registration: Sendable {
     fileprivate let registry: ConnectionRegistry
     fileprivate let id: ConnectionTable.ID
@@ -71,7 +71,7 @@ package final class ConnectionRegistry: Sendable {
     self.acceptedLimit = maximumCount + Self.acceptedMargin
   }
 
-  /// Maximum number of connections.
+  /// Maximum number of registered connections at a time, over all servers.
   package var maximumCount: Int { self.state.withLock { $0.table.maximumCount } }
 
   /// Number of open connections, and of further streams of HTTP/2.

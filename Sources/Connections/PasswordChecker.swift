@@ -39,7 +39,7 @@ package final class PasswordChecker: Sendable {
     self.threads = threads
   }
 
-  /// A number for ``submit(_:ticket:completion:)``.
+  /// Returns a number that no other login has, for ``submit(_:ticket:completion:)`` and ``cancel(_:)``.
   package func makeTicket() -> PasswordCheckQueue.Ticket {
     self.lastTicket.add(1, ordering: .relaxed).newValue
   }

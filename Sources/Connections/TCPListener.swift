@@ -42,14 +42,52 @@ package struct TCPListener: Sendable {
     return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
   }
 
-  /// Opens a port.
+  /// Open ports of a server, each with its listening channel.
+  package struct Listeners: Sendable {
+    /// Listening channel without TLS; nil when no such port is open.
+    package var plain: (any Channel)?
+    /// Listening channel with TLS; nil when no such port is open.
+    package var secure: (any Channel)?
+
+    /// Creates a value without open ports.
+    package init() {}
+
+    /// Closes the ports; connections stay open.
+    package func close() async {
+      for listener in [self.plain, self.secure] {
+        // An error means that the listener is closed already.
+        try? await listener?.close()
+      }
+    }
+  }
+
+  /// Opens a port for plain TCP, one for TLS, or both; none stays open when one of them cannot be opened.
   ///
   /// - Parameters:
-  ///   - port: 0 for any free one.
-  ///   - context: TLS of the connections; nil for plain TCP.
+  ///   - port: 0 for any free one; nil for none.
+  ///   - tls: Port and context of TLS; nil for none.
   ///   - configure: Adds the protocol's handler to a connection, behind TLS.
-  /// - Throws: `VidiconError`: `.portInUse`, `.notPermitted` or `.notFound` (the address) when the port cannot be bound,
+  /// - Throws: `VidiconError`: `.portInUse`, `.notPermitted` or `.notFound` (the address) when a port cannot be bound,
   ///   `.invalidSpecification` for a malformed address.
+  package func listen(
+    on port: Int?, tls: (port: Int, context: NIOSSLContext)?,
+    configure: @escaping @Sendable (any Channel, ConnectionRegistry.Registration, _ isEncrypted: Bool) throws -> Void
+  ) async throws(VidiconError) -> Listeners {
+    var listeners = Listeners()
+    if let port {
+      listeners.plain = try await self.listen(on: port, context: nil) { try configure($0, $1, false) }
+    }
+    guard let tls else { return listeners }
+    do throws(VidiconError) {
+      listeners.secure = try await self.listen(on: tls.port, context: tls.context) { try configure($0, $1, true) }
+    } catch {
+      await listeners.close()
+      throw error
+    }
+    return listeners
+  }
+
+  /// Opens a port for plain TCP, or for TLS with a context.
   package func listen(
     on port: Int, context: NIOSSLContext? = nil,
     configure: @escaping @Sendable (any Channel, ConnectionRegistry.Registration) throws -> Void
@@ -96,20 +134,6 @@ package struct TCPListener: Sendable {
       throw VidiconError(
         binding: error, address: self.address, port: port, options: self.options,
         unprivilegedPort: self.unprivilegedPort)
-    }
-  }
-}
-
-extension TLSCertificate {
-  /// TLS with this certificate.
-  ///
-  /// - Parameter file: The file to name in errors.
-  package func makeContext(file: String) throws(VidiconError) -> NIOSSLContext {
-    do {
-      return try NIOSSLContext(configuration: self.configuration)
-    } catch {
-      throw VidiconError(
-        .failed, path: file, cause: "TLS cannot be set up (\(error))", nextStep: "give another certificate")
     }
   }
 }

@@ -5,7 +5,7 @@ internal import WebRTC
 final class OpenSSLCipher: SRTPCipher {
   private let cipher: OpaquePointer
 
-  /// Takes ownership.
+  /// Takes ownership of the cipher, and destroys it at the end.
   init(_ cipher: OpaquePointer) {
     self.cipher = cipher
   }
@@ -36,7 +36,7 @@ final class OpenSSLCipher: SRTPCipher {
     }
   }
 
-  /// Calls C with pointers to the nonce and to what is authenticated.
+  /// Calls C with pointers to the nonce and to the associated data.
   private static func with(
     _ nonce: SIMD16<UInt8>, _ header: UnsafeRawBufferPointer, _ trailer: UInt32?,
     _ body: (UnsafePointer<UInt8>?, vidicon_srtp_associated) -> Bool

@@ -7,7 +7,7 @@ package final class OpenSSLSecurity: DatagramSecurity {
   // Safe because OpenSSL's context may be used by several threads, and is not changed after it was made.
   nonisolated(unsafe) private let context: OpaquePointer
 
-  /// SHA-256 of the certificate.
+  /// SHA-256 of the certificate in DER, 32 bytes.
   package let fingerprint: [UInt8]
 
   /// Makes a new key and certificate; nil when memory or random numbers are lacking.

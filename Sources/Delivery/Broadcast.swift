@@ -9,7 +9,7 @@ package final class Broadcast<Packetizer: SharedMediaPacketizer, Sender: Deliver
 where Sender.Packets == Packetizer.Packets {
   package typealias Delivery = SharedDelivery<Packetizer.Packets>
 
-  /// Counters of the viewers.
+  /// Counters of the viewers on all event loops.
   package let counters: ViewerCounters
   /// The viewers of each event loop.
   package let groups: [ViewerGroup<Sender>]
@@ -65,9 +65,6 @@ where Sender.Packets == Packetizer.Packets {
       body(&state.packetizer)
     }
   }
-
-  /// Maximum lag of the event loops, in the last 10 to 20 s.
-  package var lag: MediaDuration { self.groups.lazy.map(\.lag).max() ?? .zero }
 
   /// Packetizes a sample and enqueues the packets for every event loop; called on the stream's threads.
   package func consume(_ sample: EncodedSample) {
@@ -137,12 +134,14 @@ where Sender.Packets == Packetizer.Packets {
     self.forEachGroup(body)
   }
 
-  /// Sends the audio that waits, at the end of the stream.
+  /// Sends the audio that waits, and every backlog without pauses, at the end of the stream: before tasks that event loops are given
+  /// after this call.
   package func flush() {
     let now = self.now
     self.state.withLock { state in
       if let audio = state.assembler.flush() { _ = self.enqueue(audio, state: &state, at: now) }
     }
+    self.forEachGroup { $0.sendBacklog() }
   }
 
   /// All deliveries since the last keyframe; nil when there are none.

@@ -7,7 +7,7 @@ package import Media
 package struct DeliveryAssembler<Packets: SharedMedia> {
   /// Delivery and timer that follow from a sample or a timer.
   package struct Output {
-    /// Packets that leave now.
+    /// Packets that leave now; nil while they wait for an access unit.
     package var delivery: SharedDelivery<Packets>?
     /// Time at which ``handleTimer(at:)`` is due; nil when a timer runs already, or none is needed.
     package var timer: MediaTime?

@@ -20,17 +20,15 @@ package struct DeliveryQueue<Packets: SharedMedia> {
 
   /// Maximum number of deliveries: two seconds of 30 frames.
   package static var capacity: Int { 60 }
-  /// Duration for which the maximum of the lag is kept, once or twice.
-  private static var lagWindow: MediaDuration { .seconds(10) }
+  /// Maximum number of deliveries that are taken at once, so that the event loop serves its sockets in between.
+  package static var maximumTaken: Int { 4 }
 
   private var deliveries: [(delivery: SharedDelivery<Packets>, time: MediaTime)] = []
   private var isWakeUpPending = false
   private var isDroppingToKeyframe = false
-  /// Maximum lag in the current and the last window.
-  private var lag = (current: MediaDuration.zero, last: MediaDuration.zero)
-  private var windowStart = MediaTime.zero
+  private var lag = LagMaximum()
 
-  /// An empty queue.
+  /// Creates a queue without deliveries.
   package init() {}
 
   /// Appends a delivery for the event loop.
@@ -58,26 +56,28 @@ package struct DeliveryQueue<Packets: SharedMedia> {
     return outcome
   }
 
-  /// Removes all deliveries, on the event loop that was woken up.
-  package mutating func takeAll(at now: MediaTime) -> [SharedDelivery<Packets>] {
-    self.isWakeUpPending = false
+  /// Removes the oldest deliveries, at most ``maximumTaken``, on the event loop that was woken up.
+  ///
+  /// - Returns: The deliveries, and whether others are left, which are to be taken without another wake-up.
+  package mutating func take(at now: MediaTime) -> (deliveries: [SharedDelivery<Packets>], hasMore: Bool) {
     self.recordLag(at: now)
-    defer { self.deliveries.removeAll(keepingCapacity: true) }
-    return self.deliveries.map(\.delivery)
+    let taken = self.deliveries.prefix(Self.maximumTaken).map(\.delivery)
+    if taken.count == self.deliveries.count {
+      self.deliveries.removeAll(keepingCapacity: true)
+    } else {
+      self.deliveries.removeFirst(taken.count)
+    }
+    self.isWakeUpPending = !self.deliveries.isEmpty
+    return (taken, self.isWakeUpPending)
   }
 
   /// Maximum time that a delivery has waited, in the last 10 to 20 s; with those that wait now.
   package mutating func maximumLag(at now: MediaTime) -> MediaDuration {
     self.recordLag(at: now)
-    return max(self.lag.current, self.lag.last)
+    return self.lag.value(at: now)
   }
 
   private mutating func recordLag(at now: MediaTime) {
-    if now - self.windowStart >= Self.lagWindow {
-      self.lag.last = now - self.windowStart < Self.lagWindow * 2 ? self.lag.current : .zero
-      self.lag.current = .zero
-      self.windowStart = now
-    }
-    if let first = self.deliveries.first { self.lag.current = max(self.lag.current, now - first.time) }
+    if let first = self.deliveries.first { self.lag.record(now - first.time, at: now) }
   }
 }

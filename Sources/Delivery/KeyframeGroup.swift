@@ -18,7 +18,7 @@ package struct KeyframeGroup<Packets: SharedMedia> {
   /// Whether the first sample is a keyframe.
   private var isComplete = false
 
-  /// An empty group.
+  /// Creates a group without samples.
   package init() {}
 
   /// Appends a sample that no viewer is sent.

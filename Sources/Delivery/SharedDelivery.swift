@@ -7,8 +7,10 @@ package final class SharedDelivery<Packets: SharedMedia>: Sendable {
   package let number: Int
   /// The audio frames, which precede the access unit.
   package let audio: [Packets]
-  /// The access unit.
+  /// Packets of the access unit; nil for audio alone.
   package let video: Packets?
+  /// Contents for a viewer of both tracks, determined once: viewers are many.
+  package let contents: ViewerState.Delivery
   /// Number of calls of ``Broadcast/discardEarlier()`` before the access unit was packetized.
   package let discards: Int
   /// Bytes that are built once, so that a viewer costs one write.
@@ -20,6 +22,8 @@ package final class SharedDelivery<Packets: SharedMedia>: Sendable {
     self.audio = audio
     self.video = video
     self.discards = discards
+    self.contents = ViewerState.Delivery(
+      hasAudio: !audio.isEmpty, video: video.map { $0.isKeyframe ? .keyframe : .dependent })
   }
 
   /// The same without the access unit; nil without audio.
@@ -29,11 +33,4 @@ package final class SharedDelivery<Packets: SharedMedia>: Sendable {
 
   /// Number of bytes of all packets.
   package var byteCount: Int { self.audio.reduce(self.video?.byteCount ?? 0) { $0 + $1.byteCount } }
-
-  /// Contents for a viewer with these tracks.
-  package func contents(video: Bool, audio: Bool) -> ViewerState.Delivery {
-    ViewerState.Delivery(
-      hasAudio: audio && !self.audio.isEmpty,
-      video: video ? self.video.map { $0.isKeyframe ? .keyframe : .dependent } : nil)
-  }
 }

@@ -15,10 +15,10 @@ package final class ViewerCounters: Sendable {
   package let datagramsDropped = Atomic(0)
   /// Number of calls of ``Broadcast/discardEarlier()``.
   package let discards = Atomic(0)
-  /// Refusals of all servers.
+  /// Counters of refusals and drops that all servers share.
   private let refusals: RefusalCounters
 
-  /// Counters at zero.
+  /// Creates counters, all of them zero.
   package init(refusals: RefusalCounters) {
     self.refusals = refusals
   }

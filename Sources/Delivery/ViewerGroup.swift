@@ -34,14 +34,16 @@ package final class ViewerGroup<Sender: DeliverySender>: @unchecked Sendable {
   private let counters: ViewerCounters
   private let viewerCount = Atomic(0)
   private let queue = Mutex(DeliveryQueue<Sender.Packets>())
+  private let turns: FanOutTurns
   /// Index of the viewer that is sent each delivery first: another one each time, so that none is always last.
   private var firstViewer = 0
 
-  /// A group without viewers.
+  /// Creates a group without viewers on an event loop.
   package init(eventLoop: any EventLoop, counters: ViewerCounters, sender: Sender) {
     self.eventLoop = eventLoop
     self.counters = counters
     self.sender = sender
+    self.turns = FanOutTurns.shared(on: eventLoop)
   }
 
   /// Whether the group has a viewer; callable on any thread.
@@ -89,7 +91,7 @@ package final class ViewerGroup<Sender: DeliverySender>: @unchecked Sendable {
       let viewers = self.viewerCount.load(ordering: .relaxed)
       self.counters.framesSkipped.add(outcome.droppedFrames * viewers, ordering: .relaxed)
     }
-    if outcome.needsWakeUp { self.eventLoop.execute { self.fanOut() } }
+    if outcome.needsWakeUp { self.eventLoop.execute { self.turns.wakeUp(self) } }
     return outcome.needsKeyframe
   }
 
@@ -98,19 +100,28 @@ package final class ViewerGroup<Sender: DeliverySender>: @unchecked Sendable {
     self.queue.withLock { $0.maximumLag(at: self.now) }
   }
 
-  /// Sends the queued packets to every viewer that is due for them: one write for each TCP viewer.
-  private func fanOut() {
+  /// Sends everything that is queued; called on the event loop.
+  func sendBacklog() {
+    while self.sendTurn() {}
+  }
+}
+
+extension ViewerGroup: FanOutGroup {
+  /// Sends the oldest of the queued packets to every viewer that is due for them: one write for each TCP viewer.
+  func sendTurn() -> Bool {
     let now = self.now
     let discards = self.counters.discards.load(ordering: .acquiring)
+    let taken = self.queue.withLock { $0.take(at: now) }
     // Video that waited for the event loop while privacy was switched on is not sent.
-    let deliveries = self.queue.withLock { $0.takeAll(at: now) }
+    let deliveries = taken.deliveries
       .compactMap { $0.video != nil && $0.discards != discards ? $0.withoutVideo : $0 }
-    guard !deliveries.isEmpty else { return }
+    guard !deliveries.isEmpty else { return taken.hasMore }
     // A viewer may leave during the loop, which iterates over a copy of the list.
     let viewers = self.viewers
     self.firstViewer = self.firstViewer + 1 < viewers.count ? self.firstViewer + 1 : 0
     let byteCount = self.sender.send(
       deliveries, to: [viewers[self.firstViewer...], viewers[..<self.firstViewer]], at: now)
     if byteCount > 0 { self.counters.bytesSent.add(byteCount, ordering: .relaxed) }
+    return taken.hasMore
   }
 }

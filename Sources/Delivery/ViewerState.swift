@@ -32,7 +32,7 @@ package struct ViewerState: Sendable {
 
   /// Contents of a delivery for the tracks that the viewer has set up.
   package struct Delivery: Hashable, Sendable {
-    /// An access unit.
+    /// Kinds of access units by what decoding needs before them.
     package enum Video: Hashable, Sendable {
       /// Decoding can start with it.
       case keyframe
@@ -49,6 +49,11 @@ package struct ViewerState: Sendable {
     package init(hasAudio: Bool = false, video: Video? = nil) {
       self.hasAudio = hasAudio
       self.video = video
+    }
+
+    /// The same for a viewer with these tracks.
+    package func limited(toVideo hasVideo: Bool, audio hasAudio: Bool) -> Delivery {
+      Delivery(hasAudio: self.hasAudio && hasAudio, video: hasVideo ? self.video : nil)
     }
   }
 
@@ -173,6 +178,19 @@ package struct ViewerState: Sendable {
       case nil: return .send
       }
     }
+  }
+
+  /// Decides on several deliveries at once: whether all of them are sent, as while the viewer plays and nothing is unsent. If so,
+  /// they are passed in; otherwise ``handle(_:at:)`` decides on each.
+  package mutating func handleTogether(at now: MediaTime) -> Bool {
+    guard self.phase == .playing, self.blockage == nil else { return false }
+    self.lastSent = now
+    return true
+  }
+
+  /// Records that access units were dropped outside the queue: a viewer with video over the connection goes on at a keyframe.
+  package mutating func skipToKeyframe() {
+    if self.isStarted, self.skipsToKeyframe { self.phase = .skipping }
   }
 
   /// Records that the connection could not send everything at once; without effect while it is known.

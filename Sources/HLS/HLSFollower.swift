@@ -1,6 +1,7 @@
 internal import Media
 
-/// Divides the samples of a further rendition into the segments and parts that the main rendition's segmenter has decided.
+/// Divides the samples of a further rendition into the segments that the main rendition's segmenter has decided, and into parts that
+/// join ``HLSTiming/joinedPartCount`` of its parts each, the last one of a segment fewer.
 ///
 /// A part is closed once all its samples have arrived, which a later sample of each kind proves; a kind that is
 /// ``maximumLag`` behind the plan is no longer waited for. The first segment is one that starts with a keyframe, which the
@@ -30,6 +31,11 @@ struct HLSFollower: Sendable {
   private var audioReach: MediaTime?
   /// Start of the current part; nil outside of a segment.
   private var partStart: MediaTime?
+  /// End of the last of the main rendition's parts that are to be joined with the next one; nil without any.
+  private var joinedEnd: MediaTime?
+  private var joinedCount = 0
+  /// Number of parts to join.
+  private var partCount = 1
   private var isFirst = true
   private(set) var droppedSamples = 0
   /// Whether a segment has started with a frame that is no keyframe.
@@ -66,6 +72,7 @@ struct HLSFollower: Sendable {
 
   /// Appends decisions of the main rendition.
   mutating func append(_ plan: HLSPlan) -> [Action] {
+    self.partCount = plan.timing.joinedPartCount
     for step in plan.steps {
       switch step {
       case .start(let start): self.note(start.time)
@@ -80,8 +87,10 @@ struct HLSFollower: Sendable {
 
   /// Ends the segment with what it has; the next one that is planned follows.
   mutating func finish() -> [Action] {
-    defer { (self.partStart, self.steps) = (nil, []) }
-    return self.partStart == nil ? [] : [.end]
+    defer { self.steps = [] }
+    var actions: [Action] = []
+    self.endSegment(into: &actions)
+    return actions
   }
 
   private mutating func note(_ time: MediaTime) {
@@ -102,7 +111,7 @@ struct HLSFollower: Sendable {
         self.steps.removeFirst()
         self.start(start, into: &actions)
       case .part(let end):
-        guard let partStart else {
+        guard self.partStart != nil else {
           self.steps.removeFirst()
           continue
         }
@@ -110,12 +119,11 @@ struct HLSFollower: Sendable {
           return actions
         }
         self.steps.removeFirst()
-        actions.append(.part(self.part(from: partStart, to: end)))
-        self.partStart = end
+        (self.joinedEnd, self.joinedCount) = (end, self.joinedCount + 1)
+        if self.joinedCount >= self.partCount { self.endPart(into: &actions) }
       case .end:
         self.steps.removeFirst()
-        if self.partStart != nil { actions.append(.end) }
-        self.partStart = nil
+        self.endSegment(into: &actions)
       }
     }
     return actions
@@ -126,9 +134,21 @@ struct HLSFollower: Sendable {
     return self.planReach.map { $0 - Self.maximumLag >= time } ?? false
   }
 
-  private mutating func start(_ start: HLSSegmentStart, into actions: inout [Action]) {
+  /// Ends the part that joins what the main rendition has divided.
+  private mutating func endPart(into actions: inout [Action]) {
+    guard let partStart, let joinedEnd else { return }
+    actions.append(.part(self.part(from: partStart, to: joinedEnd)))
+    (self.partStart, self.joinedEnd, self.joinedCount) = (joinedEnd, nil, 0)
+  }
+
+  private mutating func endSegment(into actions: inout [Action]) {
+    self.endPart(into: &actions)
     if self.partStart != nil { actions.append(.end) }
-    self.partStart = nil
+    (self.partStart, self.joinedEnd, self.joinedCount) = (nil, nil, 0)
+  }
+
+  private mutating func start(_ start: HLSSegmentStart, into actions: inout [Action]) {
+    self.endSegment(into: &actions)
     let first = self.video.first { HLSSegmenter.boundary($0.decodeTime) >= start.time }
     // A later frame than the main rendition's keyframe belongs to a group of pictures whose start is missing.
     let startsWithKeyframe = first.map { $0.isKeyframe && HLSSegmenter.boundary($0.decodeTime) == start.time } ?? false

@@ -1,7 +1,7 @@
 internal import Media
 
-/// Decisions of a stream's segmenter since the last ``HLSStream/takePlan()``, which its other renditions follow: the same segments and
-/// parts with the same numbers, times and target durations.
+/// Decisions of a stream's segmenter since the last ``HLSStream/takePlan()``, which its other renditions follow: the same segments
+/// with the same numbers, times and target duration, and parts that join some of its parts.
 public struct HLSPlan: Sendable {
   /// One decision.
   enum Step: Hashable, Sendable {

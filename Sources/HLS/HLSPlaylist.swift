@@ -9,6 +9,8 @@ struct HLSPlaylist {
   let isEnded: Bool
   /// Whether each segment starts with a keyframe.
   var hasIndependentSegments = true
+  /// `PART-HOLD-BACK`: three times the maximum part target of the renditions that a player may choose among (§4.4.3.8).
+  let partHoldBack: MediaDuration
   /// Positions of other renditions, in the low-latency playlist.
   var reports: [HLSRenditionReport] = []
 
@@ -38,7 +40,7 @@ struct HLSPlaylist {
     var text = self.head(version: 9)
     text += "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL=\(Self.seconds(self.timing.skipBoundary))"
     text += ",HOLD-BACK=\(Self.seconds(self.timing.holdBack))"
-    text += ",PART-HOLD-BACK=\(Self.seconds(self.timing.partHoldBack))\n"
+    text += ",PART-HOLD-BACK=\(Self.seconds(self.partHoldBack))\n"
     text += "#EXT-X-PART-INF:PART-TARGET=\(Self.seconds(self.timing.partTarget))\n"
     self.writeNumbers(of: segments.first ?? growing, to: &text)
     if skipped > 0 { text += "#EXT-X-SKIP:SKIPPED-SEGMENTS=\(skipped)\n" }

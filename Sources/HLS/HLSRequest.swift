@@ -19,7 +19,7 @@ public struct HLSRequest: Hashable, Sendable {
   let resource: Resource
   let directives: HLSDirectives
   /// Arrival time on the streams' clock, from which timeouts count.
-  public let arrival: MediaTime
+  public var arrival: MediaTime
 
   /// Parses the part of a URL after `/NAME/`.
   ///

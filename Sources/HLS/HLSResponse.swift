@@ -21,8 +21,11 @@ public enum HLSResponse: Hashable, Sendable {
 public struct HLSContent: Hashable, Sendable {
   /// Cache lifetime of a file, from which `Cache-Control` is made.
   public enum Caching: Hashable, Sendable {
-    /// Unlimited: no other file ever has this name.
+    /// Unlimited: no other file ever has this name. For initialization segments, which show nothing.
     case immutable
+    /// A segment or part: for this time, in shared caches only. No other file ever has its name, but once faces are private
+    /// its media must not be shown any more, which no cache learns.
+    case media(MediaDuration)
     /// A playlist: half a target duration, as draft-pantos-hls-rfc8216bis recommends.
     case short(MediaDuration)
     /// A playlist requested with `_HLS_msn`, whose URL determines its minimum age: six target durations, as the draft

@@ -10,8 +10,9 @@ internal import NIOCore
 /// arrived for ``maximumPause``, it is no longer waited for, and its late samples go into a later part.
 ///
 /// A segment ends at the first keyframe after half of the target duration; a keyframe is requested so that the frame at the
-/// target duration is one. Sources with rare keyframes make longer segments, until a playlist has promised a target duration:
-/// then a segment that would exceed it ends without a keyframe, and the next one starts without. Without video frames,
+/// target duration is one. Sources with rare keyframes make longer segments, until a playlist has promised a target duration, or
+/// a segment lasts ``HLSTiming/maximumWithoutKeyframe``: then a segment that would exceed the target duration ends without a
+/// keyframe, and the next one starts without. Without video frames,
 /// segments of audio alone continue; the segment after them starts without a keyframe, and video is dropped until there is one.
 ///
 /// Boundaries are whole microseconds, so that the durations of parts in a playlist add up to those of segments.
@@ -30,8 +31,6 @@ struct HLSSegmenter: Sendable {
   static let maximumGap = MediaDuration.seconds(3)
   /// Maximum duration of audio that is buffered until the first keyframe; then audio starts alone.
   static let maximumAudioWait = MediaDuration.seconds(2)
-  /// Maximum time that audio waits for a keyframe while video frames arrive: passed-through sources ignore requests.
-  static let maximumKeyframeWait = MediaDuration.seconds(15)
   /// Maximum number of queued metadata items; the oldest is dropped when no part is closed.
   static let maximumMetadataCount = 256
   /// Maximum bytes of a segment; a larger one ends without a keyframe.
@@ -261,7 +260,7 @@ extension HLSSegmenter {
       let since = self.audioWaitStart ?? first.decodeTime
       self.audioWaitStart = since
       if let leadingTime, last.decodeTime - leadingTime < Self.maximumAudioWait,
-        last.decodeTime - since < Self.maximumKeyframeWait
+        last.decodeTime - since < self.timing.keyframeWait
       {
         // Video frames arrive; wait for a keyframe among them.
         self.droppedSamples += 1
@@ -339,12 +338,15 @@ extension HLSSegmenter {
       end: end, endsSegment: isSilent && hasOther && isLast || self.isTooLong(until: end), isSilent: true)
   }
 
+  /// Whether groups of pictures are divided that exceed the target duration.
+  private var dividesGroups: Bool { self.isTargetFixed || self.hasDependentSegment }
+
   private func isTooLong(until end: MediaTime) -> Bool {
     guard let segmentStart else { return false }
     if self.segmentBytes > Self.maximumBytes { return true }
     let length = end - segmentStart
     // The next part would be too much.
-    if self.isTargetFixed { return length + self.timing.partTarget >= self.timing.maximumSegment }
+    if self.dividesGroups { return length + self.timing.partTarget >= self.timing.maximumSegment }
     return length > self.timing.maximumWithoutKeyframe
   }
 
@@ -380,9 +382,10 @@ extension HLSSegmenter {
     guard part.endsSegment else { return }
     actions.append(.end)
     self.shortSegments = max(0, self.shortSegments - 1)
+    let isDivided = self.dividesGroups || self.isTooLong(until: part.end)
     self.segmentStart = nil
     let hasVideo = self.leadsWithVideo && !(leadingSamples.isEmpty && self.leading.isEmpty)
-    let startsWithinGroup = self.isTargetFixed && hasVideo && self.leading.first?.isKeyframe != true
+    let startsWithinGroup = isDivided && hasVideo && self.leading.first?.isKeyframe != true
     if startsWithinGroup {
       self.hasDependentSegment = true
     } else if self.leadsWithVideo, self.leading.first?.isKeyframe != true {

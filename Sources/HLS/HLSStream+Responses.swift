@@ -49,7 +49,7 @@ extension HLSStream {
       guard let bytes = self.window.initializations[number] else {
         return number < self.firstInitialization ? .gone : .notFound
       }
-      return .content(self.file(bytes, self.mp4Type, "init\(number).mp4"))
+      return .content(self.file(bytes, self.mp4Type, "init\(number).mp4", caching: .immutable))
     }
   }
 
@@ -80,10 +80,7 @@ extension HLSStream {
   /// known; else the start segments.
   private func isLongEnough(for directives: HLSDirectives) -> Bool {
     guard directives.part == nil else { return self.window.hasParts && self.isKeyframeIntervalKnown }
-    let segments = self.window.segments
-    if segments.count >= self.configuration.startSegments { return true }
-    // Two long segments of a source with rare keyframes are enough too.
-    return segments.count >= 2 && segments.reduce(.zero) { $0 + $1.duration } >= .seconds(8)
+    return self.window.segments.count >= self.firstSegmentCount
   }
 
   /// Describes directives that request a segment or part too far in the future; nil if they do not.
@@ -127,13 +124,17 @@ extension HLSStream {
   private func wait(_ request: HLSRequest, at now: MediaTime) -> HLSResponse {
     let deadline = request.arrival + self.timing.requestTimeout
     if now < deadline { return .wait(until: deadline) }
-    let latest = request.arrival + HLSTiming.keyframeRequestTimeout
+    let latest = request.arrival + self.timing.keyframeRequestTimeout
     guard self.isShortOfKeyframes, now < latest else { return .unavailable }
     return .wait(until: min(latest, now + self.timing.requestTimeout))
   }
 
-  private func file(_ body: ByteBuffer, _ mediaType: String, _ name: String) -> HLSContent {
-    HLSContent(body: body, mediaType: mediaType, caching: .immutable, etag: "\"\(self.configuration.token)-\(name)\"")
+  private func file(
+    _ body: ByteBuffer, _ mediaType: String, _ name: String, caching: HLSContent.Caching? = nil
+  ) -> HLSContent {
+    HLSContent(
+      body: body, mediaType: mediaType, caching: caching ?? .media(self.timing.mediaLifetime),
+      etag: "\"\(self.configuration.token)-\(name)\"")
   }
 
   private var shortCaching: HLSContent.Caching { .short(self.timing.target / 2) }

@@ -36,7 +36,8 @@ public struct HLSStream: Sendable {
   }
   /// Codec configuration for which the timing holds.
   private var timedDescriptions: [CodecDescription]
-  /// Whether a media playlist was sent since the last activation, which has promised the target durations.
+  /// Whether a media playlist was sent, which has promised the target duration: sequence numbers continue after a time without
+  /// viewers, so that a player that returns must not meet another one.
   private var areTargetsFixed = false {
     didSet { self.segmenter?.isTargetFixed = self.areTargetsFixed }
   }
@@ -44,7 +45,7 @@ public struct HLSStream: Sendable {
   private(set) var hasIndependentSegments = true
   var window: HLSWindow
   private(set) var isEnded = false
-  private var variant: HLSVariant
+  var variant: HLSVariant
   private var segmenter: HLSSegmenter?
   /// Whether the segments are those of another rendition.
   let follows: Bool
@@ -74,17 +75,19 @@ public struct HLSStream: Sendable {
   /// Numbers of the first segment and initialization segment that were not discarded.
   private(set) var firstNumber = 0
   private(set) var firstInitialization = 0
+  /// Whether a keyframe was missing when the codecs changed: requests that wait for a playlist may go on waiting.
+  private var wasShortOfKeyframes = false
   /// Whether segments existed before the last inactivity.
   private var hasHistory = false
   private var lastRequest: MediaTime?
   private var counts = HLSStatistics()
-  private var bitrates = HLSBitrates()
+  var bitrates = HLSBitrates()
   /// Playlists written since the last change of the window.
-  private var playlists: [HLSPlaylistKind: HLSContent] = [:]
+  var playlists: [HLSPlaylistKind: HLSContent] = [:]
   /// Incremented with each change of the playlists, for `ETag`.
-  private var revision = 0
+  var revision = 0
   /// Incremented with each change of ``reports``.
-  private var reportRevision = 0
+  var reportRevision = 0
 
   /// Creates an inactive stream.
   ///
@@ -161,9 +164,10 @@ public struct HLSStream: Sendable {
   /// Continues with other codecs or parameters: ends the current segment; the next one starts with a discontinuity and a
   /// keyframe. Later samples have the new parameters; equal descriptions change nothing.
   ///
-  /// Target durations are constant from the first playlist until the stream is inactive (RFC 8216 §6.2.1). Before it, the
-  /// target duration is raised to the segments of a source that meets no keyframe requests; later, a longer group of pictures
-  /// is divided, and playlists no longer have `EXT-X-INDEPENDENT-SEGMENTS`.
+  /// The target duration is constant from the first playlist on (RFC 8216 §6.2.1), the part target while the stream is active.
+  /// Where frames are longer than it, which come while the stream is inactive, addresses from before are gone. Before it, the
+  /// target duration is raised to the segments of a source that meets no keyframe requests, up to 20 s; later, or then, a longer
+  /// group of pictures is divided, and playlists no longer have `EXT-X-INDEPENDENT-SEGMENTS`.
   public mutating func change(to descriptions: [CodecDescription]) -> HLSEffects {
     guard descriptions != self.descriptions, !self.isEnded else { return .none }
     let isActive = self.isActive
@@ -178,6 +182,7 @@ public struct HLSStream: Sendable {
     self.initializationBytes = self.fragments.initializationSegment(hasEvents: true)
     self.invalidate()
     guard isActive else { return .none }
+    self.wasShortOfKeyframes = self.isShortOfKeyframes
     self.stopSegmenter()
     self.divide(startSegments: 1, isDiscontinuous: true)
     return HLSEffects(requestsKeyframe: true, wakesRequests: true)
@@ -190,8 +195,7 @@ public struct HLSStream: Sendable {
     self.hasHistory = true
     self.stopSegmenter()
     self.window.removeAll()
-    (self.firstNumber, self.firstInitialization) = (self.window.nextNumber, self.initialization + 1)
-    self.initialization += 1
+    self.startAgain()
     self.invalidate()
     guard isActive, !self.isEnded else { return HLSEffects(wakesRequests: true) }
     self.divide(startSegments: self.configuration.startSegments, isDiscontinuous: true)
@@ -221,45 +225,6 @@ extension HLSStream {
     return HLSEffects(requestsKeyframe: requestsKeyframe)
   }
 
-  /// A playlist, written once per state of the window; nil for a delta update that would skip nothing.
-  mutating func playlist(_ kind: HLSPlaylistKind, caching: HLSContent.Caching) -> HLSContent? {
-    if var content = self.playlists[kind] {
-      content.caching = caching
-      return content
-    }
-    let playlist = HLSPlaylist(
-      token: self.configuration.token, timing: self.timing, window: self.window, isEnded: self.isEnded,
-      hasIndependentSegments: self.hasIndependentSegments, reports: kind.hasReports ? self.reports : [])
-    let text: String?
-    switch kind {
-    case .multivariant:
-      text = HLSVariant.playlist(
-        line: self.variantLine, others: self.otherVariants, hasIndependentSegments: self.hasIndependentSegments)
-    case .transportStream: text = playlist.transportStream()
-    case .lowLatency, .reportingLowLatency: text = playlist.lowLatency(isDelta: false)
-    case .delta, .reportingDelta: text = playlist.lowLatency(isDelta: true)
-    }
-    guard let text else { return nil }
-    let revision = kind.hasReports ? "\(self.revision).\(self.reportRevision)" : "\(self.revision)"
-    let content = HLSContent(
-      body: ByteBuffer(string: text), mediaType: HLSContent.playlistType, caching: caching,
-      etag: "\"\(self.configuration.token)-\(kind.rawValue)\(revision)\"")
-    self.playlists[kind] = content
-    return content
-  }
-
-  /// The tag of this variant in a multivariant playlist.
-  var variantLine: String {
-    let (measured, expected) = (self.bitrates, self.configuration.bitrate)
-    return self.variant.line(
-      peakBitrate: max(measured.peak, expected + expected / 2), averageBitrate: self.averageBitrate)
-  }
-
-  /// Average bitrate in bits per second: of the segments, else of the encoders, else the configured one.
-  var averageBitrate: Int {
-    self.bitrates.average ?? self.encoderBitrate ?? self.configuration.bitrate
-  }
-
   /// Number of the last segment with a part, and index of its last part; nil before the first.
   var lastPart: (number: Int, part: Int)? {
     let last = self.window.growing.flatMap { $0.parts.isEmpty ? nil : $0 } ?? self.window.segments.last
@@ -276,7 +241,7 @@ extension HLSStream {
   /// Continues with decisions of the main rendition.
   mutating func follow(_ plan: HLSPlan) -> HLSEffects {
     guard self.isActive else { return .none }
-    if self.timing != plan.timing { self.timing = plan.timing }
+    if self.timing != plan.timing.joined { self.timing = plan.timing.joined }
     guard let actions = self.follower?.append(plan), self.perform(actions) else { return .none }
     return HLSEffects(wakesRequests: true)
   }
@@ -305,6 +270,9 @@ extension HLSStream {
     return target > .seconds(3) ? max(self.configuration.idleTime, target * 3) : self.configuration.idleTime
   }
 
+  /// `EXT-X-TARGETDURATION` of its playlists; may grow until the first one is sent.
+  public var targetDuration: MediaDuration { self.timing.target }
+
   /// Promises the target durations: a media playlist is sent.
   mutating func fixTargets() {
     if !self.areTargetsFixed { self.areTargetsFixed = true }
@@ -316,25 +284,43 @@ extension HLSStream {
     self.follows || self.areTargetsFixed || !self.window.segments.isEmpty || self.segmenter?.meetsRequests ?? false
   }
 
+  /// Lets the addresses of all segments, parts and initialization segments so far answer as gone.
+  private mutating func startAgain() {
+    self.initialization += 1
+    (self.firstNumber, self.firstInitialization) = (self.window.nextNumber, self.initialization)
+  }
+
   private mutating func setTiming(of descriptions: [CodecDescription]) {
     guard self.timedDescriptions != descriptions else { return }
-    self.timing = HLSTiming(descriptions)
+    var timing = HLSTiming(descriptions)
+    if self.areTargetsFixed {
+      if timing.targetSeconds > self.timing.targetSeconds { self.startAgain() }
+      timing.targetSeconds = max(timing.targetSeconds, self.timing.targetSeconds)
+    }
+    self.timing = timing
     self.timedDescriptions = descriptions
   }
 
   /// Whether requests have the longer timeout because a keyframe is missing.
   var isShortOfKeyframes: Bool {
-    // The main rendition's next segment may be far.
-    self.follower == nil ? self.segmenter?.isShortOfKeyframes ?? false : !self.window.hasParts
+    // The segments of the main rendition that a further one starts with are not shorter than others, and the next may be far.
+    guard self.follows else {
+      if self.segmenter?.isShortOfKeyframes ?? false { return true }
+      return self.wasShortOfKeyframes && self.window.segments.count < self.firstSegmentCount
+    }
+    return self.isActive && self.window.segments.count < self.configuration.startSegments
   }
+
+  /// Number of complete segments that a playlist starts with.
+  var firstSegmentCount: Int { min(self.configuration.startSegments, self.timing.startSegments) }
 
   /// Becomes inactive.
   private mutating func deactivate() {
     if self.window.nextNumber > 0 { self.hasHistory = true }
     self.stopSegmenter()
     self.window.removeAll()
-    self.areTargetsFixed = false
     self.hasIndependentSegments = true
+    self.wasShortOfKeyframes = false
     // Measurements of the same source remain valid.
     self.setTiming(of: self.descriptions)
     self.invalidate()
@@ -348,17 +334,6 @@ extension HLSStream {
 
   /// Part without samples: a `free` box, ISO/IEC 14496-12 §8.1.2, since players treat an empty file as a failure.
   private static let emptyPart = ByteBuffer(bytes: [0, 0, 0, 8, 0x66, 0x72, 0x65, 0x65])
-
-  private mutating func invalidate() {
-    self.revision += 1
-    self.playlists.removeAll(keepingCapacity: true)
-  }
-
-  private mutating func invalidateReports() {
-    self.reportRevision += 1
-    self.playlists[.reportingLowLatency] = nil
-    self.playlists[.reportingDelta] = nil
-  }
 
   /// - Returns: Whether a part or segment was completed.
   private mutating func perform(_ actions: [HLSSegmenterAction]) -> Bool {
@@ -427,12 +402,8 @@ extension HLSStream {
     self.counts.segments += 1
     self.bitrates.add(bytes: last.fragments.readableBytes, duration: last.duration)
     var raised = self.timing
-    // A segment that ended without a keyframe does not predict later ones.
-    if !self.follows, !self.areTargetsFixed, last.duration < self.timing.maximumWithoutKeyframe,
-      raised.raise(to: last.duration)
-    {
-      self.timing = raised
-    }
+    // No `EXTINF` may exceed it, also that of a segment that has ended without a keyframe.
+    if !self.follows, !self.areTargetsFixed, raised.raise(to: last.duration) { self.timing = raised }
   }
 }
 
@@ -441,20 +412,4 @@ extension MediaDuration {
   fileprivate func adding(_ time: MediaTime) -> MediaDuration {
     (time + self) - .zero
   }
-}
-
-/// Kinds of cached playlists; raw values are part of the `ETag`.
-enum HLSPlaylistKind: String, Hashable, Sendable {
-  case multivariant = "m"
-  case transportStream = "t"
-  case lowLatency = "l"
-  case delta = "d"
-  case reportingLowLatency = "L"
-  case reportingDelta = "D"
-
-  static func lowLatency(hasReports: Bool) -> HLSPlaylistKind { hasReports ? .reportingLowLatency : .lowLatency }
-  static func delta(hasReports: Bool) -> HLSPlaylistKind { hasReports ? .reportingDelta : .delta }
-
-  /// Whether it carries the positions of other renditions.
-  var hasReports: Bool { self == .reportingLowLatency || self == .reportingDelta }
 }

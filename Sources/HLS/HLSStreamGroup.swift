@@ -10,8 +10,8 @@ public import Media
 /// | `NAME/live.m3u8`, `NAME/playlist.m3u8`, segments | those of another rendition |
 ///
 /// While a file of the last two kinds is requested, as players of `index.m3u8` do, all renditions are active, so that a player
-/// changes between them without waiting: with the main one's boundaries and numbers, and low-latency playlists that report the
-/// positions of the others (draft-pantos-hls-rfc8216bis appendix B). Otherwise the main one is as it would be alone.
+/// changes between them without waiting: with the main one's segments and numbers, longer parts (``HLSTiming/joined``), and
+/// low-latency playlists that report the positions of the others (draft-pantos-hls-rfc8216bis appendix B). Otherwise the main one is as it would be alone.
 ///
 /// A value as ``HLSStream``, with the same duties of its owner.
 public struct HLSStreamGroup: Sendable {
@@ -42,6 +42,12 @@ public struct HLSStreamGroup: Sendable {
     var stream = HLSStream(descriptions, configuration: configuration, follows: true)
     stream.unixTimeAtZero = self.main.unixTimeAtZero
     self.renditions.append(Rendition(name: name, stream: stream))
+  }
+
+  /// Puts the renditions in the order of their names in a list, in which playlists name them; those of other names come last.
+  public mutating func sort(like names: [String]) {
+    func position(_ rendition: Rendition) -> Int { names.firstIndex(of: rendition.name) ?? names.count }
+    self.renditions.sort { position($0) < position($1) }
   }
 
   /// Removes a rendition, whose files are no longer available.
@@ -145,7 +151,7 @@ public struct HLSStreamGroup: Sendable {
     }
   }
 
-  /// Runs timers, see ``HLSStream/advance(to:)``.
+  /// Runs the timers of all renditions, see ``HLSStream/advance(to:)``.
   public mutating func advance(to now: MediaTime) -> HLSEffects {
     self.perform { group in
       var effects = HLSEffects.none

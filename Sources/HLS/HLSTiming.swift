@@ -85,6 +85,17 @@ struct HLSTiming: Hashable, Sendable {
   /// `PART-HOLD-BACK`: three times the part target (§4.4.3.8).
   var partHoldBack: MediaDuration { self.partTarget * 3 }
 
+  /// Timing of the other renditions, whose parts are ``joinedPartCount`` of the main one's: players that count at least 50 ms
+  /// for each part, as hls.js does, measure too little with the small parts of a small rendition to leave it again.
+  var joined: HLSTiming {
+    var timing = self
+    timing.partTarget = self.partTarget * Int64(self.joinedPartCount)
+    return timing
+  }
+
+  /// Number of parts of the main rendition in one part of another; they last no longer than a segment.
+  var joinedPartCount: Int { max(1, min(3, Int(self.target.nanoseconds / self.partTarget.nanoseconds))) }
+
   /// `CAN-SKIP-UNTIL`: six times the target duration (§4.4.3.8).
   var skipBoundary: MediaDuration { self.target * 6 }
 
@@ -95,12 +106,22 @@ struct HLSTiming: Hashable, Sendable {
     return target >= second ? 3 : Int((3 * second + target - 1) / target)
   }
 
-  /// Duration at which a segment ends without a keyframe while no playlist has promised a target duration.
+  /// Duration at which a segment ends without a keyframe while no playlist has promised a target duration, which it becomes.
   var maximumWithoutKeyframe: MediaDuration { max(self.target * 10, .seconds(20)) }
 
-  /// Request timeout while a requested keyframe is missing: passed-through sources may have keyframes 15 s apart, and a
-  /// playlist starts with two segments.
-  static let keyframeRequestTimeout = MediaDuration.seconds(45)
+  /// Maximum time that audio waits for a keyframe while video frames arrive: passed-through sources may ignore requests, and
+  /// have keyframes 15 s apart.
+  var keyframeWait: MediaDuration { max(self.target * 2, .seconds(15)) }
+
+  /// Request timeout while a requested keyframe is missing: a playlist starts with two segments.
+  var keyframeRequestTimeout: MediaDuration { self.keyframeWait * 3 }
+
+  /// Number of segments at the start of a playlist, where three or more are configured: two, if they are long.
+  var startSegments: Int { self.targetSeconds >= 4 ? 2 : .max }
+
+  /// Cache lifetime of segments and parts: viewers at the live edge request the same one within a target duration or two, late
+  /// ones within their playlist.
+  var mediaLifetime: MediaDuration { self.target * 6 }
 
   /// Request timeout: three target durations (§6.2.5.2).
   var requestTimeout: MediaDuration { self.target * 3 }

@@ -1,5 +1,6 @@
 internal import Bitstreams
 internal import Media
+package import NIOCore
 
 /// Attributes of the stream in the multivariant playlist, RFC 8216 §4.3.4.2.
 struct HLSVariant: Hashable, Sendable {
@@ -61,5 +62,22 @@ struct HLSBitrates: Hashable, Sendable {
     self.peak = max(self.peak, Int(Double(bytes) * 8 / seconds))
     self.bits += Double(bytes) * 8
     self.seconds += seconds
+  }
+}
+
+/// The order of the variants in a multivariant playlist: players, Apple's and hls.js among them, start with the first one.
+package enum HLSVariants {
+  /// Moves a rendition to the front of a multivariant playlist; without effect where it is not in it.
+  ///
+  /// - Parameter name: The rendition's name.
+  package static func starting(with name: String, _ playlist: ByteBuffer) -> ByteBuffer {
+    var lines = String(buffer: playlist).split(separator: "\n", omittingEmptySubsequences: false)
+    guard let address = lines.firstIndex(where: { $0.hasPrefix("\(name)/") }), address > 0,
+      let first = lines.firstIndex(where: { $0.hasPrefix("#EXT-X-STREAM-INF:") }), first < address - 1
+    else { return playlist }
+    let variant = Array(lines[(address - 1)...address])
+    lines.removeSubrange((address - 1)...address)
+    lines.insert(contentsOf: variant, at: first)
+    return ByteBuffer(string: lines.joined(separator: "\n"))
   }
 }

@@ -3,8 +3,8 @@ internal import NIOCore
 
 /// The segments that can be fetched: those in the playlists, the growing one, and retired ones.
 ///
-/// A segment removed from the playlist remains available for its own duration plus that of the longest playlist that
-/// contained it (RFC 8216 §6.2.2), since a player may have just read its name.
+/// A segment removed from the playlist remains available for its own duration plus the maximum duration of the playlists
+/// that contained it (RFC 8216 §6.2.2), since a player may have just read its name.
 struct HLSWindow: Sendable {
   /// Maximum number of segments in the MPEG-TS playlist.
   static let transportStreamCount = 6

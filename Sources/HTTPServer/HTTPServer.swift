@@ -17,9 +17,9 @@ internal import Threading
 package final class HTTPServer: Sendable {
   /// The TCP ports in use.
   package struct Ports: Hashable, Sendable {
-    /// Port of HTTP.
+    /// TCP port of HTTP, 1 to 65,535.
     package var http: Int
-    /// Port of HTTP over TLS; nil without TLS.
+    /// TCP port of HTTP over TLS, 1 to 65,535; nil without TLS.
     package var https: Int?
   }
 
@@ -31,6 +31,7 @@ package final class HTTPServer: Sendable {
 
   private let settings: HTTPServerSettings
   private let access: AccessControl
+  private let report: @Sendable (String) -> Void
   private let group: MultiThreadedEventLoopGroup
   private let ownsGroup: Bool
   private let loops: ConnectionLoops
@@ -48,13 +49,15 @@ package final class HTTPServer: Sendable {
   ///   - passwords: Compares passwords with scrypt hashes for all servers; nil for a checker of its own.
   ///   - group: Event loops shared with other servers, and shut down by their owner; nil for a group of its own.
   ///   - registry: The connections of all servers of the process.
+  ///   - report: Receives a line for each renewed certificate that cannot be stored.
   package init(
     settings: HTTPServerSettings, access: AccessControl, passwords: PasswordChecker? = nil,
     providers: HTTPServerProviders = HTTPServerProviders(), group: MultiThreadedEventLoopGroup? = nil,
-    registry: ConnectionRegistry = ConnectionRegistry()
+    registry: ConnectionRegistry = ConnectionRegistry(), report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.settings = settings
     self.access = access
+    self.report = report
     self.ownsGroup = group == nil
     self.group = group ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.loops = ConnectionLoops(
@@ -72,14 +75,19 @@ package final class HTTPServer: Sendable {
   }
 
   /// SHA-256 fingerprint of the certificate, as browsers display it: pairs of hexadecimal digits separated by colons; nil
-  /// without TLS and before ``start()``.
+  /// without TLS and before ``start()``. That of a renewed certificate differs.
   package var certificateFingerprint: String? {
-    self.state.withLock { $0.certificate?.fingerprint }
+    self.state.withLock { $0.certificate }?.fingerprint
+  }
+
+  /// SHA-256 fingerprint of the local authority, in the same form; nil without one and before ``start()``.
+  package var authorityFingerprint: String? {
+    self.responder.authority.document?.fingerprint
   }
 
   /// The certificate, for other servers of the process; nil without TLS and before ``start()``.
   package var certificate: TLSCertificate? {
-    self.state.withLock { $0.certificate?.certificate }
+    self.state.withLock { $0.certificate?.tls }
   }
 
   /// Viewers and bytes sent of a stream over HTTP; zero when it is not published.
@@ -89,6 +97,11 @@ package final class HTTPServer: Sendable {
     return HTTPStreamStatistics(
       hlsViewers: published.viewers(of: .hls, at: now), motionJPEGViewers: published.viewers(of: .mjpeg, at: now),
       bytesSent: PublishedStream.Content.allCases.reduce(0) { $0 + published.bytesSent(of: $1) })
+  }
+
+  /// HLS viewers of a stream's further rendition; zero when the stream is not published.
+  package func hlsViewers(of rendition: StreamRendition, of stream: LiveStream) -> Int {
+    self.streams[stream]?.hlsViewers(of: rendition.name, at: StreamClock.system.now()) ?? 0
   }
 
   /// Serves a started stream under its name; the files of the first stream are also served without a name.
@@ -103,18 +116,17 @@ package final class HTTPServer: Sendable {
 
   /// Stops serving a stream: waiting requests are answered, and motion JPEG responses end.
   ///
-  /// Its playlists, now with `EXT-X-ENDLIST`, and its segments are served for 10 more seconds, so that HLS players can
-  /// play to the end.
+  /// Its playlists, now with `EXT-X-ENDLIST`, and its segments are served for ten more target durations (10 s, unless the
+  /// source's keyframes are rare), so that HLS players can play to the end.
   package func unpublish(_ stream: LiveStream) {
     guard let published = self.streams.end(stream) else { return }
     stream.remove(published.hls)
     stream.remove(published.faces)
     published.end()
-    self.group.next().scheduleTask(in: Self.retentionAfterEnd) { [streams = self.streams] in streams.remove(published) }
+    self.group.next().scheduleTask(in: .nanoseconds(published.hls.viewerTimes.retention.nanoseconds)) {
+      [streams = self.streams] in streams.remove(published)
+    }
   }
-
-  /// Time for which playlists and segments of an ended stream are served.
-  private static let retentionAfterEnd = TimeAmount.seconds(10)
 
   /// Opens the ports; no effect when they are open.
   ///
@@ -133,9 +145,12 @@ package final class HTTPServer: Sendable {
         .invalidSpecification, subject: "user \"\(user.user)\"", cause: "the name or password cannot be used",
         nextStep: "give a name without a colon and a password that is not empty")
     }
-    let certificate = try self.settings.tls.map { tls throws(VidiconError) in try ServerCertificate(tls.certificate)
+    let certificate = try self.settings.tls.map { tls throws(VidiconError) in
+      try ServerCertificate(tls.certificate, report: self.report)
     }
-    let plain = HTTP1Channel(responder: self.respond(isSecure: false), configuration: self.channelConfiguration)
+    self.responder.authority.document = certificate?.authority
+    let plain = HTTP1Channel(
+      responder: self.respond(isSecure: false), configuration: self.channelConfiguration(isSecure: false))
     var listeners = [try await self.listen(plain, address: address, port: self.settings.port)]
     if let tls = self.settings.tls, let certificate {
       do throws(VidiconError) {
@@ -157,7 +172,8 @@ package final class HTTPServer: Sendable {
 
   /// Ends all streams, then closes the ports and every connection.
   ///
-  /// Waits until HLS players have reloaded the playlist, at most 1.3 seconds, so that they see the end of the stream.
+  /// Waits until HLS players have reloaded the playlist, at most a target duration and 0.3 s (4.3 s in all), so that
+  /// they see the end of the stream.
   package func stop() async {
     let listeners = self.state.withLock { state in
       defer { state = State() }
@@ -202,10 +218,10 @@ package final class HTTPServer: Sendable {
   private func secureChannel(_ certificate: ServerCertificate) throws(VidiconError) -> HTTP2UpgradeChannel {
     do {
       return try HTTP2UpgradeChannel(
-        tlsConfiguration: certificate.certificate.configuration,
+        tlsConfiguration: certificate.tls.configuration,
         configuration: HTTP2ChannelConfiguration(
           idleTimeout: .nanoseconds(self.settings.limits.idleTime.nanoseconds),
-          streamConfiguration: self.channelConfiguration),
+          streamConfiguration: self.channelConfiguration(isSecure: true)),
         responder: self.respond(isSecure: true))
     } catch {
       throw VidiconError(
@@ -215,10 +231,14 @@ package final class HTTPServer: Sendable {
   }
 
   /// The configuration of an HTTP/1.1 connection and of an HTTP/2 stream.
-  private var channelConfiguration: HTTP1Channel.Configuration {
-    let (limits, counters) = (self.settings.limits, self.responder.counters)
+  private func channelConfiguration(isSecure: Bool) -> HTTP1Channel.Configuration {
+    let (limits, responder) = (self.settings.limits, self.responder)
     return HTTP1Channel.Configuration(
-      additionalChannelHandlers: [ExchangeHandler(limits: limits, counters: counters)],
+      additionalChannelHandlers: [
+        ExchangeHandler(limits: limits, counters: responder.counters, isSecure: isSecure) {
+          responder.respondAtOnce(to: $0, client: $1, maximumLength: $2)
+        }
+      ],
       httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
         maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes, maxHeaderFieldCount: 128))
   }
@@ -228,12 +248,13 @@ package final class HTTPServer: Sendable {
     let (responder, loops) = (self.responder, self.loops)
     return { request, writer, channel in
       let head = request.head
-      let client = HTTPClient(
-        address: channel.remoteAddress?.ipAddress ?? "", localAddress: channel.localAddress?.ipAddress ?? "",
-        isSecure: isSecure)
+      let client = HTTPClient(channel, isSecure: isSecure)
       let body: @Sendable (Int) async -> ByteBuffer? = { maximumBytes in
         // nil: the body is too long, or the connection ended.
-        try? await request.body.collect(upTo: maximumBytes)
+        guard let bytes = try? await request.body.collect(upTo: maximumBytes) else { return nil }
+        // A body that was cut off because the request is refused, or its sender is gone, ends like a whole one.
+        let length = head.headerFields[.contentLength].flatMap { Int($0) }
+        return length == nil || length == bytes.readableBytes ? bytes : nil
       }
       // HTTP/1.1: the end of the connection cancels this task.
       guard channel.parent?.parent != nil else {
@@ -272,5 +293,14 @@ package final class HTTPServer: Sendable {
   private static var anyAddress: String {
     let devices = (try? System.enumerateDevices()) ?? []
     return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
+  }
+}
+
+extension HTTPClient {
+  /// The client of a connection.
+  init(_ channel: any Channel, isSecure: Bool) {
+    self.init(
+      address: channel.remoteAddress?.ipAddress ?? "", localAddress: channel.localAddress?.ipAddress ?? "",
+      isSecure: isSecure)
   }
 }

@@ -1,5 +1,5 @@
 package import Connections
-package import Media
+package import Delivery
 package import NIOCore
 package import StreamControl
 package import Streaming
@@ -11,11 +11,11 @@ package struct HTTPServerProviders: Sendable {
   package struct File: Sendable {
     /// The bytes, shared by all responses.
     package var body: ByteBuffer
-    /// The value of `Content-Type`.
+    /// Media type of the bytes, the value of `Content-Type`.
     package var mediaType: String
     /// The value of `ETag` with quotes; changes with the bytes.
     package var etag: String
-    /// The value of `Cache-Control`.
+    /// Rule for caches, the value of `Cache-Control`.
     package var cacheControl: String
     /// The value of `Content-Security-Policy`; empty for none.
     package var contentSecurityPolicy: String
@@ -41,52 +41,36 @@ package struct HTTPServerProviders: Sendable {
     case player
     /// The list of recorded files, at `/recordings/`.
     case recordings
+    /// The page at `/NAME/publish` that sends a camera; the same for every stream.
+    case publish
+    /// The page at `/ca` that says how phones are made to trust the local authority.
+    case authority
     /// Any other file, by its path with the first slash; served below `/_page/`.
     case file(String)
-  }
-
-  /// The addresses of a stream to show to users.
-  package struct Addresses: Hashable, Sendable {
-    /// `rtsp://HOST:PORT/NAME`, and `rtsps:`.
-    package var rtsp: [String]
-    /// `rtmp://HOST:PORT/live/NAME`, and `rtmps:`; empty when RTMP is off.
-    package var rtmp: [String]
-    /// `http://HOST:PORT/NAME`, and `https:`.
-    package var http: [String]
-
-    /// Creates a set of addresses, as complete URLs.
-    package init(rtsp: [String] = [], rtmp: [String] = [], http: [String] = []) {
-      self.rtsp = rtsp
-      self.rtmp = rtmp
-      self.http = http
-    }
   }
 
   /// Counters of another protocol for one stream.
   package struct ProtocolStatistics: Hashable, Sendable {
     /// The protocol's name in lower case, such as `rtsp`.
     package var name: String
-    /// Current number of viewers.
-    package var viewers: Int
-    /// Bytes sent since the start.
-    package var bytesSent: Int
-    /// Frames not sent to viewers that read too slowly.
-    package var framesSkipped: Int
-    /// Maximum time that packets have waited for an event loop, in the last 10 to 20 s.
-    package var loopLag: MediaDuration
+    /// Viewers over the protocol, bytes sent to them, and frames skipped for them.
+    package var delivery: DeliveryStatistics
+    /// Datagrams that were not sent; nil without UDP.
+    package var datagramsDropped: Int?
     /// Granted length of the send buffer for UDP, in bytes; nil without UDP.
     package var udpSendBufferLength: Int?
+    /// Viewers whose networks are measured; nil for protocols that measure none.
+    package var viewerList: [WebRTCViewerStatistics]?
+    /// Number of sessions that ended before media could flow, by reason; nil for protocols without such sessions.
+    package var sessionsFailed: [String: Int]?
 
-    /// Creates counters since the start of the protocol's server; zero by default.
+    /// Creates counters of a protocol.
     package init(
-      name: String, viewers: Int = 0, bytesSent: Int = 0, framesSkipped: Int = 0, loopLag: MediaDuration = .zero,
-      udpSendBufferLength: Int? = nil
+      name: String, delivery: DeliveryStatistics, datagramsDropped: Int? = nil, udpSendBufferLength: Int? = nil
     ) {
       self.name = name
-      self.viewers = viewers
-      self.bytesSent = bytesSent
-      self.framesSkipped = framesSkipped
-      self.loopLag = loopLag
+      self.delivery = delivery
+      self.datagramsDropped = datagramsDropped
       self.udpSendBufferLength = udpSendBufferLength
     }
   }
@@ -96,7 +80,7 @@ package struct HTTPServerProviders: Sendable {
   /// Encodes a text as an SVG QR code, nil for a text that is too long; nil where there are no QR codes.
   package var qrCode: (@Sendable (String) -> String?)?
   /// Returns the addresses of a stream.
-  package var addresses: @Sendable (LiveStream) -> Addresses = { _ in Addresses() }
+  package var addresses: @Sendable (LiveStream) -> StreamAddresses = { _ in StreamAddresses() }
   /// Returns the counters of other protocols for a stream.
   package var statistics: @Sendable (LiveStream) -> [ProtocolStatistics] = { _ in [] }
   /// Returns the counters of other protocols for a rendition; they are among those of its stream.
@@ -105,6 +89,10 @@ package struct HTTPServerProviders: Sendable {
   package var controls: @Sendable (LiveStream) -> StreamControls = { _ in StreamControls() }
   /// The sessions of WebRTC viewers; nil where WebRTC is off.
   package var whep: (any WHEPService)?
+  /// The sessions of WebRTC publishers; nil where WebRTC is off.
+  package var whip: (any WHIPService)?
+  /// Returns the counters of a stream's WebRTC publishers; nil for a stream without the source `whip:`.
+  package var publisher: @Sendable (LiveStream) -> WebRTCPublisherStatistics? = { _ in nil }
   /// The sources to list at `/api/devices`; nil where there are none.
   package var catalog: SourceCatalog?
 

@@ -11,7 +11,7 @@ public struct VideoFrame: Sendable {
   /// Whether to flip horizontally after the rotation, as for front cameras.
   public var isMirrored: Bool
   /// Latency of the device before ``timestamp``; zero where the capturer does not know it.
-  public var captureDelay: MediaDuration
+  public var captureLatency: MediaDuration
 
   /// Creates a frame; the pixels in `buffer` are final.
   public init(
@@ -19,13 +19,13 @@ public struct VideoFrame: Sendable {
     timestamp: MediaTime,
     orientation: Orientation = .up,
     isMirrored: Bool = false,
-    captureDelay: MediaDuration = .zero
+    captureLatency: MediaDuration = .zero
   ) {
     self.buffer = buffer
     self.timestamp = timestamp
     self.orientation = orientation
     self.isMirrored = isMirrored
-    self.captureDelay = captureDelay
+    self.captureLatency = captureLatency
   }
 
   /// Size and layout of the pixels.

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Bounded pool of frame buffers of one format. A buffer is reused once no frame references it, so a steady state
-/// allocates nothing; buffers that only a burst needed are freed after 300 frames.
+/// allocates nothing; buffers that only a burst needed are freed after 300 frames, those of the start after 120.
 public final class VideoFramePool: Sendable {
   /// Format of every frame of the pool.
   public let format: VideoFormat
@@ -14,10 +14,14 @@ public final class VideoFramePool: Sendable {
     /// Frames since the last trim, and the minimum number of buffers that no frame referenced when one was requested.
     var requests = 0
     var minimumIdle = Int.max
+    /// Number of trims, while the first frames count.
+    var startTrims = 0
   }
 
-  /// Number of frames after which buffers are freed that none of them needed, except for one.
+  /// Number of frames after which buffers are freed that none of them needed.
   static let trimInterval = 300
+  /// The same for each part of the first ``trimInterval`` frames: while encoder and viewers start, more frames are in use than later.
+  static let startTrimInterval = 60
 
   /// Number of allocated buffers.
   var bufferCount: Int { self.state.withLock { $0.buffers.count } }
@@ -66,9 +70,11 @@ public final class VideoFramePool: Sendable {
   private static func trim(_ state: inout State, idle: Int, keeping first: Int) {
     state.minimumIdle = min(state.minimumIdle, idle)
     state.requests += 1
-    guard state.requests == Self.trimInterval else { return }
-    // One is requested now, and one is kept for the next burst.
-    var surplus = state.minimumIdle - 2
+    let isStart = state.startTrims * Self.startTrimInterval < Self.trimInterval
+    guard state.requests == (isStart ? Self.startTrimInterval : Self.trimInterval) else { return }
+    if isStart { state.startTrims += 1 }
+    // One is requested now. A burst allocates what it needs, once in 300 frames at most.
+    var surplus = state.minimumIdle - 1
     for index in state.buffers.indices.reversed() where surplus > 0 && index > first {
       guard isKnownUniquelyReferenced(&state.buffers[index]) else { continue }
       state.buffers.remove(at: index)

@@ -9,6 +9,8 @@ public struct PushEvent: Hashable, Sendable {
     /// The connection has ended, or could not be made; reported once while the reason stays the same. The time until the next
     /// attempt is nil when none follows.
     case failed(String, nextAttempt: MediaDuration?)
+    /// The push sends what all viewers get, of this bitrate, until an encoding of its own is free.
+    case waitingForEncoding(sentBitrate: Int)
     /// The push has been stopped.
     case stopped
   }

@@ -10,11 +10,11 @@ final class PushInbox: Sendable {
   /// Encoding that a sample is from: 0 is the stream's own, other numbers are given to renditions in turn.
   typealias Source = Int
 
-  /// Something for the event loop, in order.
+  /// Input of the push's event loop, handled in the order of its arrival.
   enum Item: Sendable {
     case sample(EncodedSample, from: Source)
     case description(CodecDescription, of: Source)
-    /// Faces are private from now on: what came before is not to be sent.
+    /// Privacy was switched on: samples enqueued earlier are not sent.
     case discardEarlier
     case ended(Source)
   }
@@ -34,7 +34,7 @@ final class PushInbox: Sendable {
   private let state = Mutex(State())
   private let connected = Atomic(false)
   private let pendingDiscards = Atomic(0)
-  /// Wakes the event loop up, which calls ``takeAll()``.
+  /// Wakes the event loop up, which calls ``dequeueAll()``.
   private let wakeUp: @Sendable () -> Void
 
   init(wakeUp: @escaping @Sendable () -> Void) {
@@ -97,8 +97,8 @@ final class PushInbox: Sendable {
     state.sampleCount = 0
   }
 
-  /// Removes and returns everything, on the event loop that was woken up.
-  func takeAll() -> [Item] {
+  /// Dequeues all items, on the event loop that was woken up.
+  func dequeueAll() -> [Item] {
     self.state.withLock { state in
       state.isWakeUpPending = false
       state.sampleCount = 0

@@ -39,7 +39,9 @@ struct PushMedia {
 
   private mutating func configuration(_ descriptions: [CodecDescription], at time: MediaTime) -> [RTMPMessage] {
     var descriptions = descriptions
-    if !descriptions.contains(where: { $0.kind == .audio }) {
+    if descriptions.contains(where: { $0.kind == .audio }) {
+      self.silence = nil
+    } else {
       descriptions.append(.aac(SilentAudio.description))
       if self.silence == nil { self.silence = SilentAudio(start: time) }
     }

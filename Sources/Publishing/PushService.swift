@@ -1,9 +1,11 @@
+internal import DTLS
 package import Media
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 internal import Pushing
 internal import Synchronization
+internal import WebRTC
 
 /// Shared by the pushes of all streams of a server: an event loop, TLS, and the encodings of their own.
 ///
@@ -12,21 +14,27 @@ package final class PushService: Sendable {
   private struct State {
     var group: MultiThreadedEventLoopGroup?
     var context: NIOSSLContext?
+    var security: (any DatagramSecurity)?
     var hasEnded = false
   }
 
   /// A PEM file of further authorities; nil for those of the system alone.
   private let authorityFile: String?
   private let state = Mutex(State())
+  /// Maximum time of each step before the server has accepted the stream: TCP, TLS, and those of ``RTMPClientSession``.
+  let stepTimeout: MediaDuration
   let encodings = PushEncodings()
   private let lastID = Atomic(0)
 
   /// Creates a service without an event loop.
   ///
-  /// - Parameter authorityFile: A PEM file of authorities that certificates of `rtmps` servers may come from, beside those of
-  ///   the system.
-  package init(authorityFile: String? = nil) {
+  /// - Parameters:
+  ///   - authorityFile: A PEM file of authorities that certificates of `rtmps` servers may come from, beside those of the
+  ///     system.
+  ///   - stepTimeout: Maximum time of each step of a connection; 10 s by default.
+  package init(authorityFile: String? = nil, stepTimeout: MediaDuration = .seconds(10)) {
     self.authorityFile = authorityFile
+    self.stepTimeout = stepTimeout
   }
 
   /// Checks the file of authorities, before a stream is started.
@@ -67,6 +75,14 @@ package final class PushService: Sendable {
     return context
   }
 
+  /// DTLS with one certificate for all pushes; nil when memory is lacking.
+  func security() -> (any DatagramSecurity)? {
+    self.state.withLock { state in
+      if state.security == nil { state.security = OpenSSLSecurity() }
+      return state.security
+    }
+  }
+
   /// Ends the event loop, once all pushes have stopped.
   package func stop() async {
     let group = self.state.withLock { state in
@@ -78,7 +94,7 @@ package final class PushService: Sendable {
   }
 }
 
-/// The encodings that pushes have for themselves: two at a time on a server, since each costs as much as the stream's.
+/// Grants encodings to single pushes: two at a time on a server, since each costs as much as the stream's. Thread-safe.
 final class PushEncodings: Sendable {
   private struct State {
     var allotment = EncodingAllotment<Int>()

@@ -1,6 +1,9 @@
+internal import Authentication
+internal import Connections
 internal import Media
 internal import NIOCore
 internal import NIOPosix
+internal import NIOSSL
 internal import NIOTLS
 internal import RTMP
 internal import Threading
@@ -12,36 +15,55 @@ internal import Glibc
 #endif
 
 /// One connection of a push to a server: performs what ``RTMPClientSession`` decides. Used on its event loop only.
-final class RTMPPushHandler: ChannelInboundHandler {
+final class RTMPPushHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
   /// An event of the connection.
   enum Event {
     /// The server waits for media.
     case accepted
-    /// The connection has ended, or was never made; once, and last.
-    case ended(String)
+    /// The server asks for a new connection, at another URL if it names one.
+    case reconnectRequested(url: String?)
+    /// The connection has ended, or was never made; once, and last. With the URL to which the server redirects.
+    case ended(String, redirect: String? = nil)
+    /// The connection has ended since the server wants a user and password; once, and last. With the answer to it.
+    case authenticationRequested(Secret)
   }
 
   private let url: RTMPURL
+  private let timeout: MediaDuration
   private var session: RTMPClientSession
+  /// Whether the session has begun: TCP is connected, and TLS complete.
+  private var isStarted = false
   private var context: ChannelHandlerContext?
   private var timer: Scheduled<Void>?
+  /// Bytes of responses to the server that the system has not taken.
+  private var unsentResponseByteCount = 0
+  /// Whether a read waits until responses have left.
+  private var isReadHeld = false
   private let clock = StreamClock.system
   /// Nil once the connection has ended.
   private var report: ((Event) -> Void)?
 
-  /// - Parameter report: Called with each event, on the event loop.
-  init(url: RTMPURL, report: @escaping (Event) -> Void) {
+  /// Maximum bytes of responses that wait: a server that asks for more than it reads is not read from.
+  private static let maximumUnsentResponses = 64 << 10
+
+  /// - Parameters:
+  ///   - timeout: Maximum time of TLS, and of each step of the session.
+  ///   - report: Called with each event, on the event loop.
+  init(url: RTMPURL, timeout: MediaDuration, report: @escaping (Event) -> Void) {
     self.url = url
+    self.timeout = timeout
     self.report = report
-    self.session = Self.session(url)
+    self.session = Self.session(url, timeout: timeout)
   }
 
-  private static func session(_ url: RTMPURL) -> RTMPClientSession {
+  private static func session(_ url: RTMPURL, timeout: MediaDuration) -> RTMPClientSession {
     RTMPClientSession(
-      url: url, purpose: .publish, now: StreamClock.system.now(), makeRandom: { .random(in: 0...UInt64.max) })
+      url: url, purpose: .publish, timeout: timeout, now: StreamClock.system.now(),
+      makeRandom: { .random(in: 0...UInt64.max) })
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -61,14 +83,19 @@ final class RTMPPushHandler: ChannelInboundHandler {
 
   private func connected(_ context: ChannelHandlerContext) {
     // The time of its first step begins now.
-    self.session = Self.session(self.url)
+    self.session = Self.session(self.url, timeout: self.timeout)
     self.scheduleTimer()
-    if !self.url.isEncrypted { self.perform(self.session.start(now: self.clock.now())) }
+    if !self.url.isEncrypted { self.start() }
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if case .handshakeCompleted? = event as? TLSUserEvent { self.perform(self.session.start(now: self.clock.now())) }
+    if case .handshakeCompleted? = event as? TLSUserEvent { self.start() }
     context.fireUserInboundEventTriggered(event)
+  }
+
+  private func start() {
+    self.isStarted = true
+    self.perform(self.session.start(now: self.clock.now()))
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -80,22 +107,42 @@ final class RTMPPushHandler: ChannelInboundHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    self.end(
-      self.session.isStreaming ? "the server has closed the connection" : "the server closes connections at once")
+    // Some servers close instead of refusing: the step says what was refused.
+    self.perform(self.session.handleDisconnected())
     context.fireChannelInactive()
   }
 
   private func perform(_ actions: [RTMPClientSession.Action]) {
     for action in actions {
       switch action {
-      case .send(let bytes): self.context?.writeAndFlush(self.wrapOutboundOut(bytes), promise: nil)
+      case .send(let bytes): self.respond(bytes)
       case .started: self.report?(.accepted)
       case .media: break
-      case .reconnect: self.end("the server asks for a new connection")
-      case .close(let failure): self.end(PushFailure.text(of: failure))
+      case .reconnect(let url): self.report?(.reconnectRequested(url: url))
+      case .close(let failure):
+        if let answer = failure.authentication { return self.end(.authenticationRequested(answer)) }
+        self.end(
+          self.isStarted ? PushFailure.text(of: failure) : "the server does not complete the TLS handshake",
+          redirect: failure.redirect)
       }
     }
     self.scheduleTimer()
+  }
+
+  private func respond(_ bytes: ByteBuffer) {
+    guard let context else { return }
+    let count = bytes.readableBytes
+    self.unsentResponseByteCount += count
+    context.writeAndFlush(self.wrapOutboundOut(bytes)).assumeIsolated().whenComplete { _ in
+      self.unsentResponseByteCount -= count
+      guard self.isReadHeld, let context = self.context else { return }
+      self.read(context: context)
+    }
+  }
+
+  func read(context: ChannelHandlerContext) {
+    self.isReadHeld = self.unsentResponseByteCount > Self.maximumUnsentResponses
+    if !self.isReadHeld { context.read() }
   }
 
   private func scheduleTimer() {
@@ -109,11 +156,15 @@ final class RTMPPushHandler: ChannelInboundHandler {
     }
   }
 
-  private func end(_ reason: String) {
+  private func end(_ reason: String, redirect: String? = nil) {
+    self.end(.ended(reason, redirect: redirect))
+  }
+
+  private func end(_ event: Event) {
     let report = self.report.take()
     self.timer?.cancel()
     self.context?.close(promise: nil)
-    report?(.ended(reason))
+    report?(event)
   }
 
   /// Appends a message to bytes for ``send(_:)``; without effect unless the server has accepted.
@@ -140,28 +191,34 @@ final class RTMPPushHandler: ChannelInboundHandler {
     context.eventLoop.scheduleTask(in: .milliseconds(500)) { channel.close(promise: nil) }
   }
 
+  /// Closes the connection without sending what it holds, and without an event.
+  func abort() {
+    self.report = nil
+    self.timer?.cancel()
+    guard let context else { return }
+    _ = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+      TCPSocket.discardUnsent(of: $0)
+    }
+    // TLS would send what it holds before its end.
+    let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
+    (tls ?? context).close(promise: nil)
+  }
+
   /// Bytes that were passed to the connection and are not acknowledged: those of the program's buffer and of the system's.
   var unsentByteCount: Int {
     guard let context else { return 0 }
     let buffered = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     let inSystem = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-      UnsentBytes.count(of: $0)
+      TCPSocket.unsentByteCount(of: $0)
     }
     return buffered + (inSystem ?? 0)
   }
-}
 
-/// Bytes in a TCP socket's send buffer.
-private enum UnsentBytes {
-  /// Bytes that the peer has not acknowledged; 0 where the system does not say.
-  static func count(of socket: CInt) -> Int {
-    var count: CInt = 0
-    #if canImport(Darwin)
-    var length = socklen_t(MemoryLayout<CInt>.size)
-    let result = getsockopt(socket, SOL_SOCKET, SO_NWRITE, &count, &length)
-    #else
-    let result = ioctl(socket, UInt(TIOCOUTQ), &count)
-    #endif
-    return result == 0 ? Int(count) : 0
+  /// Minimum round-trip time of the connection; zero where the system does not report one.
+  var roundTripTime: MediaDuration {
+    let time = try? self.context?.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+      TCPSocket.minimumRoundTripTime(of: $0)
+    }
+    return time ?? .zero
   }
 }

@@ -10,7 +10,7 @@ internal import Threading
 /// Each push connects again for ever, until it is removed or the stream ends.
 public final class StreamPushes: Sendable {
   private struct State {
-    var pushes: [RTMPPush] = []
+    var pushes: [Push] = []
     var lastID = 0
     var hasEnded = false
   }
@@ -87,8 +87,8 @@ public final class StreamPushes: Sendable {
       }
       renditions[name] = rendition
     }
-    let change = self.state.withLock { state -> Result<(started: [RTMPPush], stopped: [RTMPPush]), VidiconError> in
-      var (pushes, started): ([RTMPPush], [RTMPPush]) = ([], [])
+    let change = self.state.withLock { state -> Result<(started: [Push], stopped: [Push]), VidiconError> in
+      var (pushes, started): ([Push], [Push]) = ([], [])
       for entry in entries {
         switch entry {
         case .existing(let id):
@@ -101,7 +101,7 @@ public final class StreamPushes: Sendable {
           pushes.append(push)
         case .new(let target):
           state.lastID += 1
-          let push = RTMPPush(
+          let push = Push(
             id: state.lastID, target: target, stream: self.stream, service: self.service, eventLoop: eventLoop,
             allowsLinkLocal: areLinkLocalAllowed, report: { [eventContinuation] in eventContinuation.yield($0) })
           pushes.append(push)
@@ -127,6 +127,6 @@ public final class StreamPushes: Sendable {
     }
     self.eventContinuation.finish()
     // Fails only when the event loop has ended, and with it the connections.
-    for push in pushes { try? await push.stop().get() }
+    for end in pushes.map({ $0.stop() }) { try? await end.get() }
   }
 }

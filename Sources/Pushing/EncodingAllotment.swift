@@ -1,10 +1,10 @@
-/// Decides which pushes of a stream get an encoding of their own: a bounded number, in the order of their requests.
+/// Grants a bounded number of encodings to the pushes of a server, in the order of their requests.
 ///
-/// Each encoding costs as much as the stream's. A push that gets none drops frames, and is offered the next that is free.
+/// Each encoding costs as much as the stream's. A push that waits for a grant sends the shared encoding and drops frames.
 public struct EncodingAllotment<ID: Hashable & Sendable>: Hashable, Sendable {
-  /// Maximum number of encodings at a time.
+  /// Maximum number of grants at a time.
   public let maximumCount: Int
-  /// Pushes with an encoding.
+  /// Pushes with a grant, in the order of the grants.
   public private(set) var granted: [ID] = []
   private var waiting: [ID] = []
 
@@ -13,9 +13,9 @@ public struct EncodingAllotment<ID: Hashable & Sendable>: Hashable, Sendable {
     self.maximumCount = max(0, maximumCount)
   }
 
-  /// Handles a request.
+  /// Grants an encoding to a push, or appends the push to the waiting ones.
   ///
-  /// - Returns: Whether the push gets an encoding now; otherwise it waits.
+  /// - Returns: Whether the push has a grant now.
   public mutating func request(_ id: ID) -> Bool {
     if self.granted.contains(id) { return true }
     if self.granted.count < self.maximumCount {
@@ -26,9 +26,9 @@ public struct EncodingAllotment<ID: Hashable & Sendable>: Hashable, Sendable {
     return false
   }
 
-  /// Handles the end of a request or an encoding.
+  /// Ends the request or the grant of a push, and grants its encoding to the first waiting push.
   ///
-  /// - Returns: The push that gets the free encoding; nil when none waits, or none became free.
+  /// - Returns: The push with the new grant; nil when no push waits, or no grant ended.
   public mutating func release(_ id: ID) -> ID? {
     self.waiting.removeAll { $0 == id }
     guard let index = self.granted.firstIndex(of: id) else { return nil }

@@ -2,19 +2,25 @@ internal import Media
 
 /// Decides the bitrate of a push's own encoding from what its connection takes. Pure: `now` is an argument.
 ///
-/// - It falls when what waits is 300 ms old and has grown older for 400 ms: to 80% of the rate at which the link has sent.
+/// - It falls when unsent media is 300 ms old and has grown older for 400 ms: to 80% of the rate at which the link has sent.
 /// - It rises when bursts show that the link carries more. A keyframe is many times as large as other frames; the time in which
-///   it leaves is the link's rate, without sending more than the encoder makes. Links that let bursts pass faster than the rest
-///   are known by the congestion that follows, and their bursts are then not believed for a while.
+///   it leaves is the link's rate, without sending more than the encoder makes. Links that let the beginning of a burst pass
+///   faster than the rest, as token buckets do, are known by the congestion that follows. For a while, only what is larger than
+///   that beginning counts, and must show that much more is carried.
 /// - Without such evidence it rises by a tenth after a time, which doubles with each attempt that fails.
 ///
-/// So the bitrate stays the same on a link that does, and follows one that has recovered within seconds.
+/// So the bitrate stays the same on a link of a constant rate, and follows one that has recovered within seconds.
+///
+/// What has left is known from acknowledgements, a round trip later. Bursts are therefore measured in the time of the link, a
+/// round-trip time ago, and compared with what was passed to the connection by then.
 struct PushBitrate {
   /// Age of unsent media from which the connection is congested, and up to which the bitrate may rise.
   private static let congestedAge = MediaDuration.milliseconds(300)
   private static let relaxedAge = MediaDuration.milliseconds(150)
   /// Time for which the age must grow before the bitrate falls: a burst of loss is over by then.
   private static let persistence = MediaDuration.milliseconds(400)
+  /// Time for which the age must grow before bursts that left faster no longer count: a pause of the link is over by then.
+  private static let pauseTime = MediaDuration.milliseconds(700)
   /// Variation of the age with the sizes of frames.
   private static let unevenness = MediaDuration.milliseconds(50)
   /// Time that a lowered bitrate needs to show in the queue.
@@ -24,61 +30,116 @@ struct PushBitrate {
   /// Share of the link's rate that the video gets; audio and what varies have the rest.
   private static let usableShare = 0.8
   /// Length of a burst that is measured, as a time at the current bitrate, and of a part of a long one.
-  private static let burstTime = 0.08
+  private static let burstTime = 0.065
   private static let longBurst = MediaDuration.milliseconds(250)
-  /// Least rise by evidence, as a factor; and greatest.
-  private static let evidentRise = (least: 1.15, following: 1.03, greatest: 1.5)
-  /// Minimum time between a change and a rise by evidence, and since congestion.
+  /// Factors of a rise after a burst that the link has carried: minimum, minimum directly after such a rise, minimum in the time
+  /// after one that has failed, maximum.
+  private static let evidentRise = (minimum: 1.25, following: 1.03, doubted: 1.5, maximum: 1.5)
+  /// Factor for what the link lets pass at once, of which a rise that has failed shows a part.
+  private static let passedAtOnceMargin = 1.25
+  /// Minimum time between a change, or congestion, and a rise after such a burst.
   private static let calmTime = MediaDuration.seconds(3)
-  /// Rise without evidence, and the first and longest time before it.
+  /// Rise without such a burst, as a factor; minimum and maximum time before it.
   private static let blindRise = 1.1
-  private static let holdTimes = (first: MediaDuration.seconds(60), longest: MediaDuration.seconds(240))
-  /// Time after a rise in which congestion shows that it was too much.
-  private static let trialTime = MediaDuration.seconds(20)
+  private static let holdTimes = (first: MediaDuration.seconds(60), maximum: MediaDuration.seconds(240))
+  /// Time after a rise in which congestion shows that it was too much: an evident one may be so by little, which what passes at
+  /// once makes up for at first.
+  private static let trialTimes = (evident: MediaDuration.seconds(30), blind: MediaDuration.seconds(20))
+  /// Time after an evident rise in which a smaller one may follow.
+  private static let followingTime = MediaDuration.seconds(20)
 
   private enum Rise { case evident, blind }
 
+  /// Bytes that left one after the other: a burst, or a part of a long one.
+  private struct Burst {
+    var bits: Double
+    var duration: MediaDuration
+    /// Whether it is the beginning of the burst: a link may let some of it pass at once.
+    var isBeginning: Bool
+
+    /// Bits per second, without bits that pass at once.
+    func rate(without passedAtOnce: Double = 0) -> Double {
+      max(0, self.bits - (self.isBeginning ? passedAtOnce : 0)) / self.duration.seconds
+    }
+  }
+
   /// Bits per second.
   private(set) var bitrate: Int
-  private let bounds: ClosedRange<Int>
+  private var bounds: ClosedRange<Int>
   private var history: [(time: MediaTime, leftByteCount: Int64)] = []
-  /// Since when unsent media grows older, and its greatest age.
+  /// Time since which unsent media grows older, and its maximum age.
   private var growth: (start: MediaTime, peak: MediaDuration)?
-  /// Beginning of the current burst; nil while nothing is unsent.
-  private var burst: (time: MediaTime, leftByteCount: Int64)?
-  /// Rates of the last bursts, in bits per second.
-  private var burstRates: [Double] = []
+  /// Round-trip time of the connection.
+  private var roundTripTime = MediaDuration.zero
+  /// Bytes that were passed to the connection during the last round trip, each with its time.
+  private var inFlight: [(time: MediaTime, bytes: Range<Int64>)] = []
+  /// Bytes that were passed to the connection before.
+  private var arrivedByteCount: Int64 = 0
+  /// Beginning of the current burst, in the time of the link; nil while nothing is unsent.
+  private var burst: (time: MediaTime, leftByteCount: Int64, isBeginning: Bool)?
+  /// The last two bursts, and those that led to ``lastRise``.
+  private var bursts: [Burst] = []
+  private var evidence: [Burst] = []
   private var lastChange: MediaTime?
   private var lastCongestion: MediaTime?
   private var lastRise: (kind: Rise, time: MediaTime)?
   private var holdTime = holdTimes.first
-  /// Until when bursts are not believed.
-  private var disbeliefEnd: MediaTime?
-  private var disbeliefTime = holdTimes.first
+  /// End of the time in which the beginnings of bursts are ignored.
+  private var doubtEnd: MediaTime?
+  private var doubtTime = holdTimes.first
+  /// Bits that the link lets pass at once, judged by rises that have failed.
+  private var passedAtOnce = 0.0
 
-  /// - Parameter bounds: Least and greatest bitrate; it begins with the greatest.
+  /// - Parameter bounds: Minimum and maximum bitrate; the first one is the maximum.
   init(bounds: ClosedRange<Int>) {
     self.bounds = bounds
     self.bitrate = bounds.upperBound
   }
 
-  /// Notes that bytes are passed to a connection from which everything has left.
-  mutating func burstBegins(leftByteCount: Int64, at now: MediaTime) {
-    self.burst = (now, leftByteCount)
+  /// Changes the maximum bitrate; a bitrate that is at the maximum follows it.
+  mutating func setMaximum(_ maximum: Int) {
+    let isFull = self.bitrate == self.bounds.upperBound
+    self.bounds = min(self.bounds.lowerBound, maximum)...maximum
+    self.bitrate = isFull ? maximum : min(self.bitrate, maximum)
   }
 
-  /// Notes what has left.
-  mutating func measure(leftByteCount: Int64, isEmpty: Bool, at now: MediaTime) {
-    guard let burst, now > burst.time, isEmpty || now - burst.time >= Self.longBurst else { return }
+  /// Handles bytes that are passed to the connection.
+  mutating func handleReleased(_ bytes: Range<Int64>, at now: MediaTime) {
+    self.inFlight.append((now, bytes))
+  }
+
+  /// Counts bytes that the connection has sent, as acknowledged a round trip later.
+  mutating func measure(leftByteCount: Int64, roundTripTime: MediaDuration, at now: MediaTime) {
+    self.roundTripTime = roundTripTime
+    let linkTime = now - roundTripTime
+    let arrivedCount = self.inFlight.prefix(while: { $0.time <= linkTime }).count
+    for (time, bytes) in self.inFlight.prefix(arrivedCount) {
+      // Frames that follow each other closely are no burst when each has left before the next one.
+      if leftByteCount >= bytes.lowerBound {
+        self.endBurst(at: linkTime, leftByteCount: bytes.lowerBound, isEmpty: true)
+      }
+      if self.burst == nil { self.burst = (time, bytes.lowerBound, true) }
+      self.arrivedByteCount = bytes.upperBound
+    }
+    self.inFlight.removeFirst(arrivedCount)
+    let isEmpty = leftByteCount >= self.arrivedByteCount
+    if isEmpty || self.burst.map({ linkTime - $0.time >= Self.longBurst }) == true {
+      self.endBurst(at: linkTime, leftByteCount: min(leftByteCount, self.arrivedByteCount), isEmpty: isEmpty)
+    }
+  }
+
+  /// Ends a burst, or a part of it, whose last byte has left.
+  private mutating func endBurst(at linkTime: MediaTime, leftByteCount: Int64, isEmpty: Bool) {
+    guard let burst, linkTime > burst.time else { return }
     let bits = Double(leftByteCount - burst.leftByteCount) * 8
     if bits >= Double(self.bitrate) * Self.burstTime {
-      self.burstRates.append(bits / (now - burst.time).seconds)
-      if self.burstRates.count > 2 { self.burstRates.removeFirst() }
+      self.bursts.append(Burst(bits: bits, duration: linkTime - burst.time, isBeginning: burst.isBeginning))
+      if self.bursts.count > 2 { self.bursts.removeFirst() }
     }
-    self.burst = isEmpty ? nil : (now, leftByteCount)
+    self.burst = isEmpty ? nil : (linkTime, leftByteCount, false)
   }
 
-  /// Decides; called some ten times a second.
+  /// Updates the bitrate; called about ten times a second.
   ///
   /// - Parameter age: Age of the oldest media that has not left.
   /// - Returns: The new bitrate; nil when it stays.
@@ -102,25 +163,33 @@ struct PushBitrate {
 
   private mutating func fall(at now: MediaTime) -> Int? {
     guard let growth, now - growth.start >= Self.persistence else { return nil }
-    if let lastChange, now - lastChange < Self.reactionTime { return nil }
+    if let lastChange, now - lastChange < Self.reactionTime + self.roundTripTime { return nil }
     guard let first = self.history.first, now - first.time >= Self.window / 2 else { return nil }
-    let target = self.clamped(max(self.maximumSentBitrate, self.burstRates.min() ?? 0) * Self.usableShare)
+    let sentBitrate = self.maximumSentBitrate
+    // A pause of the link is no slow link, unless it goes on.
+    let burstRate = now - growth.start < Self.pauseTime ? self.bursts.map { $0.rate() }.min() ?? 0 : 0
+    let target = self.clamped(max(sentBitrate, burstRate) * Self.usableShare)
     guard target < self.bitrate else { return nil }
-    self.judgeLastRise(at: now)
-    self.burstRates = []
+    self.judgeLastRise(sentBitrate: sentBitrate, at: now)
+    self.bursts = []
     return self.change(to: target, at: now)
   }
 
   /// Makes the next attempt wait longer when the last one has failed.
-  private mutating func judgeLastRise(at now: MediaTime) {
+  ///
+  /// - Parameter sentBitrate: Bits per second that the link carries now.
+  private mutating func judgeLastRise(sentBitrate: Double, at now: MediaTime) {
     guard let (kind, time) = self.lastRise else { return }
     self.lastRise = nil
-    guard now - time < Self.trialTime else { return }
+    guard now - time < (kind == .evident ? Self.trialTimes.evident : Self.trialTimes.blind) else { return }
     switch kind {
-    case .blind: self.holdTime = min(self.holdTime * 2, Self.holdTimes.longest)
+    case .blind: self.holdTime = min(self.holdTime * 2, Self.holdTimes.maximum)
     case .evident:
-      self.disbeliefEnd = now + self.disbeliefTime
-      self.disbeliefTime = min(self.disbeliefTime * 2, Self.holdTimes.longest)
+      self.doubtEnd = now + self.doubtTime
+      self.doubtTime = min(self.doubtTime * 2, Self.holdTimes.maximum)
+      for burst in self.evidence where burst.isBeginning {
+        self.passedAtOnce = max(self.passedAtOnce, burst.bits - sentBitrate * burst.duration.seconds)
+      }
     }
   }
 
@@ -129,17 +198,20 @@ struct PushBitrate {
     for last in [self.lastChange, self.lastCongestion] {
       if let last, now - last < Self.calmTime { return nil }
     }
-    let isBelieved = self.disbeliefEnd.map { now >= $0 } ?? true
-    if isBelieved, self.burstRates.count == 2 {
+    let isDoubted = self.doubtEnd.map { now < $0 } ?? false
+    if self.bursts.count == 2 {
       // Once it has risen, the rest follows.
-      let isFollowing = self.lastRise.map { $0.kind == .evident && now - $0.time < Self.trialTime } ?? false
-      let rate = (isFollowing ? self.burstRates.max() : self.burstRates.min()) ?? 0
-      let usable = rate * Self.usableShare
-      let least = isFollowing ? Self.evidentRise.following : Self.evidentRise.least
-      if usable >= Double(self.bitrate) * least || usable >= Double(self.bounds.upperBound) {
+      let isFollowing = self.lastRise.map { $0.kind == .evident && now - $0.time < Self.followingTime } ?? false
+      let ignoredBits = isDoubted ? self.passedAtOnce * Self.passedAtOnceMargin : 0
+      let rates = self.bursts.map { $0.rate(without: ignoredBits) }
+      let usable = ((isFollowing ? rates.max() : rates.min()) ?? 0) * Self.usableShare
+      let rise = Self.evidentRise
+      let minimum = isFollowing ? rise.following : isDoubted ? rise.doubted : rise.minimum
+      if usable >= Double(self.bitrate) * minimum || usable >= Double(self.bounds.upperBound) {
         self.lastRise = (.evident, now)
-        self.burstRates = []
-        return self.change(to: self.clamped(min(usable, Double(self.bitrate) * Self.evidentRise.greatest)), at: now)
+        self.evidence = self.bursts
+        self.bursts = []
+        return self.change(to: self.clamped(min(usable, Double(self.bitrate) * Self.evidentRise.maximum)), at: now)
       }
     }
     guard let lastChange, now - lastChange >= self.holdTime else { return nil }
@@ -158,14 +230,14 @@ struct PushBitrate {
     min(max(Int(bitrate), self.bounds.lowerBound), self.bounds.upperBound)
   }
 
-  /// The most that was sent in any half of the window: during a burst of loss nothing is, without being the link's rate.
+  /// Maximum rate over any half of the window: during a burst of loss nothing is sent, which is not the link's rate.
   private var maximumSentBitrate: Double {
-    var greatest = 0.0
+    var maximum = 0.0
     for (index, end) in self.history.enumerated() {
       guard let start = self.history[..<index].last(where: { end.time - $0.time >= Self.window / 2 }) else { continue }
-      greatest = max(
-        greatest, Double(end.leftByteCount - start.leftByteCount) * 8 / (end.time - start.time).seconds)
+      maximum = max(
+        maximum, Double(end.leftByteCount - start.leftByteCount) * 8 / (end.time - start.time).seconds)
     }
-    return greatest
+    return maximum
   }
 }

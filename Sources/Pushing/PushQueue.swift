@@ -11,7 +11,7 @@ internal import NIOCore
 ///
 /// Audio is small, and a gap in it is heard: video makes room first. What is left can be decoded.
 struct PushQueue {
-  /// Limits of what waits.
+  /// Maximum age and size of the queued samples.
   struct Limits: Hashable {
     /// Maximum time that a sample waits.
     var maximumAge = MediaDuration.seconds(2)

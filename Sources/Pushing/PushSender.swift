@@ -12,8 +12,9 @@ internal import NIOCore
 ///                    └── waiting 0.5, 1, 2 … 30 s ◀──────┘
 /// ```
 ///
-/// Samples wait in a bounded queue, and only a quarter second of them is passed to the connection at a time: what waits in
-/// the system's buffer cannot be dropped. Congestion is judged by the age of what has not left.
+/// Samples wait in a bounded queue, and only a quarter second of them is passed to the connection at a time, and what is on its
+/// way during a round trip: what waits in the system's buffer cannot be dropped. Congestion is judged by the age of what has not
+/// left, without the round-trip time, for which the acknowledgement of what has left is awaited.
 ///
 /// A push sends the stream's own encoding. When its link falls short and ``PushSettings/minimumBitrate`` allows, it requests
 /// an encoding of its own (``Action/requestEncoding(bitrate:)``) whose bitrate follows the link, and releases it when the
@@ -28,6 +29,9 @@ public struct PushSender: ~Copyable {
     case connect
     /// Close the connection or give the attempt up, without a call of ``PushSender/handleDisconnected(_:now:)``.
     case disconnect
+    /// Close the connection without sending what it holds, and without a call of ``PushSender/handleDisconnected(_:now:)``: it must
+    /// not be seen.
+    case abort
     /// Send the codecs' configuration, before the next sample: at the start of a connection, and when it has changed.
     case sendConfiguration
     /// Send a sample, in decoding order; audio and video share the connection.
@@ -49,24 +53,6 @@ public struct PushSender: ~Copyable {
     case sending(Connection)
   }
 
-  /// The connection that a server has accepted.
-  fileprivate struct Connection {
-    var start: MediaTime
-    var isStarted = false
-    /// Whether the configuration is to be sent before the next keyframe.
-    var needsConfiguration = true
-    /// Bytes passed to the connection, and those that have left it.
-    var releasedByteCount: Int64 = 0
-    var leftByteCount: Int64 = 0
-    /// Enqueue times of samples that have not left, each with ``releasedByteCount`` behind it.
-    var unsent: [(time: MediaTime, end: Int64)] = []
-    var lastProgress: MediaTime
-    var lastMeasurement: MediaTime
-    var nextCheck: MediaTime
-    /// Nil where the bitrate does not follow the link.
-    var rates: PushBitrate?
-  }
-
   private enum Encoding: Equatable {
     case stream
     case requested
@@ -81,8 +67,17 @@ public struct PushSender: ~Copyable {
   private static let measurementInterval = MediaDuration.milliseconds(20)
   /// Minimum of the bytes passed to the connection that have not left.
   private static let minimumWindow: Int64 = 16 << 10
+  /// Maximum round-trip time that is accounted for: samples in flight cannot be dropped.
+  static let maximumRoundTripTime = MediaDuration.seconds(1)
+  /// Maximum time in the connection that shortens the time in the queue: enough of that remains for a keyframe.
+  static let maximumTransit = MediaDuration.seconds(1)
   /// Minimum time between two requests for a keyframe.
   private static let keyframeInterval = MediaDuration.seconds(1)
+  /// Time after a keyframe request from which any other frame shows that the source has ignored the request, so that its next
+  /// keyframe counts as late.
+  private static let keyframeTimeout = MediaDuration.milliseconds(500)
+  /// Number of late keyframes in a row from which the source counts as one that makes none on request.
+  private static let maximumLateKeyframes = 2
   /// Time at the stream's bitrate after which an encoding of its own is released.
   private static let releaseTime = MediaDuration.seconds(15)
 
@@ -93,8 +88,11 @@ public struct PushSender: ~Copyable {
   private var encoding = Encoding.stream
   private var delay = delays.minimum
   private var lastKeyframeRequest: MediaTime?
-  /// When the last keyframe of the encoding that is sent has come; nil before the first of a connection.
+  /// Arrival time of the last keyframe of the encoding that is sent; nil before the first of a connection.
   private var lastKeyframe: MediaTime?
+  /// Whether the source has ignored the last keyframe request, and number of late keyframes in a row.
+  private var isRequestIgnored = false
+  private var lateKeyframes = 0
   /// Whether no encoding of its own is requested any more, since one has failed.
   private var isEncodingUnusable = false
   private var connectionCount = 0
@@ -114,18 +112,21 @@ public struct PushSender: ~Copyable {
   public func status(at now: MediaTime) -> PushStatus {
     var status = self.counters
     status.hasOwnEncoding = if case .own = self.encoding { true } else { false }
+    status.isWaitingForEncoding = self.encoding == .requested
+    if !status.hasOwnEncoding { status.bitrate = self.settings.sharedBitrate ?? self.settings.bitrate }
     switch self.state {
     case .stopped: status.phase = .stopped
     case .connecting: status.phase = .connecting
     case .waiting(let time): status.phase = .waiting(until: time)
     case .sending(let connection):
       status.phase = .sending
+      status.sentBitrate = connection.meter.bitrate
       status.queueAge = self.oldestUnsentAge(connection, at: now)
     }
     return status
   }
 
-  /// Time at which ``update(unsentByteCount:now:)`` is due; nil while the push is stopped.
+  /// Time at which ``update(unsentByteCount:roundTripTime:estimate:now:)`` is due; nil while the push is stopped.
   public var nextDeadline: MediaTime? {
     switch self.state {
     case .stopped: nil
@@ -145,7 +146,7 @@ public struct PushSender: ~Copyable {
     return [.connect]
   }
 
-  /// Stops the push. What waits is not sent.
+  /// Stops the push and drops the queued samples.
   public mutating func stop(now: MediaTime) -> [Action] {
     var actions: [Action] = []
     switch self.state {
@@ -163,9 +164,10 @@ public struct PushSender: ~Copyable {
   public mutating func handleConnected(now: MediaTime) -> [Action] {
     guard case .connecting = self.state else { return [] }
     var connection = Connection(
-      start: now, lastProgress: now, lastMeasurement: now, nextCheck: now + Self.checkInterval)
+      start: now, lastProgress: now, lastMeasurement: now, nextCheck: now + Self.checkInterval,
+      meter: PushMeter(at: now))
     if let minimum = self.settings.minimumBitrate {
-      connection.rates = PushBitrate(bounds: minimum...self.settings.bitrate)
+      connection.rates = PushRates(bounds: minimum...self.settings.bitrate, isEstimated: self.settings.hasEstimate)
     }
     self.state = .sending(connection)
     self.queue.removeAll()
@@ -174,6 +176,7 @@ public struct PushSender: ~Copyable {
     self.counters.failedAttempts = 0
     self.lastKeyframeRequest = nil
     self.lastKeyframe = nil
+    (self.isRequestIgnored, self.lateKeyframes) = (false, 0)
     guard self.settings.hasVideo else { return [] }
     if self.settings.alwaysHasOwnEncoding, !self.isEncodingUnusable {
       self.encoding = .requested
@@ -182,23 +185,44 @@ public struct PushSender: ~Copyable {
     return self.requestKeyframe(at: now)
   }
 
-  /// Changes ``PushSettings/bitrate``, from the next connection on.
-  public mutating func setBitrate(_ bitrate: Int) {
+  /// Changes ``PushSettings/bitrate`` and ``PushSettings/sharedBitrate``: the stream's own has changed, or is known better.
+  public mutating func setBitrates(_ bitrate: Int, shared: Int?) -> [Action] {
     self.settings = self.settings.with(bitrate: bitrate)
-    if case .sending = self.state { return }
-    self.counters.bitrate = self.settings.bitrate
+    self.settings.sharedBitrate = shared
+    guard case .sending(var connection) = self.state else {
+      self.counters.bitrate = self.settings.bitrate
+      return []
+    }
+    connection.rates?.setMaximum(self.settings.bitrate)
+    self.state = .sending(connection)
+    let target = connection.rates?.bitrate ?? self.settings.bitrate
+    guard target != self.counters.bitrate else { return [] }
+    self.counters.bitrate = target
+    guard case .own = self.encoding else { return [] }
+    return [.setBitrate(target)]
   }
 
   /// Removes everything that waits: faces are private from now on, and earlier frames show them. The next frame that is sent is
-  /// a keyframe.
-  public mutating func discardEarlier() {
+  /// a keyframe. A connection that holds such frames is closed without sending them, and another one is opened at once.
+  ///
+  /// - Parameter unsentByteCount: As for ``update(unsentByteCount:roundTripTime:estimate:now:)``.
+  public mutating func discardEarlier(unsentByteCount: Int, now: MediaTime) -> [Action] {
     self.queue.removeAll()
+    guard case .sending = self.state, unsentByteCount > 0 else { return [] }
+    var actions: [Action] = [.abort]
+    self.releaseEncoding(&actions)
+    self.state = .connecting(since: now)
+    return actions + [.connect]
   }
 
   /// Handles that the attempt has failed, or that the connection has ended.
   ///
-  /// - Parameter reason: One line for the owner, without address and key.
-  public mutating func handleDisconnected(_ reason: String, now: MediaTime) -> [Action] {
+  /// - Parameters:
+  ///   - reason: One line for the owner, without address and key.
+  ///   - minimumDelay: Minimum time until the next attempt, as the server wants it; zero where it says nothing.
+  public mutating func handleDisconnected(
+    _ reason: String, minimumDelay: MediaDuration = .zero, now: MediaTime
+  ) -> [Action] {
     switch self.state {
     case .stopped, .waiting: return []
     case .connecting: self.counters.failedAttempts += 1
@@ -209,8 +233,22 @@ public struct PushSender: ~Copyable {
     var actions: [Action] = []
     self.releaseEncoding(&actions)
     self.queue.removeAll()
-    self.state = .waiting(until: now + self.nextDelay())
+    self.state = .waiting(until: now + max(self.nextDelay(), minimumDelay))
     return actions
+  }
+
+  /// Handles that the server asks for a new connection, since it is about to stop: at once, unless it has asked within
+  /// ``PushSettings/calmTime``.
+  public mutating func handleReconnectRequest(now: MediaTime) -> [Action] {
+    guard case .sending(let connection) = self.state else { return [] }
+    guard now - connection.start >= self.settings.calmTime else {
+      return [.disconnect] + self.handleDisconnected("the server asks for a new connection", now: now)
+    }
+    var actions: [Action] = [.disconnect]
+    self.releaseEncoding(&actions)
+    self.queue.removeAll()
+    self.state = .connecting(since: now)
+    return actions + [.connect]
   }
 
   /// The delay before the next attempt, a fifth longer or shorter by chance, so that the clients of a restarted server do
@@ -232,7 +270,14 @@ public struct PushSender: ~Copyable {
     }
     var actions: [Action] = []
     if sample.kind == .video {
-      if sample.isKeyframe { self.lastKeyframe = now }
+      if sample.isKeyframe {
+        self.noteKeyframe(&actions, at: now)
+      } else if let lastKeyframe, let lastKeyframeRequest, lastKeyframeRequest > lastKeyframe,
+        now - lastKeyframeRequest >= Self.keyframeTimeout
+      {
+        // Not a source with few frames, the next of which is a keyframe.
+        self.isRequestIgnored = true
+      }
       if let lastKeyframe, now - lastKeyframe > self.settings.keyframeInterval {
         actions += self.requestKeyframe(at: now)
       }
@@ -243,13 +288,39 @@ public struct PushSender: ~Copyable {
     return actions
   }
 
-  /// Handles a change of the codecs' configuration for the samples that follow: it is sent before the next keyframe. What waits
-  /// cannot be decoded with it.
+  /// Requests an encoding of its own for a source whose keyframes are too far apart, and which makes none on request: servers cut
+  /// segments at keyframes.
+  private mutating func noteKeyframe(_ actions: inout [Action], at now: MediaTime) {
+    let isLate = self.isRequestIgnored
+    (self.lastKeyframe, self.isRequestIgnored) = (now, false)
+    guard self.encoding == .stream else { return }
+    self.lateKeyframes = isLate ? self.lateKeyframes + 1 : 0
+    guard self.lateKeyframes >= Self.maximumLateKeyframes, self.settings.minimumBitrate != nil, !self.isEncodingUnusable
+    else { return }
+    self.encoding = .requested
+    actions.append(.requestEncoding(bitrate: self.counters.bitrate))
+  }
+
+  /// Whether an encoding of its own is needed although the link carries the stream's.
+  private var keepsEncoding: Bool {
+    self.settings.alwaysHasOwnEncoding || self.lateKeyframes >= Self.maximumLateKeyframes
+  }
+
+  /// Handles a change of the codecs' configuration for the samples that follow: it is sent before the next keyframe. Queued
+  /// samples cannot be decoded with it and are dropped.
   public mutating func configurationChanged() {
     guard case .sending(var connection) = self.state else { return }
     self.queue.removeAll()
     connection.needsConfiguration = true
     self.state = .sending(connection)
+  }
+
+  /// Handles a change of the audio's configuration as ``configurationChanged()`` does, and requests the keyframe that is waited for:
+  /// the video has no reason to send one.
+  public mutating func audioConfigurationChanged(now: MediaTime) -> [Action] {
+    guard case .sending = self.state else { return [] }
+    self.configurationChanged()
+    return self.settings.hasVideo ? self.requestKeyframe(at: now) : []
   }
 
   /// Handles the grant of an encoding for this push alone. Samples of it follow, from a keyframe on.
@@ -285,8 +356,13 @@ public struct PushSender: ~Copyable {
   /// Measures the connection, sends what it takes, and runs timers. Called at ``nextDeadline``, and whenever bytes have left.
   ///
   /// - Parameter unsentByteCount: Number of bytes that were passed to the connection and have not left: those of the
-  ///   program's buffer and of the system's.
-  public mutating func update(unsentByteCount: Int = 0, now: MediaTime) -> [Action] {
+  ///   program's buffer and of the system's, and those on their way.
+  /// - Parameter roundTripTime: Minimum round-trip time of the connection; zero where the system does not report one.
+  /// - Parameter estimate: What the connection carries, in bits per second, where the protocol estimates it
+  ///   (``PushSettings/hasEstimate``); nil while unknown.
+  public mutating func update(
+    unsentByteCount: Int = 0, roundTripTime: MediaDuration = .zero, estimate: Int? = nil, now: MediaTime
+  ) -> [Action] {
     switch self.state {
     case .stopped: return []
     case .waiting(let time):
@@ -298,15 +374,18 @@ public struct PushSender: ~Copyable {
       return [.disconnect] + self.handleDisconnected("the server does not accept the stream", now: now)
     case .sending(var connection):
       var actions: [Action] = []
-      connection.measure(unsentByteCount: unsentByteCount, at: now)
+      connection.measure(unsentByteCount: unsentByteCount, roundTripTime: roundTripTime, at: now)
       if unsentByteCount > 0, now - connection.lastProgress >= self.settings.stallTimeout {
         return [.disconnect] + self.handleDisconnected("nothing can be sent any more", now: now)
       }
-      self.note(self.queue.dropExpired(at: now), &actions, at: now)
+      // What waits leaves no earlier than what was passed to the connection before it. A bitrate that follows the link shortens that.
+      let transit = connection.rates == nil ? connection.transit(at: now) : .zero
+      self.note(self.queue.dropExpired(at: now + transit), &actions, at: now)
       self.release(from: &connection, &actions, at: now)
       if now >= connection.nextCheck {
         connection.nextCheck = now + Self.checkInterval
-        self.adapt(&connection, &actions, at: now)
+        connection.meter.update(byteCount: connection.releasedByteCount, at: now)
+        self.adapt(&connection, estimate: estimate, &actions, at: now)
       }
       self.state = .sending(connection)
       return actions
@@ -315,21 +394,21 @@ public struct PushSender: ~Copyable {
 
   // MARK: Sending
 
-  /// Passes samples to the connection until a quarter second of them has not left.
+  /// Passes samples to the connection until a quarter second of them, and what a round trip takes, has not left.
   private mutating func release(from connection: inout Connection, _ actions: inout [Action], at now: MediaTime) {
-    let window = max(Self.minimumWindow, Int64(self.counters.bitrate) / 8 / 4)
+    let rate = Double(self.counters.bitrate) / 8
+    let window = max(Self.minimumWindow, Int64(rate / 4)) + Int64(rate * connection.roundTripTime.seconds)
     while connection.releasedByteCount - connection.leftByteCount < window, let entry = self.queue.popFirst() {
       let sample = entry.sample
       if connection.needsConfiguration, !self.settings.hasVideo || sample.kind == .video && sample.isKeyframe {
         connection.needsConfiguration = false
         actions.append(.sendConfiguration)
       }
-      if connection.releasedByteCount == connection.leftByteCount {
-        let leftByteCount = connection.leftByteCount
-        connection.rates?.burstBegins(leftByteCount: leftByteCount, at: now)
-      }
+      let start = connection.releasedByteCount
       connection.releasedByteCount += Int64(sample.payload.readableBytes)
-      connection.unsent.append((entry.time, connection.releasedByteCount))
+      let end = connection.releasedByteCount
+      connection.rates?.handleReleased(start..<end, at: now)
+      connection.unsent.append((entry.time, now, end))
       self.counters.sentByteCount += sample.payload.readableBytes
       actions.append(.send(sample))
     }
@@ -349,21 +428,33 @@ public struct PushSender: ~Copyable {
   }
 
   private func oldestUnsentAge(_ connection: Connection, at now: MediaTime) -> MediaDuration {
-    (connection.unsent.first?.time ?? self.queue.oldestTime).map { now - $0 } ?? .zero
+    let unsentAge = connection.unsent.first.map { now - $0.time - connection.roundTripTime } ?? .zero
+    return max(unsentAge, self.waitingAge(at: now))
+  }
+
+  /// Age of the oldest sample in the queue, which can be dropped.
+  func waitingAge(at now: MediaTime) -> MediaDuration {
+    self.queue.oldestTime.map { now - $0 } ?? .zero
   }
 
   // MARK: Bitrate
 
-  private mutating func adapt(_ connection: inout Connection, _ actions: inout [Action], at now: MediaTime) {
+  private mutating func adapt(
+    _ connection: inout Connection, estimate: Int?, _ actions: inout [Action], at now: MediaTime
+  ) {
     let (leftByteCount, age) = (connection.leftByteCount, self.oldestUnsentAge(connection, at: now))
-    if let bitrate = connection.rates?.update(leftByteCount: leftByteCount, age: age, at: now) {
+    if let bitrate = connection.rates?.update(leftByteCount: leftByteCount, age: age, estimate: estimate, at: now) {
       self.counters.bitrate = bitrate
       self.apply(bitrate, &actions)
+    }
+    if self.encoding == .requested, !self.keepsEncoding, self.counters.bitrate >= self.settings.bitrate {
+      // The link carries the stream again.
+      self.releaseEncoding(&actions)
     }
     guard case .own(let fullSince) = self.encoding else { return }
     guard self.counters.bitrate >= self.settings.bitrate else { return self.encoding = .own(fullSince: nil) }
     self.encoding = .own(fullSince: fullSince ?? now)
-    if let fullSince, !self.settings.alwaysHasOwnEncoding, now - fullSince >= Self.releaseTime {
+    if let fullSince, !self.keepsEncoding, now - fullSince >= Self.releaseTime {
       self.releaseEncoding(&actions)
       connection.needsConfiguration = true
       self.queue.removeAll()
@@ -385,21 +476,5 @@ public struct PushSender: ~Copyable {
     if self.encoding != .stream { actions.append(.releaseEncoding) }
     self.encoding = .stream
     self.counters.bitrate = self.settings.bitrate
-  }
-}
-
-extension PushSender.Connection {
-  /// Follows what has left.
-  fileprivate mutating func measure(unsentByteCount: Int, at now: MediaTime) {
-    let left = max(self.leftByteCount, self.releasedByteCount - Int64(unsentByteCount))
-    if left > self.leftByteCount || unsentByteCount == 0 { self.lastProgress = now }
-    self.leftByteCount = left
-    self.lastMeasurement = now
-    self.rates?.measure(leftByteCount: left, isEmpty: left == self.releasedByteCount, at: now)
-    if let kept = self.unsent.firstIndex(where: { $0.end > left }) {
-      self.unsent.removeFirst(kept)
-    } else {
-      self.unsent.removeAll(keepingCapacity: true)
-    }
   }
 }

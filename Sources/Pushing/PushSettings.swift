@@ -6,19 +6,25 @@ public struct PushSettings: Hashable, Sendable {
   public var hasVideo: Bool
   /// Bitrate of the stream's video, in bits per second: what is sent while the link carries it.
   public var bitrate: Int
+  /// Bitrate of the encoding that is shared with all viewers, and sent while there is no other; nil where it is ``bitrate``.
+  public var sharedBitrate: Int?
   /// Minimum bitrate of video that an encoding of this push alone may have; nil sends the stream as it is, whose frames are
   /// dropped where the link falls short.
   public var minimumBitrate: Int?
-  /// Whether an encoding of this push alone is requested at the start of each connection, and kept; ``bitrate`` is its greatest.
+  /// Whether an encoding of this push alone is requested at the start of each connection, and kept; ``bitrate`` is its
+  /// maximum.
   public var alwaysHasOwnEncoding = false
+  /// Whether the protocol estimates what its connection carries: the bitrate then follows the estimate, and unsent bytes say nothing.
+  public var hasEstimate = false
   /// Time without a keyframe after which one is requested; 2.1 s by default, since servers cut segments at keyframes.
   public var keyframeInterval = MediaDuration.milliseconds(2100)
   /// Maximum time from the start of a connection until the server has accepted the stream; 60 s by default.
   public var attemptTimeout = MediaDuration.seconds(60)
   /// Time without progress after which a connection is given up; 10 s by default.
   public var stallTimeout = MediaDuration.seconds(10)
-  /// Time of sending after which the next delay before a connection is the least again; 10 s by default.
-  public var calmTime = MediaDuration.seconds(10)
+  /// Time of sending after which the next delay before a connection is the first of the back-off again; 5 s by default, so that
+  /// pushes to a server that restarts every 10 s continue soon.
+  public var calmTime = MediaDuration.seconds(5)
 
   /// Creates settings; bitrates are raised to 1.
   public init(hasVideo: Bool = true, bitrate: Int, minimumBitrate: Int? = nil) {
@@ -50,6 +56,9 @@ public struct PushStatus: Hashable, Sendable {
     /// Waiting to connect again.
     case waiting(until: MediaTime)
 
+    /// All values of ``name``, which metrics have as labels.
+    public static let names = ["stopped", "connecting", "sending", "waiting"]
+
     /// One word for programs: `stopped`, `connecting`, `sending` or `waiting`.
     public var name: String {
       switch self {
@@ -75,10 +84,14 @@ public struct PushStatus: Hashable, Sendable {
   public var droppedFrames = 0
   /// Audio frames that were dropped because the link was too slow.
   public var droppedAudioFrames = 0
-  /// Target bitrate of the video, in bits per second.
+  /// Target bitrate of the video that is sent, in bits per second.
   public var bitrate = 0
+  /// Bits per second of audio and video that were passed to the connection during the last second; 0 while nothing is sent.
+  public var sentBitrate = 0
   /// Whether the video comes from an encoding of this push alone.
   public var hasOwnEncoding = false
+  /// Whether the push waits for an encoding of its own, because the maximum number of encodings is in use.
+  public var isWaitingForEncoding = false
   /// Age of the oldest sample that has not left.
   public var queueAge = MediaDuration.zero
 

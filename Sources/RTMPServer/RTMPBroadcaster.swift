@@ -6,7 +6,7 @@ internal import Streaming
 
 /// The RTMP output of a stream's main rendition, or of another one: serializes each sample once and fans the chunks out to the
 /// viewers of every event loop.
-final class RTMPBroadcaster: StreamOutput {
+final class RTMPBroadcaster: StreamBroadcaster {
   let stream: LiveStream
   /// The rendition; nil for the main one.
   let rendition: StreamRendition?
@@ -48,9 +48,9 @@ final class RTMPBroadcaster: StreamOutput {
   }
 
   /// Counters of the stream's viewers, and the maximum lag of the event loops.
-  var statistics: RTMPStreamStatistics {
-    RTMPStreamStatistics(self.counters, loopLag: self.broadcast.lag)
-  }
+  var statistics: DeliveryStatistics { self.broadcast.statistics }
+
+  var hasConsumers: Bool { self.broadcast.hasViewers }
 
   func consume(_ sample: EncodedSample) {
     self.broadcast.consume(sample)

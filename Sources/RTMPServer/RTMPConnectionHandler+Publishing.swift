@@ -19,14 +19,14 @@ extension RTMPConnectionHandler {
 
   /// Takes a message of audio, video or metadata; a malformed one is counted and dropped.
   func publish(_ message: RTMPMessage) {
-    guard self.publication != nil else { return }
+    guard let input = self.publication?.input, let id = self.publication?.id else { return }
+    guard input.noteActivity(by: id) else { return self.endPublication(.alreadyPublished) }
     do throws(ParsingError) {
       // Unwrapped in place: a copy of the depacketizer would copy what it has.
       for output in try self.publication?.depacketizer.depacketize(message) ?? [] { self.take(output) }
     } catch {
       guard RTMPDepacketizer.isFatal(error) else { return self.countMalformed() }
-      let refusal = VidiconError(
-        .unsupported, subject: "publisher", cause: "\(error.field) is not supported", nextStep: "send H.264 and AAC")
+      let refusal = Self.unsupported("\(error.field)")
       self.endPublication(.unsupported("\(refusal.cause): \(refusal.nextStep)"), error: refusal)
     }
   }
@@ -37,8 +37,17 @@ extension RTMPConnectionHandler {
       switch output {
       case .description(let description): publication.input.describe(description, by: publication.id)
       case .sample(let sample): publication.input.consume(sample, by: publication.id)
+      case .unsupportedAudio(let codec):
+        publication.input.report(Self.unsupported(codec), of: .audio, by: publication.id)
+      case .missingKeyframe(let count):
+        publication.input.reportMissingKeyframe(dropped: count, by: publication.id)
       }
     if !isAccepted { self.endPublication(.alreadyPublished) }
+  }
+
+  private static func unsupported(_ codec: String) -> VidiconError {
+    VidiconError(
+      .unsupported, subject: "publisher", cause: "\(codec) is not supported", nextStep: "send H.264 and AAC")
   }
 
   private func endPublication(_ refusal: RTMPRefusal, error: VidiconError? = nil) {

@@ -1,12 +1,6 @@
+internal import Connections
 internal import Media
 internal import NIOCore
-internal import NIOPosix
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Writing to a connection, and the viewer's progress.
 extension RTMPConnectionHandler {
@@ -30,15 +24,8 @@ extension RTMPConnectionHandler {
 
   /// Writes the chunks of a delivery; within ``writing(_:)``. Sends what the socket takes at once, where nothing is unsent.
   func writeMedia(_ buffer: ByteBuffer) {
-    guard let socket, self.isWritable, !self.needsFlush, self.context?.channel.isActive == true else {
-      return self.write(buffer)
-    }
-    let count = buffer.withUnsafeReadableBytes { transmit($0, over: socket) }
-    guard count < buffer.readableBytes else { return }
-    // The socket is full, or the write of the rest reports its error.
-    var rest = buffer
-    rest.moveReaderIndex(forwardBy: max(0, count))
-    self.write(rest)
+    guard let descriptor, self.isWritable, !self.needsFlush else { return self.write(buffer) }
+    if let rest = descriptor.send(buffer) { self.write(rest) }
   }
 
   /// Notifies the viewer that everything is sent, or that some bytes are not.
@@ -59,10 +46,7 @@ extension RTMPConnectionHandler {
   }
 
   /// Number of bytes in the channel's write buffer.
-  var unsentByteCount: Int {
-    // Every socket channel has the option; a closed channel has no buffer.
-    (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-  }
+  var unsentByteCount: Int { self.context?.unsentByteCount ?? 0 }
 
   /// Schedules the check of the viewer's progress, unless it is scheduled.
   private func scheduleProgressCheck() {
@@ -83,15 +67,4 @@ extension RTMPConnectionHandler {
       self.scheduleProgressCheck()
     }
   }
-}
-
-/// Sends what a socket takes at once; negative on failure.
-private func transmit(_ bytes: UnsafeRawBufferPointer, over socket: NIOBSDSocket.Handle) -> Int {
-  #if canImport(Darwin)
-  // NIO has set SO_NOSIGPIPE.
-  let flags = Int32(MSG_DONTWAIT)
-  #else
-  let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
-  #endif
-  return send(socket, bytes.baseAddress, bytes.count, flags)
 }

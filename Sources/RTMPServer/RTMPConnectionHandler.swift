@@ -8,12 +8,6 @@ internal import NIOPosix
 internal import RTMP
 internal import Streaming
 
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
-
 /// Channel handler of one RTMP connection: performs the actions of ``RTMPServerSession``.
 ///
 /// Memory per connection is bounded: the handler reads nothing while a request waits for a decision, and what the session
@@ -25,12 +19,8 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
 
   /// Marks by which a connection is writable exactly when everything is sent.
   static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
-  /// Minimum of the unsent bytes in the system's buffer.
-  private static let minimumUnsentLimit = 16 * 1024
   /// Maximum number of bytes of unsent responses.
   private static let maximumUnsentResponses = 64 * 1024
-  /// Maximum time to send the last bytes before a connection is closed.
-  private static let closeTimeout = TimeAmount.seconds(1)
 
   /// Whether everything is sent.
   var isWritable = true
@@ -40,7 +30,11 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
   /// Whether the viewer was notified of unsent bytes.
   var isBlocked = false
   /// The connection's socket, where bytes need no encryption: media is sent without the cost of the channel's pipeline.
-  var socket: NIOBSDSocket.Handle?
+  var socket: ChannelSocket? {
+    didSet { self.descriptor = self.socket?.descriptor }
+  }
+  /// Descriptor of `socket`; without reference counts, since it is read for every viewer and frame.
+  private(set) var descriptor: ChannelSocket.Descriptor?
   var context: ChannelHandlerContext?
   var playback: Playback?
   /// The next check of the viewer's progress.
@@ -188,7 +182,8 @@ extension RTMPConnectionHandler {
     }.first
     guard let (stream, secret) = match else { return self.refuse(.notFound) }
     self.authorize(.publish(stream: stream.name), request, token: secret) { handler in
-      guard let input = stream.videoSource.flatMap({ PublishedSource.input(of: $0) }) else {
+      // Also while another source is current.
+      guard let input = stream.videoSources.lazy.compactMap({ PublishedSource.input(of: $0) }).first else {
         return handler.refuse(.unsupported("the source of this stream is not rtmp:"))
       }
       guard handler.context != nil, let id = input.begin() else { return handler.refuse(.alreadyPublished) }
@@ -275,12 +270,10 @@ extension RTMPConnectionHandler {
 extension RTMPConnectionHandler {
   private func startPlaying() {
     guard let context, let broadcaster, self.playback == nil else { return }
-    self.limitUnsentBytes(for: broadcaster, context: context)
+    context.limitUnsentBytes(bitrate: broadcaster.videoBitrate)
     if !self.isEncrypted {
       // nil for a channel without a socket: media takes the way through its pipeline.
-      self.socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
-        of: NIOBSDSocket.Handle.self
-      ) { $0 }
+      self.socket = ChannelSocket(of: context.channel)
     }
     var limits = ViewerState.Limits()
     limits.stallTimeout = self.settings.stallTimeout
@@ -288,14 +281,6 @@ extension RTMPConnectionHandler {
       hasVideo: broadcaster.hasVideo, connection: self, counters: broadcaster.counters, limits: limits)
     self.playback = Playback(viewer: viewer, broadcaster: broadcaster)
     broadcaster.join(viewer, on: context.eventLoop)
-  }
-
-  /// Limits what the system keeps unsent to a quarter of a second of the stream: it cannot be dropped when it grows old.
-  private func limitUnsentBytes(for broadcaster: RTMPBroadcaster, context: ChannelHandlerContext) {
-    let limit = max(Self.minimumUnsentLimit, broadcaster.videoBitrate / 8 / 4)
-    // A system without the option keeps more: frames that are older reach a viewer after a stall.
-    try? context.channel.syncOptions?.setOption(
-      .tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT)), value: .init(clamping: min(limit, Int(Int32.max))))
   }
 
   private func stopPlaying() {
@@ -311,7 +296,9 @@ extension RTMPConnectionHandler {
 
   /// Closes the connection if it has data to send, which cannot be taken back.
   func discardEarlier() {
-    guard !self.isWritable || self.unsentByteCount > 0 else { return }
+    let socket = self.context.flatMap { ChannelSocket(of: $0.channel) }
+    guard !self.isWritable || self.unsentByteCount > 0 || socket?.holdsBytes == true else { return }
+    socket?.discardAndClose()
     self.context?.close(promise: nil)
   }
 
@@ -338,13 +325,11 @@ extension RTMPConnectionHandler {
     self.timer = (deadline, task)
   }
 
-  /// Closes the connection when all data is written, or after ``closeTimeout``.
+  /// Closes the connection when all data is written, or after a second.
   private func closeAfterWrites() {
     guard !self.isClosing, let context else { return }
     self.isClosing = true
-    let channel = context.channel
-    context.writeAndFlush(self.wrapOutboundOut(ByteBuffer())).whenComplete { _ in channel.close(promise: nil) }
-    context.eventLoop.scheduleTask(in: Self.closeTimeout) { channel.close(promise: nil) }
+    context.closeAfterWrites(self.wrapOutboundOut(ByteBuffer()))
   }
 
   private func end() {

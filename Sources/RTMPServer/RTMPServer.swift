@@ -1,5 +1,6 @@
 package import Authentication
 package import Connections
+public import Delivery
 public import Media
 internal import NIOCore
 package import NIOPosix
@@ -22,7 +23,7 @@ public final class RTMPServer: Sendable {
 
   private struct State {
     var ports: Ports?
-    var listeners: [any Channel] = []
+    var listeners = TCPListener.Listeners()
   }
 
   private let settings: RTMPServerSettings
@@ -68,15 +69,15 @@ public final class RTMPServer: Sendable {
   }
 
   /// Counters of a stream's viewers over RTMP, those of its renditions included; all zero when the stream is not published.
-  public func statistics(of stream: LiveStream) -> RTMPStreamStatistics {
-    guard var statistics = self.directory.broadcaster(of: stream)?.statistics else { return RTMPStreamStatistics() }
+  public func statistics(of stream: LiveStream) -> DeliveryStatistics {
+    guard var statistics = self.directory.broadcaster(of: stream)?.statistics else { return DeliveryStatistics() }
     for rendition in stream.renditions { statistics.add(self.statistics(of: rendition)) }
     return statistics
   }
 
   /// Counters of a rendition's viewers over RTMP; all zero before its first viewer.
-  public func statistics(of rendition: StreamRendition) -> RTMPStreamStatistics {
-    self.directory.broadcaster(of: rendition)?.statistics ?? RTMPStreamStatistics()
+  public func statistics(of rendition: StreamRendition) -> DeliveryStatistics {
+    self.directory.broadcaster(of: rendition)?.statistics ?? DeliveryStatistics()
   }
 
   /// Opens the ports; without effect when they are open.
@@ -93,47 +94,30 @@ public final class RTMPServer: Sendable {
     let opener = TCPListener(
       group: self.group, registry: self.registry, address: self.settings.address,
       waterMark: RTMPConnectionHandler.waterMark, options: "--rtmp-port or --rtmps-port", unprivilegedPort: 1935)
-    let context = try self.settings.tls.map { tls throws(VidiconError) -> NIOSSLContext in
-      if let files = tls.certificate {
-        return try TLSCertificate(chainFile: files.chainFile, keyFile: files.keyFile).makeContext(file: files.chainFile)
-      }
-      guard let certificate else {
-        throw VidiconError(
-          .invalidSpecification, subject: "RTMP over TLS", cause: "it has no certificate",
-          nextStep: "give a certificate and its key, or use HTTP over TLS, whose certificate it takes")
-      }
-      return try certificate.makeContext(file: "the certificate")
+    let tls = try self.settings.tls.map { tls throws(VidiconError) in
+      (port: tls.port, context: try self.certificate(of: tls, default: certificate).makeContext())
     }
-    var (listeners, ports) = ([any Channel](), Ports())
-    do throws(VidiconError) {
-      if let port = self.settings.port {
-        let listener = try await self.listen(on: port, opener, context: nil)
-        ports.rtmp = listener.localAddress?.port
-        listeners.append(listener)
-      }
-      if let tls = self.settings.tls {
-        let listener = try await self.listen(on: tls.port, opener, context: context)
-        ports.rtmps = listener.localAddress?.port
-        listeners.append(listener)
-      }
-    } catch {
-      // An error means that the listener is closed already.
-      for listener in listeners { try? await listener.close() }
-      throw error
-    }
-    self.state.withLock { $0 = State(ports: ports, listeners: listeners) }
-  }
-
-  private func listen(
-    on port: Int, _ opener: TCPListener, context: NIOSSLContext?
-  ) async throws(VidiconError) -> any Channel {
     let (directory, settings, access, passwords) = (self.directory, self.settings, self.access, self.passwords)
-    return try await opener.listen(on: port, context: context) { channel, registration in
+    let listeners = try await opener.listen(on: settings.port, tls: tls) { channel, registration, isEncrypted in
       try channel.pipeline.syncOperations.addHandler(
         RTMPConnectionHandler(
           settings: settings, access: access, passwords: passwords, directory: directory, eventLoop: channel.eventLoop,
-          registration: registration, isEncrypted: context != nil))
+          registration: registration, isEncrypted: isEncrypted))
     }
+    let ports = Ports(rtmp: listeners.plain?.localAddress?.port, rtmps: listeners.secure?.localAddress?.port)
+    self.state.withLock { $0 = State(ports: ports, listeners: listeners) }
+  }
+
+  private func certificate(
+    of tls: RTMPServerSettings.TLS, default certificate: TLSCertificate?
+  ) throws(VidiconError) -> TLSCertificate {
+    if let files = tls.certificate { return try TLSCertificate(files) }
+    guard let certificate else {
+      throw VidiconError(
+        .invalidSpecification, subject: "RTMP over TLS", cause: "it has no certificate",
+        nextStep: "give a certificate and its key, or use HTTP over TLS, whose certificate it takes")
+    }
+    return certificate
   }
 
   /// Closes the ports and every connection; clients that are able to are asked to connect again.
@@ -142,10 +126,7 @@ public final class RTMPServer: Sendable {
       defer { state = State() }
       return state.listeners
     }
-    for listener in listeners {
-      // An error means that the listener is closed already.
-      try? await listener.close()
-    }
+    await listeners.close()
     await self.directory.closeConnections()
   }
 }

@@ -6,16 +6,12 @@ internal import Synchronization
 
 /// The published streams and the open connections; shared by all event loops.
 final class RTMPStreamDirectory: Sendable {
-  private struct State {
-    /// In the order of publication; the first stream is also found by the empty path.
-    var broadcasters: [RTMPBroadcaster] = []
-    var connections: [ObjectIdentifier: any Channel] = [:]
-  }
-
   /// Refusals of all servers.
   let refusals: RefusalCounters
   private let eventLoops: [any EventLoop]
-  private let state = Mutex(State())
+  /// The first stream is also found by the empty path.
+  private let table = BroadcasterTable<RTMPBroadcaster>()
+  private let connections = Mutex<[ObjectIdentifier: any Channel]>([:])
 
   init(eventLoops: [any EventLoop], refusals: RefusalCounters = RefusalCounters()) {
     self.refusals = refusals
@@ -29,9 +25,7 @@ final class RTMPStreamDirectory: Sendable {
 
   /// Adds a stream with these tracks.
   func publish(_ stream: LiveStream, descriptions: [CodecDescription]) {
-    let broadcaster = self.makeBroadcaster(of: stream, descriptions: descriptions)
-    self.state.withLock { $0.broadcasters.append(broadcaster) }
-    stream.add(broadcaster)
+    self.table.publish(self.makeBroadcaster(of: stream, descriptions: descriptions))
   }
 
   private func makeBroadcaster(
@@ -40,32 +34,22 @@ final class RTMPStreamDirectory: Sendable {
     RTMPBroadcaster(
       stream: stream, rendition: rendition, descriptions: descriptions, eventLoops: self.eventLoops,
       refusals: self.refusals
-    ) { [weak self] ended in
-      self?.state.withLock { $0.broadcasters.removeAll { $0 === ended } }
-    }
+    ) { [weak table = self.table] in table?.remove($0) }
   }
 
   /// Removes a stream; its viewers stay connected until it ends.
   func unpublish(_ stream: LiveStream) {
-    self.state.withLock { $0.broadcasters.removeAll { $0.stream === stream } }
+    self.table.unpublish(stream)
   }
 
-  func broadcaster(of stream: LiveStream) -> RTMPBroadcaster? {
-    self.state.withLock { state in
-      state.broadcasters.first { $0.stream === stream && $0.rendition == nil }
-    }
-  }
+  func broadcaster(of stream: LiveStream) -> RTMPBroadcaster? { self.table.broadcaster(of: stream) }
 
   /// The broadcaster of a rendition; nil before its first viewer.
-  func broadcaster(of rendition: StreamRendition) -> RTMPBroadcaster? {
-    self.state.withLock { state in state.broadcasters.first { $0.rendition === rendition } }
-  }
+  func broadcaster(of rendition: StreamRendition) -> RTMPBroadcaster? { self.table.broadcaster(of: rendition) }
 
   /// A published stream by its name; the first one by an empty name.
   func stream(named name: String) -> LiveStream? {
-    self.state.withLock { state in
-      state.broadcasters.first { $0.rendition == nil && (name.isEmpty || $0.stream.name == name) }?.stream
-    }
+    name.isEmpty ? self.table.streams.first : self.table.stream(named: name)
   }
 
   /// Finds the stream or rendition of the first path that names one, after its encoder was opened if need be.
@@ -74,10 +58,12 @@ final class RTMPStreamDirectory: Sendable {
   func find(paths: [String], _ completion: @escaping @Sendable (RTMPBroadcaster?) -> Void) {
     for path in paths {
       if let broadcaster = self.broadcaster(forPath: path) { return completion(broadcaster) }
-      if let (stream, rendition) = self.rendition(forPath: path), rendition.failure == nil {
+      if let (stream, rendition) = self.table.rendition(atPath: path), rendition.failure == nil {
         rendition.prepare { [weak self] result in
           guard let self, case .success(let video) = result else { return completion(nil) }
-          completion(self.add(rendition, of: stream, video: video))
+          let broadcaster = self.makeBroadcaster(
+            of: stream, rendition: rendition, descriptions: [video] + stream.descriptions.filter { $0.kind == .audio })
+          completion(self.table.add(broadcaster, of: rendition))
         }
         return
       }
@@ -86,49 +72,24 @@ final class RTMPStreamDirectory: Sendable {
   }
 
   private func broadcaster(forPath path: String) -> RTMPBroadcaster? {
-    self.state.withLock { state in
-      if path.isEmpty { return state.broadcasters.first }
-      return state.broadcasters.first { $0.name == path }
-    }
-  }
-
-  /// The rendition of a path `NAME/RENDITION`.
-  private func rendition(forPath path: String) -> (stream: LiveStream, rendition: StreamRendition)? {
-    for stream in self.state.withLock({ $0.broadcasters.filter { $0.rendition == nil }.map(\.stream) })
-    where path.hasPrefix("\(stream.name)/") {
-      let name = path.dropFirst(stream.name.utf8.count + 1)
-      if let rendition = stream.rendition(named: name) { return (stream, rendition) }
-    }
-    return nil
-  }
-
-  /// Adds a rendition whose parameter sets are known, unless it is there.
-  ///
-  /// - Returns: Its broadcaster; nil when the stream is no longer published.
-  private func add(_ rendition: StreamRendition, of stream: LiveStream, video: CodecDescription) -> RTMPBroadcaster? {
-    let broadcaster = self.makeBroadcaster(
-      of: stream, rendition: rendition, descriptions: [video] + stream.descriptions.filter { $0.kind == .audio })
-    let (present, isAdded) = self.state.withLock { state -> (RTMPBroadcaster?, Bool) in
-      if let present = state.broadcasters.first(where: { $0.rendition === rendition }) { return (present, false) }
-      guard state.broadcasters.contains(where: { $0.stream === stream }) else { return (nil, false) }
-      state.broadcasters.append(broadcaster)
-      return (broadcaster, true)
-    }
-    if isAdded { rendition.add(broadcaster) }
-    return present
+    let all = self.table.all
+    if path.isEmpty { return all.first }
+    if let broadcaster = all.first(where: { $0.name == path }) { return broadcaster }
+    guard path.hasSuffix("/main") else { return nil }
+    return all.first { $0.name == path.dropLast("/main".count) && $0.rendition == nil }
   }
 
   func add(_ connection: any Channel) {
-    self.state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
+    self.connections.withLock { $0[ObjectIdentifier(connection)] = connection }
   }
 
   func remove(_ connection: any Channel) {
-    self.state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
+    self.connections.withLock { $0[ObjectIdentifier(connection)] = nil }
   }
 
   /// Notifies every client that the server stops, and closes its connection.
   func closeConnections() async {
-    let connections = self.state.withLock { Array($0.connections.values) }
+    let connections = self.connections.withLock { Array($0.values) }
     for connection in connections {
       connection.eventLoop.execute { connection.pipeline.fireUserInboundEventTriggered(ServerStops()) }
     }

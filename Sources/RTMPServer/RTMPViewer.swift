@@ -30,7 +30,7 @@ final class RTMPViewer {
     var byteCount = 0
     self.connection.writing {
       for delivery in deliveries {
-        switch self.state.handle(delivery.contents(video: self.hasVideo, audio: true), at: now) {
+        switch self.state.handle(delivery.contents.limited(toVideo: self.hasVideo, audio: true), at: now) {
         case .ignore: break
         case .start: byteCount += self.start(with: delivery)
         case .send: byteCount += self.write(delivery.chunks)

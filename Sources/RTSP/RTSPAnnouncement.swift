@@ -60,7 +60,7 @@ public struct RTSPRecording: Hashable, Sendable {
   public var tracks: [Track]
 }
 
-/// Why a stream cannot be sent by a client.
+/// Reasons why a stream cannot be sent by a client.
 public enum RTSPPublicationRefusal: Hashable, Sendable {
   /// The stream's source is another one.
   case otherSource

@@ -90,7 +90,7 @@ extension RTSPServerSession {
   /// 16 hexadecimal digits: RFC 2326 §3.4 requires at least eight octets that cannot be guessed.
   func makeSessionID() -> String {
     let number = self.makeRandom()
-    return hexadecimal((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
+    return Hexadecimal.encode((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
   }
 
   /// The URL as the client wrote it, without user and password.

@@ -104,7 +104,7 @@ public struct RTSPTransport: Hashable, Sendable {
     if let pair = self.clientPorts { text += ";client_port=\(pair.rtp)-\(pair.rtcp)" }
     if let pair = self.serverPorts { text += ";server_port=\(pair.rtp)-\(pair.rtcp)" }
     if let ssrc = self.ssrc {
-      text += ";ssrc=" + hexadecimal((0..<4).map { UInt8(truncatingIfNeeded: ssrc >> (24 - 8 * $0)) })
+      text += ";ssrc=" + Hexadecimal.encode((0..<4).map { UInt8(truncatingIfNeeded: ssrc >> (24 - 8 * $0)) })
     }
     if let mode = self.mode { text += ";mode=\"\(mode.rawValue)\"" }
     return text

@@ -10,6 +10,8 @@ struct DatagramQueue {
   /// The datagrams of an access unit or audio frame for a number of viewers.
   struct Send {
     let packets: SharedPackets
+    /// The datagrams of the packets that are sent, in runs.
+    let runs: [RTPPacketBatch.DatagramRun]
     var destinations: [vidicon_destination]
     /// The first datagram that is not sent.
     var position = vidicon_datagram_position()
@@ -22,7 +24,7 @@ struct DatagramQueue {
     /// Number of datagrams that are not sent.
     var remainingCount: Int {
       guard !self.isComplete else { return 0 }
-      let lengths = self.packets.datagrams().runs.map { ($0.packetCount, $0.segmentLength) }
+      let lengths = self.runs.map { ($0.packetCount, $0.segmentLength) }
       let perDestination = lengths.reduce(0) { $0 + $1.0 }
       let sent =
         lengths.prefix(self.position.run).reduce(0) { $0 + $1.0 }
@@ -42,6 +44,12 @@ struct DatagramQueue {
   /// Age of the oldest datagram from which everything is dropped.
   static let maximumAge = MediaDuration.seconds(1)
 
+  /// Time after which a full send buffer is tried again: on a link of a gigabit it lasts somewhat longer.
+  static let minimumRetryDelay = MediaDuration.microseconds(250)
+  /// The same when several tries have sent nothing.
+  static let maximumRetryDelay = MediaDuration.milliseconds(1)
+
+  private var lastRetryDelay: MediaDuration?
   private var sends: [Send] = []
   private var isDroppingToKeyframe = false
 
@@ -49,11 +57,15 @@ struct DatagramQueue {
   var isEmpty: Bool { self.sends.isEmpty }
 
   /// Appends datagrams behind those that wait.
+  ///
+  /// - Parameter runs: The datagrams; nil for all of the packets.
   mutating func append(
-    _ packets: SharedPackets, to destinations: [vidicon_destination], at now: MediaTime
+    _ packets: SharedPackets, runs: [RTPPacketBatch.DatagramRun]? = nil, to destinations: [vidicon_destination],
+    at now: MediaTime
   ) -> Outcome {
     var outcome = Outcome()
-    let send = Send(packets: packets, destinations: destinations, time: now)
+    let send = Send(
+      packets: packets, runs: runs ?? packets.datagrams().runs, destinations: destinations, time: now)
     if let oldest = self.sends.first, now - oldest.time >= Self.maximumAge {
       outcome.dropped = self.sends.reduce(0) { $0 + $1.remainingCount }
       outcome.needsKeyframe = true
@@ -86,6 +98,20 @@ struct DatagramQueue {
     return true
   }
 
+  /// Time after which a full send buffer is tried again: twice the last one, up to a maximum, while nothing can be sent.
+  ///
+  /// - Parameter hasProgressed: Whether some datagrams were sent.
+  mutating func nextRetryDelay(hasProgressed: Bool) -> MediaDuration {
+    let delay =
+      if let last = self.lastRetryDelay, !hasProgressed {
+        min(last + last, Self.maximumRetryDelay)
+      } else {
+        Self.minimumRetryDelay
+      }
+    self.lastRetryDelay = delay
+    return delay
+  }
+
   /// Drops the video that waits, which must not be shown any more.
   mutating func discardVideo() {
     self.sends.removeAll { $0.packets.kind == .video }
@@ -105,7 +131,7 @@ struct DatagramQueue {
 
 extension vidicon_destination {
   /// Whether both have the same address and port.
-  fileprivate func hasAddress(of other: vidicon_destination) -> Bool {
+  func hasAddress(of other: vidicon_destination) -> Bool {
     guard self.length == other.length else { return false }
     return withUnsafeBytes(of: self.address) { mine in
       withUnsafeBytes(of: other.address) { theirs in

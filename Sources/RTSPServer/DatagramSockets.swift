@@ -13,14 +13,32 @@ internal import Glibc
 
 /// The pair of UDP sockets shared by all viewers: RTP on an even port, RTCP on the next, RFC 3550 §11. Viewers are
 /// identified by their addresses, so that viewers need no ports of their own.
+///
+/// RTP to viewers that have connected to another of the machine's addresses is sent by another socket, of the same port: the send
+/// buffer is full while one network is, and viewers in another one are not to wait for that.
 final class DatagramSockets: Sendable {
   /// The server's ports, for `server_port` of the response to SETUP.
   let ports: (rtp: Int, rtcp: Int)
   private let rtp: Int32
   private let rtcp: Int32
   private let channels: [any Channel]
+  private let group: any EventLoopGroup
+  /// Whether the sockets are of IPv6.
+  private let isMapped: Bool
+  private let routes = Mutex<[Route]>([])
   private let offloadsSegmentation = Atomic(true)
   private let viewers: ViewerAddresses
+
+  /// A socket of one local address.
+  private struct Route {
+    var address: vidicon_endpoint
+    var socket: Int32
+    /// Reads what clients send to it; nil for the first, which is read anyway.
+    var channel: (any Channel)?
+  }
+
+  /// Maximum number of sockets for RTP; further addresses share the first one.
+  static let maximumRouteCount = 16
 
   /// Opens the sockets.
   ///
@@ -52,14 +70,21 @@ final class DatagramSockets: Sendable {
             .withBoundSocket(socket)
             .get())
       }
-      return DatagramSockets(sockets: sockets, ports: ports, channels: channels, viewers: viewers)
+      return DatagramSockets(
+        sockets: sockets, ports: ports, channels: channels, viewers: viewers, group: group,
+        isMapped: channels[0].localAddress?.protocol == .inet6)
     } catch {
       throw VidiconError(
         .failed, subject: "UDP on \(address)", cause: "the sockets cannot be read (\(error))", nextStep: "turn UDP off")
     }
   }
 
-  private init(sockets: [Int32], ports: [UInt16], channels: [any Channel], viewers: ViewerAddresses) {
+  private init(
+    sockets: [Int32], ports: [UInt16], channels: [any Channel], viewers: ViewerAddresses, group: any EventLoopGroup,
+    isMapped: Bool
+  ) {
+    self.group = group
+    self.isMapped = isMapped
     self.ports = (Int(ports[0]), Int(ports[1]))
     (self.rtp, self.rtcp) = (sockets[0], sockets[1])
     self.channels = channels
@@ -70,20 +95,60 @@ final class DatagramSockets: Sendable {
   /// that is less than was requested.
   var sendBufferLength: Int { Int(vidicon_datagrams_send_buffer(self.rtp)) }
 
+  /// Index of the socket that sends RTP from a local address, for viewers that have connected to it; opened for the first.
+  func route(from address: SocketAddress?) -> Int {
+    guard var address, address.ipAddress != nil else { return 0 }
+    address.port = self.ports.rtp
+    var endpoint = vidicon_endpoint()
+    let isKnown = address.withSockAddr { pointer, _ in vidicon_endpoint_of(pointer, &endpoint) }
+    guard isKnown else { return 0 }
+    let (index, opened) = self.routes.withLock { routes -> (Int, Int32?) in
+      if let index = routes.firstIndex(where: { $0.address.isEqual(to: endpoint) }) { return (index, nil) }
+      guard routes.count < Self.maximumRouteCount else { return (0, nil) }
+      guard !routes.isEmpty else {
+        routes.append(Route(address: endpoint, socket: self.rtp))
+        return (0, nil)
+      }
+      var socket: Int32 = -1
+      // Without a socket of its own it shares the first one.
+      guard vidicon_datagrams_open_route(&endpoint, self.isMapped, &socket) == 0 else { return (0, nil) }
+      routes.append(Route(address: endpoint, socket: socket))
+      return (routes.count - 1, socket)
+    }
+    // Not within the lock: on the event loop that is to read it, the channel is there at once.
+    if let opened { self.read(opened, of: index) }
+    return index
+  }
+
+  /// Reads what arrives at the socket of a route: the system passes it what clients send to its address.
+  private func read(_ socket: Int32, of index: Int) {
+    let viewers = self.viewers
+    DatagramBootstrap(group: self.group)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(DatagramHandler(viewers: viewers))
+        }
+      }
+      .withBoundSocket(socket)
+      .whenSuccess { channel in self.routes.withLock { $0[index].channel = channel } }
+  }
+
   /// Sends packets from a position on, in as few system calls as possible, until the send buffer is full.
   ///
-  /// - Returns: Number of messages to destinations that cannot be reached.
-  func sendRTP(_ send: inout DatagramQueue.Send) -> Int {
-    let datagrams = send.packets.datagrams()
-    return withUnsafeTemporaryAllocation(of: vidicon_datagram_run.self, capacity: datagrams.runs.count) { runs in
-      for (index, run) in datagrams.runs.enumerated() {
+  /// - Parameter route: Index of the socket.
+  /// - Returns: Number of messages to destinations that cannot be reached, and of bytes that were sent.
+  func sendRTP(_ send: inout DatagramQueue.Send, route: Int) -> (unreachable: Int, byteCount: Int) {
+    let buffer = send.packets.datagrams().buffer
+    let socket = route == 0 ? self.rtp : self.routes.withLock { $0[route].socket }
+    return withUnsafeTemporaryAllocation(of: vidicon_datagram_run.self, capacity: send.runs.count) { runs in
+      for (index, run) in send.runs.enumerated() {
         runs.initializeElement(
           at: index,
           to: vidicon_datagram_run(
             offset: run.offset, length: run.length, segment_length: UInt16(run.segmentLength)))
       }
       return self.send(
-        datagrams.buffer, runs: UnsafeBufferPointer(runs), to: send.destinations, at: &send.position, from: self.rtp)
+        buffer, runs: UnsafeBufferPointer(runs), to: send.destinations, at: &send.position, from: socket)
     }
   }
 
@@ -98,18 +163,11 @@ final class DatagramSockets: Sendable {
     }
   }
 
-  /// Registers a viewer: `onActivity` is called for each datagram from these addresses, on an event loop.
+  /// Registers addresses of a client: `onDatagram` is called with each datagram from them, on an event loop.
   func register(
-    _ addresses: [SocketAddress], owner: ObjectIdentifier, onActivity: @escaping @Sendable () -> Void
+    _ addresses: [SocketAddress], owner: ObjectIdentifier, onDatagram: @escaping @Sendable (ByteBuffer) -> Void
   ) {
-    self.viewers.register(addresses, owner: owner) { _ in onActivity() }
-  }
-
-  /// Registers an address of a publisher: `onDatagram` is called with each datagram from it, on an event loop.
-  func registerSender(
-    _ address: SocketAddress, owner: ObjectIdentifier, onDatagram: @escaping @Sendable (ByteBuffer) -> Void
-  ) {
-    self.viewers.register([address], owner: owner, onDatagram: onDatagram)
+    self.viewers.register(addresses, owner: owner, onDatagram: onDatagram)
   }
 
   /// Removes a client's addresses, except those that another client has registered since.
@@ -117,9 +175,9 @@ final class DatagramSockets: Sendable {
     self.viewers.unregister(addresses, owner: owner)
   }
 
-  /// Closes both sockets.
+  /// Closes all sockets.
   func close() async {
-    for channel in self.channels {
+    for channel in self.channels + self.routes.withLock({ $0.compactMap(\.channel) }) {
       // An error means that the socket is closed already.
       try? await channel.close()
     }
@@ -128,7 +186,7 @@ final class DatagramSockets: Sendable {
   private func send(
     _ buffer: ByteBuffer, runs: UnsafeBufferPointer<vidicon_datagram_run>, to destinations: [vidicon_destination],
     at position: inout vidicon_datagram_position, from socket: Int32
-  ) -> Int {
+  ) -> (unreachable: Int, byteCount: Int) {
     var offloads = self.offloadsSegmentation.load(ordering: .relaxed)
     let result = buffer.withUnsafeReadableBytes { bytes in
       destinations.withUnsafeBufferPointer { destinations in
@@ -138,12 +196,18 @@ final class DatagramSockets: Sendable {
       }
     }
     if !offloads { self.offloadsSegmentation.store(false, ordering: .relaxed) }
-    return result.unreachable
+    return (result.unreachable, result.byte_count)
+  }
+}
+
+extension vidicon_endpoint {
+  fileprivate func isEqual(to other: vidicon_endpoint) -> Bool {
+    self.upper == other.upper && self.lower == other.lower && self.is_ipv6 == other.is_ipv6
   }
 }
 
 extension vidicon_destination {
-  /// An address in the form of a system call.
+  /// Creates a destination of system calls from an address.
   init(_ address: SocketAddress) {
     self.init()
     address.withSockAddr { pointer, length in

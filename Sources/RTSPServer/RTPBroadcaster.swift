@@ -4,6 +4,7 @@ internal import Media
 internal import NIOCore
 internal import RTP
 internal import Streaming
+internal import Synchronization
 internal import Threading
 
 /// The RTP output of a stream's main rendition, or of another one: packetizes each sample once and fans the packets out to the
@@ -16,7 +17,10 @@ final class RTPBroadcaster: StreamOutput {
   /// The rendition; nil for the main one.
   let rendition: StreamRendition?
   let counters: ViewerCounters
-  private let broadcast: Broadcast<RTPTracks, RTPSender>
+  let broadcast: Broadcast<RTPTracks, RTPSender>
+  /// Wall-clock time at zero of the streams' clock, in nanoseconds since 1970, read once: players add differences of the
+  /// sender reports' times to timestamps, so that these would jump with the machine's clock.
+  private let unixTimeAtZero: Int64
   private let onDescriptionChange: @Sendable (RTPBroadcaster) -> Void
   private let onEnd: @Sendable (RTPBroadcaster) -> Void
 
@@ -24,8 +28,10 @@ final class RTPBroadcaster: StreamOutput {
     stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription],
     eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?, refusals: RefusalCounters,
     onDescriptionChange: @escaping @Sendable (RTPBroadcaster) -> Void,
-    onEnd: @escaping @Sendable (RTPBroadcaster) -> Void
+    onEnd: @escaping @Sendable (RTPBroadcaster) -> Void,
+    unixTime: (MediaTime) -> Int64 = { StreamClock.system.unixTime(at: $0) }
   ) {
+    self.unixTimeAtZero = unixTime(.zero)
     let counters = ViewerCounters(refusals: refusals)
     self.counters = counters
     self.stream = stream
@@ -42,7 +48,8 @@ final class RTPBroadcaster: StreamOutput {
       packetizer: RTPTracks(descriptions), frameRate: frameRate, eventLoops: eventLoops, counters: counters,
       keepsKeyframeGroup: true,
       makeSender: {
-        RTPSender(eventLoop: $0, counters: counters, sockets: sockets, requestKeyframe: requestKeyframe)
+        RTPSender(
+          eventLoop: $0, frameRate: frameRate, counters: counters, sockets: sockets, requestKeyframe: requestKeyframe)
       }, requestKeyframe: requestKeyframe)
   }
 
@@ -59,9 +66,8 @@ final class RTPBroadcaster: StreamOutput {
 
   /// Counters of the stream's viewers, and the maximum lag of the event loops.
   var statistics: RTSPStreamStatistics {
-    var statistics = self.counters.statistics
-    statistics.loopLag = self.broadcast.lag
-    return statistics
+    RTSPStreamStatistics(
+      delivery: self.broadcast.statistics, datagramsDropped: self.counters.datagramsDropped.load(ordering: .relaxed))
   }
 
   /// SSRC, sequence number and clock of each track.
@@ -73,6 +79,8 @@ final class RTPBroadcaster: StreamOutput {
   var descriptions: [CodecDescription] {
     self.broadcast.withPacketizer { $0.descriptions }
   }
+
+  var hasConsumers: Bool { self.broadcast.hasViewers }
 
   func consume(_ sample: EncodedSample) {
     self.broadcast.consume(sample)
@@ -121,11 +129,12 @@ final class RTPBroadcaster: StreamOutput {
     if self.broadcast.group(on: eventLoop).remove(viewer) { self.rendition?.endUse() }
   }
 
-  /// A sender report for each track at the current time, RFC 3550 §6.4.1.
+  /// A sender report for each track at the current time, RFC 3550 §6.4.1. All reports map the streams' clock to wall-clock
+  /// time in the same way.
   func reports(isLast: Bool = false) -> PerTrack<ByteBuffer> {
-    let clock = StreamClock.system
-    let now = clock.now()
-    return self.broadcast.withPacketizer { $0.reports(at: now, unixTime: clock.unixTime(at: now), isLast: isLast) }
+    let now = StreamClock.system.now()
+    let unixTime = self.unixTimeAtZero &+ now.nanoseconds
+    return self.broadcast.withPacketizer { $0.reports(at: now, unixTime: unixTime, isLast: isLast) }
   }
 
   /// Sends current sender reports to every viewer that plays.

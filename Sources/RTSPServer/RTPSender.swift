@@ -2,6 +2,7 @@ internal import CDatagrams
 internal import Delivery
 internal import Media
 internal import NIOCore
+internal import RTP
 internal import Synchronization
 
 /// Sends RTP packets to the viewers of one stream on one event loop: over their connections, and as datagrams.
@@ -14,23 +15,34 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
   private let requestKeyframe: @Sendable () -> Void
   /// Destinations of the current datagrams, by delivery; a property to reuse its memory.
   private var datagrams: [DatagramDestinationLists] = []
-  /// Datagrams that wait for the send buffer.
-  private var waitingDatagrams = DatagramQueue()
-  private var isRetryScheduled = false
+  /// The datagrams that wait for the send buffer of a socket.
+  private struct WaitingDatagrams {
+    var queue = DatagramQueue()
+    var isRetryScheduled = false
+  }
+
+  /// By route, see ``DatagramSockets/route(from:)``: what waits for one network holds up no other.
+  private var waitingDatagrams: [WaitingDatagrams] = []
   /// Viewers that are sent what followed the last keyframe.
   private var catchingUp: [RTPViewer] = []
   private var isCatchUpScheduled = false
 
-  /// Time after which a full send buffer is tried again: on a link of a gigabit it lasts somewhat longer.
-  private static let retryInterval = TimeAmount.microseconds(250)
+  /// Keyframes that are sent in bursts.
+  private var pacedKeyframes: [PacedKeyframe] = []
+  private var isPacingScheduled = false
+  /// Time over which a keyframe is spread, for viewers that lose packets: half a frame interval, so that the next access unit finds
+  /// it sent.
+  private let keyframeSpread: MediaDuration
+
   /// Interval between two frames of what followed the last keyframe over UDP: 200 in a second, since a player loses what it
   /// does not decode as fast.
   private static let catchUpInterval = TimeAmount.milliseconds(5)
 
   init(
-    eventLoop: any EventLoop, counters: ViewerCounters, sockets: @escaping @Sendable () -> DatagramSockets?,
-    requestKeyframe: @escaping @Sendable () -> Void
+    eventLoop: any EventLoop, frameRate: FrameRate?, counters: ViewerCounters,
+    sockets: @escaping @Sendable () -> DatagramSockets?, requestKeyframe: @escaping @Sendable () -> Void
   ) {
+    self.keyframeSpread = MediaDuration(nanoseconds: (frameRate?.frameInterval ?? .zero).nanoseconds / 2)
     self.requestKeyframe = requestKeyframe
     self.eventLoop = eventLoop
     self.counters = counters
@@ -43,39 +55,75 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
 
   func viewerLeft(_ viewer: RTPViewer) {
     self.catchingUp.removeAll { $0 === viewer }
-    for case .datagrams(let destinations)? in [viewer.transports.video, viewer.transports.audio] {
-      self.waitingDatagrams.remove(destinations.rtp)
+    for case .datagrams(let destinations)? in [viewer.transports.video, viewer.transports.audio]
+    where destinations.route < self.waitingDatagrams.count {
+      self.waitingDatagrams[destinations.route].queue.remove(destinations.rtp)
+      for index in self.pacedKeyframes.indices { self.pacedKeyframes[index].remove(destinations.rtp) }
     }
   }
 
   func send(_ deliveries: [RTPDelivery], to viewers: [ArraySlice<RTPViewer>], at now: MediaTime) -> Int {
-    self.send(deliveries, to: viewers, at: now) { $0.deliver($1, at: now, datagrams: &$2) }
+    if deliveries.contains(where: { $0.video != nil }) { self.finishPacedKeyframes() }
+    return self.withDatagrams(of: deliveries) {
+      var batch = InterleavedBatch(deliveries)
+      var byteCount = 0
+      for part in viewers {
+        var index = part.startIndex
+        while index < part.endIndex {
+          byteCount += self.send(&batch, to: part, from: &index, at: now)
+        }
+      }
+      return byteCount
+    }
   }
 
-  /// Sends deliveries to viewers as each of them decides.
+  /// Sends deliveries to the viewers from an index on that have the same interleaved channels, at least one.
   ///
-  /// - Parameter deliver: Sends interleaved packets, appends UDP destinations, and returns the number of bytes sent.
+  /// - Returns: Number of bytes passed to their connections.
   private func send(
-    _ deliveries: [RTPDelivery], to viewers: [ArraySlice<RTPViewer>], at now: MediaTime,
-    deliver: (RTPViewer, [RTPDelivery], inout [DatagramDestinationLists]) -> Int
+    _ batch: inout InterleavedBatch, to viewers: ArraySlice<RTPViewer>, from index: inout Int, at now: MediaTime
   ) -> Int {
-    while self.datagrams.count < deliveries.count { self.datagrams.append(DatagramDestinationLists()) }
-    var byteCount = 0
-    for part in viewers {
-      for viewer in part { byteCount += deliver(viewer, deliveries, &self.datagrams) }
+    let channels = viewers[index].channels
+    guard let buffer = batch.buffer(channels: channels) else {
+      defer { index += 1 }
+      return viewers[index].deliver(batch.deliveries, at: now, datagrams: &self.datagrams)
     }
+    return buffer.withUnsafeReadableBytes { bytes in
+      var byteCount = 0
+      while index < viewers.endIndex, viewers[index].channels == channels {
+        if viewers[index].sendTogether(bytes, of: buffer, at: now) {
+          byteCount += bytes.count
+        } else {
+          byteCount += viewers[index].deliver(batch.deliveries, at: now, datagrams: &self.datagrams)
+        }
+        index += 1
+      }
+      return byteCount
+    }
+  }
+
+  /// Sends the datagrams whose destinations `body` has appended for each delivery, and returns its result.
+  private func withDatagrams(of deliveries: [RTPDelivery], _ body: () -> Int) -> Int {
+    while self.datagrams.count < deliveries.count { self.datagrams.append(DatagramDestinationLists()) }
+    let byteCount = body()
     for (index, delivery) in deliveries.enumerated() {
-      for packets in delivery.audio { byteCount += self.send(packets, to: self.datagrams[index].audio) }
-      if let video = delivery.video { byteCount += self.send(video, to: self.datagrams[index].video) }
+      for (route, destinations) in self.datagrams[index].routes.enumerated() {
+        for packets in delivery.audio { self.send(packets, to: destinations.audio, route: route) }
+        guard let video = delivery.video else { continue }
+        self.send(video, to: destinations.video, route: route)
+        self.pace(video, to: destinations.pacedVideo, route: route)
+      }
+      // Within one turn, what follows a keyframe follows all of it.
+      if deliveries[(index + 1)...].contains(where: { $0.video != nil }) { self.finishPacedKeyframes() }
       self.datagrams[index].removeAll()
     }
     return byteCount
   }
 
-  /// Starts a viewer with what followed the last keyframe, the first of which has it: at once over its connection, and at a
-  /// multiple of the frame rate over UDP.
+  /// Starts a viewer with the deliveries since the last keyframe, which is in the first of them: as fast as its connection
+  /// accepts them, and at a multiple of the frame rate over UDP.
   func start(_ viewer: RTPViewer, with deliveries: [RTPDelivery]) {
-    viewer.catchUp(with: deliveries)
+    viewer.catchUp(with: deliveries, at: self.now)
     self.catchingUp.append(viewer)
     // After the connection has handled PLAY: it is notified of unsent bytes between two writes only.
     guard !self.isCatchUpScheduled else { return }
@@ -87,49 +135,100 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
   private func sendCatchUp() {
     let now = self.now
     for viewer in self.catchingUp {
-      // A connection queues what it cannot send.
-      repeat { self.sendCatchUp(to: viewer, at: now) } while !viewer.hasDatagrams && viewer.isCatchingUp
+      if viewer.hasDatagrams { self.sendCatchUp(to: viewer, at: now) } else { viewer.sendCatchUp(at: now) }
     }
-    self.catchingUp.removeAll { !$0.isCatchingUp }
+    // Over a connection the viewer goes on by itself.
+    self.catchingUp.removeAll { !$0.hasDatagrams || !$0.isCatchingUp }
     self.isCatchUpScheduled = !self.catchingUp.isEmpty
     guard self.isCatchUpScheduled else { return }
     self.eventLoop.scheduleTask(in: Self.catchUpInterval) { self.sendCatchUp() }
   }
 
-  /// Sends a viewer its next delivery.
+  /// Sends a viewer with datagrams its next delivery.
   private func sendCatchUp(to viewer: RTPViewer, at now: MediaTime) {
     guard let delivery = viewer.nextCatchUp(),
       delivery.video == nil || delivery.discards == self.counters.discards.load(ordering: .acquiring)
     else { return }
-    let byteCount = self.send([delivery], to: [[viewer]], at: now) { $0.send($1, at: now, datagrams: &$2) }
+    let byteCount = self.withDatagrams(of: [delivery]) {
+      viewer.send([delivery], at: now, datagrams: &self.datagrams)
+    }
     if byteCount > 0 { self.counters.bytesSent.add(byteCount, ordering: .relaxed) }
   }
 
-  /// Sends packets as datagrams, in as few calls as possible; those beyond the send buffer wait. Returns their number of
-  /// bytes.
-  private func send(_ packets: SharedPackets, to destinations: [vidicon_destination]) -> Int {
-    guard !destinations.isEmpty else { return 0 }
-    let outcome = self.waitingDatagrams.append(packets, to: destinations, at: self.now)
+  /// Sends packets as datagrams, in as few calls as possible; those beyond the send buffer wait.
+  ///
+  /// - Parameter runs: The datagrams; nil for all of the packets.
+  private func send(
+    _ packets: SharedPackets, runs: [RTPPacketBatch.DatagramRun]? = nil, to destinations: [vidicon_destination],
+    route: Int
+  ) {
+    guard !destinations.isEmpty else { return }
+    while self.waitingDatagrams.count <= route { self.waitingDatagrams.append(WaitingDatagrams()) }
+    let outcome = self.waitingDatagrams[route].queue.append(
+      packets, runs: runs, to: destinations, at: self.now)
     if outcome.dropped > 0 { self.counters.countDroppedDatagrams(outcome.dropped) }
     if outcome.needsKeyframe { self.requestKeyframe() }
-    if !self.isRetryScheduled { self.sendWaitingDatagrams() }
-    return packets.datagrams().buffer.readableBytes * destinations.count
+    if !self.waitingDatagrams[route].isRetryScheduled { self.sendWaitingDatagrams(route: route) }
   }
 
   /// Sends the datagrams that wait, and tries again soon if the send buffer becomes full.
-  private func sendWaitingDatagrams() {
-    self.isRetryScheduled = false
+  private func sendWaitingDatagrams(route: Int) {
+    self.waitingDatagrams[route].isRetryScheduled = false
     guard let sockets = self.sockets() else { return }
-    var unreachable = 0
-    let isComplete = self.waitingDatagrams.drain { unreachable += sockets.sendRTP(&$0) }
+    var (unreachable, byteCount) = (0, 0)
+    let isComplete = self.waitingDatagrams[route].queue.drain { send in
+      let result = sockets.sendRTP(&send, route: route)
+      unreachable += result.unreachable
+      byteCount += result.byteCount
+    }
+    if byteCount > 0 { self.counters.bytesSent.add(byteCount, ordering: .relaxed) }
     if unreachable > 0 { self.counters.countDroppedDatagrams(unreachable) }
     guard !isComplete else { return }
-    self.isRetryScheduled = true
-    self.eventLoop.scheduleTask(in: Self.retryInterval) { self.sendWaitingDatagrams() }
+    self.waitingDatagrams[route].isRetryScheduled = true
+    let delay = self.waitingDatagrams[route].queue.nextRetryDelay(hasProgressed: byteCount > 0)
+    self.eventLoop.scheduleTask(in: .nanoseconds(delay.nanoseconds)) { self.sendWaitingDatagrams(route: route) }
+  }
+
+  /// Sends a keyframe in bursts, the first of them now.
+  private func pace(_ packets: SharedPackets, to destinations: [vidicon_destination], route: Int) {
+    guard !destinations.isEmpty else { return }
+    self.pacedKeyframes.append(
+      PacedKeyframe(packets, to: destinations, route: route, over: self.keyframeSpread, from: self.now))
+    self.sendPacedKeyframes()
+  }
+
+  /// Sends the bursts that are due, and schedules the next.
+  private func sendPacedKeyframes() {
+    let now = self.now
+    for index in self.pacedKeyframes.indices {
+      while let burst = self.pacedKeyframes[index].takeBurst(at: now) {
+        let keyframe = self.pacedKeyframes[index]
+        self.send(keyframe.packets, runs: [burst], to: keyframe.destinations, route: keyframe.route)
+      }
+    }
+    self.pacedKeyframes.removeAll { $0.isComplete }
+    guard !self.isPacingScheduled, let deadline = self.pacedKeyframes.compactMap(\.nextDeadline).min() else { return }
+    self.isPacingScheduled = true
+    self.eventLoop.scheduleTask(in: .nanoseconds((deadline - now).nanoseconds)) {
+      self.isPacingScheduled = false
+      self.sendPacedKeyframes()
+    }
+  }
+
+  /// Sends all bursts that are left, before a later access unit.
+  private func finishPacedKeyframes() {
+    guard !self.pacedKeyframes.isEmpty else { return }
+    let keyframes = self.pacedKeyframes
+    self.pacedKeyframes.removeAll()
+    for var keyframe in keyframes {
+      self.send(
+        keyframe.packets, runs: keyframe.takeRest(), to: keyframe.destinations, route: keyframe.route)
+    }
   }
 
   /// Drops the video that waits to be sent over UDP.
   func discardVideo() {
-    self.waitingDatagrams.discardVideo()
+    self.pacedKeyframes.removeAll()
+    for route in self.waitingDatagrams.indices { self.waitingDatagrams[route].queue.discardVideo() }
   }
 }

@@ -19,28 +19,37 @@ final class RTPViewer {
   final class DatagramDestinations: Sendable {
     let rtp: vidicon_destination
     let rtcp: vidicon_destination
+    /// Index of the socket for RTP, see ``DatagramSockets/route(from:)``.
+    let route: Int
 
-    init(rtp: vidicon_destination, rtcp: vidicon_destination) {
+    init(rtp: vidicon_destination, rtcp: vidicon_destination, route: Int) {
       self.rtp = rtp
       self.rtcp = rtcp
+      self.route = route
     }
   }
 
   let transports: PerTrack<Transport>
   /// The connection; it references its viewer until it leaves the stream.
-  private let connection: RTSPConnectionHandler
+  let connection: RTSPConnectionHandler
   private let counters: ViewerCounters
   private var state: ViewerState
   /// Interleaved channels of RTP packets.
-  private let channels: PerTrack<UInt8>
+  let channels: InterleavedChannels
   /// Whether a track is sent over UDP.
   let hasDatagrams: Bool
   /// Interleaved packets that wait for the connection, in step with the queue of `state`.
   private var queue: [RTPDelivery] = []
   /// Deliveries since the last keyframe that are not sent yet; live deliveries are appended meanwhile.
   private var catchUp = CircularBuffer<RTPDelivery>()
+  private var pacing = KeyframePacing()
   /// Number of the last delivery in `catchUp`; earlier ones that come are in it.
   private var lastCaughtUp = 0
+  /// Time at which the connection is to have taken `catchUp`.
+  private var catchUpDeadline = MediaTime.zero
+
+  /// Maximum time in which a connection takes what followed the last keyframe: a group of ten seconds at the rate of the stream.
+  static let maximumCatchUpTime = MediaDuration.seconds(10)
 
   init(
     transports: PerTrack<Transport>, connection: RTSPConnectionHandler, counters: ViewerCounters,
@@ -49,12 +58,24 @@ final class RTPViewer {
     self.transports = transports
     self.connection = connection
     self.counters = counters
-    self.channels = PerTrack(
+    self.channels = InterleavedChannels(
       video: transports.video?.interleavedChannel, audio: transports.audio?.interleavedChannel)
     self.hasDatagrams = transports.video?.destinations != nil || transports.audio?.destinations != nil
     self.state = ViewerState(
       limits: limits, startsAtKeyframe: transports.video != nil,
       skipsToKeyframe: transports.video?.interleavedChannel != nil)
+  }
+
+  /// Sends the packets of several deliveries at once, where the viewer is due for all of them and its connection has nothing unsent:
+  /// the case of most viewers.
+  ///
+  /// - Parameters:
+  ///   - bytes: The contents of `buffer`.
+  ///   - buffer: The packets of the deliveries for ``channels``.
+  /// - Returns: Whether they are sent; otherwise ``deliver(_:at:datagrams:)`` decides on each delivery.
+  func sendTogether(_ bytes: UnsafeRawBufferPointer, of buffer: ByteBuffer, at now: MediaTime) -> Bool {
+    guard !self.hasDatagrams, self.lastCaughtUp == 0, self.state.handleTogether(at: now) else { return false }
+    return self.connection.sendPackets(bytes, of: buffer)
   }
 
   /// Sends live packets as ``send(_:at:datagrams:)`` does, behind those that followed the last keyframe.
@@ -63,6 +84,7 @@ final class RTPViewer {
   ) -> Int {
     guard self.lastCaughtUp > 0 else { return self.send(deliveries, at: now, datagrams: &datagrams) }
     let later = deliveries.filter { $0.number > self.lastCaughtUp }
+    if self.isCatchingUp, !self.hasDatagrams, now >= self.catchUpDeadline { self.endCatchUp() }
     guard !self.isCatchingUp else {
       self.catchUp.append(contentsOf: later)
       return 0
@@ -86,13 +108,17 @@ final class RTPViewer {
           continue
         }
         if self.hasDatagrams {
-          if delivery.video != nil { datagrams[index].append(self.transports.video?.destinations, to: .video) }
+          if let video = delivery.video {
+            datagrams[index].append(
+              self.transports.video?.destinations, to: .video,
+              isPaced: video.isKeyframe && self.pacing.isNeeded(at: now))
+          }
           if !delivery.audio.isEmpty { datagrams[index].append(self.transports.audio?.destinations, to: .audio) }
         }
         switch self.state.handle(self.interleavedContents(of: delivery), at: now) {
         case .ignore, .start: break
         case .send: byteCount += self.write(delivery, channels: self.channels)
-        case .sendAudio: byteCount += self.write(delivery, channels: PerTrack(audio: self.channels.audio))
+        case .sendAudio: byteCount += self.write(delivery, channels: InterleavedChannels(audio: self.channels.audio))
         case .enqueue: self.queue.append(delivery)
         case .skip(let frames): self.drop(frames: frames)
         }
@@ -102,7 +128,7 @@ final class RTPViewer {
   }
 
   private func interleavedContents(of delivery: RTPDelivery) -> ViewerState.Delivery {
-    delivery.contents(video: self.channels.video != nil, audio: self.channels.audio != nil)
+    delivery.contents.limited(toVideo: self.channels.video != nil, audio: self.channels.audio != nil)
   }
 
   /// Starts the viewer if it can start with a delivery: with the access unit alone, since earlier audio is not announced in
@@ -111,18 +137,18 @@ final class RTPViewer {
     with delivery: RTPDelivery, at now: MediaTime, datagrams: inout DatagramDestinationLists
   ) -> Int {
     let hasVideo = self.transports.video != nil
-    let contents = delivery.contents(video: hasVideo, audio: self.transports.audio != nil)
+    let contents = delivery.contents.limited(toVideo: hasVideo, audio: self.transports.audio != nil)
     guard self.state.handle(contents, at: now) == .start else { return 0 }
-    self.connection.start(self, at: delivery.positions(withVideo: hasVideo))
+    self.send(self.connection.start(self, at: delivery.positions(withVideo: hasVideo)))
     let kind = hasVideo ? MediaKind.video : .audio
     datagrams.append(self.transports[kind]?.destinations, to: kind)
-    var channels = PerTrack<UInt8>()
-    channels[kind] = self.channels[kind]
-    return self.write(delivery, channels: channels)
+    return self.write(
+      delivery,
+      channels: hasVideo ? .init(video: self.channels.video) : .init(audio: self.channels.audio))
   }
 
   /// Writes the interleaved packets of the tracks with a channel, and returns their number of bytes.
-  private func write(_ delivery: RTPDelivery, channels: PerTrack<UInt8>) -> Int {
+  private func write(_ delivery: RTPDelivery, channels: InterleavedChannels) -> Int {
     guard let buffer = delivery.interleaved(channels: channels) else { return 0 }
     self.connection.writePackets(buffer)
     return buffer.readableBytes
@@ -132,6 +158,13 @@ final class RTPViewer {
   private func drop(frames: Int) {
     self.queue.removeAll()
     if frames > 0 { self.counters.framesSkipped.add(frames, ordering: .relaxed) }
+  }
+
+  /// Takes a receiver report on the video track into account.
+  ///
+  /// - Parameter fractionLost: Fraction of packets lost since the last report, in 1 / 256.
+  func handleReport(fractionLost: UInt8, at now: MediaTime) {
+    self.pacing.handleReport(fractionLost: fractionLost, at: now)
   }
 
   /// Sends RTCP packets; without effect before the viewer plays.
@@ -168,16 +201,42 @@ final class RTPViewer {
 
 extension RTPViewer {
   /// Enqueues what followed the last keyframe.
-  func catchUp(with deliveries: [RTPDelivery]) {
+  func catchUp(with deliveries: [RTPDelivery], at now: MediaTime) {
     self.catchUp = CircularBuffer(deliveries)
+    self.catchUpDeadline = now + Self.maximumCatchUpTime
     self.lastCaughtUp = deliveries.last?.number ?? 0
   }
 
-  /// Whether something of it is not sent yet.
+  /// Whether deliveries since the last keyframe are not sent yet.
   var isCatchingUp: Bool { !self.catchUp.isEmpty }
 
   /// Removes the next delivery; nil when everything is sent.
   func nextCatchUp() -> RTPDelivery? { self.catchUp.popFirst() }
+
+  /// Sends deliveries since the last keyframe, one after another, while the connection accepts them. Their age does not matter,
+  /// since all of them are old; after 10 s the rest is dropped and the viewer continues at the next keyframe.
+  func sendCatchUp(at now: MediaTime) {
+    guard self.isCatchingUp else { return }
+    guard now < self.catchUpDeadline else { return self.endCatchUp() }
+    var datagrams = [DatagramDestinationLists()]
+    while !self.isBlocked, let delivery = self.nextCatchUp() {
+      guard delivery.video == nil || delivery.discards == self.counters.discards.load(ordering: .acquiring) else {
+        continue
+      }
+      let byteCount = self.send([delivery], at: now, datagrams: &datagrams)
+      if byteCount > 0 { self.counters.bytesSent.add(byteCount, ordering: .relaxed) }
+    }
+  }
+
+  /// Drops what the connection has not taken in time, and requests a keyframe to go on at.
+  private func endCatchUp() {
+    let frames = self.catchUp.count { $0.video != nil }
+    self.catchUp.removeAll()
+    self.lastCaughtUp = 0
+    if frames > 0 { self.counters.framesSkipped.add(frames, ordering: .relaxed) }
+    self.state.skipToKeyframe()
+    if self.transports.video != nil { self.connection.requestKeyframe() }
+  }
 }
 
 // MARK: The connection's write buffer
@@ -199,7 +258,7 @@ extension RTPViewer {
   func connectionDrained(at now: MediaTime) {
     repeat {
       switch self.state.handleDrained(at: now) {
-      case .none: return
+      case .none: return self.sendCatchUp(at: now)
       case .sendQueued:
         let delivery = self.queue.removeFirst()
         self.connection.writing {
@@ -240,24 +299,39 @@ extension RTPViewer.Transport {
   }
 }
 
-/// Destinations of the datagrams of one delivery, by track.
+/// Destinations of the datagrams of one delivery, by route and track.
 struct DatagramDestinationLists {
-  private(set) var video: [vidicon_destination] = []
-  private(set) var audio: [vidicon_destination] = []
+  struct Route {
+    fileprivate(set) var video: [vidicon_destination] = []
+    /// Viewers whose keyframe is spread over part of the frame interval.
+    fileprivate(set) var pacedVideo: [vidicon_destination] = []
+    fileprivate(set) var audio: [vidicon_destination] = []
+  }
+
+  private(set) var routes: [Route] = []
 
   /// Appends a viewer's destination, if it has one.
-  mutating func append(_ destinations: RTPViewer.DatagramDestinations?, to kind: MediaKind) {
+  ///
+  /// - Parameter isPaced: Whether the access unit is a keyframe to be spread.
+  mutating func append(
+    _ destinations: RTPViewer.DatagramDestinations?, to kind: MediaKind, isPaced: Bool = false
+  ) {
     guard let destinations else { return }
+    while self.routes.count <= destinations.route { self.routes.append(Route()) }
     switch kind {
-    case .video: self.video.append(destinations.rtp)
-    case .audio: self.audio.append(destinations.rtp)
+    case .video where isPaced: self.routes[destinations.route].pacedVideo.append(destinations.rtp)
+    case .video: self.routes[destinations.route].video.append(destinations.rtp)
+    case .audio: self.routes[destinations.route].audio.append(destinations.rtp)
     }
   }
 
   /// Removes all destinations and keeps their memory.
   mutating func removeAll() {
-    self.video.removeAll(keepingCapacity: true)
-    self.audio.removeAll(keepingCapacity: true)
+    for route in self.routes.indices {
+      self.routes[route].video.removeAll(keepingCapacity: true)
+      self.routes[route].pacedVideo.removeAll(keepingCapacity: true)
+      self.routes[route].audio.removeAll(keepingCapacity: true)
+    }
   }
 }
 

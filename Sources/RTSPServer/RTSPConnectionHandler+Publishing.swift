@@ -26,7 +26,8 @@ extension RTSPConnectionHandler {
   /// Takes the stream for the client, or refuses it.
   func beginPublication(_ announcement: RTSPAnnouncement) {
     guard let stream = self.directory.liveStream(named: announcement.streamName),
-      let input = stream.videoSource.flatMap({ PublishedSource.input(of: $0, over: .rtsp) })
+      // Also while another source is current.
+      let input = stream.videoSources.lazy.compactMap({ PublishedSource.input(of: $0, over: .rtsp) }).first
     else { return self.perform(self.session.publicationRefused(.otherSource)) }
     guard let id = input.begin() else { return self.perform(self.session.publicationRefused(.alreadyPublished)) }
     self.publication = Publication(
@@ -71,7 +72,9 @@ extension RTSPConnectionHandler {
   }
 
   private func receive(_ datagram: ReceivedDatagrams.Datagram) {
-    guard self.publication != nil, self.session.isRecording else { return }
+    guard let input = self.publication?.input, let id = self.publication?.id, self.session.isRecording else { return }
+    // Another publisher has taken the stream from a silent one.
+    guard input.noteActivity(by: id) else { return self.perform(self.session.handlePublicationLost()) }
     do throws(ParsingError) {
       // Unwrapped in place: a copy of the receiver would copy what it has.
       if datagram.isRTCP {
@@ -93,6 +96,8 @@ extension RTSPConnectionHandler {
         switch output {
         case .description(let description): publication.input.describe(description, by: publication.id)
         case .sample(let sample): publication.input.consume(sample, by: publication.id)
+        case .missingKeyframe(let count):
+          publication.input.reportMissingKeyframe(dropped: count, by: publication.id)
         }
       // Another publisher has taken the stream from a silent one.
       guard isAccepted else { return self.perform(self.session.handlePublicationLost()) }
@@ -121,7 +126,7 @@ extension RTSPConnectionHandler {
         guard var address = context.remoteAddress else { continue }
         address.port = Int(port)
         publication.addresses.append(address)
-        sockets.registerSender(address, owner: ObjectIdentifier(self)) { [received = publication.received] payload in
+        sockets.register([address], owner: ObjectIdentifier(self)) { [received = publication.received] payload in
           let datagram = ReceivedDatagrams.Datagram(
             track: track.index, isRTCP: isRTCP, payload: payload, arrival: StreamClock.system.now())
           if received.append(datagram) { handler.eventLoop.execute { handler.value.receiveDatagrams() } }

@@ -1,12 +1,6 @@
+internal import Connections
 internal import Media
 internal import NIOCore
-internal import NIOPosix
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Writing to a connection, and the viewer's progress.
 extension RTSPConnectionHandler {
@@ -30,15 +24,24 @@ extension RTSPConnectionHandler {
 
   /// Writes the packets of a delivery; within ``writing(_:)``. Sends what the socket takes at once, where nothing is unsent.
   func writePackets(_ buffer: ByteBuffer) {
-    guard let socket, self.isWritable, !self.needsFlush, self.context?.channel.isActive == true else {
-      return self.write(buffer)
-    }
-    let count = buffer.withUnsafeReadableBytes { transmit($0, over: socket) }
-    guard count < buffer.readableBytes else { return }
-    // The socket is full, or the write of the rest reports its error.
+    guard let descriptor, self.isWritable, !self.needsFlush else { return self.write(buffer) }
+    if let rest = descriptor.send(buffer) { self.write(rest) }
+  }
+
+  /// Sends packets at once, outside of ``writing(_:)``, where the socket may be used and nothing is unsent.
+  ///
+  /// - Parameters:
+  ///   - bytes: The contents of `buffer`.
+  ///   - buffer: The packets; what the socket does not take is written from it.
+  /// - Returns: Whether the packets are sent or written; false where they are to be written within ``writing(_:)``.
+  func sendPackets(_ bytes: UnsafeRawBufferPointer, of buffer: ByteBuffer) -> Bool {
+    guard let descriptor, self.isWritable, !self.needsFlush, self.writeDepth == 0 else { return false }
+    let count = max(0, descriptor.send(bytes))
+    guard count < bytes.count else { return true }
     var rest = buffer
-    rest.moveReaderIndex(forwardBy: max(0, count))
-    self.write(rest)
+    rest.moveReaderIndex(forwardBy: count)
+    self.writing { self.write(rest) }
+    return true
   }
 
   /// Whether the client does not read its responses.
@@ -69,10 +72,7 @@ extension RTSPConnectionHandler {
   }
 
   /// Number of bytes in the channel's write buffer.
-  var unsentByteCount: Int {
-    // Every socket channel has the option; a closed channel has no buffer.
-    (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-  }
+  var unsentByteCount: Int { self.context?.unsentByteCount ?? 0 }
 
   /// Schedules the check of the viewer's progress, unless it is scheduled.
   private func scheduleProgressCheck() {
@@ -93,15 +93,4 @@ extension RTSPConnectionHandler {
       self.scheduleProgressCheck()
     }
   }
-}
-
-/// Sends what a socket takes at once; negative on failure.
-private func transmit(_ bytes: UnsafeRawBufferPointer, over socket: NIOBSDSocket.Handle) -> Int {
-  #if canImport(Darwin)
-  // NIO has set SO_NOSIGPIPE.
-  let flags = Int32(MSG_DONTWAIT)
-  #else
-  let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
-  #endif
-  return send(socket, bytes.baseAddress, bytes.count, flags)
 }

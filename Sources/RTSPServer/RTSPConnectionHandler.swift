@@ -8,12 +8,6 @@ internal import RTSP
 internal import Streaming
 internal import Synchronization
 
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
-
 /// Channel handler of one RTSP connection: performs the actions of ``RTSPServerSession``.
 ///
 /// Memory per connection is bounded: the handler reads nothing while the client does not read its responses, or while PLAY
@@ -28,11 +22,6 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
   /// Bytes of unsent responses above which no request is read.
   static let maximumUnsentResponses = 16 * 1024
-  /// Minimum of the unsent bytes in the system's buffer.
-  private static let minimumUnsentLimit = 16 * 1024
-
-  /// Maximum time to send the last bytes before a connection is closed.
-  private static let closeTimeout = TimeAmount.seconds(1)
 
   /// Whether everything is sent.
   var isWritable = true
@@ -42,7 +31,11 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   /// Whether the viewer was notified of unsent bytes.
   var isBlocked = false
   /// The connection's socket, where bytes need no encryption: packets are sent without the cost of the channel's pipeline.
-  var socket: NIOBSDSocket.Handle?
+  private(set) var socket: ChannelSocket? {
+    didSet { self.descriptor = self.socket?.descriptor }
+  }
+  /// Descriptor of `socket`; without reference counts, since it is read for every viewer and frame.
+  private(set) var descriptor: ChannelSocket.Descriptor?
   private let isEncrypted: Bool
   /// Bytes of responses written since everything was sent.
   var unsentResponses = 0
@@ -287,12 +280,10 @@ extension RTSPConnectionHandler {
     else {
       return self.perform(self.session.handleStreamEnded())
     }
-    self.limitUnsentBytes(for: broadcaster, context: context)
+    context.limitUnsentBytes(bitrate: broadcaster.videoBitrate)
     if !self.isEncrypted {
       // nil for a channel without a socket: packets take the way through its pipeline.
-      self.socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
-        of: NIOBSDSocket.Handle.self
-      ) { $0 }
+      self.socket = ChannelSocket(of: context.channel)
     }
     var (transports, indices) = (PerTrack<RTPViewer.Transport>(), PerTrack<Int>())
     var addresses: [SocketAddress] = []
@@ -307,7 +298,8 @@ extension RTSPConnectionHandler {
         rtp.port = Int(ports.rtp)
         rtcp.port = Int(ports.rtcp)
         addresses += [rtp, rtcp]
-        transports[kind] = .datagrams(.init(rtp: .init(rtp), rtcp: .init(rtcp)))
+        let route = self.directory.sockets?.route(from: context.localAddress) ?? 0
+        transports[kind] = .datagrams(.init(rtp: .init(rtp), rtcp: .init(rtcp), route: route))
       }
     }
     var limits = ViewerState.Limits()
@@ -319,22 +311,11 @@ extension RTSPConnectionHandler {
     broadcaster.join(viewer, on: context.eventLoop, startsCached: playback.startsCached)
   }
 
-  /// Limits what the system keeps unsent to a quarter of a second of the stream: it cannot be dropped when it grows old.
-  private func limitUnsentBytes(for broadcaster: RTPBroadcaster, context: ChannelHandlerContext) {
-    let limit = max(Self.minimumUnsentLimit, broadcaster.videoBitrate / 8 / 4)
-    // A system without the option keeps more: frames that are older reach a viewer after a stall.
-    try? context.channel.syncOptions?.setOption(
-      .tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT)), value: .init(clamping: min(limit, Int(Int32.max))))
-  }
-
   private func listenForDatagrams(from addresses: [SocketAddress], context: ChannelHandlerContext) {
     guard !addresses.isEmpty else { return }
     let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
-    self.directory.sockets?.register(addresses, owner: ObjectIdentifier(self)) {
-      handler.eventLoop.execute {
-        let handler = handler.value
-        handler.session.handleActivity(now: handler.now)
-      }
+    self.directory.sockets?.register(addresses, owner: ObjectIdentifier(self)) { datagram in
+      handler.eventLoop.execute { handler.value.receive(datagram) }
     }
   }
 
@@ -345,22 +326,23 @@ extension RTSPConnectionHandler {
     self.directory.sockets?.unregister(playback.addresses, owner: ObjectIdentifier(self))
   }
 
-  /// Writes the response to PLAY, then a sender report for each track; called before the first packets are written, within
-  /// ``writing(_:)``.
-  func start(_ viewer: RTPViewer, at positions: PerTrack<RTPPosition>) {
-    guard let playback, playback.viewer === viewer else { return }
+  /// Writes the response to PLAY; called by the viewer before its first packets are written, within ``writing(_:)``.
+  ///
+  /// - Returns: A sender report for each track, which the viewer sends next.
+  func start(_ viewer: RTPViewer, at positions: PerTrack<RTPPosition>) -> PerTrack<ByteBuffer> {
+    guard let playback, playback.viewer === viewer else { return PerTrack() }
     let entries = MediaKind.allCases.compactMap { kind -> RTSPTrackPosition? in
       guard let index = playback.indices[kind], let position = positions[kind] else { return nil }
       return RTSPTrackPosition(
         index: index, sequenceNumber: position.sequenceNumber, rtpTimestamp: position.timestamp)
     }
     self.perform(self.session.playingStarted(at: entries, now: self.now))
-    viewer.send(playback.broadcaster.reports())
     // Requests that waited are handled after the current packets are written.
     self.context?.eventLoop.assumeIsolated().execute {
       self.processMessages()
       self.resumeReading()
     }
+    return playback.broadcaster.reports()
   }
 
   /// Requests a keyframe of the stream that is played.
@@ -375,7 +357,9 @@ extension RTSPConnectionHandler {
 
   /// Closes the connection if it has data to send, which cannot be taken back.
   func discardEarlier() {
-    guard !self.isWritable || self.unsentByteCount > 0 else { return }
+    let socket = self.context.flatMap { ChannelSocket(of: $0.channel) }
+    guard !self.isWritable || self.unsentByteCount > 0 || socket?.holdsBytes == true else { return }
+    socket?.discardAndClose()
     self.context?.close(promise: nil)
   }
 
@@ -403,13 +387,11 @@ extension RTSPConnectionHandler {
     self.timer = (deadline, task)
   }
 
-  /// Closes the connection when all data is written, or after ``closeTimeout``.
+  /// Closes the connection when all data is written, or after a second.
   private func closeAfterWrites() {
     guard !self.isClosing, let context else { return }
     self.isClosing = true
-    let channel = context.channel
-    context.writeAndFlush(self.wrapOutboundOut(ByteBuffer())).whenComplete { _ in channel.close(promise: nil) }
-    context.eventLoop.scheduleTask(in: Self.closeTimeout) { channel.close(promise: nil) }
+    context.closeAfterWrites(self.wrapOutboundOut(ByteBuffer()))
   }
 
   private func end() {

@@ -1,5 +1,6 @@
 public import Authentication
 package import Connections
+internal import Delivery
 public import Media
 internal import NIOCore
 package import NIOPosix
@@ -29,7 +30,7 @@ public final class RTSPServer: Sendable {
 
   private struct State {
     var ports: Ports?
-    var listeners: [any Channel] = []
+    var listeners = TCPListener.Listeners()
     var reporting: RepeatedTask?
   }
 
@@ -38,6 +39,8 @@ public final class RTSPServer: Sendable {
   private let ownsGroup: Bool
   private let registry: ConnectionRegistry
   let directory: StreamDirectory
+  /// Measures the event loops, which other protocols may share.
+  private let lagMeter: LoopLagMeter
   private let state = Mutex(State())
   private let accessControl: AccessControl
   private let passwords: PasswordChecker
@@ -73,7 +76,9 @@ public final class RTSPServer: Sendable {
     self.ownsGroup = shared == nil
     self.group = group
     self.registry = registry
-    self.directory = StreamDirectory(eventLoops: Array(group.makeIterator()), refusals: registry.refusals)
+    let eventLoops = Array(group.makeIterator())
+    self.directory = StreamDirectory(eventLoops: eventLoops, refusals: registry.refusals)
+    self.lagMeter = LoopLagMeter(eventLoops: eventLoops)
   }
 
   /// The ports in use; nil while the server does not listen.
@@ -97,9 +102,12 @@ public final class RTSPServer: Sendable {
   }
 
   /// Counters of a stream's viewers over RTSP, those of its renditions included; all zero when the stream is not published.
+  ///
+  /// The lag is that of all event loops, also where they serve no viewer of the stream.
   public func statistics(of stream: LiveStream) -> RTSPStreamStatistics {
     guard var statistics = self.directory.broadcaster(of: stream)?.statistics else { return RTSPStreamStatistics() }
     for rendition in stream.renditions { statistics.add(self.statistics(of: rendition)) }
+    statistics.delivery.loopLag = max(statistics.delivery.loopLag, self.lagMeter.maximum)
     statistics.udpSendBufferLength = self.directory.sockets?.sendBufferLength
     return statistics
   }
@@ -121,8 +129,8 @@ public final class RTSPServer: Sendable {
         cause: "no player can log in with this name and password",
         nextStep: "give a name without a colon and a password that is not empty")
     }
-    let context = try self.settings.tls.map { tls throws(VidiconError) in
-      try TLSCertificate(chainFile: tls.certificateFile, keyFile: tls.keyFile).makeContext(file: tls.certificateFile)
+    let tls = try self.settings.tls.map { tls throws(VidiconError) in
+      (port: tls.port, context: try TLSCertificate(tls.certificate).makeContext())
     }
     if self.settings.offersUDP {
       self.directory.sockets = try await DatagramSockets.open(
@@ -131,21 +139,20 @@ public final class RTSPServer: Sendable {
     let opener = TCPListener(
       group: self.group, registry: self.registry, address: self.settings.address,
       waterMark: RTSPConnectionHandler.waterMark, options: "--rtsp-port or --rtsps-port", unprivilegedPort: 8554)
-    let listener = try await self.listen(on: self.settings.port, listener: opener, context: nil)
-    var listeners = [listener]
-    if let tls = self.settings.tls {
-      do throws(VidiconError) {
-        listeners.append(try await self.listen(on: tls.port, listener: opener, context: context))
-      } catch {
-        // An error means that the listener is closed already.
-        try? await listener.close()
-        throw error
-      }
+    let (directory, settings, passwords) = (self.directory, self.settings, self.passwords)
+    let plainSession = self.sessionConfiguration(isSecure: false)
+    let secureSession = self.sessionConfiguration(isSecure: true)
+    let listeners = try await opener.listen(on: settings.port, tls: tls) { channel, registration, isEncrypted in
+      try channel.pipeline.syncOperations.addHandler(
+        RTSPConnectionHandler(
+          settings: settings, session: isEncrypted ? secureSession : plainSession, directory: directory,
+          passwords: passwords, eventLoop: channel.eventLoop, registration: registration, isEncrypted: isEncrypted))
     }
-    let ports = listeners.compactMap { $0.localAddress?.port }
+    self.lagMeter.start()
     let reporting = self.directory.scheduleReports(on: self.group.next())
     self.state.withLock { state in
-      state.ports = Ports(rtsp: ports[0], rtsps: ports.count > 1 ? ports[1] : nil)
+      state.ports = Ports(
+        rtsp: listeners.plain?.localAddress?.port ?? settings.port, rtsps: listeners.secure?.localAddress?.port)
       state.listeners = listeners
       state.reporting = reporting
     }
@@ -158,27 +165,12 @@ public final class RTSPServer: Sendable {
       return (state.listeners, state.reporting)
     }
     reporting?.cancel()
-    for listener in listeners {
-      // An error means that the listener is closed already.
-      try? await listener.close()
-    }
+    self.lagMeter.stop()
+    await listeners.close()
     await self.directory.closeConnections()
     await self.directory.sockets?.close()
     // Shutdown fails only when called twice or on one of its own event loops.
     if self.ownsGroup { try? await self.group.shutdownGracefully() }
-  }
-
-  private func listen(
-    on port: Int, listener: TCPListener, context: NIOSSLContext?
-  ) async throws(VidiconError) -> any Channel {
-    let (directory, settings, passwords) = (self.directory, self.settings, self.passwords)
-    let session = self.sessionConfiguration(isSecure: context != nil)
-    return try await listener.listen(on: port, context: context) { channel, registration in
-      try channel.pipeline.syncOperations.addHandler(
-        RTSPConnectionHandler(
-          settings: settings, session: session, directory: directory, passwords: passwords,
-          eventLoop: channel.eventLoop, registration: registration, isEncrypted: context != nil))
-    }
   }
 
   /// The configuration of a listener's sessions; UDP is refused on TLS connections, since RTP over UDP is not encrypted.

@@ -1,3 +1,4 @@
+public import Connections
 public import Media
 
 /// Ports, TLS and timeouts of an `RTSPServer`.
@@ -6,16 +7,13 @@ public struct RTSPServerSettings: Hashable, Sendable {
   public struct TLS: Hashable, Sendable {
     /// The TCP port, 0 to 65,535; 0 for any free one.
     public var port: Int
-    /// The path of the certificate chain, PEM.
-    public var certificateFile: String
-    /// The path of the certificate's private key, PEM.
-    public var keyFile: String
+    /// Chain and private key of the server's certificate.
+    public var certificate: CertificateFiles
 
-    /// Settings with a port, a certificate chain and its key.
-    public init(port: Int, certificateFile: String, keyFile: String) {
+    /// Creates settings of a port and a certificate.
+    public init(port: Int, certificate: CertificateFiles) {
       self.port = port
-      self.certificateFile = certificateFile
-      self.keyFile = keyFile
+      self.certificate = certificate
     }
   }
 

@@ -17,15 +17,18 @@ final class SharedPackets: SharedMedia {
   private struct WireFormats {
     var interleaved: [(channel: UInt8, buffer: ByteBuffer)] = []
     var datagrams: Datagrams?
+    var bursts: [RTPPacketBatch.DatagramRun]?
   }
 
   /// Maximum number of datagrams that leave in one message: 23 kB, less than short queues of network interfaces hold.
   static let maximumRunCount = 16
+  /// Maximum number of datagrams in a burst of a keyframe that is spread, see ``PacedKeyframe``.
+  static let maximumBurstCount = 4
   /// Maximum number of channels whose wire format is kept; that of others is built for each viewer.
   static let maximumChannelCount = 4
 
   /// The interleaved bytes of a delivery, by channels.
-  static var emptyCache: [(channels: PerTrack<UInt8>, buffer: ByteBuffer)] { [] }
+  static var emptyCache: [InterleavedPackets] { [] }
 
   let kind: MediaKind
   /// Whether these are the packets of a video keyframe, at which a viewer can start.
@@ -63,6 +66,16 @@ final class SharedPackets: SharedMedia {
       let datagrams = Datagrams(buffer: self.batch.datagrams(), runs: runs)
       formats.datagrams = datagrams
       return datagrams
+    }
+  }
+
+  /// The runs of ``datagrams()`` in bursts of a few packets.
+  func bursts() -> [RTPPacketBatch.DatagramRun] {
+    self.formats.withLock { formats in
+      if let bursts = formats.bursts { return bursts }
+      let bursts = self.batch.datagramRuns(maximumPackets: Self.maximumBurstCount)
+      formats.bursts = bursts
+      return bursts
     }
   }
 }

@@ -125,15 +125,27 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     self.state.withLock { state in
       if path.isEmpty { return state.entries.first?.description }
       if let entry = state.entries.first(where: { $0.description.name == path }) { return entry.description }
+      if let name = Self.nameOfMain(path), let entry = state.entries.first(where: { $0.description.name == name }) {
+        return entry.description
+      }
       // A rendition of the first stream, which needs no name.
       guard let first = state.entries.first?.description.name, !path.utf8.contains(UInt8(ascii: "/")) else {
         return nil
       }
+      if path == Self.main { return state.entries.first?.description }
       return state.entries.first {
         $0.broadcaster.rendition?.name == path && $0.description.name == "\(first)/\(path)"
       }?
       .description
     }
+  }
+
+  /// The name of the main rendition in paths, as over HTTP.
+  private static let main = "main"
+
+  /// The stream of the path `NAME/main`; nil for another path.
+  private static func nameOfMain(_ path: String) -> String? {
+    path.hasSuffix("/\(Self.main)") ? String(path.dropLast(Self.main.count + 1)) : nil
   }
 
   /// Whether a path names a rendition that had no viewer yet.

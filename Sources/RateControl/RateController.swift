@@ -112,7 +112,7 @@ public struct RateController: Sendable {
   private var encodings: [Encoding]
   private var outputs: [OutputID: Output] = [:]
 
-  /// Creates a controller whose renditions start at their greatest bitrate.
+  /// Creates a controller whose renditions start at their maximum bitrate.
   ///
   /// - Parameter renditions: At least one, ordered from the highest bitrate to the lowest.
   public init(renditions: [Rendition]) {
@@ -163,7 +163,7 @@ public struct RateController: Sendable {
     self.outputs[output] = entry
   }
 
-  /// Decides; call it some ten times a second.
+  /// Decides on bitrates and renditions. Called about ten times a second.
   ///
   /// - Returns: Changes only, bitrates before moves.
   public mutating func update(at now: MediaTime) -> [Decision] {
@@ -255,7 +255,7 @@ extension RateController {
     return output.rendition
   }
 
-  /// Bitrate that a further output must take: the least one when the rendition has no output, since it then follows that
+  /// Bitrate that a further output must take: the minimum when the rendition has no output, since it then follows that
   /// output alone.
   private func bitrateForNewcomer(to rendition: Int) -> Int {
     let isUsed = self.outputs.values.contains { $0.rendition == rendition }

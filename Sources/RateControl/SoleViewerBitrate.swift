@@ -14,12 +14,13 @@ package struct SoleViewerBitrate: Sendable {
 
   /// Bits per second of the encoder.
   package private(set) var bitrate: Int
-  private let bounds: ClosedRange<Int>
+  /// Minimum bitrate, and the configured one, in bits per second.
+  package let bounds: ClosedRange<Int>
   private var lastChange: MediaTime?
 
   /// Creates the rule for a rendition, which starts at its configured bitrate.
   ///
-  /// - Parameter bounds: From the least bitrate to the configured one.
+  /// - Parameter bounds: Minimum bitrate, and the configured one, in bits per second.
   package init(bounds: ClosedRange<Int>) {
     self.bounds = bounds
     self.bitrate = bounds.upperBound

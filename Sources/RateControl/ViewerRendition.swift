@@ -19,11 +19,11 @@ package struct ViewerRendition: Sendable {
 
   /// Time with too little capacity before the choice is lowered.
   package static let downTime = MediaDuration.milliseconds(3000)
-  /// The same with much too little.
+  /// Time with less than 60% of the needed capacity before the choice is lowered.
   package static let quickDownTime = MediaDuration.milliseconds(1000)
   /// Time without a change before a higher rendition is probed for.
   package static let upTime = MediaDuration.seconds(10)
-  /// Longest ``upTime``, after failed attempts.
+  /// Maximum time before a probe: each failed attempt doubles ``upTime`` up to this.
   package static let maximumUpTime = MediaDuration.seconds(240)
   /// Time for which the path must carry the higher rendition.
   package static let confirmationTime = MediaDuration.seconds(5)
@@ -53,7 +53,7 @@ package struct ViewerRendition: Sendable {
   /// Creates the choice of a new viewer.
   ///
   /// - Parameters:
-  ///   - choice: What it asked for, or gets until its path is known.
+  ///   - choice: Rendition that the viewer requested, or gets until its path is known.
   ///   - bitrate: Bits per second of this choice.
   package init(_ choice: Choice, bitrate: Int, at now: MediaTime) {
     self.choice = choice

@@ -31,6 +31,9 @@ final class FileDescriptor: Sendable {
   }
 
   deinit {
+    // A child process that is just being started has a copy of the descriptor until it executes its program, and would keep
+    // the lock until then.
+    flock(self.number, LOCK_UN)
     close(self.number)
   }
 

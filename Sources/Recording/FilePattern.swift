@@ -146,6 +146,9 @@ extension FilePattern {
     return (folders, self.path(names))
   }
 
+  /// Maximum number of digits of the number in a file's name: each such number fits into 64 bits, and no recorder gets there.
+  private static let maximumDigitCount = 18
+
   /// Inserts a number before the extension: `NAME-2.mp4`.
   static func numbered(_ path: String, _ number: Int) -> String {
     let name = path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
@@ -215,8 +218,8 @@ extension FilePattern {
     let dot = name.lastIndex(of: ".").flatMap { $0 > name.startIndex ? $0 : nil } ?? name.endIndex
     guard let dash = name[..<dot].lastIndex(of: "-") else { return false }
     let number = name[name.index(after: dash)..<dot]
-    guard number.first != "0", (1...6).contains(number.utf8.count), number.utf8.allSatisfy(isDigit),
-      number != "1"
+    guard number.first != "0", (1...Self.maximumDigitCount).contains(number.utf8.count),
+      number.utf8.allSatisfy(isDigit), number != "1"
     else { return false }
     return Self.matches(String(name[..<dash] + name[dot...]), elements)
   }

@@ -2,7 +2,7 @@ public import Media
 
 /// Progressive MP4 file produced by a recording or a repair.
 public struct FinishedRecording: Hashable, Sendable {
-  /// Path of the file.
+  /// Path of the finished file.
   public var path: String
   /// Playing time, without pauses of the recording.
   public var duration: MediaDuration

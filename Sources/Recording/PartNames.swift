@@ -16,7 +16,7 @@ struct PartNames {
   private var last: (path: String, number: Int)?
 
   /// Number of names that are tried one by one before the folder is listed.
-  private static let triedNames = 16
+  static let triedNames = 16
 
   /// - Parameters:
   ///   - identity: The recorder, whose earlier recording may still be finishing its files.
@@ -52,7 +52,7 @@ struct PartNames {
   }
 
   /// The lowest number from `first` on that no file in a folder has.
-  private static func freeNumber(of name: String, from first: Int, in folder: String) -> Int {
+  static func freeNumber(of name: String, from first: Int, in folder: String) -> Int {
     let taken = Set(Folder.names(in: folder))
     var number = first
     while taken.contains(FilePattern.numbered(name, number)) { number += 1 }
@@ -85,32 +85,32 @@ struct PartNames {
 
   /// Whether a file may be overwritten; false when it belongs to this recording.
   private func mayReplace(_ name: String, in folder: FileDescriptor) throws(VidiconError) -> Bool {
-    let file = try FileDescriptor(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: folder)
-    let status = try file.status()
+    let old = try ReplacedFile(name, in: folder)
+    let (file, status) = (old.file, try old.file.status())
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw VidiconError(
         .alreadyExists, path: file.path, cause: "it exists and is no file", nextStep: "give another name")
     }
     if self.last != nil, status.modificationTime >= self.startTime { return false }
-    let lock = file.lock()
-    if lock == .unknown, RecordingHead(of: file)?.mark == .open {
-      throw VidiconError(
-        .busy, path: file.path,
-        cause: "it is unfinished, and its file system does not say whether it is being recorded",
-        nextStep: "remove it, or give another name")
-    }
-    guard lock != .taken else {
-      // An earlier recording of the same recorder is finishing it.
-      if RecordingHead(of: file)?.identity == self.identity { return false }
-      throw VidiconError(
-        .busy, path: file.path, cause: "another recording is writing it",
-        nextStep: "stop that one, or give another name")
-    }
+    // An earlier recording of the same recorder is finishing it.
+    if old.lock == .taken, RecordingHead(of: file)?.identity == self.identity { return false }
+    if let refusal = old.refusal { throw refusal }
     return true
   }
 }
 
 extension stat {
+  /// Time of the last change of the file or its attributes, in nanoseconds since 1970, by the kernel's clock; no program sets
+  /// it, unlike the modification time.
+  var changeTime: Int64 {
+    #if canImport(Darwin)
+    let time = self.st_ctimespec
+    #else
+    let time = self.st_ctim
+    #endif
+    return MediaDuration(clampingSeconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec)).nanoseconds
+  }
+
   /// In nanoseconds since 1970; the nearest number for times outside of 1677 to 2262, which anybody can give a file.
   var modificationTime: Int64 {
     #if canImport(Darwin)

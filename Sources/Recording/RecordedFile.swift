@@ -8,11 +8,11 @@ internal import Glibc
 
 /// File that this program has recorded, or is recording.
 public struct RecordedFile: Hashable, Sendable {
-  /// Path of the file.
+  /// Path of the recorded file.
   public var path: String
   /// Path relative to ``FilePattern/folder``, used in URLs.
   public var name: String
-  /// Current size, in bytes.
+  /// Size in bytes; grows while the file is recorded.
   public var byteCount: Int
   /// Time of the last write, in nanoseconds since 1970-01-01 00:00 UTC.
   public var modificationTime: Int64
@@ -24,6 +24,8 @@ public struct RecordedFile: Hashable, Sendable {
   var isClockSynchronized = false
   /// Device and inode; nil in tests of other rooms.
   var id: FileID?
+  /// Time of the last change of the file, its name or attributes, in nanoseconds since 1970.
+  var changeTime: Int64 = 0
 
   /// Lists the files that match a pattern, oldest first.
   ///
@@ -45,6 +47,7 @@ public struct RecordedFile: Hashable, Sendable {
       path: path, name: name, byteCount: Int(clamping: status.st_size), modificationTime: status.modificationTime,
       isFinished: head.mark == .finished, identity: head.identity, isClockSynchronized: head.isClockSynchronized,
       id: FileID(status))
+    self.changeTime = status.changeTime
   }
 
   /// Creates a description of a file.

@@ -93,6 +93,7 @@ public final class Recorder: Sendable {
     let isFinishing = !isRunning && !session.isOver
     if isFinishing { status.state = .finishing }
     status.finishingCount = finishing + (isFinishing ? 1 : 0)
+    status.unfinishedPartCount = self.reports.unfinishedPartCount
     return status
   }
 
@@ -171,13 +172,18 @@ extension Recorder {
     let descriptions = self.source.descriptions()
     let session = RecordingSession(
       self.settings, source: self.source, descriptions: descriptions, reports: self.reports, clock: self.clock)
-    let isFree = self.update { state in
-      guard state.machine.start() else { return false }
-      if let last = state.session, !last.isOver { state.earlier.append(last) }
-      state.session = session
-      return true
+    while true {
+      let (isFree, stopped) = self.update { state -> (Bool, RecordingSession?) in
+        guard state.machine.start() else { return (false, state.machine.isRunning ? nil : state.session) }
+        if let last = state.session, !last.isOver { state.earlier.append(last) }
+        state.session = session
+        return (true, nil)
+      }
+      if isFree { break }
+      // One that was stopped while it started ends soon.
+      guard let stopped else { throw self.wrongState("a recording runs already", "stop it first") }
+      _ = await stopped.result()
     }
-    guard isFree else { throw self.wrongState("a recording runs already", "stop it first") }
     do throws(VidiconError) {
       guard !descriptions.isEmpty else { throw self.wrongState("the stream does not run", "start it first") }
       let path = try await session.start(at: time)

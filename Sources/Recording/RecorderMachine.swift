@@ -48,7 +48,7 @@ struct RecorderMachine: ~Copyable {
     }
   }
 
-  /// Begins a recording; false while another one runs or starts.
+  /// Begins a recording; false while another one runs or starts, also one that was stopped meanwhile.
   mutating func start() -> Bool {
     guard case .idle = self.phase else { return false }
     self.phase = .starting([])

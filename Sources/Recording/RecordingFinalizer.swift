@@ -60,8 +60,8 @@ struct RecordingFinalizer {
   private static func healed(
     _ scan: MovieScan, isOwn: Bool, _ length: UInt64, _ read: @escaping MP4FileWalker.Read
   ) -> MovieScan? {
-    // Without a copy, a head that does not name this program is another's.
-    let isSearched = scan.fragmentCount == 0 || !isOwn
+    // Without a copy, a head that does not name this program is another's. Bytes that damage has moved hide the copy.
+    let isSearched = scan.fragmentCount == 0 || !isOwn || !scan.damage.isEmpty
     let copy = scan.headCopy ?? (isSearched ? HeadCopy.find(length: length, read: read)?.head : nil)
     guard let copy, let bytes = read(0, copy.readableBytes), HeadCopy.difference(copy, bytes) != nil else {
       return nil
@@ -113,15 +113,30 @@ struct RecordingFinalizer {
     var number: Int32?
   }
 
-  /// Whether this program recorded the file: by its marker, or the name of the encoder that it writes into `moov`.
+  /// Whether this program recorded the file: by its marker, or the box with the name of the encoder that it writes into
+  /// `moov`; both are found in a head with damage elsewhere. Titles and comments may name this program in any file.
   var isOwn: Bool {
     if RecordingHead(of: self.file) != nil { return true }
     guard let head = self.file.read(at: 0, count: Self.headLength) else { return false }
     return head.withUnsafeReadableBytes { bytes in
-      let names = [Self.encoder, "vidicon: "].map { Array($0.utf8) }
-      return bytes.indices.contains { index in names.contains { bytes[index...].starts(with: $0) } }
+      bytes.indices.contains { index in
+        switch bytes[index] {
+        case Self.encoderBox[0]: bytes[index...].starts(with: Self.encoderBox)
+        case Self.markerStart[0]: bytes[index...].starts(with: Self.markerStart)
+        default: false
+        }
+      }
     }
   }
+
+  /// The type and content of the box `©too` in the files of this program: a `data` box with UTF-8.
+  private static let encoderBox: [UInt8] = {
+    let length = UInt8(16 + Self.encoder.utf8.count)
+    return [0xA9] + Array("too".utf8) + [0, 0, 0, length] + Array("data".utf8) + [0, 0, 0, 1, 0, 0, 0, 0]
+      + Array(Self.encoder.utf8)
+  }()
+  /// Type and first bytes of the content of ``RecordingMarker``.
+  private static let markerStart = Array("freevidicon: ".utf8)
 
   /// Whether a `moof` box seems to be in the file, near its start.
   var hasFragments: Bool {
@@ -144,7 +159,8 @@ struct RecordingFinalizer {
   func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
     let head = try self.head(scan)
     if let reserved = scan.reserved, scan.damage.isEmpty, self.file.isWritable, let head,
-      scan.movie.dataLength > UInt64(clamping: self.maximumCopiedByteCount) || !self.hasRoom(for: scan.movie.dataLength)
+      scan.movie.dataLength > UInt64(clamping: self.maximumCopiedByteCount)
+        || !self.hasFreeSpace(for: scan.movie.dataLength)
     {
       return try self.finishInPlace(scan, reserved, head)
     }
@@ -206,10 +222,10 @@ struct RecordingFinalizer {
       note: RecordingHead.boxes(
         .finished, head?.identity, isClockSynchronized: head?.isClockSynchronized ?? false))
     let length = UInt64(start.readableBytes) + scan.movie.dataLength
-    try self.checkRoom(for: length)
+    try self.checkFreeSpace(for: length)
 
     let (copy, temporary) = try TemporaryFile.make(in: self.folder, subject: self.file.path)
-    var original: String?
+    var original: Original?
     do throws(VidiconError) {
       try copy.write(start, at: 0)
       var offset = UInt64(start.readableBytes)
@@ -228,45 +244,67 @@ struct RecordingFinalizer {
         throw VidiconError(errno: errno, path: self.file.path)
       }
     } catch {
+      if let original, original.isRenamed { _ = self.renameUnlessExisting(original.name, to: self.name) }
       unlinkat(self.folder.number, temporary, 0)
       throw error
     }
     // The rename has succeeded; if it does not reach the disk, the fragmented file is still there after a crash.
     try? self.folder.synchronize()
-    return self.result(scan, byteCount: length, original: original)
+    let folder = self.folder.path == "." ? "" : Folder.split(self.file.path).folder + "/"
+    return self.result(scan, byteCount: length, original: original.map { folder + $0.name })
   }
 
-  /// Links the damaged file under a free name beside it: `NAME.damaged.mp4`, `NAME.damaged-2.mp4`.
-  ///
-  /// - Returns: The path.
-  private func keepOriginal() throws(VidiconError) -> String {
+  /// The damaged file under its new name.
+  private struct Original {
+    var name: String
+    /// Whether it has lost its old name, on disks without hard links.
+    var isRenamed: Bool
+  }
+
+  /// Links the damaged file under a free name beside it: `NAME.damaged.mp4`, `NAME.damaged-2.mp4`. FAT, exFAT and some
+  /// network disks have no hard links; there it is renamed, so that after a crash at that moment it has that name only.
+  private func keepOriginal() throws(VidiconError) -> Original {
     let dot = self.name.lastIndex(of: ".").flatMap { $0 > self.name.startIndex ? $0 : nil } ?? self.name.endIndex
     let base = "\(self.name[..<dot])\(Self.damagedSuffix)\(self.name[dot...])"
     var number = 1
     while true {
       let name = number == 1 ? base : FilePattern.numbered(base, number)
       // A repair that was interrupted has linked it already.
-      if linkat(self.folder.number, self.name, self.folder.number, name, 0) == 0
-        || self.file.hasName(name, in: self.folder)
-      {
-        return self.folder.path == "." ? name : "\(Folder.split(self.file.path).folder)/\(name)"
+      if linkat(self.folder.number, self.name, self.folder.number, name, 0) == 0 {
+        return Original(name: name, isRenamed: false)
       }
-      guard errno == EEXIST else { throw VidiconError(errno: errno, path: self.file.path) }
+      var failure = errno
+      if self.file.hasName(name, in: self.folder) { return Original(name: name, isRenamed: false) }
+      if [EPERM, EOPNOTSUPP, ENOSYS, EMLINK, EINVAL].contains(failure) {
+        failure = self.renameUnlessExisting(self.name, to: name)
+        if failure == 0 { return Original(name: name, isRenamed: true) }
+      }
+      guard failure == EEXIST else { throw VidiconError(errno: failure, path: self.file.path) }
       number += 1
     }
+  }
+
+  /// Renames a file of the folder, unless another has the new name. Not every file system can do both at once.
+  ///
+  /// - Returns: 0, or the value of `errno`: `EEXIST` when a file has the new name.
+  private func renameUnlessExisting(_ name: String, to newName: String) -> Int32 {
+    var status = stat()
+    if fstatat(self.folder.number, newName, &status, AT_SYMLINK_NOFOLLOW) == 0 { return EEXIST }
+    guard errno == ENOENT else { return errno }
+    return renameat(self.folder.number, name, self.folder.number, newName) == 0 ? 0 : errno
   }
 
   /// Mark in the names of damaged files that are kept.
   static let damagedSuffix = ".damaged"
 
-  /// Whether the disk has room for a copy.
-  private func hasRoom(for length: UInt64) -> Bool {
+  /// Whether the disk has free space for a copy.
+  private func hasFreeSpace(for length: UInt64) -> Bool {
     DiskSpace(of: self.folder).map { $0.free >= length } ?? true
   }
 
   /// Checks the free space for both files, so that a copy that cannot finish is not started.
-  private func checkRoom(for length: UInt64) throws(VidiconError) {
-    guard !self.hasRoom(for: length) else { return }
+  private func checkFreeSpace(for length: UInt64) throws(VidiconError) {
+    guard !self.hasFreeSpace(for: length) else { return }
     throw VidiconError(
       .noSpace, path: self.file.path, cause: "there is no room to finish the file, which plays as it is",
       nextStep: "free \((length >> 20) + 1) MB, then \"vidicon repair\" finishes it")

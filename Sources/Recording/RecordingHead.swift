@@ -1,5 +1,5 @@
 internal import Containers
-internal import NIOCore
+package import NIOCore
 
 #if canImport(Darwin)
 internal import Darwin
@@ -8,7 +8,7 @@ internal import Glibc
 #endif
 
 /// Contents of the boxes before the media data of a file of this program: its marker and its recorder.
-struct RecordingHead: Hashable, Sendable {
+package struct RecordingHead: Hashable, Sendable {
   /// Whether the file is finished.
   var mark: RecordingMarker
   /// Recorder of the file; nil for files of earlier versions.
@@ -58,11 +58,22 @@ struct RecordingHead: Hashable, Sendable {
     return bytes
   }
 
+  /// Serializes the head of an open file.
+  ///
+  /// - Parameter segment: The initialization segment of its fragments.
+  package static func open(
+    _ segment: ByteBuffer, _ identity: RecordingIdentity, isClockSynchronized: Bool
+  ) -> ByteBuffer {
+    var head = Self.reserving(in: segment)
+    head.writeImmutableBuffer(Self.boxes(.open, identity, isClockSynchronized: isClockSynchronized))
+    return head
+  }
+
   /// Room behind `ftyp` for the header of the `mdat` that makes a fragmented file progressive, in bytes.
   static let reserveLength: UInt32 = 16
 
   /// Inserts the reserve behind `ftyp` of an initialization segment.
-  static func reserving(in segment: ByteBuffer) -> ByteBuffer {
+  private static func reserving(in segment: ByteBuffer) -> ByteBuffer {
     var segment = segment
     // The segment begins with ftyp, whose first word is its length.
     let length = segment.getInteger(at: segment.readerIndex, as: UInt32.self) ?? 0

@@ -36,7 +36,7 @@ package struct RecordingIdentity: Hashable, Sendable {
       ? text : String(decoding: text.utf8.prefix(self.maximumTextLength), as: UTF8.self)
   }
 
-  /// Serializes the `uuid` box.
+  /// Serializes the `uuid` box that marks files of a stream and recorder.
   package func box(isClockSynchronized: Bool) -> ByteBuffer {
     var content = ByteBuffer(bytes: Self.userType)
     content.writeMultipleIntegers(Self.version, UInt8(isClockSynchronized ? 1 : 0))

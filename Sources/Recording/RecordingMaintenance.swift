@@ -95,11 +95,13 @@ final class RecordingMaintenance: Sendable {
       }
       try part.check(scan)
       let finished = try finalizer.run(scan)
-      let id = RecordedFile(finished.path, name: "")?.id
+      let file = RecordedFile(finished.path, name: "")
+      let id = file?.id
       self.state.withLock { state in
         state.finished.append(finished)
         if let id { state.ownFiles.append(id) }
       }
+      if let file { FinishedFiles.ofProcess.insert(file) }
       if let id { self.statusStore.reports.noteFinished(id) }
       self.statusStore.report(.partFinished(finished))
     } catch {
@@ -129,6 +131,8 @@ extension RecordingMaintenance {
     let isSplit = self.settings.partDuration != nil || self.settings.partByteCount != nil
     plan.protected = Set(isSplit ? [] : own)
     if let last = self.statusStore.reports.lastFinished { plan.protected.insert(last) }
+    plan.fileSystemTime = WallClock.system.now()
+    plan.isFinishedHere = { FinishedFiles.ofProcess.contains($0) }
     var isAnyRemoved = false
     for file in plan.removals(from: RecordedFile.list(matching: self.settings.pattern)) where file.remove() {
       isAnyRemoved = true

@@ -79,17 +79,20 @@ struct RecordingPart: Sendable {
   }
 
   /// Takes the name of the file that is overwritten, once there is something to replace it.
+  ///
+  /// - Throws: ``VidiconError`` where the old file is being written, or may be: both files stay.
   private mutating func replaceOld() throws(VidiconError) {
     guard let finalName = self.finalName else { return }
-    if let old = try? FileDescriptor(finalName, O_RDWR | O_NONBLOCK | O_NOFOLLOW, in: self.folder), old.lock() == .taken
-    {
-      throw VidiconError(
-        .busy, path: self.path, cause: "another recording is writing it",
-        nextStep: "stop that one, or give another name")
-    }
-    guard renameat(self.folder.number, self.name, self.folder.number, finalName) == 0 else {
-      throw VidiconError(errno: errno, path: self.path)
-    }
+    var old: ReplacedFile?
+    do throws(VidiconError) {
+      old = try ReplacedFile(finalName, in: self.folder)
+    } catch  where error.code == .notFound {}
+    if let refusal = old?.refusal { throw refusal }
+    let result = renameat(self.folder.number, self.name, self.folder.number, finalName)
+    let failure = errno
+    // The lock is held until the name is this file's.
+    withExtendedLifetime(old) {}
+    guard result == 0 else { throw VidiconError(errno: failure, path: self.path) }
     self.name = finalName
     self.finalName = nil
     try self.folder.synchronize()

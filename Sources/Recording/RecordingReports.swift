@@ -28,11 +28,14 @@ public enum RecordingEvent: Hashable, Sendable {
   case ended
 }
 
-/// State shared by the recordings of one recorder: its events, its catalog, and the file that was finished last.
+/// State shared by the recordings of one recorder: its events, its catalog, the file that was finished last, and those that
+/// could not be finished.
 final class RecordingReports: Sendable {
   let events: AsyncStream<RecordingEvent>
   private let continuation: AsyncStream<RecordingEvent>.Continuation
   private let finished = Mutex<FileID?>(nil)
+  /// Paths of the parts that could not be finished.
+  private let unfinished = Mutex<Set<String>>([])
   private let catalog: RecordingCatalog?
 
   /// - Parameter catalog: Is informed of files that are created, finished or removed.
@@ -51,8 +54,19 @@ final class RecordingReports: Sendable {
     case .partFinished(let file), .leftover(.finished(let file)): self.catalog?.note(file.path)
     default: break
     }
+    switch event {
+    // A file that its owner has moved or removed is not left unfinished.
+    case .partNotFinished(let error) where error.code != .notFound:
+      self.unfinished.withLock { _ = $0.insert(error.subject) }
+    case .leftover(.finished(let file)): self.unfinished.withLock { _ = $0.remove(file.path) }
+    case .leftover(.removedEmpty(let path)): self.unfinished.withLock { _ = $0.remove(path) }
+    default: break
+    }
     self.continuation.yield(event)
   }
+
+  /// Number of parts, of all recordings of the recorder, that could not be finished and were not repaired since.
+  var unfinishedPartCount: Int { self.unfinished.withLock { $0.count } }
 
   /// The file that was finished last, by any recording of the recorder; nil before the first.
   var lastFinished: FileID? { self.finished.withLock { $0 } }
@@ -82,11 +96,5 @@ final class RecordingStatusStore: Sendable {
     self.current.withLock { body(&$0) }
   }
 
-  func report(_ event: RecordingEvent) {
-    // A file that its owner has moved or removed is not left unfinished.
-    if case .partNotFinished(let error) = event, error.code != .notFound {
-      self.update { $0.unfinishedPartCount += 1 }
-    }
-    self.reports.report(event)
-  }
+  func report(_ event: RecordingEvent) { self.reports.report(event) }
 }

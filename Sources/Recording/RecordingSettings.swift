@@ -43,7 +43,7 @@ public struct RecordingSettings: Hashable, Sendable {
   public var partByteCount: Int?
   /// Total duration of all parts, without pauses, after which the recording stops; nil for no limit.
   public var duration: MediaDuration?
-  /// Which old files are removed.
+  /// Limits of age and size by which old files are removed.
   public var retention: Retention
   /// Minimum number of bytes that a recording leaves free on its disk; nil for 1 GB, or 5 % of a disk below 20 GB.
   ///

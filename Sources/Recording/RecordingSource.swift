@@ -14,7 +14,7 @@ package struct RecordingSource: Sendable {
   package var requestKeyframe: @Sendable () -> Void
   /// Subscribes an output to the stream's samples.
   package var add: @Sendable (any StreamOutput) -> Void
-  /// Unsubscribes an output.
+  /// Removes an output from the source; it may still get samples that are being delivered.
   package var remove: @Sendable (any StreamOutput) -> Void
 
   package init(
@@ -86,7 +86,7 @@ private final class RenditionUsers: Sendable {
     self.outputs.withLock { _ = $0.insert(ObjectIdentifier(output)) }
   }
 
-  /// - Returns: Whether it was there.
+  /// - Returns: Whether the output used the rendition.
   func remove(_ output: any StreamOutput) -> Bool {
     self.outputs.withLock { $0.remove(ObjectIdentifier(output)) != nil }
   }

@@ -2,7 +2,7 @@ public import Media
 
 /// Status of a recording, for a progress line.
 public struct RecordingStatus: Hashable, Sendable {
-  /// Phase of a recording.
+  /// Phases of a recorder.
   public enum State: String, Hashable, Sendable, CaseIterable {
     /// No recording.
     case idle
@@ -38,8 +38,8 @@ public struct RecordingStatus: Hashable, Sendable {
   public var queuedByteCount = 0
   /// Number of recordings whose files are being finished in the background.
   public var finishingCount = 0
-  /// Number of parts that could not be finished; they are fragmented MP4 files, which play and can be repaired. Files
-  /// that were moved or removed do not count.
+  /// Number of parts, of all recordings of the recorder, that could not be finished and were not repaired since; they are
+  /// fragmented MP4 files, which play. Files that were moved or removed do not count.
   public var unfinishedPartCount = 0
   /// Error that stopped the recording.
   public var error: VidiconError?

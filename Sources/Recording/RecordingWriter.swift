@@ -162,9 +162,8 @@ final class RecordingWriter {
       creationTime: MovieMetadata.creationTime(atUnixTime: now), title: settings.title,
       encoder: RecordingFinalizer.encoder,
       orientation: settings.orientation)
-    var head = RecordingHead.reserving(in: muxer.initializationSegment(metadata: metadata))
-    head.writeImmutableBuffer(
-      RecordingHead.boxes(.open, identity, isClockSynchronized: clock.isSynchronized()))
+    let head = RecordingHead.open(
+      muxer.initializationSegment(metadata: metadata), identity, isClockSynchronized: clock.isSynchronized())
     let file = try names.makeFile(at: now)
     return try RecordingPart(file, head: head)
   }

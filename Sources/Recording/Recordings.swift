@@ -10,7 +10,7 @@ internal import Glibc
 
 /// Lists recorded files, and finishes those that a crash left open.
 public enum Recordings {
-  /// Outcome of a repair.
+  /// Outcomes of the repair of a file that a crash left open.
   public enum Repair: Hashable, Sendable {
     /// The file was open, and is a progressive MP4 file now.
     case finished(FinishedRecording)
@@ -25,22 +25,31 @@ public enum Recordings {
   /// Finishes a file that a crash, a power loss or a full disk left open: the result is a progressive MP4 file with
   /// everything up to the last complete fragment.
   ///
-  /// Blocking work runs on its own thread. Fragmented files of other programs are accepted when each fragment has one
-  /// run of samples per track.
+  /// Blocking work runs on its own thread. Fragments around damaged places are kept, and the damaged file too, as
+  /// `NAME.damaged.mp4`.
   ///
   /// - Throws: ``VidiconError`` `.invalidData`, `.busy`, `.notFound`, `.noSpace` and others; the file is then
-  ///   unchanged. Also thrown for a file without any fragment.
+  ///   unchanged. Also thrown for a file of another program, and one without any fragment.
   public static func repair(_ path: String) async throws(VidiconError) -> Repair {
     let result = await WorkerThread.run(named: "repair") { () -> Result<Repair, VidiconError> in
       ThreadSignals.blockFileSize()
       do throws(VidiconError) {
-        return .success(try UnfinishedRecording(path).repair())
+        return .success(try self.repairNow(path))
       } catch {
         return .failure(error)
       }
     }
     guard let result else { throw .noThread(path) }
     return try result.get()
+  }
+
+  /// Finishes a file on the calling thread, see ``repair(_:)``.
+  ///
+  /// - Parameter maximumCopiedByteCount: Files with more media data are finished in place.
+  package static func repairNow(
+    _ path: String, maximumCopiedByteCount: Int = RecordingSettings.maximumCopiedByteCount
+  ) throws(VidiconError) -> Repair {
+    try UnfinishedRecording(path).repair(maximumCopiedByteCount: maximumCopiedByteCount)
   }
 
   /// Finishes the open recordings of this program in a folder, and removes temporary files of interrupted repairs.

@@ -18,6 +18,11 @@ struct RetentionPlan {
   var protected: Set<FileID> = []
   /// Time of day in nanoseconds since 1970; nil while the clock is not synchronized: then no age is known.
   var now: Int64?
+  /// Time of the kernel's clock, by which file systems record changes, in nanoseconds since 1970. Files that another process
+  /// finished in the minute before it are kept; nil keeps none of them.
+  var fileSystemTime: Int64?
+  /// Whether this process has finished a file; such files are kept only when they are protected.
+  var isFinishedHere: (RecordedFile) -> Bool = { _ in false }
   /// Bytes to free on the disk in addition to the rule.
   var missingByteCount = 0
 
@@ -29,12 +34,26 @@ struct RetentionPlan {
     var byteCount = own.reduce(0) { $0 + $1.byteCount }
     var freed = 0
     return own.filter { file in
-      guard file.isFinished, file.id.map({ !self.protected.contains($0) }) ?? true else { return false }
+      guard file.isFinished, file.id.map({ !self.protected.contains($0) }) ?? true, !self.isJustFinishedElsewhere(file)
+      else { return false }
       let isExcess = self.rule.byteCount.map { byteCount > $0 } ?? false
       guard isExcess || freed < self.missingByteCount || self.isOld(file) else { return false }
       byteCount -= file.byteCount
       freed += file.byteCount
       return true
+    }
+  }
+
+  /// Time for which a file that another process has finished is kept, in nanoseconds.
+  static let handoverTime: Int64 = 60_000_000_000
+
+  /// Whether another process of the recorder has finished the file within ``handoverTime``: its own rule would keep the file.
+  private func isJustFinishedElsewhere(_ file: RecordedFile) -> Bool {
+    guard let fileSystemTime, file.id != nil, !self.isFinishedHere(file) else { return false }
+    // Programs set the modification time, which makes the change time recent.
+    return [file.changeTime, file.modificationTime].allSatisfy { time in
+      let (age, isOverflow) = fileSystemTime.subtractingReportingOverflow(time)
+      return !isOverflow && age.magnitude < Self.handoverTime.magnitude
     }
   }
 

@@ -48,6 +48,11 @@ public struct SnapshotFolder: Hashable, Sendable {
   /// Saves the video frame that viewers see now.
   ///
   /// - Returns: The file's path.
+  /// - Throws: ``VidiconError``: ``VidiconError/Code/wrongState`` when the stream shows no frame,
+  ///   ``VidiconError/Code/busy`` when snapshots of too many widths are requested, ``VidiconError/Code/notFound`` without the
+  ///   folder, ``VidiconError/Code/notPermitted`` where it cannot be written, ``VidiconError/Code/noSpace`` on a full disk,
+  ///   ``VidiconError/Code/alreadyExists`` after 999 files of one second, ``VidiconError/Code/failed`` when encoding, the disk
+  ///   or the start of a thread fails.
   public func saveSnapshot(of stream: LiveStream) async throws(VidiconError) -> String {
     let jpeg = try await stream.snapshots.snapshot()
     let time = StreamClock.system.unixTime(at: StreamClock.system.now())
@@ -63,8 +68,8 @@ public struct SnapshotFolder: Hashable, Sendable {
     return try result.get()
   }
 
-  /// Writes a temporary file without a name, and links it under its final name when it is complete.
-  private func write(
+  /// Writes a temporary file, and links it under its final name when it is complete.
+  func write(
     _ jpeg: ByteBuffer, of stream: String, atUnixTime time: Int64
   ) throws(VidiconError) -> String {
     let stream = stream.replacing("/", with: "-").replacing("%", with: "%%")
@@ -76,16 +81,14 @@ public struct SnapshotFolder: Hashable, Sendable {
     defer { unlinkat(folder.number, temporary, 0) }
     try file.write(jpeg, at: 0)
     try file.synchronizeData()
-    for number in 1...Self.maximumNumber {
+    var number = 1
+    while true {
+      if number == 1 + PartNames.triedNames { number = PartNames.freeNumber(of: name, from: number, in: self.path) }
       let candidate = number == 1 ? name : FilePattern.numbered(name, number)
       // Fails when the name is taken.
       if linkat(folder.number, temporary, folder.number, candidate, 0) == 0 { return "\(self.path)/\(candidate)" }
       guard errno == EEXIST else { throw VidiconError(errno: errno, path: "\(self.path)/\(candidate)") }
+      number += 1
     }
-    throw VidiconError(
-      .alreadyExists, path: "\(self.path)/\(name)", cause: "there are \(Self.maximumNumber) files of this name",
-      nextStep: "give another folder")
   }
-
-  private static let maximumNumber = 999
 }

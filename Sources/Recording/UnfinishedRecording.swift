@@ -13,6 +13,7 @@ struct UnfinishedRecording {
   private let path: String
   private let file: FileDescriptor
   private let folder: FileDescriptor
+  private let folderPath: String
   private let name: String
 
   /// Opens and locks a file.
@@ -35,7 +36,7 @@ struct UnfinishedRecording {
     } else {
       self.file = try FileDescriptor(name, O_RDONLY | flags, in: self.folder, subject: path)
     }
-    (self.path, self.name) = (path, name)
+    (self.path, self.folderPath, self.name) = (path, folder, name)
     guard try self.file.status().st_mode & S_IFMT == S_IFREG else { throw self.error("it is no file", "give a file") }
     // The previous owner of the lock may have replaced the file with the finished one.
     let lock = self.file.lock()
@@ -53,7 +54,7 @@ struct UnfinishedRecording {
   /// The marker of a file that this program recorded; nil for other files.
   var mark: RecordingMarker? { RecordingHead(of: self.file)?.mark }
 
-  /// Finishes the file.
+  /// Finishes the file, and removes temporary files of earlier attempts.
   ///
   /// - Parameter maximumCopiedByteCount: Files with more media data are finished in place.
   func repair(
@@ -78,7 +79,10 @@ struct UnfinishedRecording {
         "it holds no whole fragment; nothing can be saved, and nothing was changed",
         scan.damage.isEmpty ? "remove it" : "restore it from a backup")
     }
-    return .finished(try finalizer.run(scan))
+    let finished = try finalizer.run(scan)
+    // Copies of earlier attempts that were interrupted.
+    TemporaryFile.removeAll(in: self.folderPath)
+    return .finished(finished)
   }
 
   private var foreign: VidiconError {
@@ -99,31 +103,70 @@ struct UnfinishedRecording {
   /// - Parameter hasFragments: Whether the file seems to have fragments behind its damaged head.
   private func explain(_ error: ParsingError, isOwn: Bool, hasFragments: Bool) throws(VidiconError) -> Recordings.Repair
   {
+    let boxes = self.boxes
     switch (error.code, error.field) {
-    case (let code, let field) where hasFragments && (code, field) != (.missing, "mvex"):
+    // The data of other programs' plain files may look like fragments.
+    case (.missing, "mvex") where self.mark != .open && !boxes.hasFragment && !(isOwn && hasFragments):
+      guard boxes.areWhole else {
+        throw self.error("it is a plain MP4 file that was cut short", "get a whole copy of it")
+      }
+      guard self.hasSamples else {
+        throw self.error("its head is damaged: it lists no samples; nothing was changed", "restore it from a backup")
+      }
+      return .wasFinished(path: self.path)
+    case _ where hasFragments:
       throw self.error(
         "its head is damaged (\(error)), and so is the copy of it; nothing was changed", "restore it from a backup")
     case (.missing, "ftyp"): throw self.error("it is no MP4 file", "give a file that \"vidicon\" recorded")
     case (.missing, "moov"), (.truncated, _):
       throw self.error(
         "it ends before its head does; nothing can be saved", isOwn ? "remove it" : "get a whole copy of it")
-    case (.missing, "mvex") where self.isWhole: return .wasFinished(path: self.path)
-    case (.missing, "mvex"):
-      throw self.error("it is a plain MP4 file that was cut short", "get a whole copy of it")
     default: throw self.error("its head is damaged (\(error)); nothing was changed", "restore it from a backup")
     }
   }
 
-  /// Whether all boxes are complete.
-  private var isWhole: Bool {
-    guard let length = try? self.file.status().st_size else { return false }
+  /// Whether all boxes of the file are complete, with media data among them, and whether one of them is a `moof`.
+  private var boxes: (areWhole: Bool, hasFragment: Bool) {
+    guard let length = try? self.file.status().st_size else { return (false, false) }
     var walker = MP4FileWalker(length: UInt64(clamping: length)) { [file] in file.read(at: $0, count: $1) }
+    var types: Set<FourCharacterCode> = []
     do throws(ParsingError) {
-      while try walker.next() != nil {}
-      return true
+      while let box = try walker.next() { types.insert(box.type) }
+      return (types.contains("mdat"), types.contains("moof"))
     } catch {
-      return false
+      return (false, types.contains("moof"))
     }
+  }
+
+  /// Whether a track of the file lists samples, as those of plain files do.
+  private var hasSamples: Bool {
+    guard let length = try? self.file.status().st_size else { return false }
+    return self.boxes(["moov", "trak", "mdia", "minf", "stbl"], in: 0..<UInt64(clamping: length)).contains { table in
+      // Version and flags, the size of all samples or of their entries, then their number: ISO/IEC 14496-12 §8.7.3.
+      (self.boxes(["stsz"], in: table) + self.boxes(["stz2"], in: table)).contains { sizes in
+        self.number(at: sizes.lowerBound + 8, in: sizes) ?? 0 > 0
+      }
+    }
+  }
+
+  /// The contents of all boxes of a path, which begins in a range of the file.
+  private func boxes(_ path: ArraySlice<FourCharacterCode>, in range: Range<UInt64>) -> [Range<UInt64>] {
+    guard let type = path.first else { return [range] }
+    var walker = MP4FileWalker(length: range.upperBound - range.lowerBound) { [file] in
+      file.read(at: range.lowerBound + $0, count: $1)
+    }
+    var found: [Range<UInt64>] = []
+    while let box = try? walker.next() {
+      guard box.type == type else { continue }
+      let content = range.lowerBound + box.content.lowerBound..<range.lowerBound + box.content.upperBound
+      found += self.boxes(path.dropFirst(), in: content)
+    }
+    return found
+  }
+
+  private func number(at offset: UInt64, in range: Range<UInt64>) -> UInt32? {
+    guard offset + 4 <= range.upperBound, var bytes = self.file.read(at: offset, count: 4) else { return nil }
+    return bytes.readInteger()
   }
 
   private func error(_ cause: String, _ nextStep: String) -> VidiconError {

@@ -29,7 +29,7 @@ package struct RecordingControl: Sendable {
     package var bitrate: Int
     /// Video and audio samples dropped because the disk was too slow.
     package var drops: Int
-    /// Why the recorder stopped by itself, for users; nil while it has not.
+    /// Reason why the recorder stopped by itself, for users; nil while it has not.
     package var error: String?
 
     /// Creates a status; by default that of a recorder that has not recorded.

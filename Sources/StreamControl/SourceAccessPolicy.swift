@@ -1,7 +1,6 @@
 package import Capture
-internal import CaptureDevices
 
-/// Which sources a client without the operator role may choose: generated ones, the ones that the streams started with,
+/// Decides which sources a client without the operator role may choose: generated ones, those that the streams started with,
 /// and other devices of the same kind.
 ///
 /// Permission to share a camera does not include the screen; permission to share a window or a region does not include

@@ -1,4 +1,4 @@
-/// Clients by what they see of the names of sources, which have paths, addresses and devices of the owner.
+/// Level of detail at which clients see the names of sources, which contain paths, addresses and devices of the owner.
 package enum SourceAudience: Hashable, Sendable {
   /// Operators: everything but passwords.
   case operators

@@ -1,12 +1,11 @@
 public import Capture
-internal import CaptureDevices
 public import Media
 internal import Streaming
 internal import Threading
 
 /// The sources that streams can be switched to while they run: over HTTP, on the web page, with the program's keys and in code.
 ///
-/// ``all`` holds every source that the program knows. A program of its own can narrow it, or replace it:
+/// `all` holds every source that the program knows. A program of its own can narrow it, or replace it:
 ///
 /// ```swift
 /// let generated = SourceCatalog.all.limited(to: { !$0.contains(":") })  // no devices, files and addresses
@@ -93,26 +92,42 @@ public struct SourceCatalog: Sendable {
   /// Whether clients with the operator role may choose network sources at link-local and cloud metadata addresses.
   public var allowsLinkLocal = false
   /// Opens capturers without starting them. May block for seconds; called on its own thread.
+  ///
+  /// - Throws: ``VidiconError``; ``init(opening:)`` throws ``VidiconError/Code/invalidSpecification`` for an invalid text,
+  ///   and the codes of files and network sources, such as ``VidiconError/Code/notFound`` and
+  ///   ``VidiconError/Code/missingTrack``.
   public var open: @Sendable (Request) throws(VidiconError) -> Opened
+  /// The names of the cameras that a specification may select, by which privacy recognizes a camera.
+  let cameraNames: @Sendable (CameraSpecification) -> Set<String>
   /// Coalesces the device queries of all streams and clients.
   private var deviceFlight = Self.newDeviceFlight()
 
   /// Creates a catalog from its closures and its list of generators.
+  ///
+  /// - Parameter cameraNames: Returns the names of the cameras that a specification may select, as
+  ///   ``CaptureDeviceProvider/uniqueNames(of:)``; a source that a stream shows with privacy is recognized by them. May block.
   public init(
     devices: @escaping @Sendable () -> [CaptureDevice], generators: [Generator],
+    cameraNames: @escaping @Sendable (CameraSpecification) -> Set<String>,
     open: @escaping @Sendable (Request) throws(VidiconError) -> Opened
   ) {
     self.devices = devices
     self.generators = generators
+    self.cameraNames = cameraNames
     self.open = open
   }
 
   /// An empty catalog: sources cannot be switched by name.
-  public static let none = SourceCatalog(devices: { [] }, generators: []) { request throws(VidiconError) in
-    throw VidiconError(
-      .invalidSpecification, subject: request.video ?? request.audio ?? "source",
-      cause: "sources cannot be chosen here",
-      nextStep: "start the server with that source")
+  ///
+  /// - Parameter cameraNames: Returns the names of the cameras that a specification may select, as in
+  ///   ``init(devices:generators:cameraNames:open:)``.
+  public static func empty(cameraNames: @escaping @Sendable (CameraSpecification) -> Set<String>) -> SourceCatalog {
+    SourceCatalog(devices: { [] }, generators: [], cameraNames: cameraNames) { request throws(VidiconError) in
+      throw VidiconError(
+        .invalidSpecification, subject: request.video ?? request.audio ?? "source",
+        cause: "sources cannot be chosen here",
+        nextStep: "start the server with that source")
+    }
   }
 
   /// The part of this catalog whose names pass a test.
@@ -121,7 +136,7 @@ public struct SourceCatalog: Sendable {
   public func limited(to isOffered: @escaping @Sendable (String) -> Bool) -> SourceCatalog {
     var catalog = SourceCatalog(
       devices: { [devices] in devices().filter { isOffered($0.specification) } },
-      generators: self.generators.filter { isOffered($0.specification) }
+      generators: self.generators.filter { isOffered($0.specification) }, cameraNames: self.cameraNames
     ) { [open] request throws(VidiconError) in
       for text in [request.video, request.audio] {
         guard let text, !isOffered(text) else { continue }
@@ -147,24 +162,27 @@ extension SourceCatalog {
     SingleFlight(threadName: "devices", timeout: .seconds(15))
   }
 
-  /// Every source that a ``SourceSpecification`` can name.
-  public static let all = SourceCatalog(
-    devices: { CaptureDevices.list() },
-    generators: [
-      .init(.video, "plasma", name: "Plasma"), .init(.video, "bars", name: "Color bars"),
-      .init(.video, "noise", name: "Noise"), .init(.audio, "tone", name: "Beeps"),
-      .init(.audio, "silence", name: "Silence"),
-    ]
-  ) { request throws(VidiconError) in
-    let video = try request.video.map { text throws(VidiconError) in try SourceSpecification.Video(parsing: text) }
-    var audio = try request.audio.map { text throws(VidiconError) in try SourceSpecification.Audio(parsing: text) }
-    if audio == .auto, video == nil { audio = try Self.audio(matching: request.currentVideo) }
-    // A plasma that is not started costs nothing.
-    let sources = try Sources(
-      SourceSpecification(video: video ?? .plasma, audio: audio ?? .none), width: request.width,
-      height: request.height, frameRate: request.frameRate, isConfined: request.isConfined,
-      allowsLinkLocal: request.allowsLinkLocal)
-    return Opened(video: video == nil ? nil : sources.video, audio: sources.audio)
+  /// Creates a catalog of every source that a ``SourceSpecification`` can name, with the devices of a provider.
+  public init(opening devices: any CaptureDeviceProvider) {
+    self.init(
+      devices: { devices.devices() },
+      generators: [
+        .init(.video, "plasma", name: "Plasma"), .init(.video, "bars", name: "Color bars"),
+        .init(.video, "noise", name: "Noise"), .init(.audio, "tone", name: "Beeps"),
+        .init(.audio, "silence", name: "Silence"),
+      ],
+      cameraNames: { devices.uniqueNames(of: $0) }
+    ) { request throws(VidiconError) in
+      let video = try request.video.map { text throws(VidiconError) in try SourceSpecification.Video(parsing: text) }
+      var audio = try request.audio.map { text throws(VidiconError) in try SourceSpecification.Audio(parsing: text) }
+      if audio == .auto, video == nil { audio = try Self.audio(matching: request.currentVideo) }
+      // A plasma that is not started costs nothing.
+      let sources = try Sources(
+        SourceSpecification(video: video ?? .plasma, audio: audio ?? .none), devices: devices, width: request.width,
+        height: request.height, frameRate: request.frameRate, isConfined: request.isConfined,
+        allowsLinkLocal: request.allowsLinkLocal)
+      return Opened(video: video == nil ? nil : sources.video, audio: sources.audio)
+    }
   }
 
   /// The meaning of `auto` beside a video source that stays open, and cannot be opened a second time.

@@ -1,5 +1,5 @@
 internal import Authentication
-internal import CaptureDevices
+package import Capture
 internal import MediaInput
 
 #if canImport(Darwin)
@@ -22,22 +22,45 @@ package struct SourceIdentity: Hashable, Sendable {
   /// Names that only one source has.
   private let places: Set<String>
 
-  /// The identity of a source.
+  /// The identity of a source with all its names: resolves host names and opens cameras, which may block for seconds.
   ///
   /// - Parameters:
   ///   - name: The source as users write it; nil for none.
-  ///   - isComplete: Whether host names are resolved and cameras are asked for their names, which may block for seconds.
-  package init(_ name: String?, isComplete: Bool = true) {
-    self.places = Self.places(of: name ?? "", isComplete: isComplete)
+  ///   - cameraNames: Returns the names of the cameras that a specification may select, as
+  ///     ``CaptureDeviceProvider/uniqueNames(of:)``.
+  package init(_ name: String?, cameraNames: @escaping (CameraSpecification) -> Set<String>) {
+    self.places = Self.places(of: name ?? "", cameraNames: cameraNames)
+  }
+
+  /// The identity of a source as far as its name alone says; nil for no source.
+  package init(unresolved name: String?) {
+    self.places = Self.places(of: name ?? "", cameraNames: nil)
   }
 
   /// Whether both are the same source.
   package func isSame(as other: SourceIdentity) -> Bool { !self.places.isDisjoint(with: other.places) }
 
+  /// Whether both may be the same source as long as one of them is incomplete: cameras and addresses of networks have names
+  /// that are found out with time only.
+  func couldBe(_ other: SourceIdentity) -> Bool {
+    self.isSame(as: other) || self.isCamera && other.isCamera || self.isNetwork && other.isNetwork
+  }
+
+  private var isCamera: Bool { self.places.contains { $0.hasPrefix("v4l2:") } }
+
+  private var isNetwork: Bool {
+    let local = ["v4l2:", "file:", "inode:", "screen:", "pipe:"]
+    return self.places.contains { place in !local.contains { place.hasPrefix($0) } }
+  }
+
   /// Whether another stream cannot have this source.
   package var isEmpty: Bool { self.places.isEmpty }
 
-  private static func places(of name: String, isComplete: Bool) -> Set<String> {
+  /// - Parameter cameraNames: Nil to look nothing up.
+  private static func places(
+    of name: String, cameraNames: ((CameraSpecification) -> Set<String>)?
+  ) -> Set<String> {
+    let isComplete = cameraNames != nil
     let source = SourceText(name)
     guard let scheme = source.scheme else { return [] }
     let rest = String(name.dropFirst(scheme.count + 1))
@@ -46,8 +69,8 @@ package struct SourceIdentity: Hashable, Sendable {
     let place = rest.prefix { $0 != "?" }
     switch scheme {
     case "v4l2":
-      let specification = isComplete ? try? CameraSpecification(parsing: rest) : nil
-      return (specification?.places ?? []).union(place.isEmpty ? [] : ["v4l2:\(place)"])
+      let names = cameraNames.flatMap { names in (try? CameraSpecification(parsing: rest)).map(names) }
+      return (names ?? []).union(place.isEmpty ? [] : ["v4l2:\(place)"])
     case "screen": return ["screen:\(self.display(place.isEmpty ? nil : String(place)))"]
     case "pipe": return ["pipe:"]
     default: return place.isEmpty ? [] : ["\(scheme):\(place)"]

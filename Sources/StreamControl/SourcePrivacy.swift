@@ -1,6 +1,7 @@
 internal import Effects
 internal import Streaming
 internal import Synchronization
+internal import Threading
 
 /// Finds streams that show a source with privacy, or have shown it: no other stream may be switched to it without, and those
 /// that show it already cover faces too. A source is free again once its stream covers no faces any more, or has ended.
@@ -19,11 +20,16 @@ package final class SourcePrivacy: Sendable {
     weak var stream: LiveStream?
   }
 
+  /// A mask over whole frames of a stream, until its effects cover faces or no other stream hides its source.
+  private struct Cover {
+    weak var stream: LiveStream?
+    let mask: PrivacyMask
+  }
+
   private struct State {
     var sources: [Weak<StreamSources>] = []
     var effects: [Weak<StreamEffects>] = []
-    /// Masks over whole frames, until the effects of a stream cover faces.
-    var covers: [(stream: ObjectIdentifier, mask: PrivacyMask)] = []
+    var covers: [Cover] = []
     var memories: [Memory] = []
   }
 
@@ -32,9 +38,11 @@ package final class SourcePrivacy: Sendable {
   }
 
   /// The streams of this process.
-  static let shared = SourcePrivacy()
+  package static let shared = SourcePrivacy()
 
   private let state = Mutex(State())
+  /// One ``update()`` at a time.
+  private let updates = AsyncMutex()
 
   /// Adds the sources of a stream, while they exist.
   func add(_ sources: StreamSources) {
@@ -52,16 +60,19 @@ package final class SourcePrivacy: Sendable {
     }
   }
 
-  /// Name of another stream that hides a source: it shows it with privacy, or has. nil where none does, or `stream` has
-  /// privacy too.
+  /// Name of another stream that hides a source: a stream with privacy that shows the source, or has shown it. nil where none
+  /// does, or where `stream` has privacy too by its own settings.
   func streamHiding(_ source: SourceIdentity, from stream: LiveStream) -> String? {
-    Self.isPrivate(stream) ? nil : self.hiding(source, from: stream)?.stream
+    self.ownHiding(of: stream) != nil ? nil : self.hiding(source, from: stream)?.stream
   }
 
-  /// The strictest of the other streams that hide a stream's video source by their own settings; nil for none.
+  /// The strictest of the other streams that hide a stream's video source, or the one to which it is being switched, by their own
+  /// settings; nil for none.
   func hiding(_ stream: LiveStream) -> Hiding? {
-    guard let sources = self.all.first(where: { $0.stream === stream }) else { return nil }
-    return self.hiding(sources.videoIdentity, from: stream)
+    guard let sources = self.sources(of: stream) else { return nil }
+    return sources.shownIdentities.compactMap { self.hiding($0, from: stream) }.min {
+      ($0.minimumFace, $0.stream) < ($1.minimumFace, $1.stream)
+    }
   }
 
   private func hiding(_ source: SourceIdentity, from stream: LiveStream) -> Hiding? {
@@ -77,7 +88,7 @@ package final class SourcePrivacy: Sendable {
   /// Whether a stream hides a source.
   var hidesSources: Bool { self.state.withLock { !$0.memories.isEmpty } }
 
-  /// Remembers what streams with privacy show now, and forgets what those without it have shown.
+  /// Remembers the sources that streams with privacy show now, and forgets the sources of streams without privacy.
   ///
   /// Call it before a stream leaves its source.
   func remember() {
@@ -103,7 +114,7 @@ package final class SourcePrivacy: Sendable {
   }
 
   /// Finds out what the names of sources refer to, as far as that takes time, where a stream has privacy.
-  func identifySources() async {
+  package func identifySources() async {
     guard self.all.contains(where: { self.ownHiding(of: $0.stream) != nil }) else { return }
     for sources in self.all { await sources.identifyVideo() }
   }
@@ -111,22 +122,56 @@ package final class SourcePrivacy: Sendable {
   /// Covers faces in all streams that show openly what another one hides, and shows them where none does any more. Whole
   /// frames are covered from the start of this call until the models are ready; and until the next change where they
   /// cannot be used.
-  func update() async {
-    await self.identifySources()
+  package func update() async {
+    self.cover()
+    // Goes on without its caller: a request whose client is gone must not leave a stream covered.
+    await Task {
+      guard await self.updates.lock() else { return }
+      defer { self.updates.unlock() }
+      await self.identifySources()
+      self.cover()
+      for stream in self.all.map(\.stream) where !stream.hasEnded {
+        try? await self.effects(of: stream)?.follow()
+        self.uncover(stream)
+      }
+    }.value
+  }
+
+  /// Covers, before it returns, whole frames of streams that show openly what another one hides, or may do so as far as is
+  /// known yet.
+  package func cover() {
     self.remember()
-    let streams = self.all.map(\.stream).filter { !$0.hasEnded }
-    for stream in streams where self.hiding(stream) != nil && !Self.isPrivate(stream) {
-      let mask = PrivacyMask()
-      self.state.withLock { $0.covers.append((ObjectIdentifier(stream), mask)) }
-      stream.effects.append(mask)
+    for sources in self.all where !sources.stream.hasEnded && self.isToBeCovered(sources) {
+      let stream = sources.stream
+      self.state.withLock { state in
+        state.covers.removeAll { $0.stream.map(\.hasEnded) ?? true }
+        guard !Self.isPrivate(stream), !state.covers.contains(where: { $0.stream === stream }) else { return }
+        let mask = PrivacyMask()
+        state.covers.append(Cover(stream: stream, mask: mask))
+        stream.changeEffects { $0.append(mask) }
+      }
     }
-    for stream in streams {
-      try? await self.effects(of: stream)?.follow()
-      guard let cover = self.cover(of: stream) else { continue }
-      let others = stream.effects.filter { $0 !== cover }
-      guard others.contains(where: { $0.isPrivacy }) || self.hiding(stream) == nil else { continue }
-      stream.effects = others
-      self.state.withLock { $0.covers.removeAll { $0.mask === cover } }
+  }
+
+  private func isToBeCovered(_ sources: StreamSources) -> Bool {
+    if self.hiding(sources.stream) != nil { return true }
+    guard !sources.isVideoIdentified else { return false }
+    let identity = sources.videoIdentity
+    let memories = self.state.withLock { $0.memories }
+    return memories.contains { $0.stream !== sources.stream && $0.source.couldBe(identity) }
+  }
+
+  /// Takes the mask over whole frames away where another one covers faces, or the source is not hidden.
+  private func uncover(_ stream: LiveStream) {
+    guard let cover = self.cover(of: stream) else { return }
+    let isToBeCovered = self.sources(of: stream).map { self.isToBeCovered($0) } ?? false
+    self.state.withLock { state in
+      stream.changeEffects { effects in
+        let others = effects.filter { $0 !== cover }
+        guard !isToBeCovered || others.contains(where: { $0.isPrivacy }) else { return }
+        effects = others
+        state.covers.removeAll { $0.mask === cover }
+      }
     }
   }
 
@@ -134,12 +179,14 @@ package final class SourcePrivacy: Sendable {
 
   private func others(than stream: LiveStream) -> [StreamSources] { self.all.filter { $0.stream !== stream } }
 
+  private func sources(of stream: LiveStream) -> StreamSources? { self.all.last { $0.stream === stream } }
+
   private func effects(of stream: LiveStream) -> StreamEffects? {
     self.state.withLock { $0.effects.compactMap(\.object) }.first { $0.stream === stream }
   }
 
   private func cover(of stream: LiveStream) -> PrivacyMask? {
-    self.state.withLock { $0.covers.first { $0.stream == ObjectIdentifier(stream) }?.mask }
+    self.state.withLock { $0.covers.first { $0.stream === stream }?.mask }
   }
 
   private static func isPrivate(_ stream: LiveStream) -> Bool { stream.effects.contains { $0.isPrivacy } }

@@ -1,5 +1,5 @@
 internal import Authentication
-internal import CaptureDevices
+internal import Capture
 internal import Media
 internal import MediaInput
 

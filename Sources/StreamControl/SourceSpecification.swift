@@ -1,4 +1,4 @@
-public import CaptureDevices
+public import Capture
 public import Media
 public import MediaInput
 
@@ -11,11 +11,12 @@ public import MediaInput
 /// | `bars`        | ``BarsCapturer``                                      |
 /// | `file:PATH`   | ``FileSource``, of a path or URL                      |
 /// | `pipe:`       | ``PipeCapturer``, from standard input                 |
-/// | `v4l2:CAMERA` | ``CameraCapturer``, as ``CameraSpecification`` has it |
-/// | `screen:…`    | ``ScreenCapturer``, as ``ScreenSpecification`` says   |
+/// | `v4l2:CAMERA` | a camera, as ``CameraSpecification`` has it      |
+/// | `screen:…`    | a screen, as ``ScreenSpecification`` says             |
 /// | `rtsp://…`    | ``NetworkSource``, see ``NetworkSpecification``       |
 /// | `rtmp:`       | ``PublishedSource``: a publisher comes                |
 /// | `rtsp:`       | ``PublishedSource``: a publisher comes                |
+/// | `whip:`       | ``PublishedSource``: a publisher comes                |
 ///
 /// | audio       | source                                                                     |
 /// |-------------|----------------------------------------------------------------------------|
@@ -24,7 +25,7 @@ public import MediaInput
 /// | `silence`   | ``SilenceCapturer``                                                        |
 /// | `file:PATH` | the audio of a ``FileSource``                                              |
 /// | `rtsp://…`  | the audio of a ``NetworkSource``                                           |
-/// | `mic:NAME`  | ``MicrophoneCapturer``, of a ``MicrophoneSpecification``                    |
+/// | `mic:NAME`  | a microphone, of a ``MicrophoneSpecification``                             |
 /// | `none`      | no audio track                                                             |
 public struct SourceSpecification: Hashable, Sendable {
   /// Kinds of video sources, with their options.
@@ -45,7 +46,7 @@ public struct SourceSpecification: Hashable, Sendable {
     case screen(ScreenSpecification)
     /// A network stream.
     case network(NetworkSpecification)
-    /// Media that a publisher sends over RTMP or RTSP.
+    /// Media that a publisher sends over RTMP, RTSP or WebRTC.
     case published(PublishedSource.Scheme)
   }
 
@@ -88,7 +89,8 @@ public struct SourceSpecification: Hashable, Sendable {
 }
 
 extension SourceSpecification.Video {
-  /// Parses `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `rtmp:`, `rtsp:`, `v4l2:CAMERA`, `screen:…` or a network address.
+  /// Parses `plasma`, `noise`, `bars`, `file:PATH`, `pipe:`, `rtmp:`, `rtsp:`, `whip:`, `v4l2:CAMERA`, `screen:…` or a network
+  /// address.
   ///
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names the valid forms.
   public init(parsing text: String) throws(VidiconError) {
@@ -99,6 +101,7 @@ extension SourceSpecification.Video {
     case "pipe:": self = .pipe
     case "rtmp:": self = .published(.rtmp)
     case "rtsp:": self = .published(.rtsp)
+    case "whip:": self = .published(.whip)
     case _ where NetworkSpecification.matches(text):
       self = .network(try NetworkSpecification(parsing: text))
     case _ where text.hasPrefix("screen:"): self = .screen(try ScreenSpecification(parsing: text))
@@ -108,7 +111,7 @@ extension SourceSpecification.Video {
       guard let path = SourceSpecification.path(text) else {
         throw SourceSpecification.unknown(
           text, "it is not a video source",
-          "use plasma, noise, bars, file:PATH, pipe:, rtmp:, rtsp:, v4l2:, v4l2:CAMERA, screen: or rtsp://…")
+          "use plasma, noise, bars, file:PATH, pipe:, rtmp:, rtsp:, whip:, v4l2:, v4l2:CAMERA, screen: or rtsp://…")
       }
       self = .file(path: path)
     }

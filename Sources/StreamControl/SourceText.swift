@@ -1,4 +1,3 @@
-internal import CaptureDevices
 internal import Media
 internal import MediaInput
 

@@ -1,5 +1,4 @@
 public import Capture
-internal import CaptureDevices
 public import Media
 internal import MediaInput
 
@@ -13,6 +12,7 @@ public struct Sources: Sendable {
   /// Opens the sources. A file or address that provides both video and audio is opened once.
   ///
   /// - Parameters:
+  ///   - devices: Opens cameras, screens and microphones.
   ///   - width: Width of generated video, in pixels; cameras choose the nearest, files and pipes have their own.
   ///   - height: Height of generated video, in pixels; likewise.
   ///   - frameRate: Frame rate of generated video; likewise.
@@ -20,17 +20,21 @@ public struct Sources: Sendable {
   ///   - loop: Whether files are looped.
   ///   - isConfined: Whether files must be media containers on the disk, no URLs and playlists.
   ///   - allowsLinkLocal: Whether network sources may connect to link-local and cloud metadata addresses.
+  ///   - passesThroughWHIP: Whether H.264 of `whip:` is passed through where every output supports it; otherwise it is decoded, since
+  ///     browsers change its size within a session.
   /// - Throws: ``VidiconError`` when a file, pipe or address cannot be opened; `missingTrack` when it has no video or no
   ///   audio where that is requested.
   public init(
     _ specification: SourceSpecification,
+    devices: any CaptureDeviceProvider,
     width: Int = 1280,
     height: Int = 720,
     frameRate: FrameRate = FrameRate(30),
     audioFormat: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 2),
     loop: Bool = true,
     isConfined: Bool = false,
-    allowsLinkLocal: Bool = true
+    allowsLinkLocal: Bool = true,
+    passesThroughWHIP: Bool = false
   ) throws(VidiconError) {
     var file: FileSource?
     var network: NetworkSource?
@@ -48,12 +52,12 @@ public struct Sources: Sendable {
     case .pipe:
       self.video = try PipeCapturer()
     case .camera(let camera):
-      self.video = CameraCapturer(camera, width: width, height: height, frameRate: frameRate)
-      if specification.audio == .auto, MicrophoneDevices.devices().contains(where: { $0.problem == nil }) {
-        automatic = MicrophoneCapturer(MicrophoneSpecification())
+      self.video = devices.capturer(of: camera, width: width, height: height, frameRate: frameRate)
+      if specification.audio == .auto, devices.hasMicrophone() {
+        automatic = devices.capturer(of: MicrophoneSpecification())
       }
     case .screen(let screen):
-      self.video = ScreenCapturer(screen, frameRate: frameRate)
+      self.video = devices.capturer(of: screen, frameRate: frameRate)
     case .file(let path):
       let source = try FileSource(path: path, loop: loop, isConfined: isConfined)
       guard let video = source.video else {
@@ -67,7 +71,7 @@ public struct Sources: Sendable {
     case .published(let scheme):
       let source = PublishedSource(
         format: VideoFormat(width: width, height: height, pixelFormat: .i420, frameRate: frameRate),
-        audioFormat: audioFormat, scheme: scheme)
+        audioFormat: audioFormat, scheme: scheme, passesThrough: scheme != .whip || passesThroughWHIP)
       self.video = source.video
       automatic = source.audio
     case .network(var address):
@@ -88,7 +92,7 @@ public struct Sources: Sendable {
     case .auto: self.audio = automatic
     case .tone: self.audio = ToneCapturer(format: audioFormat)
     case .silence: self.audio = SilenceCapturer(format: audioFormat)
-    case .microphone(let microphone): self.audio = MicrophoneCapturer(microphone)
+    case .microphone(let microphone): self.audio = devices.capturer(of: microphone)
     case .none: self.audio = nil
     case .file(let path):
       let isSame = specification.video == .file(path: path)

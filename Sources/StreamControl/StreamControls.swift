@@ -1,12 +1,12 @@
 /// Sources, effects and recorder of a published stream, for changes; nil for those that are not attached.
 package struct StreamControls: Sendable {
-  /// The sources and settings.
+  /// Names of the sources, and every setting that can change while the stream runs.
   package var sources: StreamSources?
-  /// The effects.
+  /// Settings of the video effects.
   package var effects: StreamEffects?
-  /// The recording.
+  /// Start, pause and end of recordings.
   package var recording: RecordingControl?
-  /// The pushes.
+  /// Servers to which the stream is sent.
   package var pushes: PushControl?
 
   /// Creates the controls of a stream; by default none.

@@ -55,7 +55,7 @@ public final class StreamEffects: Sendable {
   /// Makes the effects for new settings, and returns when the stream uses them.
   ///
   /// - Parameter mayEndPrivacy: Whether faces that are covered when this change runs may be shown again.
-  /// - Throws: ``VidiconError``; the effects stay. `invalidSpecification` where an image is missing, `notPermitted` where
+  /// - Throws: ``VidiconError``; the effects stay. `wrongState` where an image is missing, `notPermitted` where
   ///   faces stay covered, also because another stream hides those of the same source, `busy` while 16 other changes wait.
   ///   When faces were to be covered and the face models cannot be used, the whole frame is covered from then on.
   public func apply(_ settings: EffectSettings, mayEndPrivacy: Bool = true) async throws(VidiconError) {
@@ -146,8 +146,10 @@ public final class StreamEffects: Sendable {
     switch result {
     case .success(let effects): state.effects = effects
     case .failure(let error):
-      // Any error other than a missing image concerns the face models.
-      guard error.code != .invalidSpecification, state.effective.faces == .privacy else { throw error }
+      // Any error other than a missing image, which has one of these codes, concerns the face models.
+      guard ![.invalidSpecification, .wrongState].contains(error.code), state.effective.faces == .privacy else {
+        throw error
+      }
       // Without known faces, the mask covers the whole frame.
       state.effects = [PrivacyMask()]
       self.install(state, inPlaceOf: earlier)
@@ -169,8 +171,9 @@ public final class StreamEffects: Sendable {
 
   private func install(_ state: State, inPlaceOf earlier: [any VideoEffect]) {
     self.state.withLock { $0 = state }
-    let others = self.stream.effects.filter { other in !earlier.contains { $0 === other } }
-    self.stream.effects = state.effects + others
+    self.stream.changeEffects { effects in
+      effects = state.effects + effects.filter { other in !earlier.contains { $0 === other } }
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 internal import Capture
 public import Media
+internal import MediaInput
 internal import Streaming
 internal import Synchronization
 internal import Threading
@@ -48,11 +49,39 @@ extension StreamSources {
   ) async throws(VidiconError) -> Bool {
     let requested = self.withoutPresent(requested)
     guard requested != SourceNames() else { return false }
-    if let video = requested.video { try await self.checkPrivacy(of: video) }
+    guard let video = requested.video else {
+      return try await self.perform(requested, onlyOtherDevices: onlyOtherDevices, isConfined: isConfined)
+    }
+    // From here on, a stream that hides this source covers it here too.
+    self.nextIdentity.withLock { $0 = (video, SourceIdentity(unresolved: video), false) }
+    do throws(VidiconError) {
+      try await self.checkPrivacy(of: video)
+      let isReplaced = try await self.perform(
+        requested, onlyOtherDevices: onlyOtherDevices, isConfined: isConfined)
+      await self.endVideoSwitch()
+      return isReplaced
+    } catch {
+      await self.endVideoSwitch()
+      throw error
+    }
+  }
+
+  private func endVideoSwitch() async {
+    self.nextIdentity.withLock { $0 = nil }
+    await SourcePrivacy.shared.update()
+  }
+
+  /// Opens the requested sources, and switches to them.
+  private func perform(
+    _ requested: SourceNames, onlyOtherDevices: Bool, isConfined: Bool
+  ) async throws(VidiconError) -> Bool {
+    self.keepPublished(SourceCatalog.Opened(video: self.stream.videoSource, audio: self.stream.audioSource))
     let wasVideoConfined = self.isVideoConfined.withLock { $0 }
     // The audio of the current video source is opened under its name.
     let namesCurrentVideo = requested.video == nil && requested.audio == "auto"
     var opened = try await self.open(requested, isConfined: isConfined || (namesCurrentVideo && wasVideoConfined))
+    // Another stream may have begun to hide it meanwhile.
+    if let video = requested.video { try await self.checkPrivacy(of: video) }
     if let video = opened.video {
       let relation = await self.relation(of: video, to: self.stream.videoSource)
       if onlyOtherDevices ? relation != .otherDevice : relation == .same && self.hasVideo {
@@ -84,12 +113,29 @@ extension StreamSources {
     return true
   }
 
+  /// Keeps a published source for as long as the stream: its publisher may go on while another source is current.
+  private func keepPublished(_ sources: SourceCatalog.Opened) {
+    guard let video = sources.video else { return }
+    let videos = self.published.withLock { published in
+      published.add(video: video, audio: sources.audio)
+      return published.videos
+    }
+    self.stream.setStandbyVideos(videos)
+  }
+
   /// Refuses a source that another stream hides, and remembers the current one, which is left next.
   private func checkPrivacy(of video: String) async throws(VidiconError) {
     await SourcePrivacy.shared.identifySources()
     SourcePrivacy.shared.remember()
     guard SourcePrivacy.shared.hidesSources else { return }
-    guard let identity = await self.identify(video) else { throw Self.doesNotOpen(video) }
+    let identity: SourceIdentity
+    if let next = self.nextIdentity.withLock({ $0 }), next.name == video, next.isComplete {
+      identity = next.identity
+    } else {
+      guard let found = await self.identify(video) else { throw Self.doesNotOpen(video) }
+      self.nextIdentity.withLock { $0 = (video, found, true) }
+      identity = found
+    }
     if let name = SourcePrivacy.shared.streamHiding(identity, from: self.stream) {
       throw VidiconError(
         .notPermitted, subject: SourceText(video).shown(isOperator: false),
@@ -144,6 +190,11 @@ extension StreamSources {
     }
     // Without an audio track, `auto` has nothing to select.
     let audio = requested.audio == "auto" && self.stream.audioSource == nil ? nil : requested.audio
+    if requested.video == nil, audio == "auto", let current = self.stream.videoSource,
+      let own = self.published.withLock({ $0.audio(of: current) })
+    {
+      return SourceCatalog.Opened(audio: own)
+    }
     let settings = self.stream.videoSettings
     let request = SourceCatalog.Request(
       video: requested.video, audio: audio, currentVideo: self.video, width: settings.width ?? 1280,
@@ -160,6 +211,11 @@ extension StreamSources {
     }
     switch result {
     case .success(var opened):
+      // A publisher sends to one source, however often the stream is switched to it.
+      self.keepPublished(opened)
+      (opened.video, opened.audio) = self.published.withLock { [opened] in
+        $0.present(video: opened.video, audio: opened.audio)
+      }
       if audio != nil, opened.audio == nil {
         opened.audio = SilenceCapturer(format: AudioFormat(sampleRate: 48_000, channelCount: 2))
       }
@@ -197,8 +253,7 @@ extension StreamSources {
     } catch {
       throw self.switchFailure(error, hasTrack: self.stream.videoSource != nil)
     }
-    self.setNames { $0.video = name }
-    await SourcePrivacy.shared.update()
+    self.setVideo(name)
   }
 
   /// The error of a failed switch: `wrongState` when the stream has ended or lacks the track, else the source's failure.

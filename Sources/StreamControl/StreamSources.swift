@@ -1,5 +1,6 @@
 public import Capture
 public import Media
+internal import MediaInput
 public import Streaming
 internal import Synchronization
 internal import Threading
@@ -21,8 +22,12 @@ public final class StreamSources: Sendable {
   private let current: Mutex<SourceNames>
   /// Source to which the name of the video source refers, and the name of which that was found out.
   private let identity: Mutex<(name: String?, identity: SourceIdentity, isComplete: Bool)>
+  /// Source to which video is being switched, and whether all its names are known; nil without a change of video.
+  let nextIdentity = Mutex<(name: String, identity: SourceIdentity, isComplete: Bool)?>(nil)
   /// Whether a client chose the current video source: what is opened because of its name is as limited as it is.
   let isVideoConfined = Mutex(false)
+  /// The sources of publishers that the stream has had.
+  let published = Mutex(PublishedSources())
   private let mutex = AsyncMutex(maximumWaiters: 16)
   private let identification = SingleFlight<(String?, SourceIdentity)>(
     threadName: "identify", timeout: StreamSources.openingTimeout)
@@ -40,12 +45,12 @@ public final class StreamSources: Sendable {
   ///   - video: Name of its video source; nil where it has none.
   ///   - audio: Name of its audio source; nil where it has none.
   ///   - catalog: The sources that it can be switched to.
-  public init(_ stream: LiveStream, video: String? = nil, audio: String? = nil, catalog: SourceCatalog = .all) {
+  public init(_ stream: LiveStream, video: String? = nil, audio: String? = nil, catalog: SourceCatalog) {
     self.stream = stream
     self.catalog = catalog
     self.start = SourceNames(video: video, audio: audio)
     self.current = Mutex(self.start)
-    self.identity = Mutex((video, SourceIdentity(video, isComplete: false), false))
+    self.identity = Mutex((video, SourceIdentity(unresolved: video), false))
     SourcePrivacy.shared.add(self)
   }
 
@@ -62,9 +67,28 @@ public final class StreamSources: Sendable {
   var videoIdentity: SourceIdentity {
     let name = self.video
     return self.identity.withLock { known in
-      if known.name != name { known = (name, SourceIdentity(name, isComplete: false), false) }
+      if known.name != name { known = (name, SourceIdentity(unresolved: name), false) }
       return known.identity
     }
+  }
+
+  /// The current video source and the one to which it is being switched.
+  var shownIdentities: [SourceIdentity] {
+    [self.videoIdentity] + (self.nextIdentity.withLock { $0.map { [$0.identity] } } ?? [])
+  }
+
+  /// Notes that video has been switched to a source of a name.
+  func setVideo(_ name: String?) {
+    self.setNames { $0.video = name }
+    // Otherwise it is found out when another stream hides something.
+    guard let next = self.nextIdentity.withLock({ $0 }), next.name == name, next.isComplete else { return }
+    self.identity.withLock { $0 = (name, next.identity, true) }
+  }
+
+  /// Whether ``videoIdentity`` has all names of the source.
+  var isVideoIdentified: Bool {
+    let name = self.video
+    return self.identity.withLock { $0.name == name && $0.isComplete }
   }
 
   /// Finds out what the name of the current video source refers to.
@@ -73,14 +97,16 @@ public final class StreamSources: Sendable {
     guard self.identity.withLock({ $0.name != name || !$0.isComplete }) else { return }
     let found = await self.identification.run {
       let name = self.video
-      return (name, SourceIdentity(name))
+      return (name, SourceIdentity(name, cameraNames: self.catalog.cameraNames))
     }
     if let (name, identity) = found { self.identity.withLock { $0 = (name, identity, true) } }
   }
 
   /// Source to which the name of a new source refers; nil when that cannot be found out in time. One call at a time.
   func identify(_ name: String) async -> SourceIdentity? {
-    await self.calls.run("identify", named: "identify", timeout: Self.openingTimeout) { SourceIdentity(name) }
+    await self.calls.run("identify", named: "identify", timeout: Self.openingTimeout) {
+      [cameraNames = self.catalog.cameraNames] in SourceIdentity(name, cameraNames: cameraNames)
+    }
   }
 
   /// Whether a current source accepts any TLS certificate (`?insecure=1`), so that its media may be another's.

@@ -23,19 +23,22 @@ final class EncoderStage {
   private let renditions: RenditionFeed
   private var encoder: (any VideoEncoder)?
   private let shared: StreamState
-  private let emit: (EncodedSample) -> Void
+  private let emit: (EncodedSample, _ generation: Int) -> Void
   private let announce: (CodecDescription) -> Void
   private let clock = StreamClock.system
   private var bitrate: Int
+  /// ``generation`` of the last encoded frame, which may have been lost if it is over.
+  private var encodedGeneration = 0
 
   /// - Parameters:
   ///   - opensEncoder: Whether to open the encoder now, so that an error is reported at the start.
   ///   - announce: Called before a sample whose codec configuration differs from the previous one's.
   ///   - report: Called with the effects' metadata of a frame, before its sample.
+  ///   - emit: Outputs a sample, unless its ``generation`` is over.
   init(
     format: VideoFormat, settings: VideoSettings, shared: StreamState, opensEncoder: Bool = true,
     announce: @escaping (CodecDescription) -> Void, report: @escaping (TimedFrameMetadata) -> Void,
-    emit: @escaping (EncodedSample) -> Void
+    emit: @escaping (EncodedSample, _ generation: Int) -> Void
   ) throws(VidiconError) {
     self.format = format
     self.settings = settings
@@ -44,7 +47,7 @@ final class EncoderStage {
     self.shared = shared
     self.announce = announce
     self.emit = emit
-    self.bitrate = shared.videoBitrate
+    self.bitrate = shared.encoderBitrate
     self.renditions = RenditionFeed(shared.renditions, keyframeInterval: settings.keyframeInterval)
     shared.renditions.isMainPassedThrough = !opensEncoder
     self.snapshots = SnapshotFeed(frameInterval: format.frameRate.frameInterval)
@@ -57,7 +60,7 @@ final class EncoderStage {
 
   private func openEncoder() throws(VidiconError) -> any VideoEncoder {
     if let encoder { return encoder }
-    self.bitrate = self.shared.videoBitrate
+    self.bitrate = self.shared.encoderBitrate
     let encoder = try LibavH264Encoder(
       VideoEncoderSettings(
         width: self.format.width,
@@ -66,7 +69,7 @@ final class EncoderStage {
         colorMatrix: self.format.colorMatrix,
         bitrate: self.bitrate,
         keyframeInterval: self.settings.keyframeInterval,
-        encoder: self.settings.encoder, profile: self.settings.profile, rateBuffer: self.settings.rateBuffer))
+        encoder: self.settings.encoder, profile: self.settings.usedProfile, rateBuffer: self.settings.rateBuffer))
     self.encoder = encoder
     self.shared.renditions.isMainPassedThrough = false
     self.shared.statistics.withLock { $0.videoEncoders += 1 }
@@ -82,8 +85,10 @@ final class EncoderStage {
 
   /// Outputs an access unit of the source as it is.
   ///
-  /// - Parameter permission: Of the stream's effects, which see nothing of it.
-  func pass(_ source: SourceSample, permission: PassThroughPermission, now: MediaTime) {
+  /// - Parameters:
+  ///   - permission: Of the stream's effects, which see nothing of it.
+  ///   - generation: ``generation`` before the permission was given.
+  func pass(_ source: SourceSample, permission: PassThroughPermission, generation: Int, now: MediaTime) {
     self.closeEncoder()
     let sample = source.sample
     self.shared.statistics.withLock {
@@ -92,33 +97,25 @@ final class EncoderStage {
       $0.videoBytes += sample.payload.readableBytes
       $0.videoLatency = now - sample.presentationTime
     }
-    self.output(sample, of: source.description)
+    self.output(sample, of: source.description, generation: generation)
   }
 
-  /// Whether frames of a passed-through source are to be decoded for other renditions.
-  var needsDecodedFrames: Bool { self.renditions.isNeeded }
+  /// Number of times that frames became private; read before a frame is released.
+  var generation: Int { self.renditions.generation }
 
-  /// Provides a decoded frame of a passed-through source for snapshots and other renditions.
-  ///
-  /// - Parameters:
-  ///   - isForSnapshots: Whether snapshots are requested.
-  ///   - isKeyframe: Whether other renditions begin with it, since it is the frame of a keyframe; nil for a frame that is
-  ///     not for them.
-  func showDecoded(_ frame: VideoFrame, isForSnapshots: Bool, isKeyframe: Bool? = nil, now: MediaTime) {
+  /// Provides a decoded frame of a passed-through source for snapshots.
+  func showDecoded(_ frame: VideoFrame, now: MediaTime) {
+    let generation = self.generation
     guard let drawn = self.converter.draw(frame, matrix: frame.format.colorMatrix) else { return }
-    let released = self.shared.effects.release(drawn)
-    if isForSnapshots {
-      self.deliver(self.snapshots.show(released, at: now, isWanted: self.shared.snapshots.isFrameWanted))
-    }
-    if let isKeyframe { self.renditions.offerDecoded(released, isKeyframe: isKeyframe, at: now) }
+    self.show(self.shared.effects.release(drawn), generation: generation, now: now)
   }
 
-  private func output(_ sample: EncodedSample, of description: CodecDescription) {
+  private func output(_ sample: EncodedSample, of description: CodecDescription, generation: Int) {
     if description != self.description {
       self.description = description
       self.announce(description)
     }
-    self.emit(sample)
+    self.emit(sample, generation)
   }
 
   /// Applies the effects to a frame and encodes it.
@@ -130,6 +127,7 @@ final class EncoderStage {
     _ source: SourceFrame, completes: Bool, forcesKeyframe: Bool, now: MediaTime
   ) throws(VidiconError) -> VideoSchedule.EncodingResult {
     let frame = source.feed.adjustment.applied(to: source.frame)
+    let generation = self.generation
     // Read once: effects must not draw on a frame that is not private.
     let hasEffects = self.shared.hasEffects
     guard let drawn = self.converter.draw(frame, matrix: source.colorMatrix, isPrivate: hasEffects) else {
@@ -138,12 +136,14 @@ final class EncoderStage {
     }
     guard hasEffects else {
       self.effects.pass(drawn)
-      return try self.encode(self.shared.effects.release(drawn), forcesKeyframe: forcesKeyframe, now: now)
+      return try self.encode(
+        self.shared.effects.release(drawn), forcesKeyframe: forcesKeyframe, generation: generation, now: now)
     }
     let (frames, isHeldBack) = self.effects.process(drawn, from: frame, of: source.feed, completes: completes)
     var result = isHeldBack ? VideoSchedule.EncodingResult.heldBack : .dropped
     for frame in frames {
-      let next = try self.encode(frame, forcesKeyframe: forcesKeyframe && result != .keyframe, now: now)
+      let next = try self.encode(
+        frame, forcesKeyframe: forcesKeyframe && result != .keyframe, generation: generation, now: now)
       if result != .keyframe { result = next }
     }
     return result
@@ -154,22 +154,25 @@ final class EncoderStage {
     _ slate: ReleasedFrame, forcesKeyframe: Bool, now: MediaTime
   ) throws(VidiconError) -> VideoSchedule.EncodingResult {
     self.effects.interrupt()
-    return try self.encode(slate, forcesKeyframe: forcesKeyframe, now: now)
+    return try self.encode(slate, forcesKeyframe: forcesKeyframe, generation: self.generation, now: now)
   }
 
+  /// - Parameter generation: ``generation`` before the frame was released.
   private func encode(
-    _ frame: ReleasedFrame, forcesKeyframe: Bool, now: MediaTime
+    _ frame: ReleasedFrame, forcesKeyframe: Bool, generation: Int, now: MediaTime
   ) throws(VidiconError) -> VideoSchedule.EncodingResult {
     let encoder = try self.openEncoder()
-    let bitrate = self.shared.videoBitrate
+    let bitrate = self.shared.encoderBitrate
     if bitrate != self.bitrate {
       self.bitrate = bitrate
       encoder.setBitrate(bitrate)
     }
-    self.deliver(self.snapshots.show(frame, at: now, isWanted: self.shared.snapshots.isFrameWanted))
+    self.show(frame, generation: generation, now: now)
     var result = VideoSchedule.EncodingResult.frame
     let start = self.clock.now()
-    try encoder.encode(frame.frame, forcesKeyframe: forcesKeyframe) { sample in
+    let refersToLost = generation != self.encodedGeneration
+    self.encodedGeneration = generation
+    try encoder.encode(frame, forcesKeyframe: forcesKeyframe || refersToLost) { sample in
       let end = self.clock.now()
       if sample.isKeyframe { result = .keyframe }
       self.shared.statistics.withLock {
@@ -180,9 +183,9 @@ final class EncoderStage {
         $0.videoLatency = end - sample.presentationTime
       }
       // The description of an encoder is known with its first sample at the latest.
-      if let description = encoder.description { self.output(sample, of: .h264(description)) }
+      if let description = encoder.description { self.output(sample, of: .h264(description), generation: generation) }
     }
-    self.renditions.offer(frame, isKeyframe: result == .keyframe, at: now)
+    self.renditions.offer(frame, isKeyframe: result == .keyframe, generation: generation, at: now)
     return result
   }
 }
@@ -208,6 +211,13 @@ extension EncoderStage {
   /// Forgets the frame kept for snapshots.
   func discardEarlier() {
     self.snapshots.discardEarlier()
+  }
+
+  /// Notes a frame for snapshots.
+  private func show(_ frame: ReleasedFrame, generation: Int, now: MediaTime) {
+    self.deliver(
+      self.snapshots.show(
+        frame, generation: generation, at: now, isWanted: self.shared.snapshots.isFrameWanted))
   }
 
   private func deliver(_ source: OutputFrame?) {

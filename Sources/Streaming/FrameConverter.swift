@@ -6,7 +6,7 @@ package import Media
 ///
 /// Used on the pipeline's thread only.
 package final class FrameConverter {
-  /// The encoder's format.
+  /// Format of the encoder, to which all frames are converted.
   package let format: VideoFormat
   private let scaling: VideoSettings.Scaling
   private let pool: VideoFramePool

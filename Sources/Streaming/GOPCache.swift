@@ -60,6 +60,9 @@ final class GOPCache {
     return frames
   }
 
+  /// The samples since the last keyframe; empty where decoding cannot begin before the next one.
+  var samples: [EncodedSample] { self.group }
+
   /// Closes the decoder; the group is kept.
   func rest() {
     self.decoder = nil

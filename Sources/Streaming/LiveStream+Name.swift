@@ -3,7 +3,7 @@ extension LiveStream {
   public static let reservedNames: Set<String> = ["_page", "api", "health", "metrics", "recordings"]
 
   /// Last path components that a name must not have: addresses within a stream.
-  public static let reservedEndings: Set<String> = ["ca", "low", "publish", "whep", "whip"]
+  public static let reservedEndings: Set<String> = ["ca", "low", "main", "mjpeg", "publish", "whep", "whip"]
 
   /// Maximum length of a name in UTF-8 bytes.
   public static let maximumNameLength = 200
@@ -28,7 +28,7 @@ extension LiveStream {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Why a name cannot be part of an address, for a user to read; nil when it can.
+  /// Reason why a name cannot be part of an address, for a user to read; nil when it can.
   ///
   /// A name is one component or several between single slashes, none of them `.` or `..`, without control characters,
   /// `?`, `#` and `\`.

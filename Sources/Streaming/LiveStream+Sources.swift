@@ -56,6 +56,18 @@ extension LiveStream {
     self.state.withLock { $0.audio }
   }
 
+  /// The current video source, and those that are kept while another one is current: publishers send to each of them.
+  package var videoSources: [any VideoCapturer] {
+    self.state.withLock { state in
+      [state.video].compactMap(\.self) + state.standbyVideos.filter { $0 !== state.video }
+    }
+  }
+
+  /// Keeps video sources while another one is current, until the stream ends.
+  package func setStandbyVideos(_ capturers: [any VideoCapturer]) {
+    self.state.withLock { if $0.phase != .ended { $0.standbyVideos = capturers } }
+  }
+
   /// Switches the video to another source, and returns when it is the current one and the previous one is stopped.
   ///
   /// The previous source continues until the first frame of the new one has arrived, so that viewers see a cut and no
@@ -293,7 +305,7 @@ extension LiveStream.State {
       throw VidiconError(
         .failed, subject: "new source",
         cause: "\(self.opening.count) sources are still being opened",
-        nextStep: "unplug devices that do not answer, or try again later")
+        nextStep: "unplug devices that do not respond, or try again later")
     }
     self.opening.append(LiveStream.Opening(capturer: capturer, name: name))
   }

@@ -39,6 +39,8 @@ public final class LiveStream: Sendable {
     var phase = Phase.idle
     var video: (any VideoCapturer)?
     var audio: (any AudioCapturer)?
+    /// Video sources that are kept while another one is current.
+    var standbyVideos: [any VideoCapturer] = []
     var videoQueue: VideoInputQueue?
     var audioQueue: AudioInputQueue?
     /// Adjustment of the video source until the stream is started.
@@ -65,9 +67,12 @@ public final class LiveStream: Sendable {
 
   let state = Mutex(State())
   /// Held while a codec configuration is announced to outputs, so that an old one never follows a new one.
-  private let announcements = Mutex(())
+  let announcements = Mutex(())
+  /// Whether outputs get no video until the next keyframe; held while they get video, so that none from before
+  /// ``discardEarlier()`` follows it.
+  let awaitsKeyframe = Mutex(false)
   /// Nil once the outputs have been ended.
-  private let outputs = Mutex<[any StreamOutput]?>([])
+  let outputs = Mutex<[any StreamOutput]?>([])
   let shared: StreamState
   /// Serializes switches of one kind, and the start.
   let videoLock = AsyncMutex()
@@ -119,9 +124,13 @@ public final class LiveStream: Sendable {
   /// - Parameters:
   ///   - rendition: The rendition whose size and frame rate it has; nil for those of the stream.
   ///   - bitrate: First bitrate, in bits per second.
+  ///   - profile: Profile; nil for that of the stream's encoders.
+  ///   - lingers: Whether the encoder stays open for 10 s after its last use, as that of a rendition does.
   /// - Returns: Nil while the stream does not run.
-  package func makePrivateRendition(like rendition: StreamRendition?, bitrate: Int) -> StreamRendition? {
-    self.shared.renditions.makePrivate(like: rendition, bitrate: bitrate)
+  package func makePrivateRendition(
+    like rendition: StreamRendition?, bitrate: Int, profile: H264Profile? = nil, lingers: Bool = false
+  ) -> StreamRendition? {
+    self.shared.renditions.makePrivate(like: rendition, bitrate: bitrate, profile: profile, lingers: lingers)
   }
 
   /// Ends an encoding that ``makePrivateRendition(like:bitrate:)`` has added.
@@ -145,6 +154,27 @@ public final class LiveStream: Sendable {
   public var videoBitrate: Int {
     get { self.shared.videoBitrate }
     set { self.shared.videoBitrate = max(1, newValue) }
+  }
+
+  /// Bits per second that the only consumer of the main rendition can take: the encoder makes no more; nil without a limit.
+  /// To be set only while there is no other consumer, as ``hasConsumers(besides:)`` reports.
+  package var viewerBitrate: Int? {
+    get { self.shared.viewerBitrate }
+    set { self.shared.viewerBitrate = newValue.map { max(1, $0) } }
+  }
+
+  /// Bits per second that the main rendition has now: those of the encoder, or of the source that is passed through.
+  package var currentVideoBitrate: Int {
+    self.isPassedThrough ? self.averageVideoBitrate ?? self.videoBitrate : self.shared.encoderBitrate
+  }
+
+  /// Whether the source of the video is passed through: no bitrate can be chosen.
+  package var isPassedThrough: Bool { self.shared.renditions.isMainPassedThrough }
+
+  /// Whether another output has consumers of the main rendition.
+  package func hasConsumers(besides output: any StreamOutput) -> Bool {
+    let outputs = self.outputs.withLock { $0 } ?? []
+    return outputs.contains { $0 !== output && $0.hasConsumers }
   }
 
   /// Average bitrate of the main rendition's video since the start, in bits per second; nil in the first second. Below
@@ -183,20 +213,6 @@ public final class LiveStream: Sendable {
     self.state.withLock { $0.videoQueue }?.requestKeyframe()
   }
 
-  /// Adds an output; it gets every sample from now on. One added after the end of the stream is ended at once.
-  public func add(_ output: any StreamOutput) {
-    let isAdded = self.outputs.withLock { outputs in
-      guard outputs != nil else { return false }
-      outputs?.append(output)
-      return true
-    }
-    guard isAdded else { return output.streamEnded() }
-    // Codec configurations may have changed since the output was created.
-    self.announcements.withLock { _ in
-      for description in self.descriptions { output.descriptionChanged(to: description) }
-    }
-  }
-
   /// Whether the stream has started and not ended.
   public var isRunning: Bool {
     self.state.withLock { $0.phase == .running } && self.outputs.withLock { $0 != nil }
@@ -210,260 +226,5 @@ public final class LiveStream: Sendable {
   /// Whether the stream has ended.
   package var hasEnded: Bool {
     self.outputs.withLock { $0 == nil }
-  }
-
-  /// Removes an output; it may still get samples that are being delivered.
-  public func remove(_ output: any StreamOutput) {
-    self.outputs.withLock { $0?.removeAll { $0 === output } }
-  }
-
-  /// Starts sources and encoders, and returns when the first frame is encoded.
-  ///
-  /// - Throws: The ``VidiconError`` of the source or encoder that cannot be opened, ``VidiconError/Code/failed`` for a
-  ///   source that is not open after 10 s; everything is then stopped again.
-  ///   ``VidiconError/Code/missingTrack`` without a source, ``VidiconError/Code/wrongState`` when the stream was
-  ///   started before or is stopped meanwhile, ``VidiconError/Code/cancelled`` when the task was cancelled before the
-  ///   start began.
-  public func start() async throws(VidiconError) {
-    guard await self.videoLock.lock() else { throw .streamRequestCancelled }
-    defer { self.videoLock.unlock() }
-    guard await self.audioLock.lock() else { throw .streamRequestCancelled }
-    defer { self.audioLock.unlock() }
-    try self.prepare()
-    do throws(VidiconError) {
-      try await self.startCapturers().get()
-      try self.checkStarting()
-      _ = try await self.startVideo()?.get()
-      try self.checkStarting()
-      if let description = try await self.startAudio()?.get() { self.describe(description) }
-      let isRunning = self.state.withLock { state in
-        guard state.phase == .starting else { return false }
-        state.phase = .running
-        return true
-      }
-      guard isRunning else { throw .streamStopped }
-    } catch {
-      await self.tearDown()
-      throw error
-    }
-  }
-
-  /// Stops sources and encoders and notifies every output that the stream has ended; without effect when it has.
-  ///
-  /// While the stream starts, ``start()`` does the stopping, and throws a ``VidiconError`` with ``VidiconError/Code/wrongState``.
-  public func stop() async {
-    let wasStarting = self.state.withLock { state in
-      guard state.phase == .starting else { return false }
-      state.phase = .ended
-      state.firstOpening?.abandon()
-      state.videoQueue?.close()
-      state.audioQueue?.close()
-      return true
-    }
-    if !wasStarting { await self.tearDown() }
-  }
-}
-
-extension LiveStream {
-  private func checkStarting() throws(VidiconError) {
-    guard self.state.withLock({ $0.phase == .starting }) else { throw .streamStopped }
-  }
-
-  private func tearDown() async {
-    let stopped = self.state.withLock { state in
-      let stopped = state
-      state.phase = .ended
-      (state.video, state.audio, state.threads, state.attachment) = (nil, nil, [], nil)
-      return stopped
-    }
-    let stop = { @Sendable in
-      stopped.videoQueue?.close()
-      stopped.audioQueue?.close()
-      stopped.video?.stop()
-      stopped.audio?.stop()
-      for thread in stopped.threads { thread.join() }
-      self.shared.renditions.end()
-      for rendition in self.renditions { rendition.waitForThread(until: StreamClock.system.now() + .seconds(2)) }
-      // Switches end at once; stopping a source that they have started may take time.
-      _ = self.switches.wait(until: StreamClock.system.now() + .seconds(2)) { $0 == 0 ? true : nil }
-    }
-    // Without a thread, blocks the task itself.
-    if await WorkerThread.run(named: "stop", stop) == nil { stop() }
-    self.endOutputs()
-    self.shared.finishEvents()
-  }
-
-  private func prepare() throws(VidiconError) {
-    let error = self.state.withLock { state -> VidiconError? in
-      if state.phase != .idle { return .streamAlreadyStarted }
-      if state.video == nil, state.audio == nil { return .streamHasNoSource }
-      state.phase = .starting
-      if let video = state.video {
-        let inputQueue = VideoInputQueue()
-        let feed = VideoFeed(capturer: video, inputQueue: inputQueue, adjustment: state.adjustment)
-        inputQueue.withSlot { $0.connect(feed) }
-        state.videoQueue = inputQueue
-      }
-      if let audio = state.audio {
-        let inputQueue = AudioInputQueue()
-        let feed = AudioFeed(capturer: audio, inputQueue: inputQueue)
-        inputQueue.withSlot { $0.connect(feed) }
-        state.audioQueue = inputQueue
-      }
-      return nil
-    }
-    if let error { throw error }
-  }
-
-  /// Starts the capturers. One that blocks is given up after the timeout, or when the stream is stopped.
-  private func startCapturers() async -> Result<Void, VidiconError> {
-    let opening = self.state.withLock { state -> SourceOpening? in
-      guard state.phase == .starting else { return nil }
-      let opening = SourceOpening(Self.sources(of: state))
-      state.firstOpening = opening
-      return opening
-    }
-    guard let opening else { return .failure(.streamStopped) }
-    let timeout = self.videoSettings.switchTimeouts.start
-    let outcome = await WorkerThread.run(named: "start") { opening.run(timeout: timeout) } ?? nil
-    self.state.withLock { $0.firstOpening = nil }
-    switch outcome {
-    case .opened: return .success(())
-    case .failed(let kind, let error):
-      self.state.withLock { $0.failedSource = kind }
-      return .failure(error)
-    case .abandoned(let kind):
-      // The opening stops them.
-      self.state.withLock { state in
-        (state.video, state.audio) = (nil, nil)
-        state.failedSource = kind
-      }
-      guard let kind else { return .failure(.streamStopped) }
-      return .failure(
-        VidiconError(
-          .failed, subject: "\(kind.rawValue) source", cause: "it was not open after \(timeout.seconds) s",
-          nextStep: "check that it answers, then try again"))
-    case nil: return .failure(.noThread("stream"))
-    }
-  }
-
-  private static func sources(of state: State) -> [SourceOpening.Source] {
-    var sources: [SourceOpening.Source] = []
-    if let video = state.video, let feed = state.videoQueue?.currentFeed {
-      sources.append(
-        SourceOpening.Source(
-          kind: .video,
-          start: { () throws(VidiconError) in
-            try video.start(consumer: feed)
-            feed.announce(video.format)
-          },
-          stop: { video.stop() }))
-    }
-    if let audio = state.audio, let feed = state.audioQueue?.currentFeed {
-      sources.append(
-        SourceOpening.Source(
-          kind: .audio, start: { () throws(VidiconError) in try audio.start(consumer: feed) }, stop: { audio.stop() }))
-    }
-    return sources
-  }
-
-  private func startVideo() async -> Result<CodecDescription, VidiconError>? {
-    guard case (let capturer?, let inputQueue?) = self.state.withLock({ ($0.video, $0.videoQueue) }),
-      let feed = inputQueue.withSlot({ $0.current })
-    else { return nil }
-    // The thread may outlive the capturer.
-    let source = capturer.format
-    return await self.startPipeline(named: "video") { (started) throws(VidiconError) in
-      let pipeline = try VideoPipeline(
-        source: source, feed: feed, inputQueue: inputQueue, settings: self.videoSettings, shared: self.shared,
-        announce: self.describe, report: self.broadcast, discard: self.discardEarlier, emit: self.broadcast)
-      try pipeline.run(started: started)
-    }
-  }
-
-  private func startAudio() async -> Result<CodecDescription, VidiconError>? {
-    guard case (let capturer?, let inputQueue?) = self.state.withLock({ ($0.audio, $0.audioQueue) }),
-      let feed = inputQueue.withSlot({ $0.current })
-    else { return nil }
-    // The thread lives longer than the capturer may.
-    let source = capturer.format
-    return await self.startPipeline(named: "audio") { (started) throws(VidiconError) in
-      let pipeline = try AudioPipeline(
-        source: source, feed: feed, inputQueue: inputQueue, settings: self.audioSettings, shared: self.shared,
-        emit: self.broadcast)
-      started(.aac(pipeline.description))
-      try pipeline.run()
-    }
-  }
-
-  /// Runs a pipeline on a thread of its own and waits until it has started or failed.
-  private func startPipeline(
-    named name: String,
-    _ body: @escaping @Sendable (_ started: (CodecDescription) -> Void) throws(VidiconError) -> Void
-  ) async -> Result<CodecDescription, VidiconError> {
-    await withCheckedContinuation { continuation in
-      let entry: @Sendable (StopSignal) -> Void = { _ in
-        var waiting: CheckedContinuation<Result<CodecDescription, VidiconError>, Never>? = continuation
-        func answer(_ result: Result<CodecDescription, VidiconError>) {
-          waiting?.resume(returning: result)
-          waiting = nil
-        }
-        do throws(VidiconError) {
-          try body { answer(.success($0)) }
-          answer(.failure(.streamStopped))
-        } catch {
-          if waiting == nil { self.fail(error) }
-          answer(.failure(error))
-        }
-      }
-      let thread = WorkerThread(name: name)
-      do throws(VidiconError) {
-        try thread.start(entry)
-      } catch {
-        return continuation.resume(returning: .failure(error))
-      }
-      self.state.withLock { $0.threads.append(thread) }
-    }
-  }
-
-  /// Announces the codec configuration of the samples that follow.
-  private func describe(_ description: CodecDescription) {
-    self.announcements.withLock { _ in
-      self.state.withLock { $0.latest[description.kind] = description }
-      for output in self.outputs.withLock({ $0 }) ?? [] { output.descriptionChanged(to: description) }
-    }
-  }
-
-  private func broadcast(_ sample: EncodedSample) {
-    for output in self.outputs.withLock({ $0 }) ?? [] {
-      output.consume(sample)
-    }
-    if sample.kind == .audio { self.shared.renditions.consumeAudio(sample) }
-  }
-
-  /// Discards frames and segments that outputs have kept.
-  func discardEarlier() {
-    self.shared.snapshots.discardEarlier()
-    self.shared.renditions.discardEarlier()
-    for output in self.outputs.withLock({ $0 }) ?? [] { output.discardEarlier() }
-  }
-
-  private func broadcast(_ metadata: TimedFrameMetadata) {
-    for output in self.outputs.withLock({ $0 }) ?? [] {
-      output.consume(metadata)
-    }
-  }
-
-  /// Ends the outputs after an encoder has failed; the owner stops the stream.
-  private func fail(_ error: VidiconError) {
-    self.endOutputs()
-    self.shared.report(.failed(error))
-  }
-
-  private func endOutputs() {
-    self.shared.snapshots.streamEnded()
-    self.shared.renditions.end()
-    let outputs = self.outputs.withLock { $0.take() }
-    for output in outputs ?? [] { output.streamEnded() }
   }
 }

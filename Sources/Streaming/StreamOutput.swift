@@ -25,11 +25,19 @@ public protocol StreamOutput: AnyObject, Sendable {
   /// Called on any thread, also several times. Must return at once.
   func discardEarlier()
 
+  /// Whether the output has consumers now: viewers, a file, another server. Called on any thread.
+  ///
+  /// While one WebRTC viewer is the only consumer of all outputs, the encoder follows that viewer's network. True by default.
+  var hasConsumers: Bool { get }
+
   /// Called once after the last sample.
   func streamEnded()
 }
 
 extension StreamOutput {
+  /// True: an output that does not know counts as a consumer.
+  public var hasConsumers: Bool { true }
+
   /// Does nothing: for outputs that carry no metadata.
   public func consume(_ metadata: TimedFrameMetadata) {}
 

@@ -10,8 +10,10 @@ public struct VideoSettings: Hashable, Sendable {
     case fill
   }
 
-  /// When access units of a source that compresses its video are output as they are. In every mode they have to fit: H.264
-  /// without B-frames, upright and of the stream's size and frame rate, no effects, the default bitrate and encoder.
+  /// Conditions under which access units of a source that compresses its video are output as they are.
+  ///
+  /// In every mode they have to fit: H.264 without B-frames, upright and of the stream's size and frame rate, no effects, the
+  /// default bitrate and encoder.
   public enum PassThrough: String, Hashable, Sendable, CaseIterable {
     /// Decided with the first access unit of the stream's first source, and for good: no longer after a switch to another
     /// source, or when viewers wait for a keyframe, the last one is more than 4 s old, and the source meets no requests.
@@ -39,25 +41,34 @@ public struct VideoSettings: Hashable, Sendable {
   /// Profile of the encoded H.264, in all renditions; with one, no source is passed through. Nil for High. It never changes
   /// while the stream runs.
   public var profile: H264Profile?
+  /// Profile of the encoded H.264, in all renditions, where ``profile`` is nil: sources are passed through whatever theirs is. Nil
+  /// for High. It never changes while the stream runs.
+  public var encoderProfile: H264Profile?
   /// Length of the encoder's rate control buffer (VBV), 0.25 to 2 s. The shorter it is, the smaller are keyframes, so that a network
   /// needs less room for them, and the lower is the quality of frames that differ much from those before.
   public var rateBuffer: MediaDuration
   /// Placement of a source of another aspect ratio; ``Scaling/fit`` by default.
   public var scaling: Scaling
-  /// When access units of the source are passed through.
+  /// Conditions under which access units of the source are passed through.
   public var passThrough: PassThrough
   /// Time without a frame after which the slate is shown.
   public var sourceTimeout: MediaDuration
   /// Further renditions of the stream, each encoded only while it has viewers.
   public var renditions: RenditionChoice
+  /// Text of the slate, in the characters of ``BitmapFont``.
+  package var slateText = "NO SIGNAL"
   /// Time between two frames while encoding is paused, which keep connections alive.
   package var pausedInterval = MediaDuration.seconds(2)
   /// Time after its last use for which the encoder of a rendition stays open.
   package var renditionLingerTime = MediaDuration.seconds(10)
+  /// Time after a failure before which a rendition's encoder is not opened again.
+  package var renditionRetryDelay = MediaDuration.seconds(10)
   /// Timeouts of switching to another source, video or audio.
   var switchTimeouts = SwitchTimeouts()
+  /// Profile of encoders; nil for High.
+  var usedProfile: H264Profile? { self.profile ?? self.encoderProfile }
 
-  /// Shortest and longest ``rateBuffer``: 250 ms to 2 s.
+  /// Minimum and maximum ``rateBuffer``: 250 ms to 2 s.
   public static let rateBuffers = MediaDuration.milliseconds(250)...(.seconds(2))
 
   /// Default of ``bitrate``: 2.3 Mb/s. With another bitrate, compressed sources are transcoded.

@@ -7,6 +7,7 @@ final class StreamState: Sendable {
   private struct Controls {
     var isPaused = false
     var videoBitrate: Int
+    var viewerBitrate: Int?
     var isMuted = false
     var audioLevel = AudioLevel.silence
   }
@@ -39,6 +40,17 @@ final class StreamState: Sendable {
   var videoBitrate: Int {
     get { self.controls.withLock { $0.videoBitrate } }
     set { self.controls.withLock { $0.videoBitrate = newValue } }
+  }
+
+  /// Bits per second that the only viewer of the main rendition can take; nil without a limit.
+  var viewerBitrate: Int? {
+    get { self.controls.withLock { $0.viewerBitrate } }
+    set { self.controls.withLock { $0.viewerBitrate = newValue } }
+  }
+
+  /// Bits per second of the encoder: the target, or what its only viewer can take.
+  var encoderBitrate: Int {
+    self.controls.withLock { min($0.videoBitrate, $0.viewerBitrate ?? $0.videoBitrate) }
   }
 
   /// Whether silence is encoded in place of the audio.

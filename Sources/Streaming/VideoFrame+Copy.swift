@@ -12,6 +12,6 @@ extension VideoFrame {
     defer { withExtendedLifetime(self) {} }
     return VideoFrame(
       buffer: buffer, timestamp: self.timestamp, orientation: self.orientation, isMirrored: self.isMirrored,
-      captureDelay: self.captureDelay)
+      captureLatency: self.captureLatency)
   }
 }

@@ -19,16 +19,20 @@ final class VideoPipeline {
   private var schedule: VideoSchedule
   /// The samples of the current source, where it compresses its video.
   private let gopCache = GOPCache()
-  private lazy var slate = ReleasedFrame.slate("NO SIGNAL", format: self.stage.format)
+  /// Decodes passed-through samples for the renditions in use.
+  private let renditionDecoder: RenditionDecoder
+  private var isDecodingForRenditions = false
+  private lazy var slate = ReleasedFrame.slate(self.slateText, format: self.stage.format)
+  private let slateText: String
 
   /// The current source.
   private var feed: VideoFeed
+  /// Duration of a frame at the stream's frame rate.
+  private let frameInterval: MediaDuration
   /// The last frame of the source; while encoding is paused, the displayed frame. It is in the memory of its source
   /// only while frames of that source are displayed: a device whose memory is retained cannot be opened again.
   private var lastFrame: SourceFrame?
   private var isLastFrameCopied = false
-  /// Presentation time of the last keyframe that was passed through, until its frame is decoded.
-  private var lastPassedKeyframe: MediaTime?
   /// Discards frames and segments that outputs have kept.
   private let discard: () -> Void
   /// Whether the last frame was private.
@@ -44,7 +48,7 @@ final class VideoPipeline {
     announce: @escaping (CodecDescription) -> Void,
     report: @escaping (TimedFrameMetadata) -> Void,
     discard: @escaping () -> Void,
-    emit: @escaping (EncodedSample) -> Void
+    emit: @escaping (EncodedSample, _ generation: Int) -> Void
   ) throws(VidiconError) {
     let frameRate = min(settings.frameRate ?? source.frameRate, source.frameRate)
     let first = inputQueue.first(until: StreamClock.system.now() + settings.sourceTimeout)
@@ -60,7 +64,10 @@ final class VideoPipeline {
       height: settings.height ?? max(16, (isTurned ? source.width : source.height) & ~1),
       frameRate: frameRate,
       colorMatrix: source.pixelFormat.isYCbCr ? source.colorMatrix : .bt601)
+    self.frameInterval = frameRate.frameInterval
+    self.slateText = settings.slateText
     self.inputQueue = inputQueue
+    self.renditionDecoder = RenditionDecoder(format: format, settings: settings, shared: shared)
     self.feed = feed
     self.shared = shared
     self.discard = discard
@@ -87,6 +94,10 @@ final class VideoPipeline {
     shared.snapshots.connect(
       format: format, frameInterval: frameRate.frameInterval,
       ask: { [weak inputQueue] in inputQueue?.requestSnapshot(after: $0) })
+  }
+
+  deinit {
+    self.renditionDecoder.rest()
   }
 
   /// Runs until the input queue is closed.
@@ -119,6 +130,7 @@ final class VideoPipeline {
     defer { self.isPrivate = isPrivate }
     guard isPrivate, !self.isPrivate else { return }
     self.stage.discardEarlier()
+    self.restRenditionDecoder()
     self.discard()
     self.handle(.keyframeRequested, now: now)
   }
@@ -141,6 +153,7 @@ final class VideoPipeline {
             .missingTrack, subject: "video source", cause: "it ended before its first frame",
             nextStep: "check that it has video")
       }
+      try self.encodeHeldBack(now: now)
       self.shared.report(.sourceEnded(.video, error))
       self.performNotices()
     case nil:
@@ -190,19 +203,19 @@ final class VideoPipeline {
     case .passThrough(let decodeTime, let presentationTime, let decodesSnapshot):
       self.lastFrame = nil
       let sourceTime = sample.sample.presentationTime
-      if sample.sample.isKeyframe { self.lastPassedKeyframe = presentationTime }
       sample.sample.decodeTime = decodeTime
       sample.sample.presentationTime = presentationTime
+      let generation = self.stage.generation
       // Effects that were set since the decision: the next sample is transcoded.
       guard let permission = self.shared.effects.passThroughPermission else { break }
-      self.stage.pass(sample, permission: permission, now: now)
-      if decodesSnapshot || self.stage.needsDecodedFrames {
-        self.decode(shift: presentationTime - sourceTime, isForSnapshots: decodesSnapshot, now: now)
-      } else {
-        self.gopCache.rest()
-      }
-    case .closeDecoder: self.gopCache.rest()
+      self.stage.pass(sample, permission: permission, generation: generation, now: now)
+      self.decodeForRenditions(sample, shift: presentationTime - sourceTime, now: now)
+      if decodesSnapshot { self.decodeSnapshot(now: now) } else { self.gopCache.rest() }
+    case .closeDecoder:
+      self.gopCache.rest()
+      self.restRenditionDecoder()
     case .transcode(let dropsFrames):
+      self.restRenditionDecoder()
       for var frame in self.gopCache.decode() where sample.feed.accepts(frame.timestamp) {
         frame.orientation = sample.orientation
         guard !dropsFrames else {
@@ -232,7 +245,15 @@ final class VideoPipeline {
     }
   }
 
+  /// Encodes what a privacy effect holds back, followed by the last frame again: no other frame may come.
+  private func encodeHeldBack(now: MediaTime) throws(VidiconError) {
+    guard self.shared.effects.isPrivate, var frame = self.lastFrame else { return }
+    frame.frame.timestamp += self.frameInterval
+    _ = try self.stage.encode(frame, completes: true, forcesKeyframe: false, now: now)
+  }
+
   private func finish(_ result: VideoSchedule.EncodingResult, now: MediaTime) {
+    self.restRenditionDecoder()
     self.schedule.finishEncoding(result, at: now)
     self.performNotices()
   }
@@ -244,6 +265,7 @@ final class VideoPipeline {
       case .sourceSwitched:
         if let feed { self.feed = feed }
         self.gopCache.reset()
+        self.restRenditionDecoder()
         self.shared.report(.sourceSwitched(.video))
       case .sourceSilent: self.shared.report(.sourceSilent)
       case .slateShown: self.shared.statistics.withLock { $0.isSlateShown = true }
@@ -266,19 +288,31 @@ final class VideoPipeline {
 
   /// Decodes passed-through samples for a snapshot.
   private func decodeSnapshot(now: MediaTime) {
-    if let frame = self.gopCache.decode().last { self.stage.showDecoded(frame, isForSnapshots: true, now: now) }
+    if let frame = self.gopCache.decode().last { self.stage.showDecoded(frame, now: now) }
   }
 
-  /// Decodes passed-through samples for snapshots and other renditions.
+  /// Has passed-through samples decoded on another thread, while a rendition is in use.
   ///
   /// - Parameter shift: Difference between the times of the output and those of the source.
-  private func decode(shift: MediaDuration, isForSnapshots: Bool, now: MediaTime) {
-    guard var frame = self.gopCache.decode().last else { return }
-    frame.timestamp += shift
-    // A decoder may complete a frame later than its sample.
-    let isKeyframe = self.lastPassedKeyframe.map { frame.timestamp >= $0 } ?? false
-    if isKeyframe { self.lastPassedKeyframe = nil }
-    self.stage.showDecoded(frame, isForSnapshots: isForSnapshots, isKeyframe: isKeyframe, now: now)
+  private func decodeForRenditions(_ sample: SourceSample, shift: MediaDuration, now: MediaTime) {
+    guard self.shared.renditions.isInUse else { return self.restRenditionDecoder() }
+    self.isDecodingForRenditions = true
+    self.renditionDecoder.append(
+      sample.sample, of: sample.description,
+      group: {
+        self.gopCache.samples.map { sample in
+          var sample = sample
+          sample.presentationTime += shift
+          sample.decodeTime += shift
+          return sample
+        }
+      }, at: now)
+  }
+
+  private func restRenditionDecoder() {
+    guard self.isDecodingForRenditions else { return }
+    self.isDecodingForRenditions = false
+    self.renditionDecoder.rest()
   }
 }
 

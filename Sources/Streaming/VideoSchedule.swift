@@ -110,8 +110,9 @@ struct VideoSchedule: ~Copyable {
   static let snapshotTime = MediaDuration.seconds(10)
   /// Time after a keyframe request by which a source that meets requests has sent one.
   static let keyframeTimeout = MediaDuration.seconds(1)
-  /// Maximum number of samples that may wait while decoded frames are encoded.
-  static let maximumBacklog = 1
+  /// Maximum number of samples that may wait while decoded frames are encoded, and the pipeline keeps up: as many frames wait
+  /// in a ``FrameQueue`` of a source that does not compress them.
+  static let maximumBacklog = FrameQueue.capacity - 1
 
   /// Whether encoding is paused; the pipeline updates it before each call.
   var isPaused = false
@@ -152,6 +153,8 @@ struct VideoSchedule: ~Copyable {
   private var reordered: CodecDescription?
   /// Earliest time of the next keyframe request to a passed-through source.
   private var nextSourceRequest = MediaTime.zero
+  /// Number of samples without others behind them since the last one that was too late to be encoded.
+  private var timelySamples = FrameQueue.countToRecover
   /// End of decoding for snapshots; `nil` while none is requested.
   private var snapshotEnd: MediaTime?
 
@@ -241,9 +244,9 @@ extension VideoSchedule {
   private struct Output {
     /// The highest presentation time.
     var time: MediaTime?
-    /// When the last frame or sample was output.
+    /// Time at which the last frame or sample was output.
     var moment: MediaTime?
-    /// Its source; `nil` for the slate.
+    /// Source of the frame; `nil` for the slate.
     var source: SourceID?
     /// Decode time of the last sample, when that was passed through.
     var passedDecodeTime: MediaTime?
@@ -405,7 +408,19 @@ extension VideoSchedule {
       self.notices.append(.releaseSourceMemory)
       return .closeDecoder
     }
-    return .transcode(dropsFrames: sample.backlog > Self.maximumBacklog)
+    return .transcode(dropsFrames: self.dropsFrames(backlog: sample.backlog))
+  }
+
+  /// Whether the encoder is too slow. Sources deliver bursts, and the machine is briefly busy: after a drop, only one sample
+  /// may wait, which keeps the latency minimal, until ``FrameQueue/countToRecover`` have come in time.
+  private mutating func dropsFrames(backlog: Int) -> Bool {
+    let isKeepingUp = self.timelySamples >= FrameQueue.countToRecover
+    if backlog > (isKeepingUp ? Self.maximumBacklog : 1) {
+      self.timelySamples = 0
+      return true
+    }
+    if backlog == 0, !isKeepingUp { self.timelySamples += 1 }
+    return false
   }
 
   /// Decides with the first sample whether its source may be passed through, and takes that back when viewers wait for a

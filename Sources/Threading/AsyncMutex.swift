@@ -53,7 +53,7 @@ package final class AsyncMutex: Sendable {
     }
   }
 
-  /// Unlocks the mutex and resumes the task that has waited longest.
+  /// Unlocks the mutex and resumes the task that was the first to wait.
   package func unlock() {
     let next = self.state.withLock { state -> CheckedContinuation<Bool, Never>? in
       if !state.waiters.isEmpty { return state.waiters.removeFirst().continuation }

@@ -8,7 +8,7 @@ package final class BlockingCalls: Sendable {
 
   private let running = Mutex<Set<String>>([])
 
-  /// No call is running.
+  /// Creates a limiter of calls, none of which is running.
   package init() {}
 
   /// Runs a call.

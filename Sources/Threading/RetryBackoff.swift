@@ -7,7 +7,7 @@ package struct RetryBackoff: Hashable, Sendable {
 
   /// - Parameters:
   ///   - first: The first delay.
-  ///   - maximum: The longest delay before jitter is applied.
+  ///   - maximum: Maximum delay before jitter is applied.
   package init(first: MediaDuration, maximum: MediaDuration) {
     self.base = first
     self.maximum = maximum

@@ -9,9 +9,10 @@ internal import Glibc
 
 /// The monotonic clock of every timestamp, and its mapping to wall-clock time.
 ///
-/// Reads `CLOCK_MONOTONIC`, so timestamps never jump. The offset to `CLOCK_REALTIME` is shared by the process, so that RTCP
-/// sender reports, playlists and recordings agree, and is read again each second that it is used: wall-clock times follow
-/// when the machine's clock is set or the machine wakes up.
+/// Reads `CLOCK_MONOTONIC`, so timestamps never jump. The offset to `CLOCK_REALTIME` is shared by the process, so that
+/// playlists and recordings agree, and is read again each second that it is used: wall-clock times follow when the machine's
+/// clock is set or the machine wakes up. RTCP sender reports of a stream use the offset of its start, since players measure with
+/// their differences.
 public struct StreamClock: Sendable {
   /// The clock that all sources and streams of this process share.
   public static let system = StreamClock()

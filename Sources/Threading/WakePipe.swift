@@ -47,7 +47,7 @@ package final class WakePipe: Sendable {
     close(self.ends.write)
   }
 
-  /// Whether ``stop()`` was called.
+  /// Whether ``stop()`` was called; never false again.
   package var isStopped: Bool {
     self.stopped.withLock { $0 }
   }

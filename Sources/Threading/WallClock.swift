@@ -55,8 +55,8 @@ struct WallClockOffset: Hashable {
     self.stepCount += 1
   }
 
-  /// The measurement with the least time between the two readings of the monotonic clock, between which the wall clock was
-  /// read; all in nanoseconds.
+  /// Offset of the reading of the wall clock that has the minimum time between the readings of the monotonic clock before
+  /// and after it; all in nanoseconds.
   ///
   /// - Parameter readings: At least one.
   static func best(of readings: [(before: Int64, wall: Int64, after: Int64)]) -> Int64 {

@@ -1,12 +1,13 @@
 public import Authentication
 internal import Connections
+public import Delivery
 public import Discovery
 public import HTTPServer
 public import Media
 internal import NIOCore
 internal import NIOPosix
 public import Publishing
-public import RTMPServer
+internal import RTMPServer
 public import RTSPServer
 public import Recording
 public import StreamControl
@@ -69,7 +70,8 @@ public final class CameraServer: Sendable {
   ///     ``StreamSources`` of its own, see `attach(_:to:)`, has that catalog.
   ///   - discovery: Receives the name under which each stream is announced, and failures to announce, on a thread of the
   ///     announcer.
-  ///   - report: Receives lines about refused requests for the owner, at most one a minute by address, on any thread.
+  ///   - report: Receives lines for the owner, on any thread: about refused requests, at most one a minute by address, and
+  ///     about a renewed certificate that cannot be stored.
   public init(
     settings: CameraServerSettings, catalog: SourceCatalog = .all,
     discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in },
@@ -92,7 +94,7 @@ public final class CameraServer: Sendable {
       RTMPServer(settings: $0, access: access, passwords: passwords, group: group, registry: registry)
     }
     let webRTC = settings.webRTC.flatMap {
-      WebRTCServer(settings: $0, group: group, refusals: registry.refusals, report: report)
+      WebRTCServer(settings: $0, group: group, registry: registry, report: report)
     }
     self.access = access
     self.passwordThreads = passwordThreads
@@ -111,7 +113,7 @@ public final class CameraServer: Sendable {
         providers: HTTPServerProviders(
           rtsp: rtsp, rtmp: rtmp, webRTC: webRTC, addresses: { listening.addresses(of: $0) },
           controls: { publications.controls(of: $0) },
-          catalog: catalog), group: group, registry: registry)
+          catalog: catalog), group: group, registry: registry, report: report)
     }
     self.announcer =
       settings.isAnnounced
@@ -133,13 +135,18 @@ public final class CameraServer: Sendable {
     self.http?.certificateFingerprint
   }
 
+  /// The SHA-256 fingerprint of the local authority that issued it, which phones can be made to trust; nil without one.
+  package var authorityFingerprint: String? {
+    self.http?.authorityFingerprint
+  }
+
   /// Opens the ports; without effect when they are open.
   ///
   /// - Throws: ``VidiconError`` when a port is in use or not permitted, or the TLS files cannot be read;
   ///   `invalidSpecification` when the address to listen on is not an IP address.
   public func start() async throws(VidiconError) {
     guard self.ports == nil else { return }
-    guard self.settings.webRTC == nil || self.webRTC != nil else {
+    guard self.settings.webRTC?.isRequired != true || self.webRTC != nil else {
       throw VidiconError(
         .failed, subject: "WebRTC", cause: "OpenSSL cannot make a certificate",
         nextStep: "start the server without --webrtc-port")
@@ -185,7 +192,7 @@ public final class CameraServer: Sendable {
   /// Withdraws the announcements, stops every stream, disconnects every viewer, closes the ports and finishes the
   /// recordings.
   ///
-  /// - Parameter limit: Maximum time to wait for the recordings, each of which is copied once; nil for no limit. A recording
+  /// - Parameter limit: Maximum time to wait for the recordings to be finished; nil for no limit. A recording
   ///   that is not finished by then is a fragmented file, which plays, and is finished in the background, or when the
   ///   process ends earlier, by the next recording of its pattern or ``Recordings/repair(_:)``.
   /// - Returns: Whether all recordings are finished.
@@ -247,6 +254,8 @@ extension CameraServer {
         throw error
       }
     }
+    // Takes no time where no stream has privacy.
+    await SourcePrivacy.shared.identifySources()
     // The stream may have been withdrawn, or the server stopped, while it started.
     guard self.publications[stream]?.phase == .published else {
       await stream.stop()
@@ -258,11 +267,14 @@ extension CameraServer {
       publication.pushes = StreamPushes(
         stream, service: self.pushService, allowsLinkLocal: self.catalog.allowsLinkLocal)
     }
+    // Before anybody can watch it.
+    SourcePrivacy.shared.cover()
     self.rtsp.publish(stream)
     self.rtmp?.publish(stream)
     self.webRTC?.publish(stream)
     self.http?.publish(stream)
     self.announce(stream)
+    await SourcePrivacy.shared.update()
   }
 
   /// Withdraws a stream: disconnects its viewers, stops it, and finishes its recording.
@@ -282,6 +294,8 @@ extension CameraServer {
     await stream.stop()
     self.http?.unpublish(stream)
     self.publications.remove(stream)
+    // Its source is no longer hidden by it.
+    await SourcePrivacy.shared.update()
   }
 
   /// Announces a stream, unless it was withdrawn meanwhile.
@@ -321,6 +335,7 @@ extension CameraServer {
   /// published without has sources without names and the server's catalog.
   public func attach(_ sources: StreamSources, to stream: LiveStream) {
     self.publications.update(stream) { $0.sources = sources }
+    SourcePrivacy.shared.cover()
   }
 
   /// The sources of a stream, to switch while it runs; nil when it is not published.
@@ -331,6 +346,7 @@ extension CameraServer {
   /// Attaches the effects of a stream, in place of those before. A stream published without has effects without images.
   public func attach(_ effects: StreamEffects, to stream: LiveStream) {
     self.publications.update(stream) { $0.effects = effects }
+    SourcePrivacy.shared.cover()
   }
 
   /// The effects of a stream, to change while it runs; nil when it is not published.
@@ -354,8 +370,15 @@ extension CameraServer {
   /// Current number of viewers of a stream over all protocols.
   public func viewers(of stream: LiveStream) -> Int {
     let http = self.httpStatistics(of: stream)
-    return self.rtspStatistics(of: stream).viewers + self.rtmpStatistics(of: stream).viewers
-      + self.webRTCStatistics(of: stream).viewers + http.hlsViewers + http.motionJPEGViewers
+    return self.rtspStatistics(of: stream).delivery.viewers + self.rtmpStatistics(of: stream).viewers
+      + self.webRTCStatistics(of: stream).delivery.viewers + http.hlsViewers + http.motionJPEGViewers
+  }
+
+  /// Current number of viewers of a stream's further rendition over all protocols; they are among those of the stream.
+  public func viewers(of rendition: StreamRendition, of stream: LiveStream) -> Int {
+    self.rtsp.statistics(of: rendition).delivery.viewers + (self.rtmp?.statistics(of: rendition).viewers ?? 0)
+      + (self.webRTC?.statistics(of: rendition).delivery.viewers ?? 0)
+      + (self.http?.hlsViewers(of: rendition, of: stream) ?? 0)
   }
 
   /// Counters of a stream's viewers over RTSP; all zero when it is not published.
@@ -364,8 +387,8 @@ extension CameraServer {
   }
 
   /// Counters of a stream's viewers over RTMP; all zero when it is not published, or RTMP is off.
-  public func rtmpStatistics(of stream: LiveStream) -> RTMPStreamStatistics {
-    self.rtmp?.statistics(of: stream) ?? RTMPStreamStatistics()
+  public func rtmpStatistics(of stream: LiveStream) -> DeliveryStatistics {
+    self.rtmp?.statistics(of: stream) ?? DeliveryStatistics()
   }
 
   /// Counters of a stream's viewers over WebRTC; all zero when it is not published, or WebRTC is off.
@@ -373,12 +396,17 @@ extension CameraServer {
     self.webRTC?.statistics(of: stream) ?? WebRTCStreamStatistics()
   }
 
+  /// Counters of a stream's publishers over WebRTC; nil for a stream without the source `whip:`, and where WebRTC is off.
+  public func publisherStatistics(of stream: LiveStream) -> WebRTCPublisherStatistics? {
+    self.webRTC?.publisherStatistics(of: stream)
+  }
+
   /// Counters of a stream over HTTP; all zero when HTTP is off.
   public func httpStatistics(of stream: LiveStream) -> HTTPStreamStatistics {
     self.http?.statistics(of: stream) ?? HTTPStreamStatistics()
   }
 
-  /// Requests, connections and datagrams refused since the start, by reason, over all protocols; every reason is present.
+  /// Requests, connections and datagrams refused since the start, by reason, over all protocols; every reason has an entry.
   public var refusals: [RefusalReason: Int] {
     Dictionary(uniqueKeysWithValues: self.registry.refusals.all.map { ($0.reason, $0.count) })
   }

@@ -1,3 +1,4 @@
+internal import Delivery
 internal import Discovery
 internal import HTTPServer
 internal import RTMPServer
@@ -22,6 +23,8 @@ extension HTTPServerProviders {
         case .list: WebPage.list
         case .player: WebPage.player
         case .recordings: WebPage.recordings
+        case .publish: WebPage.publish
+        case .authority: WebPage.authority
         case .file(let path): WebPage.file(path)
         }
       return file.map { file in
@@ -31,43 +34,43 @@ extension HTTPServerProviders {
       }
     }
     self.qrCode = { try? QRCode($0).svg }  // Fails for a text that is too long, which the response reports.
-    self.addresses = { stream in
-      let addresses = addresses(stream)
-      return Addresses(rtsp: addresses.rtsp, rtmp: addresses.rtmp, http: addresses.page)
-    }
+    self.addresses = addresses
     self.statistics = { stream in
-      [ProtocolStatistics(rtsp.statistics(of: stream))]
-        + (rtmp.map { [ProtocolStatistics($0.statistics(of: stream))] } ?? [])
-        + (webRTC.map { [ProtocolStatistics($0.statistics(of: stream))] } ?? [])
+      Self.statistics(
+        rtsp.statistics(of: stream), rtmp: rtmp?.statistics(of: stream),
+        webRTC: webRTC?.statistics(of: stream))
     }
     self.renditionStatistics = { rendition in
-      [ProtocolStatistics(rtsp.statistics(of: rendition))]
-        + (rtmp.map { [ProtocolStatistics($0.statistics(of: rendition))] } ?? [])
-        + (webRTC.map { [ProtocolStatistics($0.statistics(of: rendition))] } ?? [])
+      Self.statistics(
+        rtsp.statistics(of: rendition), rtmp: rtmp?.statistics(of: rendition),
+        webRTC: webRTC?.statistics(of: rendition))
     }
     self.whep = webRTC
+    self.whip = webRTC
+    self.publisher = { webRTC?.publisherStatistics(of: $0) }
     self.controls = controls
     self.catalog = catalog
   }
-}
 
-extension HTTPServerProviders.ProtocolStatistics {
-  fileprivate init(_ statistics: WebRTCStreamStatistics) {
-    self.init(
-      name: "webrtc", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
-      framesSkipped: statistics.framesSkipped, loopLag: statistics.loopLag)
-  }
-
-  fileprivate init(_ statistics: RTMPStreamStatistics) {
-    self.init(
-      name: "rtmp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
-      framesSkipped: statistics.framesSkipped, loopLag: statistics.loopLag)
-  }
-
-  fileprivate init(_ statistics: RTSPStreamStatistics) {
-    self.init(
-      name: "rtsp", viewers: statistics.viewers, bytesSent: statistics.bytesSent,
-      framesSkipped: statistics.framesSkipped, loopLag: statistics.loopLag,
-      udpSendBufferLength: statistics.udpSendBufferLength)
+  /// Counters of RTSP, and of RTMP and WebRTC where they are served.
+  private static func statistics(
+    _ rtsp: RTSPStreamStatistics, rtmp: DeliveryStatistics?, webRTC: WebRTCStreamStatistics?
+  ) -> [ProtocolStatistics] {
+    var all = [
+      ProtocolStatistics(
+        name: "rtsp", delivery: rtsp.delivery,
+        datagramsDropped: rtsp.udpSendBufferLength == nil ? nil : rtsp.datagramsDropped,
+        udpSendBufferLength: rtsp.udpSendBufferLength)
+    ]
+    if let rtmp { all.append(ProtocolStatistics(name: "rtmp", delivery: rtmp)) }
+    if let webRTC {
+      var statistics = ProtocolStatistics(name: "webrtc", delivery: webRTC.delivery)
+      statistics.viewerList = webRTC.viewerList
+      statistics.sessionsFailed = Dictionary(
+        uniqueKeysWithValues: WebRTCSessionFailure.allCases.map { ($0.rawValue, webRTC.sessionsFailed[$0, default: 0]) }
+      )
+      all.append(statistics)
+    }
+    return all
   }
 }

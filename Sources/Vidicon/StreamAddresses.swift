@@ -1,3 +1,5 @@
+package import HTTPServer
+
 /// The ports that a ``CameraServer`` listens on; nil for a protocol that is off.
 public struct CameraServerPorts: Hashable, Sendable {
   /// TCP port of RTSP, 1 to 65,535.
@@ -30,27 +32,19 @@ public struct CameraServerPorts: Hashable, Sendable {
   }
 }
 
-/// The addresses of a stream to show to users.
-public struct StreamAddresses: Hashable, Sendable {
-  /// For players: `rtsp://HOST:PORT/NAME` for each host, then `rtsps:`.
-  public var rtsp: [String]
-  /// For players that know only RTMP: `rtmp://HOST:PORT/live/NAME` for each host, then `rtmps:`; the first component, which
-  /// stands for nothing, is for those that demand an application and a key. Empty when RTMP is off.
-  public var rtmp: [String]
-  /// For browsers: `http://HOST:PORT/NAME` for each host, then `https:`.
-  public var page: [String]
-  /// For WebRTC players: `http://HOST:PORT/NAME/whep` for each host, then `https:`. Empty when WebRTC is off.
-  public var whep: [String]
-
+extension StreamAddresses {
   /// - Parameter path: Percent-encoded, with the first slash.
   package init(path: String, hosts: [String], ports: CameraServerPorts) {
     func urls(_ scheme: String, _ port: Int?, prefix: String = "") -> [String] {
       guard let port else { return [] }
       return hosts.map { "\(scheme)://\($0):\(port)\(prefix)\(path)" }
     }
-    self.rtsp = urls("rtsp", ports.rtsp) + urls("rtsps", ports.rtsps)
-    self.rtmp = urls("rtmp", ports.rtmp, prefix: "/live") + urls("rtmps", ports.rtmps, prefix: "/live")
-    self.page = urls("http", ports.http) + urls("https", ports.https)
-    self.whep = ports.webRTC == nil ? [] : self.page.map { "\($0)/whep" }
+    let page = urls("http", ports.http) + urls("https", ports.https)
+    self.init(
+      rtsp: urls("rtsp", ports.rtsp) + urls("rtsps", ports.rtsps),
+      rtmp: urls("rtmp", ports.rtmp, prefix: "/live") + urls("rtmps", ports.rtmps, prefix: "/live"), page: page,
+      whep: ports.webRTC == nil ? [] : page.map { "\($0)/whep" },
+      whip: ports.webRTC == nil
+        ? [] : (urls("https", ports.https) + urls("http", ports.http)).map { "\($0)/whip" })
   }
 }

@@ -21,6 +21,10 @@
 @_exported public import enum Authentication.Role
 @_exported public import struct Authentication.Secret
 @_exported public import struct Authentication.UserFile
+@_exported public import struct Connections.CertificateFiles
+@_exported public import struct Delivery.DeliveryStatistics
+@_exported public import struct Delivery.WebRTCPublisherStatistics
+@_exported public import struct Delivery.WebRTCViewerStatistics
 @_exported public import enum Discovery.DiscoveryEvent
 @_exported public import enum Discovery.NetworkAddresses
 @_exported public import struct Discovery.QRCode
@@ -30,6 +34,7 @@
 @_exported public import struct HTTPServer.HTTPServerLimits
 @_exported public import struct HTTPServer.HTTPServerSettings
 @_exported public import struct HTTPServer.HTTPStreamStatistics
+@_exported public import struct HTTPServer.StreamAddresses
 @_exported public import struct Publishing.PushEvent
 @_exported public import class Publishing.StreamPushes
 @_exported public import struct Pushing.PushReport
@@ -37,9 +42,10 @@
 @_exported public import struct Pushing.PushTarget
 @_exported public import struct RTMP.RTMPURL
 @_exported public import struct RTMPServer.RTMPServerSettings
-@_exported public import struct RTMPServer.RTMPStreamStatistics
 @_exported public import struct RTSPServer.RTSPServerSettings
 @_exported public import struct RTSPServer.RTSPStreamStatistics
 @_exported public import struct Threading.StreamClock
+@_exported public import struct WebRTC.WHIPURL
+@_exported public import struct WebRTCServer.ICEServer
 @_exported public import struct WebRTCServer.WebRTCServerSettings
 @_exported public import struct WebRTCServer.WebRTCStreamStatistics

@@ -7,14 +7,16 @@ struct AccessOptions: ParsableArguments {
   @Option(
     name: .customLong("user"),
     help: """
-      NAME:PASSWORD of a user who may watch; repeatable. Without such users everybody may watch. Other users of this \
-      machine see options in the list of processes; --user-file hides them.
+      NAME:PASSWORD of a user with the viewer role; repeatable. Without such users watching needs no password. Other \
+      users of this machine see options in the list of processes; --user-file hides them.
       """)
   var users: [String] = []
 
   @Option(
     name: .customLong("operator"),
-    help: "NAME:PASSWORD of a user who may watch, change streams and download recordings; repeatable.")
+    help: """
+      NAME:PASSWORD of a user with the operator role: watches, changes streams, downloads recordings; repeatable.
+      """)
   var operators: [String] = []
 
   @Option(help: "A file of users and tokens, readable by its owner only; read again when it changes.")
@@ -23,7 +25,7 @@ struct AccessOptions: ParsableArguments {
   @Option(
     help: """
       Who controls streams without an operator's password or token: machine (programs on this machine), all (everybody \
-      who may watch), or none, which excludes operators too. (default: operators only)
+      with the viewer role), or none, which excludes operators too. (default: operators only)
       """)
   var control: String?
 

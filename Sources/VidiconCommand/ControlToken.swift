@@ -69,7 +69,7 @@ struct AccessSummary: Sendable {
   var control: ControlPolicy
   /// Whether watching needs a password or token.
   var isWatchingProtected: Bool
-  /// Keys of the streams whose source is `rtmp:` or `rtsp:`.
+  /// Keys of the streams whose source is `rtmp:`, `rtsp:` or `whip:`.
   var publishers: [PublisherAccess] = []
 
   /// The address of a stream's page that makes the browser an operator. For terminals only.

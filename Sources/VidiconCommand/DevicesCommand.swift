@@ -2,6 +2,7 @@ import ArgumentParser
 import HTTPServer
 import Media
 import StreamControl
+import Vidicon
 
 /// `vidicon devices`: lists cameras, screens and microphones with their formats and controls.
 struct DevicesCommand: AsyncParsableCommand {

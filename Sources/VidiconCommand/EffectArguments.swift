@@ -11,7 +11,8 @@ struct EffectArguments: ParsableArguments {
 
   @Option(
     help: """
-      The smallest face that privacy searches for, of the frame's shorter side; smaller is slower. (default: 5.5%)
+      The smallest face that privacy searches for, of the frame's shorter side; smaller is slower, and faces below 20 \
+      pixels may be shown. (default: 5.5%)
       """)
   var privacyMinFace: String?
 

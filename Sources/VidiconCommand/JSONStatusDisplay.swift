@@ -1,6 +1,9 @@
+import Delivery
 import Discovery
+import HTTPServer
 import Media
 import Publishing
+import Pushing
 import Recording
 import Streaming
 import Synchronization
@@ -13,6 +16,8 @@ final class JSONStatusDisplay: StatusDisplay {
       var name: String
       var urls: [String]
       var pages: [String]
+      /// Addresses of publishers to the source whip:, without the token; absent with another source.
+      var publish: [String]?
       /// Names of the sources, without passwords.
       var source: String?
       var audio: String?
@@ -27,6 +32,7 @@ final class JSONStatusDisplay: StatusDisplay {
     var httpPort: Int?
     var httpsPort: Int?
     var certificateFingerprint: String?
+    var authorityFingerprint: String?
     var streams: [Stream]
     /// The chosen source, when none was requested.
     var choice: String?
@@ -71,8 +77,9 @@ final class JSONStatusDisplay: StatusDisplay {
       var keyframeRequests: Int
       var bytesSent: Int
       var framesSkipped: Int
+      var datagramsDropped: Int
       var viewersClosedAsSlow: Int
-      /// Maximum time that packets have waited for an event loop, in seconds.
+      /// Maximum time that packets, or a task of each second, have waited for an event loop, in seconds.
       var loopLag: Double
       var malformedRequests: Int
       var isSlateShown: Bool
@@ -86,7 +93,43 @@ final class JSONStatusDisplay: StatusDisplay {
       var framesCovered: Int?
       var faceDetectionRestarts: Int?
       var recording: JSONRecording.Status?
-      var pushes: [JSONPush]
+      var pushes: [PushDescription]
+      var renditions: [Rendition]
+      /// Present only with viewers over WebRTC.
+      var webrtc: [ViewerMeasurements]?
+      /// Present only with the source whip:.
+      var publisher: JSONPublisher?
+    }
+
+    struct Rendition: Encodable {
+      var name: String
+      var width: Int
+      var height: Int
+      /// Target bitrate in bits per second.
+      var bitrate: Int
+      /// Whether its encoder is open.
+      var isEncoding: Bool
+      /// Whether its encoder could not be opened, or has failed.
+      var hasFailed: Bool
+      var framesEncoded: Int
+      var framesDropped: Int
+      /// Time of encoding a frame; absent before the first.
+      var encodeMilliseconds: Double?
+      /// Current viewers over all protocols; they are among those of the stream.
+      var viewers: Int
+
+      init(_ rendition: StreamRendition, viewers: Int) {
+        let statistics = rendition.statistics
+        self.name = rendition.name
+        (self.width, self.height) = (rendition.settings.width, rendition.settings.height)
+        self.bitrate = rendition.bitrate
+        self.isEncoding = statistics.isRunning
+        self.hasFailed = rendition.hasFailed
+        self.framesEncoded = statistics.framesEncoded
+        self.framesDropped = statistics.framesDropped
+        self.encodeMilliseconds = statistics.meanEncodeMilliseconds.map { ($0 * 100).rounded() / 100 }
+        self.viewers = viewers
+      }
     }
 
     var event = "status"
@@ -119,12 +162,13 @@ final class JSONStatusDisplay: StatusDisplay {
         rtspPort: server.ports?.rtsp, rtspsPort: server.ports?.rtsps, rtmpPort: server.ports?.rtmp,
         rtmpsPort: server.ports?.rtmps, webrtcPort: server.ports?.webRTC, httpPort: server.ports?.http,
         httpsPort: server.ports?.https,
-        certificateFingerprint: server.certificateFingerprint,
+        certificateFingerprint: server.certificateFingerprint, authorityFingerprint: server.authorityFingerprint,
         streams: streams.map { stream in
           let addresses = server.addresses(of: stream)
           let sources = server.sources(of: stream)?.shown(isOperator: true)
           return Started.Stream(
             name: stream.name, urls: addresses.rtsp + addresses.rtmp + addresses.whep, pages: addresses.page,
+            publish: server.publisherStatistics(of: stream).map { _ in addresses.whip },
             source: sources?.video,
             audio: sources?.audio)
         }, choice: choice, controlTokenFile: access.token?.path, access: access.notes))
@@ -139,7 +183,12 @@ final class JSONStatusDisplay: StatusDisplay {
   }
 
   func showEffect(_ report: EffectReport, of stream: String) {
-    let problem = if case .slow = report.kind { "slow" } else { "failed" }
+    let problem =
+      switch report.kind {
+      case .slow: "slow"
+      case .failed: "failed"
+      case .limited: "limited"
+      }
     self.print(EffectFailed(stream: stream, effect: report.name, problem: problem, message: "\(report)"))
     Terminal.warn("\(stream): \(report)")
   }
@@ -165,7 +214,7 @@ final class JSONStatusDisplay: StatusDisplay {
             frameRate: ($0.frameRate * 100).rounded() / 100,
             bitrate: Int($0.bitrate),
             viewers: $0.viewers,
-            rtspViewers: $0.rtsp.viewers,
+            rtspViewers: $0.rtsp.delivery.viewers,
             rtmpViewers: $0.rtmp.viewers,
             webrtcViewers: $0.webRTC.viewers,
             hlsViewers: $0.http.hlsViewers,
@@ -173,8 +222,10 @@ final class JSONStatusDisplay: StatusDisplay {
             keyframeRequests: $0.stream.keyframeRequests,
             bytesSent: $0.bytesSent,
             framesSkipped: $0.framesSkipped,
-            viewersClosedAsSlow: $0.rtsp.viewersClosedAsSlow + $0.rtmp.viewersClosedAsSlow,
-            loopLag: (max($0.rtsp.loopLag, $0.rtmp.loopLag, $0.webRTC.loopLag).seconds * 1000).rounded() / 1000,
+            datagramsDropped: $0.rtsp.datagramsDropped,
+            viewersClosedAsSlow: $0.rtsp.delivery.viewersClosedAsSlow + $0.rtmp.viewersClosedAsSlow,
+            loopLag: (max($0.rtsp.delivery.loopLag, $0.rtmp.loopLag, $0.webRTC.loopLag).seconds * 1000).rounded()
+              / 1000,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown,
             isSourceInsecure: $0.acceptsAnyCertificate,
@@ -184,7 +235,10 @@ final class JSONStatusDisplay: StatusDisplay {
             framesCovered: $0.effectTime == nil ? nil : $0.stream.framesCovered,
             faceDetectionRestarts: $0.effectTime == nil ? nil : $0.stream.faceDetectionRestarts,
             recording: $0.recording.map { JSONRecording.Status($0) },
-            pushes: $0.pushes.map { JSONPush($0.report, sentBitrate: $0.bitrate) })
+            pushes: $0.pushes.map { PushDescription($0) },
+            renditions: $0.renditions.map { Status.Rendition($0.rendition, viewers: $0.viewers) },
+            webrtc: $0.webRTCViewers.isEmpty ? nil : $0.webRTCViewers.map { ViewerMeasurements($0) },
+            publisher: $0.publisher.map { JSONPublisher($0) })
         },
         refusals: Dictionary(uniqueKeysWithValues: server.refusals.map { ($0.rawValue, $1) }),
         acceptFailures: server.acceptFailures))
@@ -200,7 +254,7 @@ final class JSONStatusDisplay: StatusDisplay {
   }
 
   func showPush(_ event: PushEvent, of stream: String) {
-    self.print(JSONPush.Event(event, of: stream))
+    self.print(JSONPushEvent(event, of: stream))
   }
 
   func showEnd() {

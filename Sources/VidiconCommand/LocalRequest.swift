@@ -8,7 +8,7 @@ internal import Glibc
 
 /// One HTTP/1.1 request to a server on this machine, RFC 9112, on a connection of its own.
 package struct LocalRequest {
-  /// A response.
+  /// Status and body of a response.
   package struct Response: Equatable {
     package var status: Int
     package var body: Data
@@ -28,7 +28,7 @@ package struct LocalRequest {
     }
   }
 
-  /// Why there is no response.
+  /// Reasons why there is no response.
   enum Failure: Error, Equatable {
     /// No program listens at the port.
     case refused

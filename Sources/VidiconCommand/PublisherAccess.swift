@@ -2,41 +2,55 @@ import Authentication
 import MediaInput
 import Vidicon
 
-/// The stream key by which a publisher sends a stream, for the status display.
+/// The stream key or token by which a publisher sends a stream, for the status display.
 struct PublisherAccess: Sendable {
   /// The stream's name.
   var stream: String
   /// Protocol by which publishers send.
   var scheme: PublishedSource.Scheme
-  /// The stream key.
+  /// The stream key; the token for WHIP.
   var key: Secret
   /// Whether the key was made at the start.
   var isGenerated: Bool
 
-  /// Settings to enter in an encoder: server and stream key, or the address with the key for RTSP. The key is shown on terminals only,
-  /// since journals and log files keep what is printed.
+  /// Settings to enter in an encoder: server and stream key, the address with the key for RTSP, or address and token for WHIP. The key is
+  /// shown on terminals only, since journals and log files keep what is printed.
   ///
-  /// - Parameter server: The server's address, `rtmp://HOST:PORT/NAME` or `rtsp://HOST:PORT/NAME`.
+  /// - Parameter server: The server's address, `rtmp://HOST:PORT/NAME`, `rtsp://HOST:PORT/NAME` or `https://HOST:PORT/NAME/whip`.
   func text(server: String, isTerminal: Bool) -> String {
-    let hint =
-      self.isGenerated ? "shown on terminals only; give one with \(self.scheme.sourceName)?key=KEY" : "that of --source"
+    let parameter = StreamOptions.keyParameter(of: self.scheme)
+    let example = "\(self.scheme.sourceName)?\(parameter)=\(parameter.uppercased())"
+    let hint = self.isGenerated ? "shown on terminals only; give one with \(example)" : "that of --source"
     switch self.scheme {
     case .rtmp:
       return "server \(server)   stream key\(isTerminal ? " \(self.key.text)" : ": \(hint)")"
     case .rtsp:
       let address = "ffmpeg … -f rtsp \(server)?key="
       return isTerminal ? address + self.key.text : "\(address)KEY   key: \(hint)"
+    case .whip:
+      return "WHIP \(server)   token\(isTerminal ? " \(self.key.text)" : ": \(hint)")"
     }
   }
 }
 
+extension PublisherAccess {
+  /// The page that sends the camera of the device that opens it, with the token in its fragment; nil for other protocols than WHIP, and
+  /// without HTTP over TLS, which browsers need. For terminals only.
+  func page(of addresses: StreamAddresses) -> String? {
+    guard self.scheme == .whip, let server = addresses.whip.first, server.hasPrefix("https:") else { return nil }
+    return "\(server.dropLast("whip".utf8.count))publish#\(self.key.text)"
+  }
+}
+
 extension StreamAddresses {
-  /// The server that publishers enter, `rtmp://HOST:PORT/NAME`, `rtmps:` or `rtsp:`; nil when the protocol is off.
+  /// The server that publishers enter, `rtmp://HOST:PORT/NAME`, `rtmps:`, `rtsp:` or `https:`; nil when the protocol is
+  /// off.
   func publishServer(_ scheme: PublishedSource.Scheme) -> String? {
     switch scheme {
     // Players' addresses have the application `live` in front.
     case .rtmp: self.rtmp.first.map { $0.replacing("/live/", with: "/", maxReplacements: 1) }
     case .rtsp: self.rtsp.first
+    case .whip: self.whip.first
     }
   }
 }

@@ -5,7 +5,7 @@ struct PushArguments: ParsableArguments {
   @Option(
     name: .customLong("push"),
     help: """
-      A server that the stream is sent to, rtmp://HOST/APP/KEY or rtmps://HOST/APP/KEY, with options before it: \
+      A server that the stream is sent to, rtmp://HOST/APP/KEY, rtmps://HOST/APP/KEY or whip+https://HOST/PATH, with options before it: \
       rendition=low,bitrate=1500k,adaptive=no,url=rtmp://…; repeatable. Other users of this machine see options in the list \
       of processes; --push-file and the variable VIDICON_PUSH hide them.
       """)
@@ -15,7 +15,17 @@ struct PushArguments: ParsableArguments {
   var file: String?
 
   @Option(
+    name: .customLong("push-token-file"),
+    help: """
+      A file with the token of WHIP servers, readable by its owner only; for pushes of --push, --push-file and VIDICON_PUSH that \
+      have none. The variable VIDICON_PUSH_TOKEN has the token itself.
+      """)
+  var tokenFile: String?
+
+  @Option(
     name: .customLong("push-ca"),
-    help: "A PEM file of authorities that certificates of rtmps servers may come from, beside those of the system.")
+    help:
+      "A PEM file of authorities that certificates of rtmps and whip+https servers may come from, beside those of the system."
+  )
   var authorityFile: String?
 }

@@ -5,16 +5,15 @@ import Pushing
 
 extension PushReport {
   /// The part of the status line about a push, such as "push 1 2.31 Mb/s".
-  ///
-  /// - Parameter sentBitrate: Bits per second that were sent lately.
-  func summary(sentBitrate: Double) -> String {
+  var summary: String {
     var parts = ["push \(self.id)"]
     switch self.status.phase {
     case .sending:
-      parts.append(String(format: "%.2f Mb/s", sentBitrate / 1e6))
+      parts.append(String(format: "%.2f Mb/s", Double(self.status.sentBitrate) / 1e6))
       if self.status.hasOwnEncoding {
         parts.append(String(format: "of its own at %.2f Mb/s", Double(self.status.bitrate) / 1e6))
       }
+      if self.status.isWaitingForEncoding { parts.append("waits for an encoding") }
       if self.status.queueAge >= .milliseconds(500) {
         parts.append(String(format: "%.1f s behind", self.status.queueAge.seconds))
       }
@@ -33,6 +32,9 @@ extension PushEvent {
     let subject = "\(stream): push \(self.push) to \(self.address)"
     switch self.kind {
     case .sending: return "\(subject): sending"
+    case .waitingForEncoding(let bitrate):
+      return "\(subject): no encoding of its own is free; "
+        + String(format: "it gets the stream at %.2f Mb/s until one is", Double(bitrate) / 1e6)
     case .stopped: return "\(subject): stopped"
     case .failed(let reason, nil): return "\(subject): \(reason)"
     case .failed(let reason, let time?):
@@ -41,69 +43,30 @@ extension PushEvent {
   }
 }
 
-/// The state of a push in the status of `--json`.
-struct JSONPush: Encodable {
-  var id: Int
-  /// Without the stream key.
+/// The event of `--json` for a change of a push's state.
+struct JSONPushEvent: Encodable {
+  var event = "push"
+  var stream: String
+  var push: Int
   var server: String
-  var rendition: String
+  /// `sending`, `waitingForEncoding`, `failed` or `stopped`.
   var state: String
-  /// Bits per second that were sent since the last status.
-  var bitrate: Int
-  /// Target bitrate of the video.
-  var videoBitrate: Int
-  var ownEncoding: Bool
-  /// Age of the oldest media that has not left, in seconds.
-  var queue: Double
-  var framesDropped: Int
-  var audioFramesDropped: Int
-  var reconnects: Int
-  var failedAttempts: Int
-  var bytesSent: Int
-  var lastFailure: String?
+  var reason: String?
+  /// Seconds until the next attempt; nil when none follows.
+  var nextAttempt: Double?
 
-  init(_ report: PushReport, sentBitrate: Double) {
-    let status = report.status
-    self.id = report.id
-    self.server = report.address
-    self.rendition = report.rendition ?? "main"
-    self.state = status.phase.name
-    self.bitrate = Int(sentBitrate)
-    self.videoBitrate = status.bitrate
-    self.ownEncoding = status.hasOwnEncoding
-    self.queue = (status.queueAge.seconds * 1000).rounded() / 1000
-    self.framesDropped = status.droppedFrames
-    self.audioFramesDropped = status.droppedAudioFrames
-    self.reconnects = status.reconnects
-    self.failedAttempts = status.failedAttempts
-    self.bytesSent = status.sentByteCount
-    self.lastFailure = status.lastFailure
-  }
-
-  /// The event of a change of a push's state.
-  struct Event: Encodable {
-    var event = "push"
-    var stream: String
-    var push: Int
-    var server: String
-    /// `sending`, `failed` or `stopped`.
-    var state: String
-    var reason: String?
-    /// Seconds until the next attempt; nil when none follows.
-    var nextAttempt: Double?
-
-    init(_ event: PushEvent, of stream: String) {
-      self.stream = stream
-      self.push = event.push
-      self.server = event.address
-      switch event.kind {
-      case .sending: self.state = "sending"
-      case .stopped: self.state = "stopped"
-      case .failed(let reason, let time):
-        self.state = "failed"
-        self.reason = reason
-        self.nextAttempt = time.map { ($0.seconds * 10).rounded() / 10 }
-      }
+  init(_ event: PushEvent, of stream: String) {
+    self.stream = stream
+    self.push = event.push
+    self.server = event.address
+    switch event.kind {
+    case .sending: self.state = "sending"
+    case .stopped: self.state = "stopped"
+    case .waitingForEncoding: self.state = "waitingForEncoding"
+    case .failed(let reason, let time):
+      self.state = "failed"
+      self.reason = reason
+      self.nextAttempt = time.map { ($0.seconds * 10).rounded() / 10 }
     }
   }
 }

@@ -15,7 +15,7 @@ struct RunningServer {
   /// An operator's token; nil where this user has none.
   let token: String?
 
-  /// Its HTTP port.
+  /// HTTP port of the server.
   private var port: Int { self.address.port }
   private var subject: String { "port \(self.port)" }
 
@@ -98,9 +98,9 @@ struct RunningServer {
   }
 
   /// The streams, or the one of a name.
-  func streams(named name: String?) throws(VidiconError) -> [StreamState] {
+  func streams(named name: String?) throws(VidiconError) -> [RemoteStreamState] {
     struct List: Decodable {
-      var streams: [StreamState]
+      var streams: [RemoteStreamState]
     }
     let list = try self.decode(List.self, from: try self.request("GET", "/api/streams")).streams
     guard let name else { return list }
@@ -124,8 +124,8 @@ struct RunningServer {
   }
 }
 
-/// The state of a stream, as `/api/streams` describes it.
-struct StreamState: Decodable, Equatable {
+/// State of a stream of the running server, as `/api/streams` describes it.
+struct RemoteStreamState: Decodable, Equatable {
   struct Video: Decodable, Equatable {
     var width: Int
     var height: Int

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Authentication
 import Codecs
+import Connections
 import Discovery
 import Effects
 import Media
@@ -19,7 +20,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     let configuration = try ServeConfiguration(self.options)
+    for warning in configuration.warnings { Terminal.warn(warning) }
     ProcessLimits.raiseOpenFiles()
+    ProcessLimits.avoidHugePages()
     let pauses = PauseSignal()
     let display: any StatusDisplay =
       self.options.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.noQR)
@@ -116,13 +119,13 @@ struct ServeCommand: AsyncParsableCommand {
       summary.publishers.append(
         PublisherAccess(
           stream: stream.name, scheme: scheme,
-          key: stream.publishKey?.secret ?? server.access.makeToken(role: .publisher(stream: stream.name)),
-          isGenerated: stream.publishKey == nil))
+          key: stream.publishToken?.secret ?? server.access.makeToken(role: .publisher(stream: stream.name)),
+          isGenerated: stream.publishToken == nil))
     }
     return summary
   }
 
-  /// Why serving ended.
+  /// Reasons why serving ended.
   private enum Ending: Sendable {
     case signal
     case endOfSource
@@ -298,33 +301,35 @@ extension CameraServerSettings {
     rtsp.offersUDP = configuration.rtspUDP
     var http = HTTPServerSettings(port: configuration.httpPort)
     http.address = configuration.bind
-    http.tls = configuration.httpsPort.map { .init(port: $0, certificate: .selfSigned(folder: nil)) }
-    if let certificate = configuration.tlsCertificate, let key = configuration.tlsKey {
-      rtsp.tls = configuration.rtspsPort.map { .init(port: $0, certificateFile: certificate, keyFile: key) }
-      http.tls?.certificate = .files(chain: certificate, key: key)
+    http.tls = configuration.httpsPort.map { .init(port: $0, certificate: .localAuthority(folder: nil)) }
+    let certificate = configuration.tlsCertificate.flatMap { chain in
+      configuration.tlsKey.map { CertificateFiles(chain: chain, key: $0) }
+    }
+    if let certificate {
+      rtsp.tls = configuration.rtspsPort.map { .init(port: $0, certificate: certificate) }
+      http.tls?.certificate = .files(certificate)
     }
     self.init(rtsp: rtsp, http: http, isAnnounced: configuration.isAnnounced)
     let receives = configuration.streams.contains { $0.publishScheme == .rtmp }
     if configuration.rtmpPort != nil || configuration.rtmpsPort != nil || receives {
-      let isDefault = configuration.rtmpPort == nil && configuration.rtmpsPort == nil
-      var rtmp = RTMPServerSettings(port: isDefault ? 1935 : configuration.rtmpPort)
+      // An encoder without TLS is to reach a source rtmp: also beside the encrypted port.
+      var rtmp = RTMPServerSettings(port: configuration.rtmpPort ?? (receives ? 1935 : nil))
       rtmp.address = configuration.bind
-      rtmp.tls = configuration.rtmpsPort.map { .init(port: $0) }
-      if let certificate = configuration.tlsCertificate, let key = configuration.tlsKey {
-        rtmp.tls?.certificate = .init(chainFile: certificate, keyFile: key)
-      }
+      rtmp.tls = configuration.rtmpsPort.map { .init(port: $0, certificate: certificate) }
       self.rtmp = rtmp
     }
-    if let port = configuration.webRTCPort {
-      var webRTC = WebRTCServerSettings(port: port)
+    if configuration.isWebRTCOn {
+      var webRTC = WebRTCServerSettings()
+      if let port = configuration.webRTCPort { webRTC.port = port } else { webRTC.isRequired = false }
       webRTC.address = configuration.bind
+      webRTC.iceServers = configuration.iceServers
       webRTC.candidateAddresses = configuration.iceAddresses
       self.webRTC = webRTC
     }
     self.access = configuration.access
     self.pushAuthorityFile = configuration.pushAuthorityFile
     self.access.tokens += configuration.streams.compactMap { stream in
-      stream.publishKey.flatMap { AccessToken(parsing: $0.secret.text, role: .publisher(stream: stream.name)) }
+      stream.publishToken.flatMap { AccessToken(parsing: $0.secret.text, role: .publisher(stream: stream.name)) }
     }
   }
 }

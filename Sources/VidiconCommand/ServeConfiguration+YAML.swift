@@ -20,6 +20,14 @@ extension ServeConfiguration {
     try self.init(yaml: text, path: path)
   }
 
+  /// Warns when the file has stream keys of pushes, and users of this machine beside its owner and group can read it.
+  private mutating func warnOfReadableKeys(in path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & S_IROTH != 0 else { return }
+    self.warnings.append(
+      "\(path): all users of this machine can read it, and it has stream keys of pushes; change that with chmod 600")
+  }
+
   /// Parses the text of a configuration file; `docs/configuration.md` describes every key.
   package init(yaml text: String, path: String) throws(VidiconError) {
     let root: Node?
@@ -58,20 +66,27 @@ extension ServeConfiguration {
       case .rtmpPort: self.rtmpPort = try Self.port(reader.integer(value), "\(path): rtmpPort")
       case .rtmpsPort: self.rtmpsPort = try Self.port(reader.integer(value), "\(path): rtmpsPort")
       case .webrtcPort: self.webRTCPort = try Self.port(reader.integer(value), "\(path): webrtcPort")
+      case .webrtc: self.isWebRTCOn = try reader.boolean(value)
       case .iceAddresses: self.iceAddresses = try reader.texts(value)
+      case .iceServers: self.iceServers = try Self.iceServers(reader.texts(value))
       case .tlsCertificate: self.tlsCertificate = try reader.text(value)
       case .tlsKey: self.tlsKey = try reader.text(value)
       case .users:
         for user in try reader.sequence(value) { try self.appendUser(user, reader) }
       case .streams:
-        for stream in try reader.sequence(value) { self.streams.append(try Self.stream(stream, reader)) }
+        let streams = try reader.sequence(value)
+        for stream in streams { self.streams.append(try Self.stream(stream, reader)) }
+        if streams.contains(where: { $0[StreamOptions.Key.push.rawValue] != nil }) {
+          self.warnOfReadableKeys(in: path)
+        }
       }
     }
   }
 
   private enum Key: String, CaseIterable {
-    case bind, rtspPort, rtspUDP, rtspsPort, rtmpPort, rtmpsPort, webrtcPort, iceAddresses, httpPort, httpsPort,
-      discovery, tlsCertificate,
+    case bind, rtspPort, rtspUDP, rtspsPort, rtmpPort, rtmpsPort, webrtc, webrtcPort, iceAddresses, iceServers,
+      httpPort,
+      httpsPort, discovery, tlsCertificate,
       tlsKey, users, control, recordingsFor, behindProxy, hosts, cors, embed, insecureBasic, userFile, files, linkLocal,
       pushAuthorities, streams
   }
@@ -225,23 +240,26 @@ private struct YAMLReader {
   }
 
   private enum PushKey: String, CaseIterable {
-    case url, rendition, bitrate, adaptive
+    case url, rendition, bitrate, adaptive, token
   }
 
   private func push(_ node: Node) throws(VidiconError) -> PushTarget {
     do throws(VidiconError) {
       guard case .mapping = node else { return try StreamOptions.push(try self.text(node)) }
       var (url, rendition, bitrate, isAdaptive): (String, String?, Int?, Bool) = ("", nil, nil, true)
+      var token: Secret?
       for (key, value) in try self.mapping(node, keys: PushKey.self, showsKeys: false) {
         switch key {
         case .url: url = try self.text(value)
         case .rendition: rendition = try self.text(value)
         case .bitrate: bitrate = try StreamOptions.videoBitrate(try self.text(value))
         case .adaptive: isAdaptive = try self.boolean(value)
+        case .token: token = Secret(try self.text(value))
         }
       }
       return try PushTarget(
-        url: url, rendition: rendition == "main" ? nil : rendition, bitrate: bitrate, isAdaptive: isAdaptive)
+        url: url, token: token, rendition: rendition == "main" ? nil : rendition, bitrate: bitrate,
+        isAdaptive: isAdaptive)
     } catch {
       throw error.of(self.place(of: node))
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Authentication
+import CaptureDevices
 internal import Effects
 import Foundation
 import Media
@@ -9,6 +10,7 @@ import Pushing
 import Recording
 import StreamControl
 import Streaming
+import Vidicon
 
 /// The command-line options of `vidicon serve`.
 struct ServeOptions: ParsableArguments {
@@ -44,7 +46,8 @@ struct ServeOptions: ParsableArguments {
   @Option(
     help: """
       The TCP port for HTTP over TLS and HTTP/2; 0 for any free one. With --tls-cert and --tls-key, or with a \
-      self-signed certificate that is created once and kept.
+      certificate of an authority that is created once and kept, and that phones can trust: /ca. (default: none; 8443 with \
+      the source whip:)
       """)
   var httpsPort: Int?
 
@@ -65,10 +68,18 @@ struct ServeOptions: ParsableArguments {
   @Option(
     name: .customLong("webrtc-port"),
     help: """
-      The UDP port for WebRTC, usually 8189; 0 for any free one. Browsers then play within a tenth of a second, and \
-      encoders make Constrained Baseline unless --profile is given. (default: no WebRTC)
+      The UDP and TCP port for WebRTC, by which browsers play within a tenth of a second; 0 for any free one. (default: 8189, \
+      another one where that is in use)
       """)
   var webRTCPort: Int?
+
+  @Option(
+    name: .customLong("webrtc"),
+    help: """
+      on, or off: no WebRTC, and encoders make High unless --profile is given, instead of the Constrained Baseline of \
+      browsers. (default: on)
+      """)
+  var webRTC: String?
 
   @Option(
     help: """
@@ -76,6 +87,21 @@ struct ServeOptions: ParsableArguments {
       of a container's host. Repeatable.
       """)
   var iceAddress: [String] = []
+
+  @Option(
+    help: """
+      A server by which WebRTC clients get through their networks: stun:HOST[:PORT], or \
+      turn:USER:PASSWORD@HOST[:PORT][?transport=tcp]; @FILE for one on each line of a file. Repeatable.
+      """)
+  var iceServer: [String] = []
+
+  @Option(
+    name: .customLong("whip-token"),
+    help: """
+      The token of publishers to the source whip:, 16 to 256 letters, digits and -._~+/; @FILE for the first line of a file. \
+      (default: one that is made at the start)
+      """)
+  var whipToken: String?
 
   @Option(help: "The certificate chain, a PEM file.")
   var tlsCert: String?
@@ -117,11 +143,17 @@ package struct ServeConfiguration: Equatable {
   var rtspsPort: Int?
   var rtmpPort: Int?
   var rtmpsPort: Int?
+  /// Nil for 8189, or any free one where that is in use.
   var webRTCPort: Int?
+  var isWebRTCOn = true
   /// Addresses at which WebRTC clients reach this machine beside its own.
   var iceAddresses: [String] = []
+  /// STUN and TURN servers for WebRTC clients.
+  var iceServers: [ICEServer] = []
   var tlsCertificate: String?
   var tlsKey: String?
+  /// Lines about the configuration file that the owner is to know.
+  var warnings: [String] = []
 
   /// Default settings, without a stream.
   package init() {}
@@ -144,17 +176,23 @@ extension ServeConfiguration {
     if let port = options.rtmpsPort { self.rtmpsPort = try Self.port(port, "--rtmps-port") }
     if let port = options.webRTCPort { self.webRTCPort = try Self.port(port, "--webrtc-port") }
     if !options.iceAddress.isEmpty { self.iceAddresses = options.iceAddress }
+    if !options.iceServer.isEmpty { self.iceServers = try Self.iceServers(options.iceServer) }
     if let path = options.tlsCert { self.tlsCertificate = path }
     if let path = options.tlsKey { self.tlsKey = path }
     try self.apply(
-      options.stream, recording: options.parts.values + [(.record, options.record), (.recordings, options.recordings)])
+      options.stream,
+      recording: options.parts.values + [
+        (.record, options.record), (.recordings, options.recordings), (.whipToken, options.whipToken),
+      ])
     try self.apply(options.push, environment: ProcessInfo.processInfo.environment)
-    // What every browser decodes over WebRTC.
-    if self.webRTCPort != nil {
-      for index in self.streams.indices where self.streams[index].profile == nil {
-        self.streams[index].profile = .baseline
+    if let text = options.webRTC {
+      guard ["on", "off"].contains(text) else {
+        throw .usage("--webrtc \(quoted(text))", "it is neither on nor off", "give on or off")
       }
+      self.isWebRTCOn = text == "on"
     }
+    for index in self.streams.indices { self.streams[index].isForWebRTC = self.isWebRTCOn }
+    self.openPublishPort()
     try self.validate()
   }
 
@@ -210,6 +248,15 @@ extension ServeConfiguration {
     for text in options.targets { targets.append(try StreamOptions.push(text)) }
     if let path = options.file { targets += try StreamOptions.pushes(inFile: path) }
     if let text = environment[StreamOptions.pushVariable] { targets += try StreamOptions.pushes(inVariable: text) }
+    let token =
+      try options.tokenFile.map { path throws(VidiconError) in try StreamOptions.pushToken(inFile: path) }
+      ?? environment[StreamOptions.pushTokenVariable].map { Secret($0) }
+    if let token {
+      for index in targets.indices { try targets[index].setDefaultToken(token) }
+    }
+    if options.tokenFile != nil, !targets.contains(where: \.isWHIP) {
+      throw .usage("--push-token-file", "no push is of WHIP", "give --push whip+https://HOST/PATH")
+    }
     guard !targets.isEmpty else { return }
     guard self.streams.count == 1 else {
       throw .usage(
@@ -248,6 +295,7 @@ extension ServeConfiguration {
     try self.validateRecordings()
     try self.validateAccess()
     try self.validatePushes()
+    try self.validatePublishers()
     if (self.tlsCertificate == nil) != (self.tlsKey == nil) {
       throw .usage(
         "--tls-cert", "a certificate and its key go together", "give both --tls-cert FILE and --tls-key FILE")
@@ -259,19 +307,22 @@ extension ServeConfiguration {
     if self.rtmpsPort != nil, self.tlsCertificate == nil, self.httpsPort == nil {
       throw .usage(
         "--rtmps-port", "RTMPS needs a certificate",
-        "add --https-port 8443, whose self-signed certificate it takes, or --tls-cert FILE and --tls-key FILE")
+        "add --https-port 8443, whose certificate it takes, or --tls-cert FILE and --tls-key FILE")
     }
     if self.rtspsPort == nil, self.rtmpsPort == nil, self.httpsPort == nil, self.tlsCertificate != nil {
       throw .usage(
         "--tls-cert", "a certificate is given but no port for it", "add --https-port 8443 or --rtsps-port 8322")
     }
-    if !self.iceAddresses.isEmpty, self.webRTCPort == nil {
-      throw .usage("--ice-address", "WebRTC is off", "add --webrtc-port 8189")
+    if !self.isWebRTCOn {
+      for (name, isGiven) in [
+        ("--webrtc-port", self.webRTCPort != nil), ("--ice-address", !self.iceAddresses.isEmpty),
+        ("--ice-server", !self.iceServers.isEmpty),
+      ] where isGiven { throw .usage(name, "WebRTC is off", "leave --webrtc off out") }
     }
     let ports = [
       ("--rtsp-port", self.rtspPort), ("--rtsps-port", self.rtspsPort ?? 0), ("--http-port", self.httpPort),
       ("--https-port", self.httpsPort ?? 0), ("--rtmp-port", self.rtmpPort ?? 0),
-      ("--rtmps-port", self.rtmpsPort ?? 0),
+      ("--rtmps-port", self.rtmpsPort ?? 0), ("--webrtc-port", self.webRTCPort ?? 0),
     ].filter { $0.1 != 0 }
     for (index, (name, port)) in ports.enumerated() {
       if let other = ports[..<index].first(where: { $0.1 == port }) {
@@ -284,9 +335,10 @@ extension ServeConfiguration {
   private func validatePrivacy() throws(VidiconError) {
     let hiding = self.streams.filter { $0.effects.settings.faces == .privacy }
     guard !hiding.isEmpty, hiding.count < self.streams.count else { return }
-    let identities = hiding.map { ($0.name, SourceIdentity($0.source)) }
+    let devices = SystemDevices()
+    let identities = hiding.map { ($0.name, SourceIdentity($0.source, cameraNames: devices.uniqueNames)) }
     for stream in self.streams where stream.effects.settings.faces != .privacy {
-      let identity = SourceIdentity(stream.source)
+      let identity = SourceIdentity(stream.source, cameraNames: devices.uniqueNames)
       guard let (other, _) = identities.first(where: { $0.1.isSame(as: identity) }) else { continue }
       throw .usage(
         quoted(stream.name), "it would show the source of \"\(other)\" without privacy", "add faces=privacy to it")

@@ -35,10 +35,18 @@ struct StreamArguments: ParsableArguments {
   @Option(help: "libavcodec's H.264 encoder: libx264, h264_vaapi, h264_v4l2m2m, h264_nvenc, ….")
   var encoder: String?
 
-  @Option(help: "The H.264 profile: baseline (Constrained Baseline), main, high, or auto, which is high.")
+  @Option(
+    help: """
+      The H.264 profile: baseline (Constrained Baseline), main, high, or auto: what browsers play over WebRTC, which is \
+      baseline; high with --webrtc off and in recordings without a server. (default: auto)
+      """)
   var profile: String?
 
-  @Option(help: "Length of the encoder's rate control buffer, 0.25 to 2 seconds; a short one makes small keyframes.")
+  @Option(
+    help: """
+      Length of the encoder's rate control buffer, 0.25 to 2 seconds; a short one makes small keyframes. (default: 0.5, \
+      1 with --webrtc off and in recordings without a server)
+      """)
   var vbv: String?
 
   @Option(help: "Whether H.264 of the source is sent as it is: auto (decided at the start), on or off.")

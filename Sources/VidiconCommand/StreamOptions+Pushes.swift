@@ -1,21 +1,28 @@
+import Authentication
 import Foundation
 import Media
 import Pushing
 
 extension StreamOptions {
   private enum PushKey: String, CaseIterable {
-    case rendition, bitrate, adaptive
+    case rendition, bitrate, adaptive, token
   }
 
   /// The variable of the environment with URLs, separated by white space.
   static let pushVariable = "VIDICON_PUSH"
 
-  /// Parses a push: a URL, or `rendition=low,bitrate=1500k,adaptive=no,url=URL`, where everything behind `url=` is the URL.
-  /// No error quotes the text, since it has a stream key.
+  /// The variable of the environment with the token of WHIP pushes that have none of their own.
+  static let pushTokenVariable = "VIDICON_PUSH_TOKEN"
+
+  /// Parses a push: a URL, or `rendition=low,bitrate=1500k,adaptive=no,token=TOKEN,url=URL`, where everything behind `url=` is the
+  /// URL. No error quotes the text, since it has a stream key or a token.
   static func push(_ text: String) throws(VidiconError) -> PushTarget {
     var (rendition, bitrate, isAdaptive): (String?, Int?, Bool) = (nil, nil, true)
+    var token: Secret?
     var rest = text[...]
-    while !rest.hasPrefix("url="), !rest.hasPrefix("rtmp"), let comma = rest.firstIndex(of: ",") {
+    while !rest.hasPrefix("url="), !rest.hasPrefix("rtmp"), !rest.hasPrefix("whip+"),
+      let comma = rest.firstIndex(of: ",")
+    {
       let pair = rest[..<comma].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       rest = rest[rest.index(after: comma)...]
       guard pair.count == 2, let key = PushKey(rawValue: String(pair[0])) else { throw Self.pushUsage }
@@ -23,34 +30,37 @@ extension StreamOptions {
       switch key {
       case .rendition: rendition = value == "main" ? nil : value
       case .bitrate: bitrate = try Self.videoBitrate(value)
+      case .token: token = Secret(value)
       case .adaptive:
         guard value == "yes" || value == "no" else { throw Self.pushUsage }
         isAdaptive = value == "yes"
       }
     }
     if rest.hasPrefix("url=") { rest = rest.dropFirst(4) }
-    return try PushTarget(url: String(rest), rendition: rendition, bitrate: bitrate, isAdaptive: isAdaptive)
+    return try PushTarget(
+      url: String(rest), token: token, rendition: rendition, bitrate: bitrate, isAdaptive: isAdaptive)
   }
 
   private static let pushUsage = VidiconError.usage(
     "--push", "it is neither a URL nor options before one",
-    "give rtmp://HOST/APP/KEY, or rendition=low,bitrate=1500k,adaptive=no,url=rtmp://HOST/APP/KEY")
+    "give rtmp://HOST/APP/KEY or whip+https://HOST/PATH, or rendition=low,bitrate=1500k,adaptive=no,url=rtmp://HOST/APP/KEY"
+  )
 
   /// Reads a file of pushes, one a line; empty lines and those that begin with # are skipped.
   ///
-  /// The file must be readable by its owner only: it has stream keys.
-  static func pushes(inFile path: String) throws(VidiconError) -> [PushTarget] {
-    var status = stat()
-    guard stat(path, &status) == 0, let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-      let cause = String(cString: strerror(errno)).lowercased()
-      throw VidiconError(.notFound, path: path, cause: cause, nextStep: "check the path of --push-file")
-    }
-    guard status.st_mode & 0o077 == 0 else {
-      throw VidiconError(
-        .notPermitted, path: path, cause: "other users can read it, and it has stream keys",
-        nextStep: "change that with chmod 600")
-    }
+  /// The file must be the user's own, or root's, and readable by its owner only: it has stream keys.
+  ///
+  /// - Parameter user: The user whose file, or root's, it may be.
+  static func pushes(inFile path: String, user: uid_t = geteuid()) throws(VidiconError) -> [PushTarget] {
+    let file = SecretFile(option: "--push-file", secrets: "stream keys", form: "write one push a line")
+    let text = try file.text(of: path, user: user)
     return try Self.pushes(inLines: text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline), of: path)
+  }
+
+  /// Reads a file with a token, which must be as that of ``pushes(inFile:user:)``; white space around the token is left out.
+  static func pushToken(inFile path: String, user: uid_t = geteuid()) throws(VidiconError) -> Secret {
+    let file = SecretFile(option: "--push-token-file", secrets: "a token", form: "write the token")
+    return Secret(try file.text(of: path, user: user).trimmingCharacters(in: .whitespacesAndNewlines))
   }
 
   private static func pushes(inLines lines: [Substring], of path: String) throws(VidiconError) -> [PushTarget] {

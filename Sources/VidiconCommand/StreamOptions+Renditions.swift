@@ -20,8 +20,17 @@ extension StreamOptions {
     for part in text.split(separator: Self.renditionSeparator, omittingEmptySubsequences: false) {
       renditions.append(try Self.rendition(String(part)))
     }
-    if let problem = RenditionSettings.problem(with: renditions) { throw problem }
+    // One that cannot be used is left out with a line of its own; the stream runs without it.
     return .list(renditions)
+  }
+
+  /// Parses a size of any numbers: one that cannot be encoded leaves the rendition out, and not the stream.
+  private static func renditionSize(_ text: String) throws(VidiconError) -> Size {
+    let parts = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+    guard parts.count == 2, let width = parts[0], let height = parts[1] else {
+      throw .usage(quoted(text), "it is not a size", "give width and height, such as 640x360")
+    }
+    return Size(width: width, height: height)
   }
 
   private static func rendition(_ text: String) throws(VidiconError) -> RenditionSettings {
@@ -44,7 +53,7 @@ extension StreamOptions {
         "--rendition", "\(quoted(text)) lacks its name, size or bitrate",
         "give all three, such as name=low,size=640x360,bitrate=450k")
     }
-    let (dimensions, rate) = (try Self.size(size), try values[.fps].map(Self.frameRate))
+    let (dimensions, rate) = (try Self.renditionSize(size), try values[.fps].map(Self.frameRate))
     return RenditionSettings(
       name: name, width: dimensions.width, height: dimensions.height, bitrate: try Self.videoBitrate(bitrate),
       frameRate: rate, encoder: values[.encoder])

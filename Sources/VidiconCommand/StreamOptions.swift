@@ -6,14 +6,17 @@ import Pushing
 import Recording
 import StreamControl
 import Streaming
+import Vidicon
 
 /// The options of one stream, from the command line, `--stream`, or the configuration file.
 package struct StreamOptions: Equatable {
   package var name = "live"
   /// Name of the video source; nil when none is requested: then `serve` uses a camera if there is one.
   var source: String?
-  /// The key of publishers to the source `rtmp:` or `rtsp:`; nil for one that is made at the start.
+  /// The key of publishers in the source, `rtmp:?key=`, `rtsp:?key=` or `whip:?token=`; nil without one.
   var publishKey: AccessToken?
+  /// The token of publishers to the source `whip:` of another option; nil without one.
+  var whipToken: AccessToken?
   var audio = "auto"
   var size: Size?
   var frameRate: FrameRate?
@@ -21,7 +24,10 @@ package struct StreamOptions: Equatable {
   var scaling = VideoSettings.Scaling.fit
   /// Nil for `auto`.
   var profile: H264Profile?
-  var rateBuffer = MediaDuration.seconds(1)
+  /// Nil for 1 s, and 0.5 s for WebRTC.
+  var rateBuffer: MediaDuration?
+  /// Whether encoders make what every browser decodes over WebRTC, Constrained Baseline, unless a profile is requested.
+  var isForWebRTC = false
   var encoder = "libx264"
   var passThrough = VideoSettings.PassThrough.auto
   var renditions = RenditionChoice.automatic
@@ -50,7 +56,7 @@ package struct StreamOptions: Equatable {
   /// The keys of `--stream` and the configuration file.
   enum Key: String, CaseIterable {
     case preset, name, source, audio, size, fps, bitrate, scaling, encoder, profile, vbv, passThrough, rendition
-    case audioBitrate
+    case audioBitrate, whipToken
     case push, pushFile
     case faces, privacyMinFace, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
     case record, recordings, splitDuration, splitSize, keepAge, keepSize, keepFree, overwrite, title, recordRendition
@@ -73,6 +79,7 @@ package struct StreamOptions: Equatable {
     case .passThrough: self.passThrough = try Self.passThrough(text)
     case .rendition: self.renditions = try Self.renditions(text)
     case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
+    case .whipToken: self.whipToken = try Self.whipToken(text)
     case .push: self.pushes.append(try Self.push(text))
     case .pushFile: self.pushes += try Self.pushes(inFile: text)
     case .faces: try self.effects.set(faces: text)
@@ -102,20 +109,23 @@ package struct StreamOptions: Equatable {
     PublishedSource.Scheme.allCases.first { self.source == $0.sourceName }
   }
 
-  /// Sets the source; the key of `rtmp:?key=KEY` and `rtsp:?key=KEY` is kept apart from the text, which is shown.
+  /// Sets the source; the key of `rtmp:?key=KEY`, `rtsp:?key=KEY` and `whip:?token=TOKEN` is kept apart from the text, which is shown.
   private mutating func setSource(_ text: String) throws(VidiconError) {
     self.source = text
     self.publishKey = nil
-    let sources = PublishedSource.Scheme.allCases.map(\.sourceName)
-    guard let source = sources.first(where: { text.hasPrefix("\($0)?") }) else { return }
+    let schemes = PublishedSource.Scheme.allCases
+    guard let scheme = schemes.first(where: { text.hasPrefix("\($0.sourceName)?") }) else { return }
+    let source = scheme.sourceName
     self.source = source
-    let prefix = "\(source)?key="
+    let parameter = Self.keyParameter(of: scheme)
+    let prefix = "\(source)?\(parameter)="
     guard text.hasPrefix(prefix),
       let key = AccessToken(parsing: String(text.dropFirst(prefix.count)), role: .publisher(stream: ""))
     else {
       throw .usage(
-        "the source \(source)", "its key is not usable as a stream key",
-        "write \(prefix)KEY with 16 to 256 letters, digits and -._~+, or \(source) for a key that is made at the start")
+        "the source \(source)", "its \(parameter) is not usable as a \(scheme == .whip ? "token" : "stream key")",
+        "write \(prefix)\(parameter.uppercased()) with 16 to 256 letters, digits and -._~+, or \(source) for a \(parameter) that "
+          + "is made at the start")
     }
     self.publishKey = key
   }
@@ -128,10 +138,14 @@ package struct StreamOptions: Equatable {
 
   /// Settings of the video track.
   var video: VideoSettings {
-    VideoSettings(
+    var video = VideoSettings(
       width: self.size?.width, height: self.size?.height, frameRate: self.frameRate, bitrate: self.bitrate,
       encoder: self.encoder, scaling: self.scaling, passThrough: self.passThrough, renditions: self.renditions,
-      profile: self.profile, rateBuffer: self.rateBuffer)
+      profile: self.profile,
+      rateBuffer: self.rateBuffer ?? (self.isForWebRTC ? .milliseconds(500) : .seconds(1)))
+    if self.isForWebRTC { video.encoderProfile = .baseline }
+    if self.publishScheme == .whip { video.slateText = "WAITING FOR A CAMERA" }
+    return video
   }
 
   /// Opens the sources; generated video has the stream's size and frame rate.
@@ -142,7 +156,7 @@ package struct StreamOptions: Equatable {
       SourceSpecification(video: self.source ?? Self.generatedSource, audio: self.audio),
       width: self.size?.width ?? 1280,
       height: self.size?.height ?? 720,
-      frameRate: self.frameRate ?? 30, loop: loop)
+      frameRate: self.frameRate ?? 30, loop: loop, passesThroughWHIP: self.passThrough == .on)
   }
 
   /// Settings of the audio track.

@@ -1,3 +1,4 @@
+import Delivery
 import Foundation
 import Media
 import Pushing
@@ -12,15 +13,20 @@ struct StreamReport {
   /// Current number of viewers over all protocols.
   var viewers: Int
   var rtsp: RTSPStreamStatistics
-  var rtmp: RTMPStreamStatistics
-  var webRTC: WebRTCStreamStatistics
+  var rtmp: DeliveryStatistics
+  var webRTC: DeliveryStatistics
+  /// Viewers over WebRTC, with what is measured of their networks.
+  var webRTCViewers: [WebRTCViewerStatistics]
+  /// Publishers over WebRTC; nil where the source is another one.
+  var publisher: WebRTCPublisherStatistics?
   var http: HTTPStreamStatistics
   /// Whether a source accepts any TLS certificate.
   var acceptsAnyCertificate: Bool
   /// Status of its recording; nil without a recorder.
   var recording: RecordingStatus?
-  /// Its pushes, each with the bits per second that were sent since the previous report.
-  var pushes: [(report: PushReport, bitrate: Double)] = []
+  var pushes: [PushReport] = []
+  /// Further renditions of the stream, with their current numbers of viewers over all protocols.
+  var renditions: [(rendition: StreamRendition, viewers: Int)] = []
   /// Encoded frames per second.
   var frameRate = 0.0
   /// Time of effects per frame, in milliseconds; nil without effects.
@@ -37,15 +43,15 @@ struct StreamReport {
     self.viewers = server.viewers(of: stream)
     self.rtsp = server.rtspStatistics(of: stream)
     self.rtmp = server.rtmpStatistics(of: stream)
-    self.webRTC = server.webRTCStatistics(of: stream)
+    let webRTC = server.webRTCStatistics(of: stream)
+    self.webRTC = webRTC.delivery
+    self.webRTCViewers = webRTC.viewerList
+    self.publisher = server.publisherStatistics(of: stream)
     self.http = server.httpStatistics(of: stream)
     self.acceptsAnyCertificate = server.sources(of: stream)?.acceptsAnyCertificate ?? false
     self.recording = server.recorder(of: stream)?.status
-    self.pushes = (server.pushes(of: stream)?.reports ?? []).map { report in
-      let before = last?.pushes.first { $0.report.id == report.id }?.report.status.sentByteCount
-      guard let before, interval > 0 else { return (report, 0) }
-      return (report, Double((report.status.sentByteCount - before) * 8) / interval)
-    }
+    self.renditions = stream.renditions.map { ($0, server.viewers(of: $0, of: stream)) }
+    self.pushes = server.pushes(of: stream)?.reports ?? []
     guard let last, interval > 0 else { return }
     self.framesCovered = max(0, self.stream.framesCovered - last.stream.framesCovered)
     self.frameRate = Double(self.stream.framesOut - last.stream.framesOut) / interval
@@ -58,11 +64,11 @@ struct StreamReport {
 
   /// Bytes sent to viewers since the start.
   var bytesSent: Int {
-    self.rtsp.bytesSent + self.rtmp.bytesSent + self.webRTC.bytesSent + self.http.bytesSent
+    self.rtsp.delivery.bytesSent + self.rtmp.bytesSent + self.webRTC.bytesSent + self.http.bytesSent
   }
 
   /// Frames not sent to viewers that read too slowly.
-  var framesSkipped: Int { self.rtsp.framesSkipped + self.rtmp.framesSkipped + self.webRTC.framesSkipped }
+  var framesSkipped: Int { self.rtsp.delivery.framesSkipped + self.rtmp.framesSkipped + self.webRTC.framesSkipped }
 
   /// Number of faces and time of effects, such as "2 faces   effects 4.1 ms"; nil without effects.
   static func text(effectTime: Double?, of stream: StreamStatistics) -> String? {
@@ -73,7 +79,7 @@ struct StreamReport {
 
   /// Says that whole frames were covered, which privacy does where faces cannot be found; nil where none was.
   var coverText: String? {
-    self.framesCovered > 0 ? "picture covered, since faces cannot be found" : nil
+    self.framesCovered > 0 ? "frame covered, since faces cannot be found" : nil
   }
 
   private var encodedBytes: Int {

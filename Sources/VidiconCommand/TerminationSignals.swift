@@ -7,10 +7,14 @@ import Darwin
 import Glibc
 #endif
 
-/// Waits for Ctrl-C (SIGINT), or for SIGTERM of a service manager. A second signal ends the program at once.
+/// Waits for Ctrl-C (SIGINT), for SIGTERM of a service manager, or for SIGHUP of a terminal that is closed. A second SIGINT or
+/// SIGTERM ends the program at once.
 struct TerminationSignals: Sendable {
   /// The signals of this process. Created early: an earlier signal ends the program.
   static let shared = TerminationSignals()
+
+  /// The signals that end the program in order.
+  private static let numbers = [SIGINT, SIGTERM, SIGHUP]
 
   private let stream: AsyncStream<Void>
   // Safe because the sources are only kept alive.
@@ -19,14 +23,19 @@ struct TerminationSignals: Sendable {
   private init() {
     let (stream, continuation) = AsyncStream<Void>.makeStream()
     self.stream = stream
-    self.sources = [SIGINT, SIGTERM].map { number in
-      signal(number, SIG_IGN)
+    self.sources = Self.numbers.compactMap { number in
+      let previous = signal(number, SIG_IGN)
+      // A program that nohup has started outlives its terminal.
+      // Safe because handlers are compared, not called.
+      let isIgnored = unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+      if number == SIGHUP, isIgnored { return nil }
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         continuation.yield()
         // Restores the terminal now: a second signal ends the program at once.
         vidicon_keys_end()
-        signal(number, SIG_DFL)
+        // Of a closed terminal the system and the shell both send SIGHUP.
+        if number != SIGHUP { signal(number, SIG_DFL) }
       }
       source.resume()
       return source

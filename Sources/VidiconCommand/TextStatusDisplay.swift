@@ -39,6 +39,7 @@ final class TextStatusDisplay: StatusDisplay {
         let server = addresses.publishServer(publisher.scheme)
       {
         Self.print([publisher.text(server: server, isTerminal: Terminal.isInteractive)], as: "Publish")
+        if Terminal.isInteractive, let page = publisher.page(of: addresses) { Self.print([page], as: "Phone") }
       }
       Self.print(addresses.whep, as: "WHEP")
       let control = addresses.page.first.flatMap {
@@ -48,10 +49,21 @@ final class TextStatusDisplay: StatusDisplay {
     }
     for note in access.notes { Self.print([note], as: "Access") }
     if let fingerprint = server.certificateFingerprint { Terminal.print("  Certificate  SHA-256 \(fingerprint)") }
-    if self.showsQRCode, let stream = streams.first, let page = server.addresses(of: stream).page.first {
-      for line in Self.qrCode(page) { Terminal.print("  " + line) }
+    if let fingerprint = server.authorityFingerprint {
+      Terminal.print("  Authority    SHA-256 \(fingerprint); phones can trust it: /ca")
+    }
+    if self.showsQRCode, let address = Self.address(of: streams, server: server, access: access) {
+      for line in Self.qrCode(address) { Terminal.print("  " + line) }
     }
     self.state.withLock { _ = $0.reporter.reports(server: server, streams: streams) }
+  }
+
+  /// The address of the QR code: the page that sends the camera of a phone, if a stream waits for one, else that of the first stream.
+  private static func address(of streams: [LiveStream], server: CameraServer, access: AccessSummary) -> String? {
+    let pages = streams.lazy.compactMap { stream in
+      access.publishers.first { $0.stream == stream.name }?.page(of: server.addresses(of: stream))
+    }
+    return pages.first ?? streams.first.flatMap { server.addresses(of: $0).page.first }
   }
 
   func showKeys(_ hint: String) {
@@ -139,14 +151,19 @@ extension StreamReport {
     parts.append(String(format: "%.1f fps", self.frameRate))
     parts.append(String(format: "%.2f Mb/s", self.bitrate / 1e6))
     parts.append(self.viewers == 1 ? "1 viewer" : "\(self.viewers) viewers")
+    let moved = self.webRTCViewers.count { $0.rendition != "main" }
+    if moved > 0 { parts.append("\(moved) of \(self.webRTCViewers.count) over WebRTC with a smaller rendition") }
     parts.append("\(self.stream.totalFramesDropped) dropped")
     if self.framesSkipped > 0 { parts.append("\(self.framesSkipped) skipped for slow viewers") }
     if let text = StreamReport.text(effectTime: self.effectTime, of: self.stream) { parts.append(text) }
     if let coverText { parts.append(coverText) }
     if self.acceptsAnyCertificate { parts.append("source not verified (insecure=1)") }
-    if self.stream.isSlateShown { parts.append("no signal") }
+    if self.stream.isSlateShown { parts.append(self.publisher == nil ? "no signal" : "waiting for a camera") }
+    if let refused = self.publisher?.attemptsRefused, refused > 0 {
+      parts.append(refused == 1 ? "1 publisher refused" : "\(refused) publishers refused")
+    }
     if let recording = self.recording { parts.append(recording.summary) }
-    parts += self.pushes.map { $0.report.summary(sentBitrate: $0.bitrate) }
+    parts += self.pushes.map { $0.summary }
     return parts.joined(separator: "   ")
   }
 }

@@ -1,5 +1,6 @@
 internal import CWebPage
 internal import Crypto
+internal import Media
 public import NIOCore
 
 /// The web page that plays the streams: HTML, CSS and JavaScript, embedded in the program.
@@ -39,6 +40,12 @@ public enum WebPage {
 
   /// The page at `/recordings/` with the list of recordings.
   public static var recordings: File { Self.named("recordings.html") }
+
+  /// The page at `/NAME/publish` that sends the camera of the device that opens it, the same for every stream.
+  public static var publish: File { Self.named("publish.html") }
+
+  /// The page at `/ca` that says how phones are made to trust the server's certificate authority.
+  public static var authority: File { Self.named("ca.html") }
 
   /// Returns the file at a path: the list at `/`, and the files below ``folder``.
   ///
@@ -90,13 +97,8 @@ extension WebPage.File {
   init(_ bytes: ByteBuffer, mediaType: String) {
     var hash = SHA256()
     bytes.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
-    var entityTag = ""
-    for byte in hash.finalize().prefix(12) {
-      if byte < 16 { entityTag += "0" }
-      entityTag += String(byte, radix: 16)
-    }
     self.bytes = bytes
     self.mediaType = mediaType
-    self.entityTag = "\"\(entityTag)\""
+    self.entityTag = "\"\(Hexadecimal.encode(hash.finalize().prefix(12)))\""
   }
 }

@@ -1,16 +1,19 @@
 package import Authentication
 
-/// An IP address and UDP port: the source or destination of a datagram.
+/// An IP address and port: the source or destination of a datagram, over UDP or in the frames of a TCP connection.
 package struct TransportAddress: Hashable, Sendable, CustomStringConvertible {
   /// The address; IPv4 addresses in IPv6 form are IPv4.
   package var ip: IPAddress
-  /// The UDP port.
+  /// Port of UDP or TCP, 0 to 65,535.
   package var port: UInt16
+  /// Whether it is of TCP, RFC 6544; UDP otherwise.
+  package var isTCP: Bool
 
   /// Creates an address from its parts.
-  package init(ip: IPAddress, port: UInt16) {
+  package init(ip: IPAddress, port: UInt16, isTCP: Bool = false) {
     self.ip = ip
     self.port = port
+    self.isTCP = isTCP
   }
 
   /// Parses a numeric address without brackets; nil for other text.
@@ -24,8 +27,8 @@ package struct TransportAddress: Hashable, Sendable, CustomStringConvertible {
     if case .v6 = self.ip { true } else { false }
   }
 
-  /// `192.0.2.1:8189`, or `[2001:db8::1]:8189`.
+  /// Address and port as `192.0.2.1:8189`, or `[2001:db8::1]:8189/tcp`.
   package var description: String {
-    self.isIPv6 ? "[\(self.ip)]:\(self.port)" : "\(self.ip):\(self.port)"
+    (self.isIPv6 ? "[\(self.ip)]:\(self.port)" : "\(self.ip):\(self.port)") + (self.isTCP ? "/tcp" : "")
   }
 }

@@ -38,7 +38,7 @@ final class DatagramPort: @unchecked Sendable {
     var unreachable = 0
   }
 
-  /// Maximum number of bytes that wait for the send buffer; what comes after is lost, and asked for again by the clients.
+  /// Maximum number of bytes that wait for the send buffer; datagrams after them are lost, and requested again by the clients.
   static let maximumWaitingByteCount = 4 << 20
   /// Time after which a full send buffer is tried again: on a link of a gigabit it lasts somewhat longer.
   private static let retryInterval = TimeAmount.microseconds(250)

@@ -16,7 +16,7 @@ extension TransportAddress {
 }
 
 extension vidicon_destination {
-  /// An address in the form of a system call.
+  /// Creates a destination of system calls from an address.
   ///
   /// - Parameter isIPv6: Whether the socket is of IPv6, which sends to IPv4 by mapped addresses.
   init(_ address: TransportAddress, isIPv6: Bool) {

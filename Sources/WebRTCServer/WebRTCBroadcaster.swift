@@ -2,44 +2,62 @@ internal import Authentication
 internal import Delivery
 internal import Media
 internal import NIOCore
+internal import RateControl
 internal import Streaming
 internal import Synchronization
 internal import Threading
 internal import WebRTC
 
 /// The WebRTC output of a stream's main rendition, or of another one: packetizes each sample once and fans it out to the viewers.
-final class WebRTCBroadcaster: StreamOutput {
+final class WebRTCBroadcaster: StreamBroadcaster {
   let stream: LiveStream
   /// The rendition; nil for the main one.
   let rendition: StreamRendition?
   let counters: ViewerCounters
   /// Packets sent again to all viewers.
   let retransmittedPackets = Atomic(0)
-  /// Keyframes that viewers asked for.
+  /// Number of keyframes that viewers requested.
   let requestedKeyframes = Atomic(0)
   /// Sessions that ended before media could flow.
-  let failedSessions = Atomic(0)
+  let failedSessions = Mutex<[WebRTCSessionFailure: Int]>([:])
+  /// Number of viewers that were answered an audio track; changed on the hub's event loop.
+  private let listeners = Atomic(0)
   private let hub: WebRTCHub
   private let broadcast: Broadcast<WebRTCTracks, WebRTCSender>
   private let budget = Mutex(KeyframeBudget())
+  /// The rule of the main rendition's bitrate, on the hub's event loop.
+  private let soleViewer = Mutex<SoleViewerBitrate?>(nil)
+  private let findLowerRenditions: @Sendable () -> [WebRTCLowerRendition]
+  private let transcode: @Sendable (WebRTCBroadcaster, _ completion: @escaping Completion) -> Void
+  /// Counters of each viewer that was opened for this, as of the last second.
+  let viewerList = Mutex<[WebRTCViewerStatistics]>([])
   private let onEnd: @Sendable (WebRTCBroadcaster) -> Void
+
+  /// Receives a broadcaster that was found; called on any thread, with nil when there is none.
+  typealias Completion = @Sendable (WebRTCBroadcaster?) -> Void
 
   init(
     stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription], hub: WebRTCHub,
-    refusals: RefusalCounters, onEnd: @escaping @Sendable (WebRTCBroadcaster) -> Void
+    refusals: RefusalCounters,
+    lowerRenditions: @escaping @Sendable () -> [WebRTCLowerRendition] = { [] },
+    transcode: @escaping @Sendable (WebRTCBroadcaster, _ completion: @escaping Completion) -> Void = { $1(nil) },
+    onEnd: @escaping @Sendable (WebRTCBroadcaster) -> Void
   ) {
     self.counters = ViewerCounters(refusals: refusals)
     self.stream = stream
     self.rendition = rendition
     self.hub = hub
+    self.findLowerRenditions = lowerRenditions
+    self.transcode = transcode
     self.onEnd = onEnd
     // Without a frame rate, audio does not wait for video: datagrams gain nothing by leaving together.
     self.broadcast = Broadcast(
       packetizer: WebRTCTracks(descriptions), frameRate: nil, eventLoops: [hub.eventLoop], counters: self.counters,
       keepsKeyframeGroup: false, makeSender: { _ in WebRTCSender(hub: hub) },
       requestKeyframe: { [weak stream] in
-        if let rendition { rendition.requestKeyframe() } else { stream?.requestKeyframe() }
+        if let rendition { rendition.forceKeyframe() } else { stream?.requestKeyframe() }
       })
+    self.broadcast.group(on: hub.eventLoop).sender.broadcaster = self
   }
 
   /// The path in its addresses.
@@ -51,12 +69,22 @@ final class WebRTCBroadcaster: StreamOutput {
   /// Whether there is audio that can be sent.
   var hasAudio: Bool { self.broadcast.withPacketizer { $0.hasAudio } }
 
+  /// Finds the transcoding of this to Constrained Baseline, after its encoder was opened if need be.
+  func findTranscoding(_ completion: @escaping Completion) {
+    self.transcode(self, completion)
+  }
+
+  /// Whether audio is encoded: while a viewer listens, from the next sample on.
+  var isEncodingAudio: Bool { self.broadcast.withPacketizer { $0.isEncodingAudio } }
+
   /// Counters of the viewers, and the maximum lag of the event loop.
   var statistics: WebRTCStreamStatistics {
-    var statistics = WebRTCStreamStatistics(self.counters, loopLag: self.broadcast.lag)
-    statistics.packetsRetransmitted = self.retransmittedPackets.load(ordering: .relaxed)
-    statistics.keyframesRequested = self.requestedKeyframes.load(ordering: .relaxed)
-    statistics.sessionsFailed = self.failedSessions.load(ordering: .relaxed)
+    var statistics = WebRTCStreamStatistics(
+      delivery: self.broadcast.statistics,
+      packetsRetransmitted: self.retransmittedPackets.load(ordering: .relaxed),
+      keyframesRequested: self.requestedKeyframes.load(ordering: .relaxed),
+      sessionsFailed: self.failedSessions.withLock { $0 })
+    statistics.viewerList = self.viewerList.withLock { $0 }
     return statistics
   }
 
@@ -67,8 +95,11 @@ final class WebRTCBroadcaster: StreamOutput {
   }
 
   private func askForKeyframe() {
-    if let rendition { rendition.requestKeyframe() } else { self.stream.requestKeyframe() }
+    // A viewer of a smaller rendition costs those of the others nothing.
+    if let rendition { rendition.forceKeyframe() } else { self.stream.requestKeyframe() }
   }
+
+  var hasConsumers: Bool { self.broadcast.hasViewers }
 
   func consume(_ sample: EncodedSample) {
     if sample.kind == .video {
@@ -82,7 +113,14 @@ final class WebRTCBroadcaster: StreamOutput {
   }
 
   func descriptionChanged(to description: CodecDescription) {
-    self.broadcast.change { $0.change(to: description) }
+    var isOtherVideo = false
+    self.broadcast.change { tracks in
+      let video = tracks.video
+      tracks.change(to: description)
+      isOtherVideo = tracks.video != video
+    }
+    // Before the samples that follow, which come to the event loop behind this.
+    if isOtherVideo { self.hub.eventLoop.execute { self.hub.checkDecoders(of: self) } }
   }
 
   /// Drops frames that wait for the event loop or the network, and those that could be sent again.
@@ -99,14 +137,84 @@ final class WebRTCBroadcaster: StreamOutput {
 
   /// Adds a viewer that is ready; called on the event loop. It starts at the next keyframe, which is requested.
   func join(_ viewer: WebRTCViewer) {
-    if self.broadcast.group(on: self.hub.eventLoop).add(viewer) { self.rendition?.beginUse() }
+    if self.broadcast.group(on: self.hub.eventLoop).add(viewer) {
+      self.rendition?.beginUse()
+      if viewer.session.hasAudio { self.changeListeners(by: 1) }
+    }
     if viewer.session.hasVideo { self.requestKeyframe() }
   }
 
   /// Removes a viewer; called on the event loop, without effect when it was not added.
   func leave(_ viewer: WebRTCViewer) {
-    if self.broadcast.group(on: self.hub.eventLoop).remove(viewer) { self.rendition?.endUse() }
-    if !self.broadcast.hasViewers { self.broadcast.withPacketizer { $0.stopAudio() } }
+    if self.broadcast.group(on: self.hub.eventLoop).remove(viewer) {
+      self.rendition?.endUse()
+      if viewer.session.hasAudio { self.changeListeners(by: -1) }
+    }
+    if !self.broadcast.hasViewers, self.rendition == nil { self.follow(nil, at: self.hub.now) }
+  }
+
+  private func changeListeners(by count: Int) {
+    let isWanted = self.listeners.add(count, ordering: .relaxed).newValue > 0
+    self.broadcast.withPacketizer { if $0.isAudioWanted != isWanted { $0.isAudioWanted = isWanted } }
+  }
+}
+
+// MARK: Bitrates
+
+extension WebRTCBroadcaster {
+  /// Bits per second of audio with headers, where there is any.
+  private static let audioBitrate = 90_000
+  /// Share of the main rendition's bitrate below which its only viewer gets a smaller rendition, and what it must have more than
+  /// that one.
+  private static let (minimumShare, lowerRenditionFactor) = (8, 5.0 / 4)
+  private static let minimumBitrate = 150_000
+
+  /// The renditions that a viewer of the main one may get instead, from the highest bitrate to the lowest.
+  var lowerRenditions: [WebRTCLowerRendition] {
+    let main = self.stream.videoBitrate
+    return self.findLowerRenditions().filter { $0.bitrate < main }.sorted { $0.bitrate > $1.bitrate }
+  }
+
+  /// Bits per second of video and audio.
+  var bitrate: Int {
+    (self.rendition?.bitrate ?? self.stream.currentVideoBitrate) + self.audioBitrate
+  }
+
+  /// Bits per second of audio with headers; 0 without.
+  var audioBitrate: Int { self.hasAudio ? Self.audioBitrate : 0 }
+
+  /// Whether one viewer of this broadcaster is the only consumer of the main rendition, which is encoded.
+  var hasSoleViewer: Bool {
+    self.rendition == nil && self.counters.viewers.load(ordering: .relaxed) == 1 && !self.stream.isPassedThrough
+      && !self.stream.hasConsumers(besides: self)
+  }
+
+  /// Bits per second of video and audio that the main rendition can be lowered to for its only viewer.
+  func minimumBitrate(_ lower: [WebRTCLowerRendition]) -> Int {
+    self.soleBounds(lower).lowerBound + self.audioBitrate
+  }
+
+  private func soleBounds(_ lower: [WebRTCLowerRendition]) -> ClosedRange<Int> {
+    let configured = self.stream.videoBitrate
+    let least = lower.first.map { Int(Double($0.bitrate) * Self.lowerRenditionFactor) } ?? Self.minimumBitrate
+    return min(max(least, configured / Self.minimumShare), configured)...configured
+  }
+
+  /// Lets the encoder follow the estimate of its only viewer.
+  ///
+  /// - Parameter estimate: Bits per second; nil when there is no such viewer, or nothing is known of it.
+  func follow(_ estimate: Int?, at now: MediaTime) {
+    guard estimate != nil || self.soleViewer.withLock({ $0 != nil }) else { return }
+    let bounds = self.soleBounds(self.lowerRenditions)
+    let bitrate = self.soleViewer.withLock { rule -> Int?? in
+      var current = rule ?? SoleViewerBitrate(bounds: bounds)
+      if current.bounds != bounds { current = SoleViewerBitrate(bounds: bounds) }
+      let change = current.update(estimate: estimate, audioBitrate: self.audioBitrate, at: now)
+      rule = estimate == nil ? nil : current
+      if estimate == nil { return .some(nil) }
+      return change.map { $0 }
+    }
+    if let bitrate { self.stream.viewerBitrate = bitrate }
   }
 }
 
@@ -114,6 +222,8 @@ final class WebRTCBroadcaster: StreamOutput {
 // Safe because it is used on the hub's event loop only.
 final class WebRTCSender: DeliverySender, @unchecked Sendable {
   private let hub: WebRTCHub
+  /// Broadcaster of the media.
+  weak var broadcaster: WebRTCBroadcaster?
 
   init(hub: WebRTCHub) {
     self.hub = hub
@@ -122,7 +232,8 @@ final class WebRTCSender: DeliverySender, @unchecked Sendable {
   func send(
     _ deliveries: [SharedDelivery<WebRTCMedia>], to viewers: [ArraySlice<WebRTCViewer>], at now: MediaTime
   ) -> Int {
-    self.hub.send(deliveries, to: viewers)
+    guard let broadcaster else { return 0 }
+    return self.hub.send(deliveries, of: broadcaster, to: viewers)
   }
 
   func viewerLeft(_ viewer: WebRTCViewer) {}

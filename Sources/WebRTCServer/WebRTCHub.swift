@@ -4,6 +4,7 @@ internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RTP
+internal import RateControl
 internal import Synchronization
 internal import WebRTC
 
@@ -12,22 +13,39 @@ internal import WebRTC
 final class WebRTCHub: @unchecked Sendable {
   /// The event loop of all sessions.
   let eventLoop: any EventLoop
-  private let security: any DatagramSecurity
-  private let refusals: RefusalCounters
+  let security: any DatagramSecurity
+  let refusals: RefusalCounters
   private let readClock: @Sendable () -> MediaTime
   private let unixTime: @Sendable (MediaTime) -> Int64
-  private let report: @Sendable (String) -> Void
+  let report: @Sendable (String) -> Void
   /// Sends datagrams; returns the number of those that were dropped.
   private var transmit: (DatagramBatch) -> Int = { _ in 0 }
   /// Drops datagrams that wait for the send buffer.
   private var discardWaiting: () -> Void = {}
-  private var table: ICESessionTable<String>
+  var table: ICESessionTable<String>
   private var viewers: [String: WebRTCViewer] = [:]
-  private var batch = DatagramBatch()
+  /// The publishers of all streams.
+  var publishers = WebRTCPublisherTable()
+  /// Counters of publishers, for other threads.
+  let publisherBoard: WebRTCPublisherTable.Board
+  var batch = DatagramBatch()
   private var tick: RepeatedTask?
+  /// Viewers that have more to send later, and when the first of them is looked at.
+  var waiting: [WebRTCViewer] = []
+  var nextSending: MediaTime?
+  private var nextUpdate: MediaTime?
+  private var nextList: MediaTime?
+  /// Number of viewers since the start.
+  private var viewerCount = 0
 
   /// Interval at which the timers of sessions are looked at.
   static let tickInterval = TimeAmount.milliseconds(20)
+  /// Minimum time between two looks at what is sent later.
+  static let minimumWait = MediaDuration.milliseconds(1)
+  /// Interval at which renditions are chosen.
+  private static let updateInterval = MediaDuration.milliseconds(100)
+  /// Interval at which the counters of viewers are noted for other threads.
+  private static let listInterval = MediaDuration.seconds(1)
   /// Length of a batch that is sent before others are sealed, in bytes: it stays in the processor's cache.
   private static let maximumBatchLength = 512 * 1024
 
@@ -48,6 +66,7 @@ final class WebRTCHub: @unchecked Sendable {
     self.readClock = readClock
     self.unixTime = unixTime
     self.report = report
+    self.publisherBoard = self.publishers.board
     self.table = ICESessionTable(
       maximumCount: settings.maximumSessionCount, maximumCountPerClient: settings.maximumSessionCountPerClient)
   }
@@ -60,10 +79,22 @@ final class WebRTCHub: @unchecked Sendable {
     CertificateFingerprint(algorithm: .sha256, digest: self.security.fingerprint)
   }
 
+  /// The viewers of all streams, ready or not.
+  var allViewers: Dictionary<String, WebRTCViewer>.Values { self.viewers.values }
+
+  /// The viewer of a session.
+  func viewer(named id: String) -> WebRTCViewer? { self.viewers[id] }
+
   /// Number of sessions.
   var count: Int { self.table.count }
 
-  /// Sets what sends datagrams and returns the number of those that were dropped, and what drops those that wait.
+  /// Whether an address belongs to a session.
+  func hasSession(at address: TransportAddress) -> Bool {
+    self.eventLoop.preconditionInEventLoop()
+    return self.table.session(at: address) != nil
+  }
+
+  /// Sets the closures that send datagrams, returning the number of dropped ones, and that discard the queued ones.
   func setTransmit(_ transmit: @escaping (DatagramBatch) -> Int, discardWaiting: @escaping () -> Void = {}) {
     self.eventLoop.preconditionInEventLoop()
     self.transmit = transmit
@@ -77,14 +108,17 @@ extension WebRTCHub {
   /// Answers an offer and adds its session.
   ///
   /// - Parameters:
+  ///   - home: Broadcaster of the URL.
+  ///   - transcoding: The transcoding of that, for a client that does not decode it; nil for others.
   ///   - path: The path of the URL.
   ///   - candidates: Where this server is reached, the best address first; at least one.
   ///   - client: Where the session was requested from.
   func open(
-    _ offer: WebRTCOffer, of broadcaster: WebRTCBroadcaster, path: String, candidates: [TransportAddress],
-    client: IPAddress
-  ) throws(WHEPRefusal) -> WHEPSession {
+    _ offer: WebRTCOffer, of home: WebRTCBroadcaster, as transcoding: WebRTCBroadcaster? = nil, path: String,
+    candidates: [TransportAddress], client: IPAddress
+  ) throws(WebRTCRefusal) -> WHEPSession {
     self.eventLoop.preconditionInEventLoop()
+    let broadcaster = transcoding ?? home
     let makeRandom: () -> UInt64 = { .random(in: 0...UInt64.max) }
     let credentials = ICECredentials(makeRandom: makeRandom)
     let ssrc = UInt32.random(in: 1...UInt32.max - 2)
@@ -104,22 +138,21 @@ extension WebRTCHub {
     guard let clientCredentials = answer.clientTransport.credentials else {
       throw .malformed("the offer has no ICE credentials")
     }
-    let id = Self.makeID(makeRandom)
-    do {
-      // Before the answer is sent: the first check may arrive earlier.
-      try self.table.add(id, usernameFragment: credentials.usernameFragment, client: client)
-    } catch {
-      self.refusals.count(.overLimit)
-      throw .tooManySessions
-    }
+    let id = try self.addSession(credentials, client: client)
     let now = self.now
+    self.viewerCount += 1
     let session = WebRTCSession(
       answer, credentials: credentials, security: self.security,
       makeRandom: makeRandom, unixTime: self.unixTime, at: now)
     let viewer = WebRTCViewer(
-      id: id, broadcaster: broadcaster, path: path, session: session, credentials: credentials,
-      clientFragment: clientCredentials.usernameFragment, mid: (answer.video ?? answer.audio)?.mid,
-      candidates: candidates)
+      id: id, number: self.viewerCount, home: home, top: broadcaster, path: path, session: session,
+      ice: ICESessionParameters(
+        credentials: credentials, clientFragment: clientCredentials.usernameFragment, candidates: candidates,
+        videoMid: answer.video?.mid, audioMid: answer.audio?.mid))
+    // A rendition that was requested by name stays.
+    if home.rendition == nil, path == home.name {
+      viewer.choice = ViewerRendition(.rendition(0), bitrate: broadcaster.bitrate, at: now)
+    }
     self.viewers[id] = viewer
     self.startTicking()
     var text = ByteBuffer()
@@ -130,43 +163,14 @@ extension WebRTCHub {
   /// Takes candidates of a client, or restarts ICE.
   func change(
     _ id: String, path: String, _ fragment: TrickleFragment, entityTags: String?
-  ) throws(WHEPRefusal) -> WHEPChange {
+  ) throws(WebRTCRefusal) -> WHEPChange {
     self.eventLoop.preconditionInEventLoop()
     guard let viewer = self.viewers[id], viewer.path == path else { throw .notFound }
-    guard let client = fragment.credentials, client.usernameFragment != viewer.clientFragment else {
-      // The addresses of clients are learned from their checks. A wrong entity tag does no harm here.
+    guard let credentials = try self.restart(id, &viewer.ice, fragment, entityTags: entityTags) else {
       return .candidates
     }
-    guard let entityTags else { throw .preconditionRequired }
-    let isMatching = entityTags.split(separator: ",").contains {
-      let tag = $0.drop { $0 == " " }
-      return tag.hasPrefix("*") || tag.hasPrefix(viewer.entityTag)
-    }
-    guard isMatching else { throw .preconditionFailed }
-    let credentials = ICECredentials { .random(in: 0...UInt64.max) }
-    do {
-      try self.table.restart(id, usernameFragment: credentials.usernameFragment)
-    } catch {
-      throw .tooManySessions
-    }
-    viewer.credentials = credentials
-    viewer.clientFragment = client.usernameFragment
     viewer.session.restart(credentials: credentials, at: self.now)
-    let text = Self.fragment(of: viewer)
-    return .restarted(fragment: ByteBuffer(string: text), entityTag: viewer.entityTag)
-  }
-
-  /// The server's side of an ICE restart, RFC 8840 §9.
-  private static func fragment(of viewer: WebRTCViewer) -> String {
-    var lines = ["a=ice-lite"]
-    if let mid = viewer.mid {
-      lines += ["a=group:BUNDLE \(mid)", "m=video 9 UDP/TLS/RTP/SAVPF 0", "a=mid:\(mid)"]
-    }
-    lines += [
-      "a=ice-ufrag:\(viewer.credentials.usernameFragment)", "a=ice-pwd:\(viewer.credentials.password)",
-    ]
-    lines += viewer.candidates.enumerated().map { "a=candidate:\(ICECandidate(host: $1, rank: $0))" }
-    return lines.joined(separator: "\r\n") + "\r\na=end-of-candidates\r\n"
+    return .restarted(fragment: ByteBuffer(string: viewer.ice.fragment), entityTag: viewer.entityTag)
   }
 
   /// Ends a session, and notifies its client.
@@ -183,9 +187,14 @@ extension WebRTCHub {
   /// Ends the sessions of a stream, or all; callable on any thread.
   func closeSessions(of broadcaster: WebRTCBroadcaster? = nil) {
     self.eventLoop.execute {
-      for viewer in self.viewers.values where broadcaster == nil || viewer.broadcaster === broadcaster {
-        self.close(viewer)
+      for viewer in self.viewers.values {
+        if broadcaster == nil || viewer.home === broadcaster || viewer.top === broadcaster {
+          self.close(viewer)
+        } else if let broadcaster {
+          self.leave(broadcaster, viewer)
+        }
       }
+      if broadcaster?.rendition == nil { self.closePublishers(of: broadcaster?.stream) }
       self.flush()
     }
   }
@@ -193,14 +202,6 @@ extension WebRTCHub {
   private func close(_ viewer: WebRTCViewer) {
     viewer.session.close(at: self.now)
     self.settle(viewer)
-  }
-
-  /// 128 random bits.
-  private static func makeID(_ makeRandom: () -> UInt64) -> String {
-    (0..<2).map { _ in
-      let digits = String(makeRandom(), radix: 16)
-      return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-    }.joined()
   }
 }
 
@@ -210,18 +211,22 @@ extension WebRTCHub {
   /// Handles a datagram; ``flush()`` follows.
   func receive(_ datagram: ByteBuffer, from source: TransportAddress) {
     self.eventLoop.preconditionInEventLoop()
-    guard let viewer = self.viewer(of: datagram, from: source) else { return }
+    guard let id = self.session(of: datagram, from: source) else { return }
+    guard let viewer = self.viewers[id] else {
+      if let publisher = self.publishers[id] { self.receive(datagram, from: source, of: publisher) }
+      return
+    }
     viewer.session.handle(datagram, from: source, at: self.now)
     self.settle(viewer)
   }
 
   /// The session of a datagram. Those without a session are not answered.
-  private func viewer(of datagram: ByteBuffer, from source: TransportAddress) -> WebRTCViewer? {
+  private func session(of datagram: ByteBuffer, from source: TransportAddress) -> String? {
     switch DatagramKind(datagram.readableBytesView) {
     case .stun:
       guard let message = try? STUNMessage(parsing: datagram) else { return nil }
-      return self.table.session(for: message, from: source).flatMap { self.viewers[$0] }
-    case .dtls, .rtcp, .rtp: return self.table.session(at: source).flatMap { self.viewers[$0] }
+      return self.table.session(for: message, from: source)
+    case .dtls, .rtcp, .rtp: return self.table.session(at: source)
     case nil: return nil
     }
   }
@@ -229,14 +234,19 @@ extension WebRTCHub {
   /// Sends media to viewers, those of a batch in as few system calls as possible.
   ///
   /// - Returns: Number of bytes.
-  func send(_ deliveries: [SharedDelivery<WebRTCMedia>], to viewers: [ArraySlice<WebRTCViewer>]) -> Int {
+  func send(
+    _ deliveries: [SharedDelivery<WebRTCMedia>], of broadcaster: WebRTCBroadcaster,
+    to viewers: [ArraySlice<WebRTCViewer>]
+  ) -> Int {
     self.eventLoop.preconditionInEventLoop()
     let now = self.now
     var byteCount = 0
     for viewer in viewers.joined() {
       for delivery in deliveries {
+        if viewer.next === broadcaster, delivery.video?.isKeyframe == true { self.complete(viewer) }
+        guard viewer.broadcaster === broadcaster else { continue }
         for audio in delivery.audio { viewer.session.send(audio, at: now) }
-        if let video = delivery.video { viewer.session.send(video, at: now) }
+        if let video = delivery.video, !viewer.isAudioOnly, !viewer.isVideoHeld { viewer.session.send(video, at: now) }
       }
       self.settle(viewer)
       if self.batch.bytes.readableBytes >= Self.maximumBatchLength { byteCount += self.flush() }
@@ -246,7 +256,7 @@ extension WebRTCHub {
 
   /// Drops media of viewers that waits for the network, and that could be sent again: it must not be shown any more.
   ///
-  /// Datagrams of other viewers that wait are dropped as well; those ask for them again.
+  /// Datagrams of other viewers that wait are dropped as well; those are requested again.
   func discardEarlier(of viewers: [WebRTCViewer]) {
     self.eventLoop.preconditionInEventLoop()
     let now = self.now
@@ -268,9 +278,10 @@ extension WebRTCHub {
     return byteCount
   }
 
-  /// Drains a session whose state has changed, and does what its events mean.
-  private func settle(_ viewer: WebRTCViewer) {
-    viewer.session.drain(into: &self.batch, at: self.now)
+  /// Drains a session whose state has changed, and performs its events.
+  func settle(_ viewer: WebRTCViewer) {
+    let next = viewer.session.drain(into: &self.batch, at: self.now)
+    if let next { self.wait(for: viewer, until: next) }
     while let event = viewer.session.nextEvent() {
       switch event {
       case .valid(let address): self.table.bind(address, to: viewer.id)
@@ -286,20 +297,24 @@ extension WebRTCHub {
   private func remove(_ viewer: WebRTCViewer, _ reason: WebRTCTransport.CloseReason) {
     viewer.count()
     viewer.broadcaster.leave(viewer)
+    viewer.next?.leave(viewer)
+    viewer.home.viewerList.withLock { $0.removeAll { $0.number == viewer.number } }
     self.table.remove(viewer.id)
     self.viewers[viewer.id] = nil
     if self.viewers.isEmpty {
       self.tick?.cancel()
       self.tick = nil
     }
-    guard !viewer.wasReady, reason != .closedByServer, reason != .closedByClient else { return }
-    viewer.broadcaster.failedSessions.add(1, ordering: .relaxed)
-    let told = viewer.candidates.map(\.description).joined(separator: ", ")
-    self.report(
-      "WebRTC of \(viewer.broadcaster.name): \(reason.text); the client was told \(told), and "
-        + (viewer.session.checkCount == 0
-          ? "no check of it arrived: open this UDP port, or give the address that clients reach with --ice-address"
-          : "\(viewer.session.checkCount) checks of it arrived"))
+    guard !viewer.wasReady, let failure = WebRTCSessionFailure(reason) else { return }
+    viewer.broadcaster.failedSessions.withLock { $0[failure, default: 0] += 1 }
+    let sent = viewer.candidates.map(\.description).joined(separator: ", ")
+    let checks =
+      switch viewer.session.checkCount {
+      case 0: "no check of it arrived: open this UDP port, or give the address that clients reach with --ice-address"
+      case 1: "1 check of it arrived"
+      case let count: "\(count) checks of it arrived"
+      }
+    self.report("WebRTC of \(viewer.broadcaster.name): \(failure.text); the client was sent \(sent), and \(checks)")
   }
 
   private func startTicking() {
@@ -311,26 +326,18 @@ extension WebRTCHub {
 
   private func handleTimeouts() {
     let now = self.now
+    if self.nextUpdate.map({ now >= $0 }) ?? true {
+      self.nextUpdate = now + Self.updateInterval
+      self.chooseRenditions(at: now)
+    }
+    if self.nextList.map({ now >= $0 }) ?? true {
+      self.nextList = now + Self.listInterval
+      self.listViewers()
+    }
     for viewer in self.viewers.values {
       viewer.count()
-      guard let deadline = viewer.session.nextDeadline, now >= deadline else { continue }
-      viewer.session.handleTimeout(at: now)
-      self.settle(viewer)
+      if viewer.session.handleTimeoutIfDue(at: now) { self.settle(viewer) }
     }
     self.flush()
-  }
-}
-
-extension WebRTCTransport.CloseReason {
-  /// The reason, for the owner.
-  fileprivate var text: String {
-    switch self {
-    case .neverChecked: "a viewer did not reach this machine"
-    case .consentExpired: "a viewer fell silent before its connection was made"
-    case .closedByClient: "a viewer left"
-    case .closedByServer: "a session ended"
-    case .wrongFingerprint: "a viewer has another certificate than it offered"
-    case .dtlsFailed: "the DTLS handshake with a viewer failed"
-    }
   }
 }

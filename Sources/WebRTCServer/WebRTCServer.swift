@@ -3,7 +3,7 @@ package import Connections
 internal import DTLS
 public import Media
 package import NIOCore
-internal import NIOPosix
+package import NIOPosix
 public import Streaming
 internal import Synchronization
 internal import Threading
@@ -14,35 +14,39 @@ internal import WebRTC
 /// All sessions share one UDP port. Samples are packetized once for all viewers, and sealed for each.
 public final class WebRTCServer: Sendable {
   private let settings: WebRTCServerSettings
-  private let hub: WebRTCHub
-  private let directory: WebRTCStreamDirectory
-  private let port = Mutex<DatagramPort?>(nil)
-
-  /// Maximum number of candidates in an answer.
-  private static let maximumCandidateCount = 16
+  let hub: WebRTCHub
+  /// The published streams.
+  let directory: WebRTCStreamDirectory
+  private let group: MultiThreadedEventLoopGroup
+  private let registry: ConnectionRegistry
+  private let report: @Sendable (String) -> Void
+  private let port = Mutex<(udp: DatagramPort, tcp: ICETCPPort?)?>(nil)
 
   /// A server that listens after ``start()``; nil when OpenSSL cannot make a certificate.
   ///
   /// - Parameters:
   ///   - group: Event loops, one of which has all sessions.
-  ///   - refusals: Counters of all servers.
+  ///   - registry: Connections and refusals of all servers.
   ///   - report: Receives lines about sessions that failed.
   package init?(
-    settings: WebRTCServerSettings, group: any EventLoopGroup, refusals: RefusalCounters,
+    settings: WebRTCServerSettings, group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry,
     report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     guard let security = OpenSSLSecurity() else { return nil }
     let clock = StreamClock.system
     self.settings = settings
+    self.group = group
+    self.registry = registry
+    self.report = report
     self.hub = WebRTCHub(
-      eventLoop: group.next(), security: security, settings: settings, refusals: refusals,
+      eventLoop: group.next(), security: security, settings: settings, refusals: registry.refusals,
       readClock: { clock.now() }, unixTime: { clock.unixTime(at: $0) }, report: report)
-    self.directory = WebRTCStreamDirectory(hub: self.hub, refusals: refusals)
+    self.directory = WebRTCStreamDirectory(hub: self.hub, refusals: registry.refusals)
   }
 
   /// The UDP port in use; nil while the server does not listen.
   public var udpPort: Int? {
-    self.port.withLock { $0.map { Int($0.port) } }
+    self.port.withLock { $0.map { Int($0.udp.port) } }
   }
 
   /// Publishes a running stream under its name.
@@ -57,14 +61,12 @@ public final class WebRTCServer: Sendable {
 
   /// Counters of a stream's viewers over WebRTC, those of its renditions included; all zero when it is not published.
   public func statistics(of stream: LiveStream) -> WebRTCStreamStatistics {
-    guard var statistics = self.directory.broadcaster(of: stream)?.statistics else { return WebRTCStreamStatistics() }
-    for rendition in stream.renditions { statistics.add(self.statistics(of: rendition)) }
-    return statistics
+    self.directory.broadcasters(of: stream).reduce(into: WebRTCStreamStatistics()) { $0.add($1.statistics) }
   }
 
   /// Counters of a rendition's viewers over WebRTC; all zero before its first viewer.
   public func statistics(of rendition: StreamRendition) -> WebRTCStreamStatistics {
-    self.directory.broadcaster(of: rendition)?.statistics ?? WebRTCStreamStatistics()
+    self.directory.broadcasters(of: rendition).reduce(into: WebRTCStreamStatistics()) { $0.add($1.statistics) }
   }
 
   /// Opens the port; without effect when it is open.
@@ -77,16 +79,68 @@ public final class WebRTCServer: Sendable {
         .invalidSpecification, subject: "\"\(address)\"", cause: "it is not an IPv4 or IPv6 address",
         nextStep: "give the address at which clients reach this machine, such as 192.0.2.7")
     }
+    let (udp, tcp) = try await self.openPorts()
     let hub = self.hub
-    let port = try await DatagramPort.open(
-      address: self.settings.address ?? Self.anyAddress, port: self.settings.port, on: hub.eventLoop,
-      receive: { hub.receive($0, from: $1) }, receiveEnded: { hub.flush() })
     try? await hub.eventLoop.submit {
-      hub.setTransmit({ port.send($0).dropped }, discardWaiting: { port.discardWaiting() })
+      hub.setTransmit(
+        { batch in
+          let (hasTCP, hasUDP) = batch.kinds
+          guard hasTCP, let tcp else { return udp.send(batch).dropped }
+          let dropped = hasUDP ? udp.send(batch.messages(overTCP: false)).dropped : 0
+          return dropped + tcp.send(batch.messages(overTCP: true))
+        },
+        discardWaiting: {
+          udp.discardWaiting()
+          tcp?.discardWaiting()
+        })
     }
     .get()
-    self.port.withLock { $0 = port }
+    self.port.withLock { $0 = (udp, tcp) }
   }
+
+  /// Opens the port of the settings, or another one where those allow it, for UDP and TCP.
+  ///
+  /// - Returns: No TCP port where the number is in use: then clients use UDP alone.
+  private func openPorts() async throws(VidiconError) -> (DatagramPort, ICETCPPort?) {
+    do throws(VidiconError) {
+      return try await self.openPorts(self.settings.port)
+    } catch {
+      guard !self.settings.isRequired, error.code == .portInUse else { throw error }
+      let ports = try await self.openPorts(0)
+      self.report("\(error.subject) is in use by another program: WebRTC uses port \(ports.0.port)")
+      return ports
+    }
+  }
+
+  private func openPorts(_ number: Int) async throws(VidiconError) -> (DatagramPort, ICETCPPort?) {
+    let hub = self.hub
+    let opener = TCPListener(
+      group: self.group, registry: self.registry, address: self.settings.address,
+      waterMark: .init(low: 32 * 1024, high: 64 * 1024), options: "--webrtc-port", unprivilegedPort: 8189)
+    let sessions = ICETCPPort.Sessions(
+      eventLoop: hub.eventLoop,
+      receive: { datagrams, address in
+        for datagram in datagrams { hub.receive(datagram, from: address) }
+        hub.flush()
+      }, contains: { hub.hasSession(at: $0) })
+    var attempts = 0
+    while true {
+      attempts += 1
+      let udp = try await DatagramPort.open(
+        address: self.settings.address ?? Self.anyAddress, port: number, on: hub.eventLoop,
+        receive: { hub.receive($0, from: $1) }, receiveEnded: { hub.flush() })
+      if let tcp = try? await ICETCPPort.open(opener, port: Int(udp.port), sessions: sessions) { return (udp, tcp) }
+      // Any free port is to be free for both.
+      guard number == 0, attempts < Self.maximumPortAttempts else {
+        self.report("TCP port \(udp.port) is in use by another program: WebRTC needs a network that carries UDP")
+        return (udp, nil)
+      }
+      await udp.close()
+    }
+  }
+
+  /// Maximum number of free ports that are tried.
+  private static let maximumPortAttempts = 8
 
   /// Ends all sessions, and closes the port.
   public func stop() async {
@@ -98,7 +152,8 @@ public final class WebRTCServer: Sendable {
     self.hub.closeSessions()
     // After the sessions have sent their last datagrams.
     try? await self.hub.eventLoop.submit {}.get()
-    await port.close()
+    await port.udp.close()
+    await port.tcp?.close()
   }
 
   /// `::` (IPv6 and IPv4), or `0.0.0.0` on a machine without IPv6.
@@ -111,9 +166,11 @@ public final class WebRTCServer: Sendable {
 // MARK: WHEP
 
 extension WebRTCServer: WHEPService {
+  package var links: [String] { self.settings.iceServers.map(\.link) }
+
   package func open(
-    path: String, offer: ByteBuffer, client: IPAddress, localAddress: IPAddress?
-  ) async throws(WHEPRefusal) -> WHEPSession {
+    path: String, offer: ByteBuffer, client: IPAddress, serverAddresses: [IPAddress]
+  ) async throws(WebRTCRefusal) -> WHEPSession {
     let parsed: WebRTCOffer
     do throws(ParsingError) {
       parsed = try WebRTCOffer(parsing: offer)
@@ -122,22 +179,29 @@ extension WebRTCServer: WHEPService {
     }
     guard let port = self.udpPort, let broadcaster = await self.directory.find(path) else { throw .notFound }
     guard broadcaster.video != nil || broadcaster.hasAudio else { throw .nothingPublished }
-    let candidates = self.candidates(port: UInt16(clamping: port), used: localAddress)
-    return try await self.onEventLoop { (hub) throws(WHEPRefusal) in
-      try hub.open(parsed, of: broadcaster, path: path, candidates: candidates, client: client)
+    var transcoding: WebRTCBroadcaster?
+    if let video = broadcaster.video, !WebRTCAnswer.hasDecoder(of: video, in: parsed),
+      WebRTCAnswer.hasDecoder(of: .constrainedBaseline, in: parsed)
+    {
+      transcoding = await self.directory.transcoding(of: broadcaster)
+    }
+    let answering = transcoding
+    let candidates = self.candidates(port: UInt16(clamping: port), used: serverAddresses)
+    return try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
+      try hub.open(parsed, of: broadcaster, as: answering, path: path, candidates: candidates, client: client)
     }
   }
 
   package func change(
     _ id: String, path: String, fragment: ByteBuffer, entityTags: String?
-  ) async throws(WHEPRefusal) -> WHEPChange {
+  ) async throws(WebRTCRefusal) -> WHEPChange {
     let parsed: TrickleFragment
     do throws(ParsingError) {
       parsed = try TrickleFragment(parsing: fragment)
     } catch {
       throw .malformed("\(error)")
     }
-    return try await self.onEventLoop { (hub) throws(WHEPRefusal) in
+    return try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
       try hub.change(id, path: path, parsed, entityTags: entityTags)
     }
   }
@@ -147,41 +211,40 @@ extension WebRTCServer: WHEPService {
     return (try? await hub.eventLoop.submit { hub.close(id, path: path) }.get()) ?? false
   }
 
-  private func onEventLoop<Value: Sendable>(
-    _ body: @escaping @Sendable (WebRTCHub) throws(WHEPRefusal) -> Value
-  ) async throws(WHEPRefusal) -> Value {
+  /// - Parameter failure: Thrown when the server stops.
+  func onEventLoop<Value: Sendable, Failure: Error>(
+    orStopped failure: Failure, _ body: @escaping @Sendable (WebRTCHub) throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
     let hub = self.hub
-    let result = try? await hub.eventLoop.submit { () -> Result<Value, WHEPRefusal> in
-      do throws(WHEPRefusal) {
+    let result = try? await hub.eventLoop.submit { () -> Result<Value, Failure> in
+      do throws(Failure) {
         return .success(try body(hub))
       } catch {
         return .failure(error)
       }
     }.get()
     // The event loop refuses work when it is shut down: the server stops.
-    guard let result else { throw .notFound }
+    guard let result else { throw failure }
     return try result.get()
   }
 
-  /// Addresses at which clients reach this machine: the address that this client used, those of the settings, then all others that other
-  /// machines reach.
-  private func candidates(port: UInt16, used: IPAddress?) -> [TransportAddress] {
+  /// Addresses at which clients reach this machine: those that this client used, those of the settings, then all others that other
+  /// machines reach; each for UDP, then each for TCP.
+  func candidates(port: UInt16, used: [IPAddress]) -> [TransportAddress] {
     let isIPv4Only = (self.settings.address ?? Self.anyAddress).contains(":") == false
-    var addresses = [used].compactMap(\.self) + self.settings.candidateAddresses.compactMap { IPAddress(parsing: $0) }
+    var configured = self.settings.candidateAddresses.compactMap { IPAddress(parsing: $0) }
+    var interfaces: [IPAddress] = []
     if let own = self.settings.address, let ip = IPAddress(parsing: own), !["::", "0.0.0.0"].contains(own) {
-      addresses.append(ip)
+      configured.append(ip)
     } else {
       let devices = (try? System.enumerateDevices()) ?? []
-      let others = devices.compactMap { $0.address?.ipAddress.flatMap { IPAddress(parsing: $0) } }
-        .filter { !$0.isLoopback && !$0.isLinkLocal }
-      addresses += others.filter { !TransportAddress(ip: $0, port: 0).isIPv6 }
-      addresses += others.filter { TransportAddress(ip: $0, port: 0).isIPv6 }
+      interfaces = devices.compactMap { $0.address?.ipAddress.flatMap { IPAddress(parsing: $0) } }
     }
-    var seen: Set<TransportAddress> = []
-    let all = addresses.map { TransportAddress(ip: $0, port: port) }
-      .filter { !(isIPv4Only && $0.isIPv6) && seen.insert($0).inserted }
-    // Without a network, clients are on this machine.
-    guard !all.isEmpty else { return [TransportAddress(ip: .v4(0x7F00_0001), port: port)] }
-    return Array(all.prefix(Self.maximumCandidateCount))
+    let addresses = WebRTCCandidates.addresses(
+      used: used, configured: configured, interfaces: interfaces, isIPv4Only: isIPv4Only)
+    let hasTCP = self.port.withLock { $0?.tcp != nil }
+    return [false, true].filter { !$0 || hasTCP }.flatMap { isTCP in
+      addresses.map { TransportAddress(ip: $0, port: port, isTCP: isTCP) }
+    }
   }
 }

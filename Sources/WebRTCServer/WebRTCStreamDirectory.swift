@@ -8,7 +8,16 @@ internal import Synchronization
 final class WebRTCStreamDirectory: Sendable {
   private let hub: WebRTCHub
   private let refusals: RefusalCounters
-  private let broadcasters = Mutex<[WebRTCBroadcaster]>([])
+  private let table = BroadcasterTable<WebRTCBroadcaster>()
+  private let transcodings = Mutex<[Transcoding]>([])
+
+  /// An encoding of the frames of a stream or rendition whose own encoding not every client decodes.
+  private struct Transcoding {
+    var stream: LiveStream
+    /// The rendition that it replaces; nil for the main one.
+    var original: StreamRendition?
+    var rendition: StreamRendition
+  }
 
   init(hub: WebRTCHub, refusals: RefusalCounters) {
     self.hub = hub
@@ -22,51 +31,118 @@ final class WebRTCStreamDirectory: Sendable {
 
   /// Adds a stream with these tracks.
   func publish(_ stream: LiveStream, descriptions: [CodecDescription]) {
-    let broadcaster = self.makeBroadcaster(of: stream, descriptions: descriptions)
-    self.broadcasters.withLock { $0.append(broadcaster) }
-    stream.add(broadcaster)
+    self.table.publish(self.makeBroadcaster(of: stream, descriptions: descriptions))
   }
 
   private func makeBroadcaster(
     of stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription]
   ) -> WebRTCBroadcaster {
     WebRTCBroadcaster(
-      stream: stream, rendition: rendition, descriptions: descriptions, hub: self.hub, refusals: self.refusals
-    ) { [weak self] ended in
-      self?.broadcasters.withLock { $0.removeAll { $0 === ended } }
-    }
+      stream: stream, rendition: rendition, descriptions: descriptions, hub: self.hub, refusals: self.refusals,
+      lowerRenditions: { [weak self, weak stream] in
+        guard let stream else { return [] }
+        return stream.renditions.filter { $0.failure == nil }.map { rendition in
+          WebRTCLowerRendition(bitrate: rendition.bitrate) { [weak self] completion in
+            guard let self else { return completion(nil) }
+            self.find(rendition, of: stream, completion)
+          }
+        }
+      },
+      transcode: { [weak self] broadcaster, completion in
+        guard let self else { return completion(nil) }
+        self.findTranscoding(of: broadcaster, completion)
+      }
+    ) { [weak table = self.table] in table?.remove($0) }
   }
 
   /// Removes a stream; its viewers stay until it ends.
   func unpublish(_ stream: LiveStream) {
-    self.broadcasters.withLock { $0.removeAll { $0.stream === stream } }
+    self.table.unpublish(stream)
   }
 
-  func broadcaster(of stream: LiveStream) -> WebRTCBroadcaster? {
-    self.broadcasters.withLock { $0.first { $0.stream === stream && $0.rendition == nil } }
-  }
+  func broadcaster(of stream: LiveStream) -> WebRTCBroadcaster? { self.table.broadcaster(of: stream) }
 
   /// The broadcaster of a rendition; nil before its first viewer.
-  func broadcaster(of rendition: StreamRendition) -> WebRTCBroadcaster? {
-    self.broadcasters.withLock { $0.first { $0.rendition === rendition } }
-  }
+  func broadcaster(of rendition: StreamRendition) -> WebRTCBroadcaster? { self.table.broadcaster(of: rendition) }
+
+  /// The stream of a name; nil when none is published.
+  func stream(named name: String) -> LiveStream? { self.table.stream(named: name) }
 
   /// Finds the stream or rendition of a path, after its encoder was opened if need be.
   func find(_ path: String) async -> WebRTCBroadcaster? {
-    let all = self.broadcasters.withLock { $0 }
+    let transcoded = self.transcodings.withLock { $0.map(\.rendition) }
+    let all = self.table.all.filter { broadcaster in
+      !transcoded.contains { $0 === broadcaster.rendition }
+    }
     if let broadcaster = all.first(where: { $0.name == path }) { return broadcaster }
     // The main rendition among others.
     if let broadcaster = all.first(where: { $0.rendition == nil && "\($0.name)/main" == path }) { return broadcaster }
-    for stream in all.filter({ $0.rendition == nil }).map(\.stream) where path.hasPrefix("\(stream.name)/") {
-      let name = path.dropFirst(stream.name.utf8.count + 1)
-      guard let rendition = stream.rendition(named: name), rendition.failure == nil else { continue }
-      let video = await withCheckedContinuation { continuation in
-        rendition.prepare { continuation.resume(returning: try? $0.get()) }
-      }
-      guard let video else { return nil }
-      return self.add(rendition, of: stream, video: video)
+    guard let (stream, rendition) = self.table.rendition(atPath: path), rendition.failure == nil else { return nil }
+    return await withCheckedContinuation { continuation in
+      self.find(rendition, of: stream) { continuation.resume(returning: $0) }
     }
-    return nil
+  }
+
+  /// The frames of a stream or rendition as Constrained Baseline, see ``findTranscoding(of:_:)``.
+  func transcoding(of broadcaster: WebRTCBroadcaster) async -> WebRTCBroadcaster? {
+    await withCheckedContinuation { continuation in
+      self.findTranscoding(of: broadcaster) { continuation.resume(returning: $0) }
+    }
+  }
+
+  /// Finds the frames of a stream or rendition as Constrained Baseline, which every browser decodes: encoded only while there
+  /// are viewers of it; those of the stream or rendition keep what they have.
+  ///
+  /// - Parameter completion: Called on any thread, with nil when the encoder cannot be opened, or the stream has ended.
+  private func findTranscoding(
+    of broadcaster: WebRTCBroadcaster, _ completion: @escaping WebRTCBroadcaster.Completion
+  ) {
+    let stream = broadcaster.stream
+    // A source that is passed through has a bitrate of its own, that of a rendition is chosen.
+    let bitrate =
+      broadcaster.rendition?.bitrate
+      ?? min(max(stream.averageVideoBitrate ?? 0, stream.videoBitrate), Self.maximumTranscodingBitrate)
+    let rendition = self.transcodings.withLock { all -> StreamRendition? in
+      // An encoder that failed is opened again by another one.
+      all.removeAll { transcoding in
+        let hasEnded = transcoding.stream.hasEnded || transcoding.original?.failure != nil
+        guard hasEnded || transcoding.rendition.failure != nil else { return false }
+        transcoding.stream.removePrivateRendition(transcoding.rendition)
+        return true
+      }
+      let present = all.first { $0.stream === stream && $0.original === broadcaster.rendition }
+      if let present { return present.rendition }
+      let made = stream.makePrivateRendition(
+        like: broadcaster.rendition, bitrate: bitrate, profile: .baseline, lingers: true)
+      if let made { all.append(Transcoding(stream: stream, original: broadcaster.rendition, rendition: made)) }
+      return made
+    }
+    guard let rendition else { return completion(nil) }
+    if let present = self.broadcaster(of: rendition) { return completion(present) }
+    self.find(rendition, of: stream, completion)
+  }
+
+  /// Maximum bitrate of a source that is encoded again, in bits per second.
+  private static let maximumTranscodingBitrate = 6_000_000
+
+  /// Broadcasters of a stream, its renditions and their transcodings.
+  func broadcasters(of stream: LiveStream) -> [WebRTCBroadcaster] {
+    self.table.all.filter { $0.stream === stream }
+  }
+
+  /// Broadcasters of a rendition, and of its transcoding.
+  func broadcasters(of rendition: StreamRendition) -> [WebRTCBroadcaster] {
+    let all = self.transcodings.withLock { $0 }.filter { $0.original === rendition }.map(\.rendition) + [rendition]
+    return self.table.all.filter { broadcaster in all.contains { $0 === broadcaster.rendition } }
+  }
+
+  /// Finds the broadcaster of a rendition, after its encoder was opened; completes on any thread.
+  private func find(
+    _ rendition: StreamRendition, of stream: LiveStream, _ completion: @escaping @Sendable (WebRTCBroadcaster?) -> Void
+  ) {
+    rendition.prepare { result in
+      completion((try? result.get()).flatMap { self.add(rendition, of: stream, video: $0) })
+    }
   }
 
   /// Adds a rendition whose parameter sets are known, unless it is there.
@@ -77,13 +153,6 @@ final class WebRTCStreamDirectory: Sendable {
   ) -> WebRTCBroadcaster? {
     let broadcaster = self.makeBroadcaster(
       of: stream, rendition: rendition, descriptions: [video] + stream.descriptions.filter { $0.kind == .audio })
-    let (present, isAdded) = self.broadcasters.withLock { all -> (WebRTCBroadcaster?, Bool) in
-      if let present = all.first(where: { $0.rendition === rendition }) { return (present, false) }
-      guard all.contains(where: { $0.stream === stream }) else { return (nil, false) }
-      all.append(broadcaster)
-      return (broadcaster, true)
-    }
-    if isAdded { rendition.add(broadcaster) }
-    return present
+    return self.table.add(broadcaster, of: rendition)
   }
 }

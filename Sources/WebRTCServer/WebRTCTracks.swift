@@ -9,7 +9,12 @@ struct WebRTCTracks: SharedMediaPacketizer {
   private var audio: AACDescription?
   private var opus = OpusEncoding.off
 
-  /// The encoder of audio, which exists while there are viewers.
+  /// Whether a viewer listens: otherwise audio is not encoded.
+  var isAudioWanted = false {
+    didSet { if !self.isAudioWanted, self.isEncodingAudio { self.opus = .off } }
+  }
+
+  /// The encoder of audio, which exists while viewers listen.
   // Safe because it is used by the thread that holds the tracks.
   private enum OpusEncoding: @unchecked Sendable {
     case off
@@ -28,9 +33,9 @@ struct WebRTCTracks: SharedMediaPacketizer {
     if case .failed = self.opus { false } else { self.audio != nil }
   }
 
-  /// Closes the encoder of audio: the last viewer has left.
-  mutating func stopAudio() {
-    if case .on = self.opus { self.opus = .off }
+  /// Whether the encoder of audio is open.
+  var isEncodingAudio: Bool {
+    if case .on = self.opus { true } else { false }
   }
 
   /// Profile and level of the video; nil without.
@@ -47,6 +52,7 @@ struct WebRTCTracks: SharedMediaPacketizer {
 
   mutating func packets(of sample: EncodedSample) -> [WebRTCMedia] {
     if sample.kind == .video { return self.packetizer.packetize(sample).map { [$0] } ?? [] }
+    guard self.isAudioWanted else { return [] }
     if case .off = self.opus, let audio { self.opus = (try? OpusTranscoder(audio)).map(OpusEncoding.on) ?? .failed }
     guard case .on(let transcoder) = self.opus else { return [] }
     var packets: [WebRTCMedia] = []

@@ -1,4 +1,7 @@
 internal import Delivery
+internal import Media
+internal import RateControl
+internal import Streaming
 internal import Synchronization
 internal import WebRTC
 
@@ -6,39 +9,76 @@ internal import WebRTC
 final class WebRTCViewer {
   /// Identifies the session in its URL.
   let id: String
-  let broadcaster: WebRTCBroadcaster
+  /// Number among all viewers since the start, from 1: unlike ``id`` no secret.
+  let number: Int
+  /// Broadcaster of the session's URL: the main rendition's, or one that was requested by name.
+  let home: WebRTCBroadcaster
+  /// The best that it gets: ``home``, or the transcoding of that for a client that does not decode it.
+  var top: WebRTCBroadcaster
+  /// Broadcaster that it gets.
+  var broadcaster: WebRTCBroadcaster
+  /// Broadcaster that it gets from the next keyframe of that on.
+  var next: WebRTCBroadcaster?
+  /// Choice of the rendition; nil for a viewer that has requested one by name.
+  var choice: ViewerRendition?
+  /// Whether it gets audio without video, since no rendition fits.
+  var isAudioOnly = false
+  /// Whether video is left out until a rendition comes that the client decodes.
+  var isVideoHeld = false
+  /// Whether it is among those that have more to send later.
+  var isWaiting = false
   /// The path of the URL that it was opened with.
   let path: String
   var session: WebRTCSession
-  /// The server's ICE credentials; others after a restart.
-  var credentials: ICECredentials
-  /// The client's username fragment, which differs at a restart, not for further candidates.
-  var clientFragment: String
-  /// The mid of the first track, for the answer to a restart.
-  let mid: String?
-  /// Addresses in the answer.
-  let candidates: [TransportAddress]
+  /// ICE as the session's URL shows it.
+  var ice: ICESessionParameters
   /// Whether media could flow once.
   var wasReady = false
   /// The part of the session's counters that the broadcaster has.
   private var counted = WebRTCSessionStatistics()
 
   init(
-    id: String, broadcaster: WebRTCBroadcaster, path: String, session: WebRTCSession, credentials: ICECredentials,
-    clientFragment: String, mid: String?, candidates: [TransportAddress]
+    id: String, number: Int, home: WebRTCBroadcaster, top: WebRTCBroadcaster, path: String, session: WebRTCSession,
+    ice: ICESessionParameters
   ) {
     self.id = id
-    self.broadcaster = broadcaster
+    self.number = number
+    self.home = home
+    self.top = top
+    self.broadcaster = top
     self.path = path
     self.session = session
-    self.credentials = credentials
-    self.clientFragment = clientFragment
-    self.mid = mid
-    self.candidates = candidates
+    self.ice = ice
+  }
+
+  /// The name of the rendition that it gets; `audio` for audio without video.
+  var rendition: String { self.isAudioOnly ? "audio" : self.broadcaster.rendition?.name ?? "main" }
+
+  /// Whether the client decodes the video of a broadcaster, or was answered no video.
+  func decodes(_ broadcaster: WebRTCBroadcaster) -> Bool {
+    guard self.session.hasVideo, let video = broadcaster.video else { return true }
+    return self.session.decodes(video)
+  }
+
+  /// Counters of the viewer.
+  var statistics: WebRTCViewerStatistics {
+    let session = self.session.statistics
+    var statistics = WebRTCViewerStatistics(number: self.number, rendition: self.rendition)
+    statistics.roundTrip = session.roundTrip
+    statistics.fractionLost = session.fractionLost
+    statistics.estimatedBitrate = session.estimatedBitrate
+    statistics.packetsSent = session.packetsSent
+    statistics.packetsRetransmitted = session.packetsRetransmitted
+    statistics.framesSkipped = session.framesDropped
+    statistics.keyframesRequested = session.keyframesRequested
+    return statistics
   }
 
   /// The value of `ETag`.
-  var entityTag: String { "\"\(self.credentials.usernameFragment)\"" }
+  var entityTag: String { self.ice.entityTag }
+
+  /// Addresses in the answer.
+  var candidates: [TransportAddress] { self.ice.candidates }
 
   /// Adds what happened since the last call to the counters of the stream.
   func count() {

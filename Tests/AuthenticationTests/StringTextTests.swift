@@ -43,11 +43,6 @@ struct StringTextTests {
     for text in ["256", "-1", "+1", " 1", "0x1", "1.0", "", "١"] { #expect(text.decimal(as: UInt8.self) == nil) }
   }
 
-  @Test func `hexadecimal digits are read in both cases and written in small letters`() {
-    #expect(hexadecimal([0x00, 0xAF, 0x10]) == "00af10")
-    #expect("0aFg@".utf8.map { $0.hexadecimalValue } == [0, 10, 15, nil, nil])
-  }
-
   @Test func `a token has no separators, spaces or controls`() {
     #expect("GET_PARAMETER!#$%&'*+-.^`|~09az".utf8.allSatisfy { $0.isToken })
     #expect(!"()<>@,;:\\\"/[]?={} \t\u{7F}é".utf8.contains { $0.isToken })

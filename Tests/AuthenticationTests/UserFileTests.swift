@@ -57,7 +57,7 @@ struct UserFileTests {
   ) throws {
     let cost = PasswordHash.Cost(logarithm: logarithm, blockSize: blockSize, parallelism: parallelism)
     let hash = try #require(PasswordHash(password: Array(password.utf8), salt: Array(salt.utf8), cost: cost))
-    #expect(hexadecimal(hash.hash) == expected)
+    #expect(Hexadecimal.encode(hash.hash) == expected)
     #expect(hash.verifies(Array(password.utf8)))
     #expect(!hash.verifies(Array("\(password)x".utf8)))
   }

@@ -22,7 +22,8 @@ struct EncoderSettingsTests {
     let encoder = try LibavH264Encoder(settings)
     var samples: [EncodedSample] = []
     for index in 0..<count {
-      try encoder.encode(Self.frame(index, settings), forcesKeyframe: forced.contains(index)) { samples.append($0) }
+      try encoder.encode(ReleasedFrame(notPrivate: Self.frame(index, settings)), forcesKeyframe: forced.contains(index))
+      { samples.append($0) }
     }
     return (samples, try #require(encoder.description))
   }

@@ -17,7 +17,7 @@ struct H264DecoderTests {
             buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: UInt8(50 + index * 5))
           }
         })
-      try encoder.encode(frame, forcesKeyframe: index == 0) { samples.append($0) }
+      try encoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: index == 0) { samples.append($0) }
     }
     return (samples, try #require(encoder.description))
   }

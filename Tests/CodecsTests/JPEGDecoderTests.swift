@@ -18,7 +18,8 @@ struct JPEGDecoderTests {
       buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: value)
     }
     let frame = VideoFrame(buffer: buffer, timestamp: .zero)
-    return Array(try JPEGEncoder(format: frame.format, quality: 95).encode(frame).readableBytesView)
+    return Array(
+      try JPEGEncoder(format: frame.format, quality: 95).encode(ReleasedFrame(notPrivate: frame)).readableBytesView)
   }
 
   private struct NoDecoder: Error {}

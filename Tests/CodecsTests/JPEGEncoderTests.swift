@@ -43,7 +43,7 @@ struct JPEGEncoderTests {
   ) throws {
     let frame = self.bars(matrix: matrix)
     let encoder = try JPEGEncoder(format: frame.format, width: width, quality: 95)
-    let decoded = try DecodedJPEG(encoder.encode(frame))
+    let decoded = try DecodedJPEG(encoder.encode(ReleasedFrame(notPrivate: frame)))
     #expect(decoded.width == width && decoded.height == (width * 360 + 320) / 640 / 2 * 2)
     for (index, color) in Self.colors.enumerated() {
       let found = decoded.pixel(x: (index * 2 + 1) * width / (Self.colors.count * 2), y: decoded.height / 2)
@@ -53,9 +53,31 @@ struct JPEGEncoderTests {
     }
   }
 
+  @Test func `an image of another shape shows the whole frame between black bars`() throws {
+    let frame = self.bars(matrix: .bt709)
+    for (width, height) in [(320, 320), (640, 200)] {
+      let decoded = try DecodedJPEG(
+        JPEGEncoder(format: frame.format, width: width, height: height, quality: 95).encode(
+          ReleasedFrame(notPrivate: frame)))
+      #expect(decoded.width == width && decoded.height == height)
+      let area = frame.format.fittedSize(in: VideoFormat(width: width, height: height))
+      #expect(area.width == (width == 320 ? 320 : 356) && area.height == (width == 320 ? 180 : 200))
+      let (left, top) = ((width - area.width) / 2, (height - area.height) / 2)
+      for (index, color) in Self.colors.enumerated() {
+        let x = left + (index * 2 + 1) * area.width / (Self.colors.count * 2)
+        for (value, wanted) in zip(decoded.pixel(x: x, y: height / 2), color) {
+          #expect(abs(value - Int(wanted)) <= 4, "\(color): \(decoded.pixel(x: x, y: height / 2))")
+        }
+      }
+      for (x, y) in [(0, 0), (width - 1, height - 1), (max(0, left - 8), max(0, top - 8))] {
+        #expect(decoded.pixel(x: x, y: y).allSatisfy { $0 <= 4 }, "\(x) \(y)")
+      }
+    }
+  }
+
   @Test func `a file is JFIF without comments or trailing bytes`() throws {
     let frame = self.bars(matrix: .bt601)
-    let file = Array(try JPEGEncoder(format: frame.format).encode(frame).readableBytesView)
+    let file = Array(try JPEGEncoder(format: frame.format).encode(ReleasedFrame(notPrivate: frame)).readableBytesView)
     // T.81 §B.2.1: SOI … EOI; T.871 §10.1: APP0 with the identifier follows immediately.
     #expect(file.prefix(4) == [0xFF, 0xD8, 0xFF, 0xE0])
     #expect(file[6..<11] == [0x4A, 0x46, 0x49, 0x46, 0x00])
@@ -67,10 +89,10 @@ struct JPEGEncoderTests {
   @Test func `the same frame gives identical files, and different frames differ`() throws {
     let frame = self.bars(matrix: .bt601)
     let encoder = try JPEGEncoder(format: frame.format)
-    let first = try encoder.encode(frame)
-    #expect(try encoder.encode(frame) == first)
-    #expect(try encoder.encode(self.bars(width: 640, height: 360, matrix: .bt709)) != first)
-    #expect(try encoder.encode(frame) == first)
+    let first = try encoder.encode(ReleasedFrame(notPrivate: frame))
+    #expect(try encoder.encode(ReleasedFrame(notPrivate: frame)) == first)
+    #expect(try encoder.encode(ReleasedFrame(notPrivate: self.bars(width: 640, height: 360, matrix: .bt709))) != first)
+    #expect(try encoder.encode(ReleasedFrame(notPrivate: frame)) == first)
   }
 
   @Test func `higher quality takes more bytes`() throws {
@@ -78,7 +100,7 @@ struct JPEGEncoderTests {
     let luma = frame.buffer.unsafePlane(0)
     for index in luma.indices { luma[index] &+= UInt8(truncatingIfNeeded: index * index >> 5) & 0x1F }
     let sizes = try [1, 25, 50, 80, 95].map { quality in
-      try JPEGEncoder(format: frame.format, quality: quality).encode(frame).readableBytes
+      try JPEGEncoder(format: frame.format, quality: quality).encode(ReleasedFrame(notPrivate: frame)).readableBytes
     }
     #expect(sizes == sizes.sorted() && Set(sizes).count == sizes.count)
     #expect([-1, 0, 1, 50, 80, 100, .max].map(JPEGEncoder.quantizer) == [31, 31, 31, 10, 4, 1, 1])
@@ -96,7 +118,8 @@ struct JPEGEncoderTests {
     let frame = self.bars(width: width, height: height, matrix: .bt601)
     let size = JPEGEncoder.size(of: frame.format, width: wanted)
     #expect(size.width == expectedWidth && size.height == expectedHeight)
-    let decoded = try DecodedJPEG(JPEGEncoder(format: frame.format, width: wanted).encode(frame))
+    let decoded = try DecodedJPEG(
+      JPEGEncoder(format: frame.format, width: wanted).encode(ReleasedFrame(notPrivate: frame)))
     #expect(decoded.width == expectedWidth && decoded.height == expectedHeight)
   }
 }

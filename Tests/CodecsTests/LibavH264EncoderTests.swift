@@ -30,7 +30,7 @@ struct LibavH264EncoderTests {
     let encoder = try LibavH264Encoder(self.settings())
     for index in 0..<10 {
       var samples: [EncodedSample] = []
-      try encoder.encode(self.frame(index), forcesKeyframe: false) { samples.append($0) }
+      try encoder.encode(ReleasedFrame(notPrivate: self.frame(index)), forcesKeyframe: false) { samples.append($0) }
       #expect(samples.count == 1)
       var payload = try #require(samples.first?.payload)
       #expect(samples[0].presentationTime == FrameRate(30).time(ofFrame: Int64(index), from: .zero))
@@ -58,7 +58,7 @@ struct LibavH264EncoderTests {
     let encoder = try LibavH264Encoder(self.settings())
     var keyframes: [Int] = []
     for index in 0..<130 {
-      try encoder.encode(self.frame(index), forcesKeyframe: index == 17) {
+      try encoder.encode(ReleasedFrame(notPrivate: self.frame(index)), forcesKeyframe: index == 17) {
         if $0.isKeyframe { keyframes.append(index) }
       }
     }
@@ -70,7 +70,7 @@ struct LibavH264EncoderTests {
     var bytes = [0, 0]
     for index in 0..<240 {
       if index == 120 { encoder.setBitrate(500_000) }
-      try encoder.encode(self.frame(index), forcesKeyframe: false) {
+      try encoder.encode(ReleasedFrame(notPrivate: self.frame(index)), forcesKeyframe: false) {
         if index % 120 >= 60 { bytes[index / 120] += $0.payload.readableBytes }
       }
     }

@@ -45,14 +45,14 @@ struct RateBufferTests {
         }
       }
       let frame = VideoFrame(buffer: buffer, timestamp: FrameRate(25).time(ofFrame: Int64(index), from: .zero))
-      try encoder.encode(frame, forcesKeyframe: false) { sample in
+      try encoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: false) { sample in
         if sample.isKeyframe { keyframes.append(sample.payload.readableBytes) }
       }
     }
     return Array(keyframes.dropFirst())
   }
 
-  /// What `docs/configuration.md` promises: at most 60% of the size with a second, and never more than the buffer holds.
+  /// Promise of `docs/configuration.md`: at most 60% of the size with a second, and never more than the buffer holds.
   @Test func `a buffer of a quarter second makes keyframes much smaller than one of a second`() throws {
     let frames = try Self.frames()
     let (short, usual) = (

@@ -3,6 +3,7 @@ import Connections
 import Media
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 import TestSupport
 import Testing
@@ -62,6 +63,25 @@ struct TCPListenerTests {
     #expect(
       error?.code == .portInUse && error?.nextStep.contains("--test-port") == true, "\(String(describing: error))")
     try await first.close()
+  }
+
+  @Test func `plain TCP and TLS have a port each, or none when one cannot be opened`() async throws {
+    let context = try NIOSSLContext(configuration: .makeClientConfiguration())
+    let listener = self.listener("127.0.0.1")
+    let both = try await listener.listen(on: 0, tls: (port: 0, context: context)) { _, _, _ in }
+    let ports = [both.plain, both.secure].compactMap { $0?.localAddress?.port }
+    #expect(Set(ports).count == 2)
+    let free = try await listener.listen(on: 0, tls: nil) { _, _, _ in }
+    let port = try #require(free.plain?.localAddress?.port)
+    #expect(free.secure == nil)
+    await free.close()
+    await #expect(throws: VidiconError.self) {
+      _ = try await listener.listen(on: port, tls: (port: ports[1], context: context)) { _, _, _ in }
+    }
+    // The plain port is free again.
+    let again = try await listener.listen(on: port, tls: nil) { _, _, _ in }
+    await again.close()
+    await both.close()
   }
 
   @Test(arguments: ["localhost", "127.0.0", "::1%", ""])

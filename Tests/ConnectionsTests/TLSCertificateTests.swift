@@ -9,7 +9,8 @@ struct TLSCertificateTests {
     let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem")
     if let text { try Data(text.utf8).write(to: file) }
     defer { try? FileManager.default.removeItem(at: file) }
-    let error = #expect(throws: VidiconError.self) { _ = try TLSCertificate(chainFile: file.path, keyFile: file.path) }
+    let files = CertificateFiles(chain: file.path, key: file.path)
+    let error = #expect(throws: VidiconError.self) { _ = try TLSCertificate(files) }
     #expect(error?.subject.hasSuffix(file.lastPathComponent) == true)
     return error
   }

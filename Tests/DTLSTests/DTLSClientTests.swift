@@ -1,6 +1,7 @@
 import DTLS
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 import WebRTC
 

@@ -6,7 +6,7 @@ import WebRTC
 
 /// A client and a server in memory, whose datagrams can be dropped, duplicated and reordered.
 struct DTLSPair {
-  /// What becomes of the datagram with a number, counted from 0 over both directions.
+  /// Fate of the datagram with a number, counted from 0 over both directions.
   enum Fate {
     case delivered
     case dropped

@@ -1,6 +1,7 @@
 import CSRTP
 import DTLS
 import NIOCore
+import TestSupport
 import Testing
 import WebRTC
 

@@ -2,6 +2,7 @@ import Crypto
 import DTLS
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 import WebRTC
 

@@ -1,3 +1,4 @@
+import Crypto
 import DTLS
 import Media
 import NIOCore
@@ -79,7 +80,7 @@ struct WebRTCTransportTests {
     fingerprints: [CertificateFingerprint(algorithm: .sha256, digest: Client.security.fingerprint)], security: server,
     at: .zero)
 
-  /// What the transport does with a datagram, without what it sends.
+  /// Outputs of the transport for a datagram, without datagrams that it sends.
   private mutating func events(
     _ datagram: ByteBuffer, at now: MediaTime = .zero, sent: inout [ByteBuffer]
   ) -> [WebRTCTransport.Output] {
@@ -92,10 +93,13 @@ struct WebRTCTransportTests {
   }
 
   /// Runs the handshake to its end.
-  private mutating func connect() -> [WebRTCTransport.Output] {
+  ///
+  /// - Parameter change: Changes the datagrams of each flight of the client on their way.
+  private mutating func connect(change: ([ByteBuffer]) -> [ByteBuffer] = { $0 }) -> [WebRTCTransport.Output] {
     var events: [WebRTCTransport.Output] = []
     var datagrams = self.client.hello()
     while !datagrams.isEmpty {
+      datagrams = change(datagrams)
       var answers: [ByteBuffer] = []
       for datagram in datagrams { events += self.events(datagram, sent: &answers) }
       datagrams = answers.flatMap { self.client.receive($0, server: Self.server) }
@@ -174,6 +178,91 @@ struct WebRTCTransportTests {
     _ = self.check(nominates: true)
     #expect(self.connect() == [.closed(.wrongFingerprint)])
     #expect(!self.transport.isReady && self.transport.overhead == nil)
+  }
+
+  /// The client's certificate, from the clear part of a handshake.
+  private mutating func readCertificate() throws -> [UInt8] {
+    _ = self.check(nominates: true)
+    var records: [DTLSRecord] = []
+    _ = self.connect { flight in
+      records += flight.flatMap { DTLSRecord.all(in: Array($0.readableBytesView)) }
+      return flight
+    }
+    return try #require(records.compactMap(\.certificate).first)
+  }
+
+  @Test(arguments: FingerprintAlgorithm.allCases)
+  mutating func `the certificate is compared by each algorithm of fingerprints`(algorithm: FingerprintAlgorithm) throws
+  {
+    let certificate = try self.readCertificate()
+    #expect(Array(SHA256.hash(data: certificate)) == Client.security.fingerprint)
+    let digest: [UInt8] =
+      switch algorithm {
+      case .sha256: Array(SHA256.hash(data: certificate))
+      case .sha384: Array(SHA384.hash(data: certificate))
+      case .sha512: Array(SHA512.hash(data: certificate))
+      }
+    var wrong = digest
+    wrong[wrong.count - 1] ^= 1
+    let other = CertificateFingerprint(
+      algorithm: algorithm, digest: [UInt8](repeating: 1, count: algorithm.length))
+    for (fingerprints, isRight) in [
+      ([digest], true), ([wrong], false), ([wrong, digest], true), ([], false),
+    ] as [([[UInt8]], Bool)] {
+      self.client = Client("192.0.2.1", port: 1000, credentials: Self.credentials)
+      self.transport = WebRTCTransport(
+        credentials: Self.credentials,
+        fingerprints: [other] + fingerprints.map { CertificateFingerprint(algorithm: algorithm, digest: $0) },
+        security: Self.server, at: .zero)
+      _ = self.check(nominates: true)
+      #expect(self.connect() == [isRight ? .connected(.aeadAES128GCM) : .closed(.wrongFingerprint)])
+      #expect(self.transport.isReady == isRight)
+    }
+  }
+
+  @Test mutating func `a ClientHello in two datagrams, as browsers send it, is put together`() {
+    _ = self.check()
+    var flights = 0
+    let events = self.connect { flight in
+      flights += 1
+      return flight.flatMap { datagram -> [ByteBuffer] in
+        var records = DTLSRecord.all(in: Array(datagram.readableBytesView))
+        guard flights > 1 else {
+          return records.flatMap(\.halves).map { ByteBuffer(bytes: $0.bytes) }
+        }
+        // Numbers behind those of the two halves.
+        for index in records.indices where records[index].epoch == 0 { records[index].sequenceNumber += 1 }
+        return [ByteBuffer(bytes: records.flatMap(\.bytes))]
+      }
+    }
+    #expect(events == [.connected(.aeadAES128GCM)] && flights == 2)
+  }
+
+  @Test mutating func `DTLS from another valid address is answered there`() {
+    let other = TransportAddress("198.51.100.2", port: 2000)!
+    _ = self.check()
+    _ = self.transport.handle(self.client.check(), from: other, at: .zero)
+    var destinations: [[TransportAddress]] = []
+    var events: [WebRTCTransport.Output] = []
+    var datagrams = self.client.hello()
+    for source in [self.client.address, other] {
+      var answers: [ByteBuffer] = []
+      var addresses: [TransportAddress] = []
+      for datagram in datagrams {
+        for output in self.transport.handle(datagram, from: source, at: .zero) {
+          guard case .send(let answer, let address) = output else {
+            events.append(output)
+            continue
+          }
+          answers.append(answer)
+          addresses.append(address)
+        }
+      }
+      destinations.append(addresses)
+      datagrams = answers.flatMap { self.client.receive($0, server: Self.server) }
+    }
+    #expect(events == [.connected(.aeadAES128GCM)])
+    #expect(destinations.map { Set($0) } == [[self.client.address], [other]])
   }
 
   @Test mutating func `close_notify of the client ends the session at once`() {

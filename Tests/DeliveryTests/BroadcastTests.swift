@@ -79,6 +79,22 @@ struct BroadcastTests {
     #expect(viewer.text == "k a")
   }
 
+  @Test func `at the end of the stream a backlog is sent before what follows the end`() {
+    let test = TestBroadcast()
+    let viewer = test.join("a")
+    test.consume("kvvvvvvvva")
+    test.broadcast.flush()
+    test.broadcast.forEachGroup { $0.remove($0.viewers[0]) }
+    test.advance()
+    #expect(viewer.text == "k v v v v v v v v a" && !test.broadcast.hasViewers)
+    // The group's turn that was scheduled before finds nothing, and the next one is not lost.
+    let next = test.join("b")
+    test.advance(milliseconds: 1)
+    test.consume("v")
+    test.advance()
+    #expect(next.text == "v")
+  }
+
   @Test func `a malformed sample is sent to no viewer, and the next one is`() {
     let test = TestBroadcast()
     let viewer = test.join("a")

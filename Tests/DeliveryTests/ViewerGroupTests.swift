@@ -1,6 +1,8 @@
 import Authentication
 import Delivery
 import Media
+import NIOCore
+import NIOEmbedded
 import Synchronization
 import Testing
 
@@ -53,6 +55,41 @@ struct ViewerGroupTests {
     test.consume("v")
     test.advance()
     #expect(next.text == "v")
+  }
+
+  @Test func `a backlog is sent in turns of four deliveries, between which other tasks of the event loop run`() {
+    let test = TestBroadcast()
+    let viewer = test.join("a")
+    test.consume("kvvvvvvvvv")
+    test.advance()
+    #expect(viewer.text == "k v v v")
+    test.consume("k")
+    test.loop.advanceTime(by: .microseconds(49))
+    #expect(viewer.text == "k v v v", "the loop serves its sockets")
+    test.loop.advanceTime(by: .microseconds(1))
+    #expect(viewer.text == "k v v v v v v v")
+    test.loop.advanceTime(by: .microseconds(50))
+    #expect(viewer.text == "k v v v v v v v v v k")
+    #expect(test.group.sender.calls.count == 3)
+    test.consume("v")
+    test.advance()
+    #expect(viewer.text.hasSuffix("k v"), "after the backlog nothing waits")
+  }
+
+  @Test func `the groups of an event loop take turns, and those of another one have turns of their own`() {
+    let test = TestBroadcast()
+    let other = ViewerGroup(eventLoop: test.loop, counters: test.counters, sender: TestSender())
+    let third = TestBroadcast()
+    let (viewer, second, elsewhere) = (test.join("a"), TestViewer("b"), third.join("c"))
+    other.add(second)
+    test.consume("kvvvv")
+    _ = other.enqueue(SharedDelivery(number: 1, audio: [], video: TestPackets(.video, isKeyframe: true)))
+    third.consume("k")
+    test.advance()
+    third.advance()
+    #expect(viewer.text == "k v v v" && second.text == "" && elsewhere.text == "k")
+    test.loop.advanceTime(by: .microseconds(50))
+    #expect(viewer.text == "k v v v" + " v" && second.text == "k")
   }
 
   @Test func `viewers that are closed as slow, and lost datagrams, are counted for the stream and the server`() {

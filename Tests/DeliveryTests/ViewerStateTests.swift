@@ -38,6 +38,27 @@ struct ViewerStateTests {
     #expect(state.handle(Self.audio, at: self.time(90)) == .send)
   }
 
+  @Test func `several deliveries are sent together while the viewer plays and nothing is unsent`() {
+    var state = ViewerState(startsAtKeyframe: true, skipsToKeyframe: true)
+    var isSent = state.handleTogether(at: .zero)
+    #expect(!isSent, "the viewer waits for a keyframe")
+    #expect(state.handle(Self.keyframe, at: .zero) == .start)
+    isSent = state.handleTogether(at: self.time(500))
+    #expect(isSent)
+    // Their age counts from then on.
+    state.handleBlocked(byteCount: 1000, at: self.time(510))
+    isSent = state.handleTogether(at: self.time(600))
+    #expect(!isSent)
+    #expect(state.handle(Self.frame, at: self.time(1499)) == .enqueue)
+    #expect(state.handle(Self.frame, at: self.time(1500)) == .skip(frames: 2))
+    #expect(state.handleDrained(at: self.time(1600)) == .resume(frames: 0, requestsKeyframe: true))
+    isSent = state.handleTogether(at: self.time(1610))
+    #expect(!isSent, "the viewer waits for a keyframe again")
+    #expect(state.handle(Self.keyframe, at: self.time(1620)) == .send)
+    isSent = state.handleTogether(at: self.time(1650))
+    #expect(isSent)
+  }
+
   @Test func `a viewer with audio only starts at once, and ignores deliveries without audio`() {
     var state = ViewerState(startsAtKeyframe: false, skipsToKeyframe: false)
     #expect(state.handle(.init(), at: .zero) == .ignore)

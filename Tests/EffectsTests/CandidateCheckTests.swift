@@ -30,6 +30,9 @@ struct CandidateCheckTests {
     #expect(Self.isFace([0.5, 0.5]))
     #expect(Self.isFace([0.1, 0.8]))
     #expect(Self.isFace([nil, 0.8], first: 0.59))
+    // Measured: faces in profile, of which the model for near faces is sure, and tools in a garage.
+    #expect(Self.isFace([0.1756, 0.7502], first: 0.2787) && Self.isFace([0.092, 0.7477], first: 0.2927))
+    #expect(!Self.isFace([0.0673, 0.5869], first: 0.3889) && !Self.isFace([0.1086, 0.652], first: 0.3094))
     // At another place, or of another size.
     #expect(!Self.isFace([0.9, 0.9], x: 430) && !Self.isFace([0.9, 0.9], side: 90))
   }

@@ -1,5 +1,7 @@
+import Codecs
 import Media
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Effects
@@ -25,13 +27,6 @@ struct EffectChainTests {
 
     func prepare(for format: VideoFormat) { self.formats.withLock { $0.append(format) } }
     func process(_ frame: inout EffectFrame) throws -> EffectVerdict { try self.body(&frame) }
-  }
-
-  /// Virtual clock that effects advance.
-  private final class Clock: Sendable {
-    let time = Mutex(MediaTime.zero)
-    func pass(_ milliseconds: Int64) { self.time.withLock { $0 += .milliseconds(milliseconds) } }
-    var now: MediaTime { self.time.withLock { $0 } }
   }
 
   private static func frame(width: Int = 32, height: Int = 32, budget: Int64 = 20) -> EffectFrame {
@@ -109,12 +104,12 @@ struct EffectChainTests {
   }
 
   @Test func `each effect gets the time budget left by those before it, and the tenth overrun is reported`() {
-    let clock = Clock()
+    let clock = ManualClock()
     let budgets = Mutex<[MediaDuration]>([])
     let steps = [5, 30, 5].map { time in
       Step("\(time) ms") { frame in
         budgets.withLock { $0.append(frame.budget) }
-        clock.pass(Int64(time))
+        clock.advance(by: .milliseconds(Int64(time)))
         return .keep
       }
     }
@@ -200,7 +195,7 @@ struct EffectChainTests {
   }
 
   @Test func `the whole frame is covered where privacy fails or requests it, and not where it is late`() {
-    let clock = Clock()
+    let clock = ManualClock()
     for step in [Step(isPrivacy: true) { _ in throw Broken() }, Step { _ in .cover }] {
       let chain = EffectChain([step])
       var frame = Self.frame()
@@ -211,13 +206,31 @@ struct EffectChainTests {
     }
     let late = EffectChain([
       Step(isPrivacy: true) { _ in
-        clock.pass(21)
+        clock.advance(by: .milliseconds(21))
         return .keep
       }
     ])
     var frame = Self.frame()
     _ = late.process(&frame, now: { clock.now })
     #expect(Self.luma(frame) == 99)
+  }
+
+  @Test
+  func `a frame is released as it is without privacy, marked by an effect of privacy, and covered without its mark`() {
+    func luma(_ released: ReleasedFrame?) -> Int? {
+      let values = Set(released.map { Array($0.frame.buffer.unsafePlane(0)) } ?? [])
+      return values.count == 1 ? values.first.map(Int.init) : nil
+    }
+    let (plain, hiding) = (EffectChain([Step()]), EffectChain([Step(isPrivacy: true) { _ in .keep }, Step()]))
+    #expect(luma(plain.release(Self.frame().viewed)) == 99 && luma(hiding.release(Self.frame().viewed)) == 40)
+    for (chain, expected) in [
+      (plain, 99), (hiding, 99), (EffectChain([Step(isPrivacy: true) { _ in throw Broken() }]), 40),
+      (EffectChain([Step(), PrivacyMask(), Step()]), 40),
+    ] {
+      let progress = chain.advance(Self.frame(), completes: true) { .zero }
+      #expect(progress.frames.map { luma($0.released) } == [expected])
+    }
+    #expect(PrivacyMark(processedBy: Step()) == nil && luma(Clearance.awaited.release(Self.frame().viewed)) == 40)
   }
 
   @Test func `a closure can be an effect`() {

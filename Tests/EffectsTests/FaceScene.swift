@@ -85,7 +85,7 @@ struct FaceScene {
     self.labels.append(Label(center: center, side: side))
   }
 
-  /// Where an offset of a rotated face is in the upright one.
+  /// Position of an offset of a rotated face in the upright one.
   private static func turned(_ offset: SIMD2<Float>, _ orientation: Orientation) -> SIMD2<Float> {
     switch orientation {
     case .up: offset

@@ -1,5 +1,7 @@
 import Foundation
 import Media
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import Effects
@@ -118,6 +120,85 @@ struct FaceTrackerTests {
       )
       gate.signal()
     }
+  }
+
+  @Test func `trackers that replace each other while their detector hangs start a bounded number of threads`()
+    async throws
+  {
+    let starts = Mutex(0)
+    let (gate, hung) = (DispatchSemaphore(value: 0), HungDetections())
+    defer { gate.signal() }
+    for index in 0..<10 {
+      let tracker = try FaceTracker(models: FaceModels(), settings: .init(), hung: hung) { _, _ in
+        starts.withLock { $0 += 1 }
+        gate.wait()
+        gate.signal()
+        return true
+      }
+      let chain = EffectChain([tracker])
+      var frame = EffectFrame(buffer: DrawingTests.frame(64, 48), timestamp: .zero, budget: .seconds(10))
+      let reports = chain.process(&frame, now: { .zero }).reports
+      let isStarted = index < HungDetections.maximumCount
+      #expect(reports.isEmpty == isStarted, "\(index): \(reports)")
+      if isStarted { try await eventually { starts.withLock { $0 } == index + 1 } }
+    }
+    #expect(starts.withLock { $0 } == HungDetections.maximumCount)
+  }
+
+  /// Processes frames of 10 ms until the tracker is in a state; returns the number of frames. Tiles are searched each 190 ms at
+  /// the latest, which is fewer frames than are tried at least.
+  private func process(
+    with tracker: FaceTracker, from first: Int64, until state: FaceTrackingState
+  ) async throws -> Int64 {
+    var index = first
+    try await eventually {
+      var frame = EffectFrame(
+        buffer: DrawingTests.frame(64, 64), timestamp: MediaTime(ticks: index, timescale: 100), budget: .seconds(10))
+      index += 1
+      // Thrown while the search is behind, or has failed.
+      _ = try? tracker.process(&frame)
+      return frame.metadata.faceTracking == state
+    }
+    return index - first
+  }
+
+  @Test func `a detector that hangs once is replaced, and faces are searched again`() async throws {
+    let starts = Mutex(0)
+    let gate = DispatchSemaphore(value: 0)
+    defer { gate.signal() }
+    let tracker = try FaceTracker(
+      models: FaceModels(), settings: .init(), hung: HungDetections(), searchTimeout: .milliseconds(50)
+    ) { _, _ in
+      if starts.withLock({ starts in
+        starts += 1
+        return starts == 1
+      }) {
+        gate.wait()
+      }
+      return true
+    }
+    _ = try await self.process(with: tracker, from: 0, until: .current)
+    #expect(starts.withLock { $0 } > 1)
+  }
+
+  @Test func `a detector that always hangs gets a bounded number of threads, and goes on when it returns`() async throws
+  {
+    let starts = Mutex(0)
+    let gate = DispatchSemaphore(value: 0)
+    let tracker = try FaceTracker(
+      models: FaceModels(), settings: .init(), hung: HungDetections(), searchTimeout: .milliseconds(20)
+    ) { _, _ in
+      starts.withLock { $0 += 1 }
+      gate.wait()
+      gate.signal()
+      return true
+    }
+    // A thread that is given up before it has begun ends without a search.
+    let count = try await self.process(with: tracker, from: 0, until: .failed)
+    // The last one may just be about to begin.
+    try await eventually { starts.withLock { $0 } == FaceSearch.maximumAbandonedCount }
+    gate.signal()
+    _ = try await self.process(with: tracker, from: count, until: .current)
   }
 
   @Test func `without a tracker privacy covers the frame`() {

@@ -74,7 +74,7 @@ struct PrivacyScheduleTests {
     #expect((60...130).contains(runs))
     // Without these searches they are due after a second.
     for _ in 0..<40 { _ = dialogue.add(isChanged: false) }
-    #expect(dialogue.schedule.held.last?.owedCountForTests == 31)
+    #expect(dialogue.schedule.held.last?.pendingCountForTests == 31)
   }
 
   @Test func `a frame that is to be shown at once has all of its search required`() {
@@ -92,7 +92,7 @@ struct PrivacyScheduleTests {
 }
 
 extension PrivacySchedule.Held {
-  fileprivate var owedCountForTests: Int { self.owed.count { $0 } }
+  fileprivate var pendingCountForTests: Int { self.pendingCells.count { $0 } }
 }
 
 @Suite("Layout of a complete search")

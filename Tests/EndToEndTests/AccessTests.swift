@@ -251,7 +251,7 @@ extension EndToEnd {
       options: [String], secret: String
     ) async throws {
       let run = try await VidiconProcess.run(
-        ["serve", "--rtsp-port", "0", "--http-port", "0", "--no-discovery"] + options)
+        ["serve"] + VidiconProcess.freePorts + options)
       #expect(run.exit != .status(0))
       #expect(run.errors.split(separator: "\n").count == 1 && !run.errors.contains(secret), "\(run.errors)")
     }

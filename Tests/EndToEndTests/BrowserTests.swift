@@ -73,6 +73,50 @@ extension EndToEnd {
       }
     }
 
+    /// Output of page_pushes.py: of each push the state, the server, and details.
+    private struct PagePushes: Decodable {
+      var hiddenAtFirst: Bool
+      var added: [[String]]
+      var both: [[String]]
+      var one: [[String]]
+      var hiddenWhileSending: Bool
+      var none: [[String]]
+      var texts: Int
+      var keyIsReadable: Bool
+      var complaints: [String]
+    }
+
+    @Test(.tags(.demanding), arguments: ["chromium", "firefox"])
+    func `it shows pushes as they come, go and fail, and nothing that a page can read has their keys`(
+      browser: String
+    ) async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let server = try nginx.start()
+        defer { server.kill() }
+        let key = "SECRETKEY"
+        let closed = "rtmp://127.0.0.1:\(try NginxRTMP.freePort())/app/\(key)2"
+        try await VidiconProcess.serving(["--source", "bars", "--audio", "tone", "--size", "320x180"]) { vidicon in
+          let seen: PagePushes = try await Self.drive(
+            "page_pushes.py", [vidicon.page("/live"), nginx.url("\(key)1"), closed, key, "--browser", browser],
+            within: .seconds(90))
+          #expect(seen.hiddenAtFirst && !seen.hiddenWhileSending)
+          let address = "rtmp://127.0.0.1:\(nginx.port)/app"
+          for shown in [seen.added, seen.one] {
+            #expect(shown.map { Array($0.prefix(2)) } == [["Sending", address]])
+            #expect(try shown[0][2].contains(Regex(#"\d [kM]b/s"#)), "\(shown)")
+          }
+          try #require(seen.both.count == 2)
+          #expect(Array(seen.both[0].prefix(2)) == ["Sending", address])
+          #expect(seen.both[1][0].hasPrefix("Again in ") && seen.both[1][1] == closed.replacing("/\(key)2", with: ""))
+          #expect(seen.both[1][2].contains("connection refused"))
+          #expect(seen.none.isEmpty)
+          #expect(seen.texts == 28 && !seen.keyIsReadable)
+          #expect(seen.complaints == [])
+        }
+      }
+    }
+
     @Test(.tags(.timing), arguments: ["chromium", "firefox"]) func `it plays video and audio, and shows the latency`(
       browser: String
     ) async throws {
@@ -102,10 +146,11 @@ extension EndToEnd {
     @Test(.tags(.demanding)) func `its layout is right on a desktop and on a phone, in light and in dark`() async throws
     {
       try await TestMedia.withTemporaryFolder { folder in
-        try await VidiconProcess.serving(Self.bars + ["--record", "\(folder)/{name}.mp4"]) { vidicon in
+        let options = Self.bars + ["--record", "\(folder)/{name}.mp4", "--https-port", "0"]
+        try await VidiconProcess.serving(options, environment: ["XDG_STATE_HOME": folder]) { vidicon in
           let looked: Looked = try await Self.drive(
             "page_look.py", [vidicon.page(""), "live", folder], within: .seconds(240))
-          #expect(looked.looks == 85)
+          #expect(looked.looks == 90)
           #expect(looked.wrong == [:])
           #expect(looked.forbidden == [], "the content security policy forbids what the page does")
         }

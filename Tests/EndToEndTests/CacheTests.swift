@@ -72,6 +72,46 @@ extension EndToEnd {
       }
     }
 
+    /// Position of a media playlist: sequence number of the segment that is not complete, and number of its parts.
+    private static func position(of playlist: String) throws -> (segment: Int, part: Int) {
+      let lines = playlist.split(separator: "\n")
+      let first = try #require(playlist.firstMatch(of: /#EXT-X-MEDIA-SEQUENCE:([0-9]+)/))
+      let segments = lines.filter { $0.hasPrefix("#EXTINF:") }.count
+      let parts = lines.reversed().prefix { !$0.hasPrefix("#EXTINF:") }.filter { $0.hasPrefix("#EXT-X-PART:") }.count
+      return (try #require(Int(first.1)) + segments, parts)
+    }
+
+    @Test func `low latency works over TLS and HTTP/2, and only under the names of the configuration`() async throws {
+      let options = ["--source", "bars", "--audio", "none", "--size", "320x180"]
+      try await VidiconProcess.serving(options) { vidicon in
+        try await Self.behindNginx(vidicon) { _, securePort in
+          let folder = "https://127.0.0.1:\(securePort)/live/"
+          var playlist = ""
+          while !playlist.contains("#EXT-X-PART:") {
+            playlist = try await Curl.get("\(folder)live.m3u8", ["--http2"]).text
+          }
+          // Twice, of which at least one waits for a part that does not exist yet.
+          for _ in 0..<2 {
+            let (segment, part) = try Self.position(of: playlist)
+            let reload = try await Curl.get(
+              "\(folder)live.m3u8?_HLS_msn=\(segment)&_HLS_part=\(part)", ["--http2"])
+            try #require(reload.status == 200, "\(reload.text)")
+            #expect(reload.version == "2")
+            let next = try Self.position(of: reload.text)
+            #expect(next > (segment, part), "\(next) after \((segment, part))")
+            playlist = reload.text
+          }
+          let name = try #require(playlist.matches(of: /#EXT-X-PART:[^\n]*URI="([^"]*)"/).last).1
+          let part = try await Curl.get("\(folder)\(name)", ["--http2"])
+          #expect(part.status == 200 && part.version == "2" && part.body.count > 0)
+          for path in ["live.m3u8", String(name)] {
+            let foreign = try await Curl.get("\(folder)\(path)", ["--http2", "--header", "Host: evil.example"])
+            #expect(foreign.status == 421 && foreign.version == "2", "\(path)")
+          }
+        }
+      }
+    }
+
     @Test func `with --cors a page gets its field from the cache, and other clients' copies have none`() async throws {
       let origin = "https://site.example"
       let options = ["--source", "bars", "--audio", "none", "--size", "320x180", "--cors", origin]
@@ -185,6 +225,40 @@ extension EndToEnd {
             // The cache works.
             #expect(try await Curl.get(proxy + initialization)["x-cache"] == "HIT")
           }
+        }
+      }
+    }
+
+    @Test func `segments and parts from before faces were private leave it in seven seconds`() async throws {
+      let options = ["--source", "bars", "--audio", "none", "--size", "320x180"]
+      try await VidiconProcess.serving(options) { vidicon in
+        try await Self.behindNginx(vidicon) { port, _ in
+          let files = try await HLSFiles(of: vidicon, stream: "/live")
+          let paths = [files.segment, files.fragment, files.part]
+          let cached = ContinuousClock.now
+          for path in paths {
+            #expect(try await Curl.get("http://127.0.0.1:\(port)\(path)").status == 200)
+            #expect(try await Curl.get("http://127.0.0.1:\(port)\(path)")["x-cache"] == "HIT")
+          }
+          let answer = try await LiveControl.send(
+            "PUT", #"{"faces": "privacy"}"#, to: vidicon.page("/api/streams/live/effects"))
+          try #require(answer.status == 200, "\(answer.text)")
+          var (kept, lastShown) = (Set(paths), cached)
+          while !kept.isEmpty, ContinuousClock.now - cached < .seconds(30) {
+            for path in paths {
+              #expect(try await Curl.get(vidicon.page(path)).status == 410)
+              // Viewers that request it do not prolong its life.
+              let start = ContinuousClock.now
+              let status = try await Curl.get("http://127.0.0.1:\(port)\(path)").status
+              if status == 410 { kept.remove(path) } else { lastShown = start }
+              #expect(status == 410 || kept.contains(path), "\(path) has come back")
+            }
+          }
+          // The cache counts from its own requests, which were made just before or after.
+          #expect(kept.isEmpty && lastShown - cached < .seconds(8), "\(kept), \(lastShown - cached)")
+          let playlist = try await Curl.get("http://127.0.0.1:\(port)/live/live.m3u8").text
+          #expect(playlist.contains("#EXTINF"), "\(playlist)")
+          #expect(paths.allSatisfy { !playlist.contains($0.dropFirst("/live/".count)) }, "\(playlist)")
         }
       }
     }

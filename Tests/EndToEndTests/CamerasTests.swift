@@ -46,6 +46,34 @@ extension EndToEnd {
       }
     }
 
+    /// Rows that are no multiple of a vector, in frames that end with a page, behind which the simulated driver lets every access
+    /// fail. In limited range the frames are lent to the stream, which converts, scales, rotates and mirrors them.
+    @Test(.tags(.demanding), arguments: ["62x4096", "320x240"])
+    func `no byte behind memory that a camera lends is read`(size: String) async throws {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for format in ["YUYV", "NV12", "XR24", "YU12"] {
+          group.addTask { try await Self.expectFrames(from: "formats=\(format) 62x4096 30;guard=1", size: size) }
+        }
+        try await group.waitForAll()
+      }
+    }
+
+    /// Expects frames in every orientation.
+    private static func expectFrames(from camera: String, size: String) async throws {
+      let options = ["--source", "v4l2:/dev/video0", "--audio", "none", "--size", size, "--fps", "10"]
+      try await VidiconProcess.serving(options, environment: FakeCamera.environment([camera])) { vidicon in
+        for (isMirrored, rotation) in [(false, 0), (true, 0), (false, 90), (true, 180), (true, 270)] {
+          let patch = #"{"mirror":\#(isMirrored),"rotation":\#(rotation)}"#
+          let answer = try await LiveControl.send("PATCH", patch, to: vidicon.page("/api/streams/live"))
+          #expect(answer.status == 200, "\(camera), \(patch): \(answer.text)")
+          let before = try await vidicon.status { _ in true }
+          _ = try await vidicon.status {
+            $0.isSlateShown == false && $0.framesEncoded ?? 0 > (before.framesEncoded ?? 0) + 3
+          }
+        }
+      }
+    }
+
     @Test func `motion JPEG is decoded`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let path = "\(folder)/frames.mjpeg"
@@ -213,7 +241,7 @@ extension EndToEnd {
       ("", "v4l2:other", "/dev/video0 (Fake Camera"), ("lie=1", "v4l2:fake", "buffers are too small"),
     ]) func `an unusable camera is reported in one line`(camera: String, source: String, words: String) async throws {
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", source],
+        ["serve"] + VidiconProcess.freePorts + ["--source", source],
         environment: FakeCamera.environment([camera]), status: 1, saying: words)
     }
 

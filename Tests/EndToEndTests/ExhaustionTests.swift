@@ -85,17 +85,24 @@ extension EndToEnd {
 
     @Test func `slow and idle requests of every protocol end in time`() async throws {
       try await TwoHosts.with { hosts in
-        try await hosts.serving(Self.bars + ["--user", "anna:sesame"]) { vidicon in
+        let key = "0123456789abcdef0123"
+        let streams = ["--rtmp-port", "0", "--stream", "name=live", "--stream", "name=in,source=rtmp:?key=\(key)"]
+        try await hosts.serving(Self.bars + ["--user", "anna:sesame"] + streams) { vidicon in
           let seconds = try await hosts.run(
-            "stranger.py", ["slow"], of: vidicon, on: .stranger, as: [String: Double?].self)
+            "stranger.py", ["slow", "\(try #require(vidicon.started.rtmpPort))", key], of: vidicon, on: .stranger,
+            as: [String: Double?].self)
           for (attack, limit) in [
             ("RTSP byte by byte", 10.0), ("RTSP silent", 10), ("RTSP OPTIONS", 10), ("RTSP DESCRIBE", 10),
             ("HTTP byte by byte", 15), ("TLS byte by byte", 15), ("HTTP silent", 15), ("TLS silent", 15),
-            ("HTTP/2 byte by byte", 15),
+            ("HTTP/2 byte by byte", 15), ("RTMP silent", 10), ("RTMP byte by byte", 10), ("RTMP noise", 1),
+            ("RTMP publisher byte by byte", 30),
           ] {
-            let lasted = try #require(seconds[attack] ?? nil, "\(attack) is open after 30 s: \(seconds)")
+            let lasted = try #require(seconds[attack] ?? nil, "\(attack) is open after 40 s: \(seconds)")
             #expect(lasted < limit + 4, "\(attack)")
           }
+          // The others are closed as malformed, or before.
+          let publisher = try #require(seconds["RTMP publisher byte by byte"] ?? nil)
+          #expect(publisher > 25, "the publisher was accepted")
         }
       }
     }

@@ -156,7 +156,7 @@ extension EndToEnd {
     @Test func `missing, broken or swapped models end the program with the command that fixes them`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let names = ["face_detection_full_range.tflite", "face_landmark.tflite", "face_landmarks_detector.tflite"]
-        let serve = ["serve", "--rtsp-port", "0", "--http-port", "0", "--no-discovery", "--source", "plasma"]
+        let serve = ["serve"] + VidiconProcess.freePorts + ["--source", "plasma"]
         let models = ["VIDICON_MODELS": folder]
         func expectRefusal(_ cause: String) async throws {
           for option in [["--faces", "privacy"], ["--mask", "blur"], ["--smooth", "1"]] {
@@ -165,11 +165,8 @@ extension EndToEnd {
           }
         }
         try await expectRefusal("the model does not exist; run scripts/setup")
-        let variables = ProcessInfo.processInfo.environment
-        let data = variables["XDG_DATA_HOME"] ?? "\(NSHomeDirectory())/.local/share"
-        let real = variables["VIDICON_MODELS"] ?? "\(data)/vidicon/models"
         for (name, other) in zip(names, names.reversed()) {
-          try FileManager.default.copyItem(atPath: "\(real)/\(other)", toPath: "\(folder)/\(name)")
+          try FileManager.default.copyItem(atPath: "\(TestMedia.modelFolder)/\(other)", toPath: "\(folder)/\(name)")
         }
         try await expectRefusal("not the model that its name says; run scripts/setup")
         for name in names { try Data("not a model".utf8).write(to: URL(filePath: "\(folder)/\(name)")) }

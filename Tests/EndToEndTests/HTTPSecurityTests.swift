@@ -77,17 +77,21 @@ extension EndToEnd {
             let certificate = try await Self.certificate(port: port, in: folder)
             #expect(certificate.contains("Fingerprint=\(fingerprint)"), "\(certificate)")
             #expect(certificate.contains("DNS:localhost") && certificate.contains("IP Address:127.0.0.1"))
-            // curl accepts it as a trusted certificate: names and dates are valid.
+            // curl accepts it as the certificate of a trusted authority: names and dates are valid.
+            let authority = try await Curl.get(vidicon.page("/ca"))
+            try Data(authority.body).write(to: URL(fileURLWithPath: "\(folder)/ca.pem"))
             let trusted = try await Tool.run(
               "curl",
-              ["--silent", "--noproxy", "*", "--cacert", "\(folder)/vidicon/certificate.pem"]
+              ["--silent", "--noproxy", "*", "--cacert", "\(folder)/ca.pem"]
                 + [try vidicon.securePage("/health"), try vidicon.securePage("/health", host: "127.0.0.1")],
               within: .seconds(10))
             #expect(trusted.outputText == "ok\nok\n", "\(trusted.errors)")
           }
         }
         #expect(fingerprints.count == 2 && fingerprints[0] == fingerprints[1])
-        for (file, mode) in [("vidicon/certificate-key.pem", 0o600), ("vidicon", 0o700)] {
+        for (file, mode) in [
+          ("vidicon/authority-key.pem", 0o600), ("vidicon/certificate-key.pem", 0o600), ("vidicon", 0o700),
+        ] {
           let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(file)")
           #expect(attributes[.posixPermissions] as? Int == mode, "\(file)")
         }
@@ -97,7 +101,7 @@ extension EndToEnd {
     @Test(arguments: ["XDG_STATE_HOME", "HOME"])
     func `a state folder that cannot be created is reported in one line`(variable: String) async throws {
       let run = try await VidiconProcess.run(
-        ["serve", "--rtsp-port", "0", "--http-port", "0", "--https-port", "0", "--no-discovery", "--source", "plasma"],
+        ["serve"] + VidiconProcess.freePorts + ["--https-port", "0", "--source", "plasma"],
         environment: ["XDG_STATE_HOME": ""].merging([variable: "/dev/null/nowhere"]) { $1 })
       #expect(run.exit == .status(1))
       let lines = run.errors.split(separator: "\n")

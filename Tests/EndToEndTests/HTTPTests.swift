@@ -26,6 +26,7 @@ extension EndToEnd {
       try await VidiconProcess.serving(Self.streams) { vidicon in
         let files = try await HLSFiles(of: vidicon, stream: Self.stream)
         let (never, forever) = ("no-store", "public, max-age=31536000, immutable")
+        let shared = "public, max-age=1, s-maxage=6"
         let (moment, checked) = ("public, max-age=1", "no-cache")
         let (playlist, text) = ("application/vnd.apple.mpegurl", "text/plain; charset=utf-8")
         let all = [
@@ -49,9 +50,9 @@ extension EndToEnd {
           Expected(path: "\(Self.stream)/index.m3u8", type: playlist, caching: moment, isStable: false),
           Expected(path: "\(Self.stream)/playlist.m3u8", type: playlist, caching: moment, isStable: false),
           Expected(path: "\(Self.stream)/live.m3u8", type: playlist, caching: moment, isStable: false),
-          Expected(path: files.segment, type: "video/mp2t", caching: forever),
-          Expected(path: files.fragment, type: "video/mp4", caching: forever),
-          Expected(path: files.part, type: "video/mp4", caching: forever),
+          Expected(path: files.segment, type: "video/mp2t", caching: shared),
+          Expected(path: files.fragment, type: "video/mp4", caching: shared),
+          Expected(path: files.part, type: "video/mp4", caching: shared),
           Expected(path: files.initialization, type: "video/mp4", caching: forever),
           Expected(path: "/none", type: text, caching: never, status: 404),
           Expected(path: "/none/snapshot.jpg", type: text, caching: never, status: 404),

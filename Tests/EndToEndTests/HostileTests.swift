@@ -136,7 +136,7 @@ extension EndToEnd {
     @Test(.tags(.pacing)) func `a viewer that does not read is skipped, then closed, without effect on other viewers`()
       async throws
     {
-      let noise = ["--source", "noise", "--audio", "tone", "--size", "640x360", "--bitrate", "16000k"]
+      let noise = ["--source", "noise", "--audio", "tone", "--size", "480x270", "--bitrate", "10000k"]
       try await self.whilePlaying(noise, seconds: 25) { vidicon in
         let port = vidicon.rtspPort
         let slow = try await waiting { () -> RawConnection in

@@ -21,7 +21,13 @@ extension EndToEnd {
     @Test func `after hundreds of random joins and leaves, threads, descriptors and memory are those of the start`()
       async throws
     {
-      try await VidiconProcess.serving(["--source", "plasma", "--audio", "tone", "--size", "1280x720"]) { vidicon in
+      // Freed memory goes back to the system: what the allocator keeps otherwise differs by 20 MB from moment to moment.
+      let allocator = [
+        "MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "131072", "MALLOC_MMAP_THRESHOLD_": "65536",
+      ]
+      try await VidiconProcess.serving(
+        ["--source", "plasma", "--audio", "tone", "--size", "1280x720"], environment: allocator
+      ) { vidicon in
         let ports = [vidicon.rtspPort, vidicon.httpPort].map(String.init)
         let process = String(vidicon.child.processIdentifier)
         let run = try await Tool.run(
@@ -31,8 +37,8 @@ extension EndToEnd {
         #expect(churn.joins > 300)
         #expect(churn.after.threads <= churn.before.threads, "\(churn)")
         #expect(churn.after.files <= churn.before.files, "\(churn)")
-        // The allocator keeps some freed memory; a kilobyte lost with each viewer would not be found here, 30 kB would.
-        #expect(churn.after.kilobytes < churn.before.kilobytes + 16_000, "\(churn)")
+        // 5 MB more or less is usual; a kilobyte lost with each viewer would not be found here, 30 kB would.
+        #expect(churn.after.kilobytes < churn.before.kilobytes + max(16_000, 20 * churn.joins), "\(churn)")
         #expect(try await FFprobe.look(at: vidicon.url()).video?.width == 1280)
       }
     }

@@ -173,7 +173,7 @@ extension EndToEnd {
         var hints: Int
         var rawInBackground: Bool?
       }
-      let options = ["serve", "--rtsp-port", "0", "--http-port", "0", "--no-discovery", "--no-qr"] + Self.bars
+      let options = ["serve"] + VidiconProcess.freePorts + ["--no-qr"] + Self.bars
       let run = try await Tool.run(
         "python3", [TestMedia.client("keys.py"), how, VidiconProcess.path()] + options, within: .seconds(60))
       try #require(run.succeeded, "\(run.errors)")

@@ -41,7 +41,7 @@ extension EndToEnd {
       try await TestMedia.withTemporaryFolder { folder in
         for name in ["mic:", "mic:pulse", "mic:hw:0", "mic:Yeti"] {
           let (exit, errors) = try await VidiconProcess.run(
-            ["serve", "--rtsp-port", "0", "--http-port", "0", "--no-discovery", "--audio", name],
+            ["serve"] + VidiconProcess.freePorts + ["--audio", name],
             environment: PulseMicrophone.environment(in: folder))
           #expect(exit == .status(1), "\(name): \(errors)")
           #expect(errors.split(separator: "\n").count == 1, "\(name): \(errors)")

@@ -144,7 +144,8 @@ extension EndToEnd {
       return ["--source", "bars", "--size", "320x240", "--audio", "file:\(folder)/noise.wav"]
     }
 
-    @Test(arguments: ["RTSP", "HLS"])
+    // A relay that gets too little of the processor inserts silence.
+    @Test(.tags(.pacing), arguments: ["RTSP", "HLS"])
     func `audio of another Vidicon is passed through byte for byte, in sync with the video`(way: String) async throws {
 
       try await TestMedia.withTemporaryFolder { folder in
@@ -242,7 +243,7 @@ extension EndToEnd {
         ]
         for (source, cause) in cases {
           let (exit, errors) = try await VidiconProcess.run(
-            ["serve", "--no-discovery", "--rtsp-port", "0", "--http-port", "0", "--source", source])
+            ["serve"] + VidiconProcess.freePorts + ["--source", source])
           #expect(exit == .status(1))
           #expect(errors.contains(cause), "\(errors)")
           #expect(!errors.contains("right@") && !errors.contains("jo:"))

@@ -80,9 +80,118 @@ extension EndToEnd {
       }
     }
 
-    @Test(.tags(.pacing)) func `a server that is killed again and again is sent to again, and another one goes on`()
+    /// A file that ffmpeg writes from an RTMP URL, until it is interrupted.
+    private static func startRecording(_ url: String, to path: String) throws -> ChildProcess {
+      try ChildProcess(Tool("ffmpeg").path, FFmpeg.quiet + ["-i", url, "-c", "copy", "-flush_packets", "1", path])
+    }
+
+    @Test(.tags(.demanding)) func `no face reaches a player or a server once faces are private, from either rendition`()
       async throws
     {
+      try await TestMedia.withTemporaryFolder { folder in
+        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let server = try nginx.start()
+        defer { server.kill() }
+        let pushes = ["--push", nginx.url("main"), "--push", "rendition=low,url=\(nginx.url("low"))"]
+        let low = ["--rtmp-port", "0", "--rendition", "name=low,size=320x180,bitrate=150k"]
+        let options = try FaceClip.source() + low + pushes
+        func urls(_ vidicon: VidiconProcess) throws -> [String] {
+          [try vidicon.rtmp(), try vidicon.rtmp("live/live/low"), nginx.url("main"), nginx.url("low")]
+        }
+        // From the first frame on.
+        try await VidiconProcess.serving(options + ["--faces", "privacy"]) { vidicon in
+          _ = try await vidicon.status { stream in [1, 2].allSatisfy { Self.state(of: $0, stream) == "sending" } }
+          for url in try urls(vidicon) {
+            // Long enough for its next keyframe, and for the frame rate of a busy machine.
+            let clip = try await FaceClip(url, seconds: 4)
+            #expect(clip.frames.count >= 5 && clip.brightest.allSatisfy { $0 < 60 }, "\(url): \(clip.brightest)")
+          }
+        }
+        // Switched on while they watch.
+        try await VidiconProcess.serving(options) { vidicon in
+          _ = try await vidicon.status { stream in [1, 2].allSatisfy { Self.state(of: $0, stream) == "sending" } }
+          let recordings = try urls(vidicon).enumerated().map { index, url in
+            let path = "\(folder)/\(index).nut"
+            return (url: url, path: path, process: try Self.startRecording(url, to: path))
+          }
+          defer { for recording in recordings { recording.process.kill() } }
+          @Sendable func size(_ path: String) -> Int {
+            (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+          }
+          // Each has had the face for a while.
+          let paths = recordings.map(\.path)
+          let watched = try await vidicon.status { _ in paths.allSatisfy { size($0) > 20_000 } }
+          let frames = watched.framesEncoded ?? 0
+          _ = try await vidicon.status { ($0.framesEncoded ?? 0) > frames + 10 }
+          let answer = try await Curl.get(
+            vidicon.page("/api/streams/live/effects"),
+            ["-X", "PUT", "-H", "Content-Type: application/json", "-d", #"{"faces": "privacy"}"#])
+          try #require(answer.status == 200, "\(answer.text)")
+          let covered = try await vidicon.status { _ in true }.framesEncoded ?? 0
+          _ = try await vidicon.status { ($0.framesEncoded ?? 0) > covered + 30 }
+          for recording in recordings {
+            recording.process.signal(SIGINT)
+            _ = await recording.process.end(within: .seconds(20))
+            let shown = try await FaceClip(recording.path).brightest.map { $0 >= 60 }
+            let last = try #require(shown.lastIndex(of: true), "\(recording.url): nothing was shown before")
+            // The face, and then none.
+            #expect(!shown[...last].contains(false), "\(recording.url): \(shown)")
+            #expect(shown.count - last > 30, "\(recording.url): \(shown)")
+          }
+        }
+      }
+    }
+
+    /// A packet as a player of a server gets it.
+    private struct Packet {
+      var isVideo: Bool
+      var milliseconds: Double
+      var hash: Substring
+    }
+
+    /// Reads the packets of a stream of an RTMP server until that ends.
+    private static func startReading(_ url: String) throws -> ChildProcess {
+      try ChildProcess(
+        Tool("ffprobe").path,
+        ["-v", "error", "-show_data_hash", "MD5", "-show_entries", "packet=codec_type,pts_time,data_hash"]
+          + ["-of", "csv=p=0", url])
+    }
+
+    /// The packets that a player got, once its server has ended.
+    private static func packets(of reader: ChildProcess) async throws -> [Packet] {
+      _ = try #require(await reader.end(within: .seconds(20)))
+      await reader.output.end()
+      return reader.output.text.split(separator: "\n").compactMap { line in
+        let fields = line.split(separator: ",")
+        guard fields.count == 3, let time = Double(fields[1]) else { return nil }
+        return Packet(isVideo: fields[0] == "video", milliseconds: time * 1000, hash: fields[2])
+      }
+    }
+
+    /// Mean difference of the timestamps of the same frames at two servers, in milliseconds; nil for fewer than 20 of them.
+    /// Audio frames that repeat within a second, which are silent, are left out.
+    private static func shift(_ packets: [Packet], to others: [Packet], isVideo: Bool, near guess: Double?) -> Double? {
+      let times = Dictionary(grouping: others.filter { $0.isVideo == isVideo }, by: \.hash).mapValues {
+        $0.map(\.milliseconds)
+      }
+      let shifts = packets.filter { $0.isVideo == isVideo }.compactMap { packet -> Double? in
+        guard let times = times[packet.hash], zip(times.dropFirst(), times).allSatisfy({ $0 - $1 > 1000 }) else {
+          return nil
+        }
+        let shifts = times.map { packet.milliseconds - $0 }
+        guard let guess else { return shifts.count == 1 ? shifts[0] : nil }
+        return shifts.min { abs($0 - guess) < abs($1 - guess) }
+      }
+      return shifts.count < 20 ? nil : shifts.reduce(0, +) / Double(shifts.count)
+    }
+
+    @Test(.tags(.pacing))
+    func `a server that is killed every 10 s is sent to again in 1.5 s, in sync, and another one goes on`() async throws
+    {
+      struct List: Decodable {
+        struct Push: Decodable { var state: String }
+        var pushes: [Push]
+      }
       try await TestMedia.withTemporaryFolder { folder in
         let steady = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
         let shaky = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
@@ -91,21 +200,54 @@ extension EndToEnd {
         var killed = try shaky.start()
         defer { killed.kill() }
         let urls = [steady.url("a"), shaky.url("b")]
-        try await VidiconProcess.serving(Self.plasma + ["--push-file", Self.file(urls, in: folder)]) { vidicon in
-          for round in 0..<4 {
-            _ = try await vidicon.status { stream in
-              stream.pushes?.last?.reconnects == round && Self.state(of: 2, stream) == "sending"
-            }
-            try await Self.expectPlays(shaky.url("b"))
+        let recording = "\(folder)/recording.mp4"
+        let options = Self.plasma + ["--push-file", try Self.file(urls, in: folder), "--record", recording]
+        let times = try await VidiconProcess.serving(options) { vidicon in
+          func isSending() async throws -> Bool {
+            try await Curl.get(vidicon.page("/api/streams/live/pushes")).json(List.self).pushes.last?.state == "sending"
+          }
+          _ = try await vidicon.status { stream in [1, 2].allSatisfy { Self.state(of: $0, stream) == "sending" } }
+          let undisturbed = try Self.startReading(steady.url("a"))
+          defer { undisturbed.kill() }
+          var readers = [try Self.startReading(shaky.url("b"))]
+          defer { for reader in readers { reader.kill() } }
+          var kill = ContinuousClock.now
+          for outage in [Duration.zero, .milliseconds(500), .seconds(1), .zero] {
+            kill += .seconds(10)
+            _ = try await vidicon.status { [kill] _ in ContinuousClock.now >= kill }
             killed.kill()
             _ = await killed.end(within: .seconds(5))
-            _ = try await vidicon.status { Self.state(of: 2, $0) != "sending" }
+            let end = ContinuousClock.now + outage
+            while ContinuousClock.now < end { #expect(try await !isSending()) }
+            let back = ContinuousClock.now
             killed = try shaky.start()
+            while !(try await isSending()) { try #require(ContinuousClock.now - back < .seconds(20)) }
+            let delay = ContinuousClock.now - back
+            #expect(delay <= .milliseconds(1500), "after \(outage)")
+            readers.append(try Self.startReading(shaky.url("b")))
           }
-          let status = try await vidicon.status { Self.state(of: 2, $0) == "sending" }
-          #expect(status.pushes?.first?.reconnects == 0 && status.pushes?.first?.framesDropped == 0)
-          try await Self.expectPlays(steady.url("a"))
+          let encoded = try await vidicon.status { _ in true }.framesEncoded ?? 0
+          let status = try await vidicon.status { ($0.framesEncoded ?? 0) > encoded + 100 }
+          #expect(status.pushes?.map(\.reconnects) == [0, 4])
+          #expect(status.pushes?.first?.framesDropped == 0)
+          killed.kill()
+          server.kill()
+          let all = try await Self.packets(of: undisturbed)
+          for reader in readers {
+            let packets = try await Self.packets(of: reader)
+            let video = try #require(Self.shift(packets, to: all, isVideo: true, near: nil), "\(packets.count)")
+            let audio = try #require(Self.shift(packets, to: all, isVideo: false, near: video), "\(packets.count)")
+            #expect(abs(audio - video) < 1, "audio by \(audio) ms, video by \(video) ms")
+          }
+          return all.filter(\.isVideo).map(\.milliseconds)
         }
+        // From its first frame on, the other server has every frame that was encoded.
+        let encoded = try await FFmpeg.times(ofVideoIn: recording).map { $0 * 1000 }
+        #expect(times.count > 1100)
+        #expect(
+          encoded.indices.dropLast(times.count - 1).contains { first in
+            zip(encoded[first...], times).allSatisfy { abs(($0 - encoded[first]) - ($1 - times[0])) < 2 }
+          }, "\(times.count) of \(encoded.count) frames")
       }
     }
 
@@ -118,6 +260,8 @@ extension EndToEnd {
           "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=Test -keyout ca.key -out ca.pem",
           "req -newkey rsa:2048 -nodes -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout server.key -out server.csr",
           "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -copy_extensions copy -out server.pem",
+          "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days -1 -copy_extensions copy -out expired.pem",
+          "req -x509 -key server.key -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -out self.pem",
         ] {
           let arguments = command.split(separator: " ").map { part in
             part.hasSuffix(".key") || part.hasSuffix(".pem") || part.hasSuffix(".csr")
@@ -126,15 +270,21 @@ extension EndToEnd {
           let run = try await Tool.run("openssl", arguments, within: .seconds(20))
           try #require(run.succeeded, "\(run.errors)")
         }
-        let port = try NginxRTMP.freePort()
-        let terminator = try ChildProcess(
-          Tool("python3").path,
-          [
-            TestMedia.client("tls_terminator.py"), "\(port)", "\(nginx.port)", "\(folder)/server.pem",
-            "\(folder)/server.key",
-          ])
+        func startTerminator(_ certificate: String) async throws -> (port: Int, process: ChildProcess) {
+          let port = try NginxRTMP.freePort()
+          let terminator = try ChildProcess(
+            Tool("python3").path,
+            [
+              TestMedia.client("tls_terminator.py"), "\(port)", "\(nginx.port)", "\(folder)/\(certificate)",
+              "\(folder)/server.key",
+            ])
+          try await terminator.says("ready")
+          return (port, terminator)
+        }
+        let (port, terminator) = try await startTerminator("server.pem")
         defer { terminator.kill() }
-        try await terminator.says("ready")
+        let others = [try await startTerminator("expired.pem"), try await startTerminator("self.pem")]
+        defer { for other in others { other.process.kill() } }
         let url = "rtmps://localhost:\(port)/app/\(Self.key)"
         let authority = ["--push-ca", "\(folder)/ca.pem"]
         try await VidiconProcess.serving(Self.plasma + authority + ["--push", url]) { vidicon in
@@ -143,89 +293,154 @@ extension EndToEnd {
           #expect(terminator.output.text.contains("name localhost"))
         }
         let address = "rtmps://127.0.0.1:\(port)/app/\(Self.key)"
-        for (url, options, reason) in [(url, [], "authority"), (address, authority, "another host name")] {
+        let untrusted = "not from a trusted authority, or has expired"
+        let refused: [(String, [String], String)] =
+          others.map { ("rtmps://localhost:\($0.port)/app/\(Self.key)", authority, untrusted) }
+          + [(url, [], untrusted), (address, authority, "for another host name")]
+        for (url, options, reason) in refused {
           try await VidiconProcess.serving(Self.plasma + options + ["--push", url]) { vidicon in
             let status = try await vidicon.status { $0.pushes?.first?.lastFailure != nil }
             #expect(status.pushes?.first?.lastFailure?.contains(reason) == true, "\(status.pushes ?? [])")
+            #expect(status.pushes?.first?.bytesSent == 0)
             #expect(!vidicon.child.errors.text.contains(Self.key))
           }
         }
       }
     }
 
-    /// Bitrate in bits per second, and the longest time between two frames, of video that was recorded.
-    private static func recorded(_ path: String) async throws -> (
-      bitrate: Double, maximumInterval: Double, keyframes: Int
-    ) {
-      let run = try await Tool.run(
-        "ffprobe",
-        [
-          "-v", "error", "-select_streams", "v:0", "-show_entries", "packet=pts_time,size,flags", "-of", "csv=p=0",
-          path,
-        ],
-        within: .seconds(20))
-      let fields = run.outputText.split(separator: "\n").map { $0.split(separator: ",") }
-      let times = fields.compactMap { $0.first.flatMap { Double($0) } }
-      let size = fields.compactMap { $0.count > 1 ? Double($0[1]) : nil }.reduce(0, +)
-      guard let first = times.first, let last = times.last, last > first else { return (0, 0, 0) }
-      return (
-        size * 8 / (last - first), zip(times.dropFirst(), times).map { $0 - $1 }.max() ?? 0,
-        fields.count { $0.count > 2 && $0[2].hasPrefix("K") }
-      )
+    @Test(arguments: ["adobe", "llnw"])
+    func `a server that wants a user and password gets them as from ffmpeg, and wrong ones are reported`(
+      method: String
+    ) async throws {
+      let password = "s3same-\(method)"
+      func serving(_ body: (ChildProcess, _ port: String) async throws -> Void) async throws {
+        let server = try ChildProcess(
+          Tool("python3").path, [TestMedia.client("rtmp_login_server.py"), method, "anna", password])
+        defer { server.kill() }
+        try await server.says("\n")
+        let line = try #require(server.output.text.split(separator: "\n").first)
+        try await body(server, String(line.dropFirst(5)))
+      }
+      func lines(_ server: ChildProcess) -> [Substring] { Array(server.output.text.split(separator: "\n").dropFirst()) }
+      let dialogue: [Substring] = ["refused", "refused", "accepted", "published"]
+      // The server is as others expect it.
+      try await serving { server, port in
+        let url = "rtmp://anna:\(password)@127.0.0.1:\(port)/live/key"
+        try await RTMPPublisher.publishing(RTMPPublisher.small, to: url) { _ in try await server.says("published") }
+        #expect(lines(server) == dialogue)
+      }
+      try await serving { server, port in
+        let push = ["--push", "rtmp://anna:\(password)@127.0.0.1:\(port)/live/key"]
+        try await VidiconProcess.serving(Self.plasma + push) { vidicon in
+          try await server.says("published")
+          #expect(lines(server) == dialogue)
+          let status = try await vidicon.status { Self.state(of: 1, $0) == "sending" }
+          #expect(status.pushes?[0].failedAttempts == 0 && status.pushes?[0].server == "rtmp://127.0.0.1:\(port)/live")
+          #expect(!vidicon.child.output.text.contains(password) && !vidicon.child.errors.text.contains(password))
+        }
+      }
+      try await serving { _, port in
+        for (login, reason) in [
+          ("anna:n0t-\(password)@", "the user or password is wrong"), ("", "give rtmp://USER:PASSWORD@HOST"),
+        ] {
+          let push = ["--push", "rtmp://\(login)127.0.0.1:\(port)/live/key"]
+          try await VidiconProcess.serving(Self.plasma + push) { vidicon in
+            let status = try await vidicon.status { $0.pushes?[0].lastFailure != nil }
+            #expect(status.pushes?[0].lastFailure?.contains(reason) == true, "\(status.pushes ?? [])")
+          }
+        }
+      }
     }
 
-    @Test(.tags(.timing), arguments: [true, false])
-    func `on a link of 1 Mb/s a push adapts or drops, and viewers keep what they have`(isAdaptive: Bool) async throws {
+    @Test
+    func `pushes of the environment and of a configuration file send, and one line warns of a file for all to read`()
+      async throws
+    {
       try await TestMedia.withTemporaryFolder { folder in
-        try await TwoHosts.with { hosts in
-          let link = "qdisc replace dev stranger root tbf rate 1mbit burst 16kb limit 60kb".split(separator: " ")
-          let control = try hosts.start("tc", link.map(String.init))
-          #expect(await control.end(within: .seconds(10)) == .status(0))
-          let nginx = try NginxRTMP(in: folder, port: 1935)
-          let server = try hosts.start("ip", ["netns", "exec", "stranger"] + nginx.command)
-          defer { server.kill() }
-          let options = [
-            "--source", "plasma", "--audio", "tone", "--size", "640x360", "--push",
-            "adaptive=\(isAdaptive ? "yes" : "no"),url=\(nginx.url("key", host: "10.77.2.2"))",
-          ]
-          try await hosts.serving(options) { vidicon in
-            _ = try await vidicon.status { Self.state(of: 1, $0) == "sending" }
-            // Its link is full, and it has found its bitrate or begun to drop. How soon is tested in virtual time.
-            _ = try await vidicon.status(within: .seconds(60)) { stream in
-              stream.pushes?.first.map { push in
-                isAdaptive
-                  ? push.ownEncoding && push.queue < 0.5 && push.videoBitrate <= 950_000 : push.framesDropped > 30
-              } == true
-            }
-            let memory = try vidicon.residentMemory()
-            let viewer = try hosts.start(
-              "ffmpeg",
-              FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url(), "-t", "12", "-c", "copy", "-copyts"]
-                + ["\(folder)/viewer.nut"])
-            var queues: [Double] = []
-            var bitrates: [Int] = []
-            for _ in 0..<13 {
-              let push = try #require(try await vidicon.status { _ in true }.pushes?.first)
-              #expect(push.state == "sending" && push.ownEncoding == isAdaptive)
-              queues.append(push.queue)
-              bitrates.append(push.videoBitrate)
-            }
-            if isAdaptive {
-              // It asks for more now and then, by half, and gives up within seconds; the stream itself has 2.3 Mb/s.
-              #expect(bitrates.allSatisfy { (200_000...1_900_000).contains($0) }, "\(bitrates)")
-              #expect(bitrates.count { $0 > 1_000_000 } <= 6, "\(bitrates)")
-            }
-            #expect(await viewer.end(within: .seconds(20)) == .status(0), "\(viewer.errors.text)")
-            #expect(FFmpeg.complaints(in: viewer.errors.text) == [])
-            #expect(queues.max() ?? 9 <= (isAdaptive ? 2.5 : 3.5), "\(queues)")
-            let seen = try await Self.recorded("\(folder)/viewer.nut")
-            #expect(seen.bitrate > 1_900_000 && seen.maximumInterval < 0.5, "\(seen)")
-            // One for the viewer, and one each two seconds: the push adds none.
-            #expect(seen.keyframes <= 8, "\(seen)")
-            #expect(try vidicon.residentMemory() < memory + 24 << 20)
-            let push = try #require(try await vidicon.status { _ in true }.pushes?.first)
-            #expect(push.reconnects == 0, "\(push)")
+        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let server = try nginx.start()
+        defer { server.kill() }
+        let path = "\(folder)/vidicon.yaml"
+        let push = "    push: \(nginx.url("\(Self.key)1"))\n"
+        let data = Data("streams:\n  - name: live\n    source: plasma\n    size: 320x180\n\(push)".utf8)
+        try #require(
+          FileManager.default.createFile(atPath: path, contents: data, attributes: [.posixPermissions: 0o644]))
+        let variable = ["VIDICON_PUSH": "\(nginx.url("\(Self.key)2"))\n \(nginx.url("\(Self.key)3"))"]
+        try await VidiconProcess.serving(["--config", path], environment: variable) { vidicon in
+          _ = try await vidicon.status { stream in [1, 2, 3].allSatisfy { Self.state(of: $0, stream) == "sending" } }
+          for number in 1...3 {
+            let looked = try await FFprobe.look(at: nginx.url("\(Self.key)\(number)"), options: [])
+            #expect(looked.video?.width == 320)
           }
+          let warnings = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("chmod 600") }
+          #expect(warnings.count == 1 && warnings[0].contains(path), "\(vidicon.child.errors.text)")
+          for text in [vidicon.child.output.text, vidicon.child.errors.text] {
+            #expect(!text.contains(Self.key), "\(text)")
+          }
+        }
+      }
+    }
+
+    @Test(.tags(.pacing)) func `a stream without audio is pushed with silence, which players of the server decode`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let server = try nginx.start()
+        defer { server.kill() }
+        let options = ["--source", "plasma", "--audio", "none", "--size", "320x180", "--fps", "30"]
+        try await VidiconProcess.serving(options + ["--push", nginx.url("a")]) { vidicon in
+          _ = try await vidicon.status { Self.state(of: 1, $0) == "sending" }
+          let looked = try await FFprobe.look(at: nginx.url("a"), options: [])
+          #expect(looked.audio?.codecName == "aac" && looked.audio?.sampleRate == "48000")
+          #expect(looked.audio?.channels == 2 && looked.video?.width == 320)
+          let play = try await FFmpeg.play(nginx.url("a"), seconds: 4, options: [], within: .seconds(40))
+          #expect(play.run.exit == .status(0), "\(play.run.errors)")
+          #expect(FFmpeg.complaints(in: play.run.errors) == [])
+          #expect(play.frames.count > 60, "\(play.frames.count) frames")
+          let audio = try #require(play.audio)
+          #expect(audio.samples.count > 2 * audio.sampleRate && audio.samples.allSatisfy { $0 == 0 })
+          // The stream itself stays without audio.
+          #expect(try await FFprobe.look(at: vidicon.url()).audio == nil)
+        }
+      }
+    }
+
+    @Test func `a third push that wants an encoding of its own waits for it, which its state says`() async throws {
+      struct List: Decodable {
+        struct Push: Decodable {
+          var id: Int
+          var ownEncoding: Bool
+          var waitingForEncoding: Bool
+        }
+        var pushes: [Push]
+      }
+      try await TestMedia.withTemporaryFolder { folder in
+        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let server = try nginx.start()
+        defer { server.kill() }
+        let pushes = ["a", "b", "c"].flatMap { ["--push", "bitrate=150k,url=\(nginx.url($0))"] }
+        let options = [
+          "--source", "plasma", "--audio", "none", "--size", "320x180", "--fps", "15", "--bitrate", "300k",
+        ]
+        try await VidiconProcess.serving(options + pushes) { vidicon in
+          let status = try await vidicon.status { stream in
+            stream.pushes?.count { $0.ownEncoding } == 2 && stream.pushes?.count { $0.waitingForEncoding } == 1
+          }
+          let waiting = try #require(status.pushes?.first { $0.waitingForEncoding })
+          #expect(waiting.state == "sending" && waiting.videoBitrate == 300_000, "\(waiting)")
+          let url = vidicon.page("/api/streams/live/pushes")
+          let list = try await Curl.get(url).json(List.self).pushes
+          #expect(list.filter(\.waitingForEncoding).map(\.id) == [waiting.id])
+          #expect(list.count { $0.ownEncoding } == 2)
+          try await vidicon.child.says(#""state":"waitingForEncoding""#)
+          // One of the others ends: its encoding is the third's.
+          let others = list.filter(\.ownEncoding).dropFirst() + list.filter(\.waitingForEncoding)
+          let body = #"{"pushes":[\#(others.map { #"{"id":\#($0.id)}"# }.joined(separator: ","))]}"#
+          let put = ["-X", "PUT", "-H", "Content-Type: application/json", "-d", body]
+          #expect(try await Curl.get(url, put).status == 200)
+          let granted = try await vidicon.status { stream in stream.pushes?.allSatisfy { $0.ownEncoding } == true }
+          #expect(granted.pushes?.count == 2 && granted.pushes?.contains { $0.waitingForEncoding } == false)
         }
       }
     }

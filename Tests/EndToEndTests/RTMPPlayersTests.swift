@@ -1,5 +1,4 @@
 import Foundation
-import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -121,33 +120,6 @@ extension EndToEnd {
           let obs = try await PlayedMedia.drive("obs_play.py", [url, folder, "--seconds", "4"])
           #expect(obs.state == "OBS_MEDIA_STATE_PLAYING")
           try await obs.expectLiveVideo(width: 640, height: 360)
-        }
-      }
-    }
-
-    @Test func `tshark's dissector finds nothing malformed or unknown`() async throws {
-      try await VidiconProcess.serving(Self.plasma) { vidicon in
-        try await TestMedia.withTemporaryFolder { folder in
-          let (port, file) = (try #require(vidicon.started.rtmpPort), "\(folder)/rtmp.pcap")
-          let capture = try ChildProcess(
-            Tool("tshark").path, ["-q", "-i", "lo", "-f", "tcp port \(port)", "-w", file, "-a", "duration:12"])
-          try await eventually {
-            let size = (try? FileManager.default.attributesOfItem(atPath: file))?[.size] as? Int
-            return (size ?? 0) > 0
-          }
-          let play = try await Tool.run(
-            "ffmpeg", FFmpeg.quiet + ["-i", vidicon.rtmp(), "-t", "3", "-f", "null", "-"], within: .seconds(20))
-          #expect(play.succeeded, "\(play.errors)")
-          _ = await capture.end(within: .seconds(30))
-          // Its preference is 32 kB, beyond which it ignores a chunk size.
-          let dissect = [
-            "-r", file, "-o", "rtmpt.max_packet_size:1000000", "-d", "tcp.port==\(port),rtmpt", "-Y", "rtmpt",
-          ]
-          let seen = try await Tool.run("tshark", dissect, within: .seconds(20)).outputText
-          for message in ["Handshake S0+S1+S2", "NetStream.Play.Start", "onMetaData()", "Video Data", "Audio Data"] {
-            #expect(seen.contains(message), "no \(message)")
-          }
-          #expect(!seen.contains("Unknown") && !seen.contains("Malformed"))
         }
       }
     }

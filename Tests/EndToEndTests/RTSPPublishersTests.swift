@@ -61,6 +61,26 @@ extension EndToEnd {
       }
     }
 
+    @Test(.tags(.pacing)) func `switched back to a publisher that went on, its video is there within a second`()
+      async throws
+    {
+      try await VidiconProcess.serving(Self.source) { vidicon in
+        // No keyframe for eight seconds.
+        try await Self.publishing(to: Self.url(vidicon), encoder: ["-tune", "zerolatency", "-g", "250"]) {
+          _ = try await vidicon.status { $0.isSlateShown == false && ($0.framesPassedThrough ?? 0) > 30 }
+          try await vidicon.expectSwitchBack(to: "rtsp:")
+          try await Self.expectPlays(vidicon.url(), seconds: 4)
+        }
+        _ = try await vidicon.status { $0.isSlateShown == true }
+      }
+    }
+
+    @Test(.tags(.pacing)) func `a publisher that has stood still for two seconds is displaced at once`() async throws {
+      try await VidiconProcess.serving(Self.source) { vidicon in
+        try await vidicon.expectDisplacement { try Self.ffmpeg(to: Self.url(vidicon)) }
+      }
+    }
+
     @Test(.tags(.pacing)) func `a publisher that is killed comes back, while a viewer stays`() async throws {
       try await VidiconProcess.serving(Self.source) { vidicon in
         let first = try Self.ffmpeg(to: Self.url(vidicon))

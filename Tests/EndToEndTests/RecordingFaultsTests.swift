@@ -59,7 +59,7 @@ extension EndToEnd {
       fault: String, cause: String
     ) async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let disk = FaultyDisk(root: "\(folder)/disk")
+        let disk = FaultyDisk(root: "\(folder)/disk", journalPath: "\(folder)/journal")
         let (exit, lines) = try await Self.record(fault, on: disk)
         #expect(exit == .status(1), "\(lines)")
         #expect(lines.contains { $0.contains(cause) } && lines.count <= 2, "\(lines)")
@@ -69,11 +69,112 @@ extension EndToEnd {
           #expect(try FileManager.default.contentsOfDirectory(atPath: "\(disk.root)/\(fault)") == [])
           return
         }
-        let repair = try await VidiconProcess.run(["repair", path])
-        #expect(repair.exit == .status(0), "\(repair.errors)")
-        let count = try await FFmpeg.times(ofVideoIn: path).count
-        #expect(count >= (cause == "is not finished" ? 85 : 25), "\(count)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(disk.root)/\(fault)") == ["out.mp4"])
+        let promised = try disk.synchronizedSamples()[fault] ?? 0
+        #expect(promised > 20, "\(promised)")
+        try await Self.expect(promised, in: "\(disk.root)/\(fault)", fault)
+        let times = try await FFmpeg.times(ofVideoIn: path)
+        let duration = (times.last ?? 0) - (times.first ?? 0)
+        #expect(duration > (cause == "is not finished" ? 2.8 : 0.8), "\(duration) s")
+      }
+    }
+
+    private struct State: Decodable { var duration: Double }
+
+    /// The calls of a recording of three seconds, by their names in faults.
+    private static func calls(in folder: String) async throws -> [String: Int] {
+      let disk = FaultyDisk(root: "\(folder)/plain", journalPath: "\(folder)/plain.journal")
+      let (exit, lines) = try await Self.record("none", on: disk)
+      try #require(exit == .status(0) && lines.isEmpty, "\(lines)")
+      // Copies are writes of another kind, in the journal too.
+      return try disk.journal().compactMap(\.faultName).reduce(into: ["copy": 1]) { $0[$1, default: 0] += 1 }
+    }
+
+    /// Whether a file has the samples that were synchronized, and is a finished one after a repair.
+    private static func expect(_ count: Int, in folder: String, _ fault: String) async throws {
+      let path = "\(folder)/out.mp4"
+      guard FileManager.default.fileExists(atPath: path) else {
+        #expect(count == 0, "\(fault): no file, \(count) samples")
+        return
+      }
+      func samples() throws -> RecordedSamples? { try RecordedSamples([UInt8](Data(contentsOf: URL(filePath: path)))) }
+      #expect(try samples()?.count ?? 0 >= count, "\(fault)")
+      let repair = try await VidiconProcess.run(["repair", path])
+      guard count > 0 else { return }
+      #expect(repair.exit == .status(0), "\(fault): \(repair.errors)")
+      let repaired = try samples()
+      #expect(repaired?.isFinished == true && repaired?.count ?? 0 >= count, "\(fault): \(count)")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["out.mp4"], "\(fault)")
+    }
+
+    /// One stream for each fault, all in one program.
+    @Test(.tags(.demanding)) func `whichever call of the program fails, what was synchronized is kept, and it says so`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let calls = try await Self.calls(in: folder)
+        #expect(["create", "write", "sync", "rename", "read"].allSatisfy { calls[$0] ?? 0 > 0 }, "\(calls)")
+        let faults = calls.flatMap { name, count in
+          (1...count).flatMap { number in
+            ["\(name)-\(number)-EIO"] + (name == "write" || name == "read" ? ["\(name)-\(number)-short"] : [])
+          }
+        }
+        let disk = FaultyDisk(root: "\(folder)/disk", journalPath: "\(folder)/journal")
+        for fault in faults {
+          try FileManager.default.createDirectory(atPath: "\(disk.root)/\(fault)", withIntermediateDirectories: true)
+        }
+        // A recording makes each of these calls sooner or later, and cannot go on without it.
+        let fatal = faults.filter { $0.hasSuffix("EIO") && ($0.hasPrefix("write") || $0.hasPrefix("sync-3")) }
+        let streams = faults.flatMap { ["--stream", "name=\($0)"] }
+        let options = ["--source", "bars", "--audio", "tone", "--size", "64x48", "--fps", "10", "--rendition", "none"]
+        try await VidiconProcess.serving(
+          options + streams + ["--record", "\(disk.root)/{name}/out.mp4"], environment: disk.environment()
+        ) { vidicon in
+          // What is short is repeated.
+          for fault in faults where fault.hasSuffix("short") {
+            let address = vidicon.page("/api/streams/\(fault)/recording")
+            while try await Curl.get(address).json(State.self).duration < 3 {}
+          }
+          for fault in fatal {
+            _ = try await vidicon.status(of: fault) { _ in vidicon.child.errors.text.contains("\(fault):") }
+          }
+          vidicon.child.signal(SIGINT)
+          #expect(await vidicon.child.end(within: .seconds(60)) == .status(1))
+          await vidicon.child.errors.end()
+          let lines = vidicon.child.errors.text.split(separator: "\n")
+          for fault in faults where fault.hasPrefix("write") && fault.hasSuffix("short") {
+            #expect(!lines.contains { $0.contains("\(fault):") }, "\(fault): \(lines)")
+          }
+        }
+        let promised = try disk.synchronizedSamples()
+        #expect(promised.values.count { $0 > 40 } > faults.count / 2, "\(promised)")
+        for fault in faults { try await Self.expect(promised[fault] ?? 0, in: "\(disk.root)/\(fault)", fault) }
+      }
+    }
+
+    @Test(.tags(.demanding)) func `in whichever call the program is killed, what was synchronized is kept`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let calls = try await Self.calls(in: folder)
+        let faults = ["write", "sync", "rename", "copy"].flatMap { name in
+          (1...max(1, calls[name] ?? 1)).map { "\(name)-\($0)-kill" }
+        }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+          for fault in faults {
+            group.addTask {
+              let disk = FaultyDisk(root: "\(folder)/disk", journalPath: "\(folder)/\(fault).journal")
+              let (exit, lines) = try await Self.record(fault, on: disk)
+              let isKilled = exit == .signal(SIGKILL)
+              #expect(isKilled || exit == .status(0), "\(fault): \(lines)")
+              let promised = try disk.synchronizedSamples()[fault] ?? 0
+              try await Self.expect(promised, in: "\(disk.root)/\(fault)", fault)
+              return isKilled
+            }
+          }
+          var killed = 0
+          for try await isKilled in group where isKilled { killed += 1 }
+          #expect(killed * 4 > faults.count * 3, "\(killed) of \(faults.count)")
+        }
       }
     }
 
@@ -84,7 +185,6 @@ extension EndToEnd {
         let pattern = "\(recordings)/{name}.mp4"
         let options = Self.source + ["--record", pattern]
         try await VidiconProcess.serving(options) { vidicon in
-          struct State: Decodable { var duration: Double }
           while try await Curl.get(vidicon.page("/api/streams/live/recording")).json(State.self).duration < 1 {}
         }
         for number in 2...200 {

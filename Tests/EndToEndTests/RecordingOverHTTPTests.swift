@@ -98,10 +98,47 @@ extension EndToEnd {
           #expect(answer.status == 404)
           #expect(answer.text.contains("--recordings FOLDER"))
         }
-        let missing = try await VidiconProcess.run([
-          "serve", "--rtsp-port", "0", "--http-port", "0", "--recordings", "\(folder)/none",
-        ])
+        let missing = try await VidiconProcess.run(
+          ["serve"] + VidiconProcess.freePorts + ["--recordings", "\(folder)/none"])
         #expect(missing.exit == .status(1) && missing.errors.split(separator: "\n").count == 1, "\(missing.errors)")
+      }
+    }
+
+    @Test(.tags(.pacing)) func `stop answers, and the next recording starts, while a file takes ten seconds to finish`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let library = "\(folder)/slow.so"
+        let compiler = try await Tool.run(
+          "cc", ["-shared", "-fPIC", "-o", library, TestMedia.client("slow_copy.c")], within: .seconds(20))
+        try #require(compiler.succeeded, "\(compiler.errors)")
+        let recordings = "\(folder)/recordings"
+        try FileManager.default.createDirectory(atPath: recordings, withIntermediateDirectories: true)
+        let options = ["--source", "bars", "--audio", "none", "--size", "320x180", "--recordings", recordings]
+        try await VidiconProcess.serving(options, environment: ["LD_PRELOAD": library]) { vidicon in
+          let address = vidicon.page("/api/streams/live/recording")
+          var durations: [Duration] = []
+          for _ in 0..<2 {
+            #expect(try await Self.command("start", address).status == 200)
+            while try await Curl.get(address).json(State.self).duration < 1 {}
+            let begin = ContinuousClock.now
+            let answer = try await Self.command("stop", address)
+            durations.append(ContinuousClock.now - begin)
+            #expect(try answer.json(State.self).state == "finishing", "\(answer.text)")
+            // The file is not finished yet.
+            let files = try await Curl.get(vidicon.page("/api/recordings")).json(Files.self).recordings
+            #expect(files.contains { !$0.finished }, "\(files)")
+          }
+          #expect(durations.allSatisfy { $0 < .seconds(3) }, "\(durations)")
+          // The first file may be finished after the second one.
+          let files = vidicon.page("/api/recordings")
+          while try await Curl.get(files).json(Files.self).recordings.contains(where: { !$0.finished }) {}
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: recordings)
+        #expect(names.count == 2 && names.allSatisfy { $0.hasSuffix(".mp4") }, "\(names)")
+        for name in names {
+          #expect(try await FFmpeg.times(ofVideoIn: "\(recordings)/\(name)").count >= 20, "\(name)")
+        }
       }
     }
 

@@ -67,11 +67,11 @@ extension EndToEnd {
       try await TestMedia.withTemporaryFolder { folder in
         let disk = "\(folder)/disk"
         try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
-        let mount = try await Tool.run("mount", ["-t", "tmpfs", "-o", "size=600k", "tmpfs", disk], within: .seconds(5))
+        let mount = try await Tool.run("mount", ["-t", "tmpfs", "-o", "size=300k", "tmpfs", disk], within: .seconds(5))
         try #require(mount.succeeded, "this test mounts a small disk, which root may: \(mount.errors)")
         let result: Result<Void, any Error>
         do {
-          // The default of --keep-free is 5% of a small disk, 30 kB.
+          // The default of --keep-free is 5% of a small disk, 15 kB.
           let run = try await VidiconProcess.run(
             ["record", "\(disk)/out.mp4", "--duration", "60s", "--bitrate", "800k"] + RecordedFile.source)
           #expect(run.exit == .status(1))

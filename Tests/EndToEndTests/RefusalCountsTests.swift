@@ -21,7 +21,7 @@ extension EndToEnd {
       "rtsp_455": 1,
       "rtsp_461": 1, "tls_failure": 1,
     ]
-    /// What refusals.py is answered.
+    /// Responses to refusals.py.
     private static let answers = [
       "bad host": [421], "bad origin": [403], "forbidden": [401], "clear password": [401],
       "failed login": [401, 401, 401, 401, 401], "throttled": [429], "over limit": [429, 400],

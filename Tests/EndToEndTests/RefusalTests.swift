@@ -9,14 +9,15 @@ extension EndToEnd {
       try await VidiconProcess.serving(["--source", "plasma", "--size", "320x240"]) { vidicon in
         let port = "\(vidicon.rtspPort)"
         try await expectRefusal(
-          ["serve", "--source", "plasma", "--rtsp-port", port, "--http-port", "0"], status: 1, saying: port)
+          ["serve", "--source", "plasma", "--rtsp-port", port, "--http-port", "0", "--webrtc-port", "0"], status: 1,
+          saying: port)
       }
     }
 
     @Test func `a missing file`() async throws {
       let path = "/nowhere/film.mp4"
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "file:\(path)"], status: 1, saying: path)
+        ["serve"] + VidiconProcess.freePorts + ["--source", "file:\(path)"], status: 1, saying: path)
     }
 
     @Test func `a file of random bytes`() async throws {
@@ -26,7 +27,7 @@ extension EndToEnd {
         let bytes = (0..<50_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         try await expectRefusal(
-          ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "file:\(path)"], status: 1, saying: "broken.mp4"
+          ["serve"] + VidiconProcess.freePorts + ["--source", "file:\(path)"], status: 1, saying: "broken.mp4"
         )
       }
     }
@@ -37,14 +38,14 @@ extension EndToEnd {
         let whole = try Data(contentsOf: URL(fileURLWithPath: TestMedia.video()))
         try whole.prefix(whole.count / 2).write(to: URL(fileURLWithPath: path))
         try await expectRefusal(
-          ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "file:\(path)"], status: 1, saying: "half.mp4")
+          ["serve"] + VidiconProcess.freePorts + ["--source", "file:\(path)"], status: 1, saying: "half.mp4")
       }
     }
 
     @Test func `a file without video`() async throws {
       let path = TestMedia.checkout.appendingPathComponent("LICENSE").path
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "file:\(path)"], status: 1, saying: "LICENSE")
+        ["serve"] + VidiconProcess.freePorts + ["--source", "file:\(path)"], status: 1, saying: "LICENSE")
     }
 
     @Test(arguments: [
@@ -60,26 +61,26 @@ extension EndToEnd {
       try pipe.fileHandleForWriting.write(contentsOf: Data(header.utf8))
       try pipe.fileHandleForWriting.close()
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "pipe:"], input: pipe, status: 1, saying: "pipe:")
+        ["serve"] + VidiconProcess.freePorts + ["--source", "pipe:"], input: pipe, status: 1, saying: "pipe:")
     }
 
     @Test func `a missing encoder lists the available ones`() async throws {
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "plasma", "--encoder", "h264_of_tomorrow"],
+        ["serve"] + VidiconProcess.freePorts + ["--source", "plasma", "--encoder", "h264_of_tomorrow"],
         status: 1,
         saying: "libx264")
     }
 
     @Test func `an encoder without its device`() async throws {
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "plasma", "--encoder", "h264_vaapi"], status: 1,
+        ["serve"] + VidiconProcess.freePorts + ["--source", "plasma", "--encoder", "h264_vaapi"], status: 1,
         saying: "h264_vaapi")
     }
 
     @Test func `a missing certificate`() async throws {
       let options = ["--rtsps-port", "0", "--tls-cert", "/nowhere/cert.pem", "--tls-key", "/nowhere/key.pem"]
       try await expectRefusal(
-        ["serve", "--rtsp-port", "0", "--http-port", "0", "--source", "plasma"] + options, status: 1,
+        ["serve"] + VidiconProcess.freePorts + ["--source", "plasma"] + options, status: 1,
         saying: "/nowhere/cert.pem")
     }
 

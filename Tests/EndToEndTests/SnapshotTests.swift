@@ -57,6 +57,39 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a snapshot of a rendition of another shape is its own frame, with black bars`() async throws {
+      let rendition = ["--rendition", "name=square,size=360x360,bitrate=300k"]
+      try await VidiconProcess.serving(Self.bars(30) + rendition) { vidicon in
+        for (query, size) in [("", 360), ("?width=180", 180), ("?width=5000", 360)] {
+          let answer = try await Curl.get(vidicon.page("/live/square/snapshot.jpg\(query)"))
+          #expect(answer.status == 200 && answer["content-type"] == "image/jpeg")
+          let found = try Self.size(ofJPEG: answer.body)
+          #expect(found.width == size && found.height == size, "\(query): \(found)")
+          let rgb = try await Self.raw(answer.body, "rgb24")
+          try #require(rgb.count == size * size * 3)
+          func pixel(_ x: Int, _ y: Int) -> [Int] { rgb[((y * size + x) * 3)..<((y * size + x) * 3 + 3)].map(Int.init) }
+          // 16:9 in a square: bars of 22% above and below; gray and blue of the pattern at its sides.
+          for y in [0, size / 8, size - size / 8, size - 1] {
+            #expect(pixel(size / 2, y).allSatisfy { $0 < 8 }, "\(query): \(pixel(size / 2, y)) in row \(y)")
+          }
+          for (x, color) in [(size / 14, [191, 191, 191]), (size - size / 14, [0, 0, 191])] {
+            let distance = zip(pixel(x, size / 2), color).map { abs($0 - $1) }.max() ?? 255
+            #expect(distance <= 12, "\(query): \(pixel(x, size / 2)) is not \(color)")
+          }
+        }
+        // It is the frame of the rendition's viewers.
+        let video = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url("live/square"), "-frames:v", "1", "-f", "rawvideo"]
+            + ["-pix_fmt", "rgb24", "-"], within: .seconds(20))
+        let seen = try await Self.raw(
+          try await Curl.get(vidicon.page("/live/square/snapshot.jpg")).body, "rgb24")
+        try #require(video.succeeded && video.output.count == seen.count)
+        let difference = zip(video.output, seen).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
+        #expect(Double(difference) / Double(seen.count) < 6)
+      }
+    }
+
     @Test(.tags(.pacing)) func `motion JPEG has complete parts at the requested rate, encoded once for all viewers`()
       async throws
     {

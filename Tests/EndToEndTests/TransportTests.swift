@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -36,11 +37,37 @@ extension EndToEnd {
           #expect(counts.packets > 20 * 10 * (30 + 43) / 2)
           let queue = try hosts.start("tc", ["-s", "qdisc", "show", "dev", "stranger"])
           #expect(await queue.end(within: .seconds(10)) == .status(0))
+          // It may be read after the end.
+          try await eventually { queue.output.text.contains("dropped") }
           #expect(queue.output.text.contains("(dropped 0,"), "\(queue.output.text)")
           let refusals = try await vidicon.statusEvent { _ in true }.refusals ?? [:]
           #expect(refusals["datagram_dropped"] == 0)
           // What the viewers' own receive buffers did not hold.
           #expect(counts.missing * 1000 < counts.packets, "\(counts.missing) of \(counts.packets)")
+        }
+      }
+    }
+
+    /// Media that wait for the link of one viewer delay no viewer in another network.
+    @Test(.tags(.pacing)) func `a viewer on a link too slow for the stream costs others no packet`() async throws {
+      let slowHost = TwoHosts.Host.stranger
+      try await TwoHosts.with { hosts in
+        let link = "qdisc replace dev \(slowHost.rawValue) root tbf rate 1mbit burst 16kb limit 60kb"
+          .split(separator: " ")
+        let control = try hosts.start("tc", link.map(String.init))
+        #expect(await control.end(within: .seconds(10)) == .status(0))
+        let options = ["--source", "plasma", "--audio", "tone", "--rtsp-udp"]
+        try await hosts.serving(options) { vidicon in
+          _ = try await vidicon.status { ($0.framesEncoded ?? 0) > 30 }
+          async let slow = hosts.run(
+            "udp_viewers.py", ["1", "12"], of: vidicon, on: slowHost, as: DatagramCounts.self)
+          // Two, so that one of them shares an event loop with the slow one.
+          let counts = try await hosts.run(
+            "udp_viewers.py", ["2", "10"], of: vidicon, on: .owner, as: DatagramCounts.self)
+          #expect(counts.viewers == 2 && counts.missing == 0, "\(counts)")
+          #expect(counts.packets > 2 * 10 * (30 + 43) / 2)
+          // The link was in fact too slow.
+          #expect(try await slow.missing > 0)
         }
       }
     }

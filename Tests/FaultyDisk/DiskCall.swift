@@ -1,6 +1,6 @@
 /// A system call on a file of a ``FaultyDisk``, from its journal.
 public struct DiskCall: Sendable {
-  /// What is called; the numbers are those of the library.
+  /// The system call; raw values are those of the library.
   public enum Kind: UInt32, Sendable {
     /// `open(2)` that creates the file.
     case create = 1
@@ -21,7 +21,7 @@ public struct DiskCall: Sendable {
   /// The journal ends within an entry, or has an unknown one.
   public struct Malformed: Error {}
 
-  /// What was called.
+  /// The system call that the journal names.
   public var kind: Kind
   /// Value of `errno`; 0 when the call succeeded.
   public var error: UInt32
@@ -35,6 +35,19 @@ public struct DiskCall: Sendable {
   public var path: String
   /// The name after a change.
   public var otherPath: String
+
+  /// Name of the call in the names of folders that select a fault; nil for calls that are not made to fail in turn.
+  public var faultName: String? {
+    switch self.kind {
+    case .create: "create"
+    case .write: "write"
+    case .truncate: "truncate"
+    case .synchronize, .synchronizeFolder: "sync"
+    case .rename: "rename"
+    case .read: "read"
+    case .link, .unlink, .makeFolder, .open: nil
+    }
+  }
 
   static func parse(_ bytes: [UInt8]) throws(Malformed) -> [DiskCall] {
     var calls: [DiskCall] = []

@@ -40,6 +40,13 @@ public struct DiskReplay {
   /// Creates an empty disk.
   public init() {}
 
+  /// Adds a file that was there, and synchronized, before the journal begins.
+  public mutating func add(_ path: String, inode: UInt64, content: [UInt8]) {
+    self.files.append(File(synced: content, cached: content))
+    self.inodes[inode] = self.files.count - 1
+    (self.names[path], self.syncedNames[path]) = (self.files.count - 1, self.files.count - 1)
+  }
+
   /// Performs a call; failed calls change nothing.
   public mutating func perform(_ call: DiskCall) {
     guard call.error == 0 else { return }
@@ -64,7 +71,7 @@ public struct DiskReplay {
   }
 
   private mutating func change(_ inode: UInt64, _ change: Change) {
-    // Files that were there before the journal began are not replayed.
+    // Files that were there before the journal began are replayed only after ``add(_:inode:content:)``.
     guard let index = self.inodes[inode] else { return }
     Self.apply(change, to: &self.files[index].cached)
     self.files[index].pending.append(change)
@@ -124,7 +131,7 @@ extension DiskReplay {
   /// The disk after a power loss of which nothing that was not synchronized survives.
   public var syncedImage: Image { self.image(self.reachable(self.syncedNames)) { $0.synced } }
 
-  /// What a `SIGKILL` in the next call can leave: each page of a write may be its last.
+  /// Contents that a `SIGKILL` in the next call can leave: each page of a write may be its last.
   public func killedImages(in next: DiskCall) -> [Image] {
     guard next.kind == .write, next.error == 0 else { return [self.cachedImage] }
     return Self.cuts(of: next.data).map { count in
@@ -136,7 +143,7 @@ extension DiskReplay {
     }
   }
 
-  /// What a power loss can leave. Besides the best and the worst outcome, each number of pages of the last change, from
+  /// Contents that a power loss can leave. Besides the best and the worst outcome, each number of pages of the last change, from
   /// its start or to its end; its length without content; and each number of name changes.
   public var lostPowerImages: [Image] {
     var images = [self.syncedImage]

@@ -30,4 +30,19 @@ public struct FaultyDisk: Sendable {
     guard let journalPath, FileManager.default.fileExists(atPath: journalPath) else { return [] }
     return try DiskCall.parse([UInt8](Data(contentsOf: URL(fileURLWithPath: journalPath))))
   }
+
+  /// Number of samples in the fragments of each folder's `out.mp4` whose synchronization returned.
+  public func synchronizedSamples() throws -> [String: Int] {
+    var replays: [String: DiskReplay] = [:]
+    var counts: [String: Int] = [:]
+    for call in try self.journal() {
+      let name = String(call.path.dropFirst(self.root.utf8.count + 1).prefix { $0 != "/" })
+      replays[name, default: DiskReplay()].perform(call)
+      guard call.kind == .synchronize, call.error == 0, call.path.hasSuffix("/out.mp4"),
+        let bytes = replays[name]?.cachedImage[call.path]
+      else { continue }
+      counts[name] = max(counts[name] ?? 0, RecordedSamples(bytes)?.count ?? 0)
+    }
+    return counts
+  }
 }

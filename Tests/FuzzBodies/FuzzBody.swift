@@ -15,7 +15,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case rtp = "FuzzRTP"
   /// RTCP compound packets.
   case rtcp = "FuzzRTCP"
-  /// The H.264 depacketizer, fed with several packets.
+  /// The depacketizers of H.264, VP8 and Opus, fed with several packets.
   case h264Depacketizer = "FuzzH264Depacketizer"
   /// The AAC depacketizer, fed with several packets.
   case aacDepacketizer = "FuzzAACDepacketizer"
@@ -29,12 +29,14 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case amf = "FuzzAMF"
   /// Bodies and headers of FLV tags.
   case flv = "FuzzFLV"
-  /// STUN messages.
+  /// STUN messages, and datagrams in a byte stream.
   case stun = "FuzzSTUN"
   /// SRTP and SRTCP packets, and fingerprints of certificates.
   case srtp = "FuzzSRTP"
   /// WebRTC offers with their answers, and fragments of trickle ICE.
   case offer = "FuzzOffer"
+  /// A WebRTC session: datagrams of its client and of strangers, RTCP behind SRTP, media and time in any order.
+  case session = "FuzzSession"
   /// HLS requests, and a session that gets samples and requests in any order.
   case hls = "FuzzHLS"
   /// The server's own HTTP parsers: paths, queries, ranges, entity tags, codings.
@@ -49,6 +51,8 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case mp4 = "FuzzMP4"
   /// Unfinished files of recordings.
   case recording = "FuzzRecording"
+  /// The repair of recordings, with files.
+  case repair = "FuzzRepair"
   /// TensorFlow Lite models, and their execution.
   case tflite = "FuzzTFLite"
   /// Images for masks and overlays: PNG and JPEG.
@@ -83,9 +87,20 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .rtmp: RTMPFuzzCase(input).checkConnection()
     case .amf: RTMPFuzzCase(input).checkValues()
     case .flv: RTMPFuzzCase(input).checkTags()
-    case .stun: WebRTCFuzzCase(input).checkSTUN()
+    case .stun:
+      WebRTCFuzzCase(input).checkFrames()
+      WebRTCFuzzCase(input).checkSTUN()
     case .srtp: WebRTCFuzzCase(input).checkSRTP()
     case .offer: WebRTCFuzzCase(input).checkOffer()
+    case .session:
+      // A publisher's session, or a viewer's.
+      if let first = input.readableBytesView.first, first & PublisherFuzzCase.mark == PublisherFuzzCase.mark {
+        var publisher = PublisherFuzzCase(input)
+        publisher.run()
+      } else {
+        var session = SessionFuzzCase(input)
+        session?.run()
+      }
     case .hls: HLSFuzzCase(input).run()
     case .http: HTTPFuzzCase(input).run()
     case .access: AccessFuzzCase(input).run()
@@ -93,6 +108,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
     case .transportStream: ContainerFuzzCase(input).checkTransportStream()
     case .mp4: ContainerFuzzCase(input).checkBoxes()
     case .recording: RecordingFuzzCase(input).run()
+    case .repair: RepairFuzzCase(input).run()
     case .tflite: InferenceFuzzCase(input).run()
     case .png: EffectsFuzzCase(input).checkImage()
     case .effects: EffectsFuzzCase(input).checkSettings()
@@ -177,6 +193,16 @@ public enum FuzzBody: String, CaseIterable, Sendable {
 
   private static func checkH264Depacketizer(_ input: ByteBuffer) {
     let limit = 4096
+    var vp8 = VP8Depacketizer(maximumFrameLength: limit)
+    var opus = OpusDepacketizer()
+    for packet in Self.packets(input) {
+      for output in (try? vp8.depacketize(packet)) ?? [] {
+        precondition((3...limit).contains(output.payload.readableBytes), "a frame is bounded, and has a header")
+        precondition((try? VP8FrameHeader(parsing: output.payload)) == output.header && !vp8.awaitsKeyframe)
+      }
+      guard let output = try? opus.depacketize(packet) else { continue }
+      precondition((1...OpusPacketHeader.maximumSampleCount).contains(output.header.sampleCount))
+    }
     for dropsUntilKeyframe in [true, false] {
       var depacketizer = H264Depacketizer(dropsUntilKeyframe: dropsUntilKeyframe, maximumAccessUnitLength: limit)
       for packet in Self.packets(input) {

@@ -1,4 +1,5 @@
 internal import Authentication
+import Capture
 internal import CaptureDevices
 internal import Codecs
 internal import Media

@@ -1,3 +1,4 @@
+import Authentication
 import Containers
 import Media
 import NIOCore
@@ -25,6 +26,9 @@ struct RTMPFuzzCase {
     {
       precondition((try? RTMPURL(parsing: url.connectionURL + "/k"))?.connectionURL == url.connectionURL)
     }
+    if let text = String(validating: bytes.readableBytesView, as: UTF8.self) {
+      for url in Self.targets { Self.checkRedirect(of: url, to: text) }
+    }
     let whole = Self.messages(bytes, piece: { .max })
     precondition(whole == Self.messages(bytes, piece: { Self.next(&random, upTo: 64) }), "pieces change what is read")
     for message in whole {
@@ -41,7 +45,7 @@ struct RTMPFuzzCase {
     if options & 2 == 0 {
       Self.serve(connection, accepts: options & 4 == 0, random: &random)
     } else {
-      Self.ask(connection, publishes: options & 4 == 0, random: &random)
+      Self.ask(Self.targets[options & 8 == 0 ? 0 : 1], connection, publishes: options & 4 == 0, random: &random)
     }
   }
 
@@ -113,17 +117,54 @@ struct RTMPFuzzCase {
     precondition(isClosed && session.nextDeadline == nil, "a connection stays")
   }
 
-  private static func ask(_ bytes: ByteBuffer, publishes: Bool, random: inout UInt64) {
-    guard let url = try? RTMPURL(parsing: "rtmp://h/app/key") else { preconditionFailure("valid") }
+  /// Addresses of a client: without a login, and with one and encryption.
+  private static let targets = ["rtmp://h/app/key", "rtmps://anna:s3same@[::1]:1/app/in?a=b/key"].map { text in
+    guard let url = try? RTMPURL(parsing: text) else { preconditionFailure("valid") }
+    return url
+  }
+
+  /// The address to which a server redirects keeps the key and the login, and loses no encryption.
+  private static func checkRedirect(of url: RTMPURL, to text: String) {
+    guard let redirected = url.redirected(to: text) else { return }
+    precondition(redirected.key == url.key && redirected.login == url.login, "another stream is sent")
+    precondition(redirected.isEncrypted || !url.isEncrypted, "the key is sent without encryption")
+  }
+
+  /// Runs a client, and again with the answer to a server that wants a user and password, to which the server says the same.
+  private static func ask(_ target: RTMPURL, _ bytes: ByteBuffer, publishes: Bool, random: inout UInt64) {
+    var url: RTMPURL? = target
+    for _ in 0..<3 {
+      guard let current = url else { return }
+      url = self.answer(of: current, bytes, publishes: publishes, random: &random)
+    }
+    precondition(url == nil, "a login is answered for ever")
+  }
+
+  /// Runs a client until its end.
+  ///
+  /// - Returns: The address of the next connection, with the answer to a server that wants a user and password; nil where the server
+  ///   wants none.
+  private static func answer(
+    of url: RTMPURL, _ bytes: ByteBuffer, publishes: Bool, random: inout UInt64
+  ) -> RTMPURL? {
     var session = RTMPClientSession(url: url, purpose: publishes ? .publish : .play, now: .zero, makeRandom: { 1 })
     var isClosed = false
+    var next: RTMPURL?
     func note(_ actions: [RTMPClientSession.Action]) {
       for action in actions {
         precondition(!isClosed, "something happens after the end")
-        if case .close(let failure) = action {
-          precondition(failure.description.count <= 256 && !failure.description.contains("key"), "the key is shown")
-          isClosed = true
+        if case .reconnect(let text?) = action { Self.checkRedirect(of: url, to: text) }
+        guard case .close(let failure) = action else { continue }
+        precondition(failure.description.count <= 256, "the reason is long")
+        for secret in ["key", "s3same"] { precondition(!failure.description.contains(secret), "a secret is shown") }
+        if let text = failure.redirect { Self.checkRedirect(of: url, to: text) }
+        if let answer = failure.authentication {
+          let authenticated = url.authenticated(with: answer)
+          precondition(authenticated.key == url.key && authenticated.address == url.address, "another stream is sent")
+          precondition(authenticated.connectionURL.hasSuffix(answer.text), "the answer is not sent")
+          next = authenticated
         }
+        isClosed = true
       }
     }
     note(session.start(now: .zero))
@@ -135,6 +176,7 @@ struct RTMPFuzzCase {
     }
     note(session.finish())
     precondition(isClosed && session.nextDeadline == nil, "a connection stays")
+    return next
   }
 
   /// Values of AMF 0 and AMF 3; the first byte selects.

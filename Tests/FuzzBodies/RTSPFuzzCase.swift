@@ -34,6 +34,7 @@ struct RTSPFuzzCase {
     precondition(messages == copy.parse(inPieces: false), "pieces change what is read")
     for message in messages { Self.checkRoundTrip(message) }
     copy.converse(over: messages)
+    copy.answer(with: messages)
   }
 
   /// Everything the parser returns for the bytes.
@@ -119,6 +120,46 @@ struct RTSPFuzzCase {
     ledger.note(session.handleTimer(now: .init(nanoseconds: .max)))
     ledger.checkEnd()
     precondition(session.nextDeadline == nil, "a closed connection waits for something")
+  }
+
+  /// A client session that gets the messages: at most one request is under way, and each track has an address and channels.
+  private mutating func answer(with messages: [RTSPMessage]) {
+    var now = MediaTime.zero
+    var session = RTSPClientSession(
+      url: "rtsp://user/live", credentials: self.options & 8 == 0 ? nil : .init(user: "u", password: "p"),
+      clientNonce: "1")
+    var actions = session.begin()
+    var hasEnded = false
+    for message in messages {
+      var request: RTSPRequest?
+      for action in actions {
+        switch action {
+        case .send(let sent):
+          precondition(request == nil && sent.headers["CSeq"] != nil, "two requests at once")
+          request = sent
+        case .respond: break
+        case .play: precondition(!session.tracks.isEmpty && session.nextDeadline != nil, "nothing is played")
+        case .fail: hasEnded = true
+        }
+      }
+      if hasEnded { break }
+      switch message {
+      case .request(let request): actions = session.handle(request)
+      case .response(var response):
+        // Most fit, so that the session gets on.
+        if let cSeq = request?.headers["CSeq"], self.next() % 8 != 0 { response.headers["CSeq"] = cSeq }
+        actions = session.handle(response, now: now)
+      case .interleaved(let channel, _):
+        if let track = session.track(forChannel: channel) { precondition(track.index < session.tracks.count) }
+        actions = []
+      case .malformed: actions = []
+      }
+      if self.next() % 16 == 0 {
+        now += .seconds(Int64(self.next() % 60))
+        actions += session.handleTime(now)
+      }
+    }
+    _ = session.end()
   }
 
   /// PLAY is pending: media arrives, fails, times out, or the stream ends.

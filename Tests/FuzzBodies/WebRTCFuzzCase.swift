@@ -1,3 +1,4 @@
+internal import Authentication
 internal import DTLS
 internal import Media
 internal import NIOCore
@@ -10,6 +11,36 @@ struct WebRTCFuzzCase {
 
   init(_ input: ByteBuffer) {
     self.input = input
+  }
+
+  /// A byte stream of ICE over TCP: datagrams are the same however the stream is cut, are bounded, and are written as they came.
+  func checkFrames() {
+    func datagrams(cut: Int) -> [ByteBuffer]? {
+      var frames = FramedDatagrams()
+      var datagrams: [ByteBuffer] = []
+      var rest = self.input
+      while let part = rest.readSlice(length: min(cut, rest.readableBytes)), part.readableBytes > 0 {
+        frames.append(part)
+        do {
+          while let datagram = try frames.next() { datagrams.append(datagram) }
+        } catch {
+          return nil
+        }
+      }
+      return datagrams
+    }
+    let whole = datagrams(cut: .max)
+    for cut in [1, 7] { precondition(datagrams(cut: cut) == whole, "the stream is the same, however it is cut") }
+    guard let whole else { return }
+    var written = ByteBuffer()
+    for datagram in whole {
+      precondition((1...FramedDatagrams.maximumLength).contains(datagram.readableBytes), "a datagram is bounded")
+      FramedDatagrams.write(datagram, to: &written)
+    }
+    precondition(written.readableBytes <= self.input.readableBytes)
+    var frames = FramedDatagrams()
+    frames.append(written)
+    for datagram in whole { precondition((try? frames.next()) == datagram, "what is written is read") }
   }
 
   /// A STUN message: what is written parses the same, and only the right key is accepted.
@@ -64,8 +95,26 @@ struct WebRTCFuzzCase {
     }
   }
 
-  /// An offer with its answer, and a fragment of trickle ICE: an answer has the offer's tracks, and is itself a description.
+  /// The URL of a WHIP server, and a location that is relative to one: what is written parses the same, encryption is never left, and
+  /// no line of HTTP ends in it.
+  private static func checkURL(_ text: String) {
+    func check(_ url: WHIPURL) {
+      precondition((try? WHIPURL(parsing: url.address + url.target.text)) == url, "what is written parses")
+      precondition(url.target.text.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a line ends")
+    }
+    if let url = try? WHIPURL(parsing: text) { check(url) }
+    guard let base = try? WHIPURL(parsing: "whip+https://example.org/live/whip?key=1") else {
+      preconditionFailure("valid")
+    }
+    guard let url = base.resolved(text) else { return }
+    precondition(url.isEncrypted, "encryption is left")
+    check(url)
+  }
+
+  /// An offer with its answer, the answer to a push, a fragment of trickle ICE, and a URL: an answer has the offer's tracks, and is itself
+  /// a description.
   func checkOffer() {
+    Self.checkURL(String(buffer: self.input))
     if let fragment = try? TrickleFragment(parsing: self.input) {
       precondition(fragment.candidates.count <= TrickleFragment.maximumCandidateCount)
       for candidate in fragment.candidates where candidate.address != nil {
@@ -81,6 +130,14 @@ struct WebRTCFuzzCase {
     let fingerprint = CertificateFingerprint(algorithm: .sha256, digest: [UInt8](repeating: 1, count: 32))
     guard let address = TransportAddress("192.0.2.1", port: 8189), let video = try? H264ProfileLevel(parsing: "42c01f")
     else { preconditionFailure("valid") }
+    Self.checkPublishAnswer(offer, credentials, fingerprint, address)
+    let push = WebRTCPublishOffer(
+      WebRTCPublishOffer.Configuration(
+        sessionID: 1, credentials: credentials, fingerprint: fingerprint, candidates: [address], video: video,
+        hasAudio: true, ssrcs: (1, 2, 3)))
+    if let publication = try? push.accept(offer) {
+      precondition(publication.video?.payloadType == 96 && !publication.fingerprints.isEmpty)
+    }
     let configuration = WebRTCAnswer.Configuration(
       sessionID: 1, credentials: credentials, fingerprint: fingerprint, candidates: [address], video: video,
       hasAudio: true, ssrcs: (1, 2, 3))
@@ -94,5 +151,23 @@ struct WebRTCFuzzCase {
       guard let track, let media = offer.media.first(where: { $0.mid == track.mid }) else { continue }
       precondition(media.formats.contains { $0.payloadType == track.payloadType } || offer.bundledMids == nil)
     }
+  }
+
+  /// The answer to a publisher has the offer's tracks, is a description, and receives payload types of the offer that differ.
+  private static func checkPublishAnswer(
+    _ offer: WebRTCOffer, _ credentials: ICECredentials, _ fingerprint: CertificateFingerprint,
+    _ address: TransportAddress
+  ) {
+    let configuration = WebRTCPublishAnswer.Configuration(
+      sessionID: 1, credentials: credentials, fingerprint: fingerprint, candidates: [address])
+    guard let answer = try? WebRTCPublishAnswer(offer, configuration) else { return }
+    precondition(answer.description.media.map(\.media) == offer.media.map(\.kind), "each track is answered")
+    var text = ByteBuffer()
+    answer.description.serialize(into: &text)
+    guard let parsed = try? WebRTCOffer(parsing: text) else { preconditionFailure("an answer is a description") }
+    precondition(parsed.media.map(\.mid) == offer.media.map(\.mid), "tracks keep their identification")
+    let tracks = [answer.video, answer.audio].compactMap(\.self)
+    let payloadTypes = tracks.flatMap { [$0.payloadType, $0.retransmissionPayloadType].compactMap(\.self) }
+    precondition(!tracks.isEmpty && Set(payloadTypes).count == payloadTypes.count, "packets are of one track")
   }
 }

@@ -41,6 +41,18 @@ package enum HLSRule: String, Hashable, Sendable, CaseIterable {
   case freshness
   /// A segment is the concatenation of its parts, and the content of a URI never changes.
   case bytes
+  /// `BANDWIDTH` is at least the peak segment bit rate of the variant, and `AVERAGE-BANDWIDTH`, which is no more than that
+  /// (§4.4.6.2).
+  case bandwidth
+  /// `CODECS` names the formats of the variant's media, and no other (§4.4.6.2, RFC 6381).
+  case codecs
+  /// `RESOLUTION` is the size of the variant's frames (§4.4.6.2).
+  case resolution
+  /// `FRAME-RATE` is the maximum frame rate of the variant, rounded to three decimals (§4.4.6.2).
+  case frameRate
+  /// A playlist reports the position of every other rendition, and no position that this one has not, or has long left
+  /// (§4.4.5.4, appendix B).
+  case renditionReport
 }
 
 /// A violation of a rule, with the values found.

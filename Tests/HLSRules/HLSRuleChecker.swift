@@ -18,7 +18,7 @@ package struct HLSRuleChecker: Sendable {
 
   private var last: MediaPlaylistText?
   private var lastTime = 0.0
-  /// When the last new segment was seen.
+  /// Time at which the last new segment was seen.
   private var lastNews: (number: Int, time: Double)?
   private var known: [Int: MediaPlaylistText.Segment] = [:]
   private var files: [String: [UInt8]] = [:]

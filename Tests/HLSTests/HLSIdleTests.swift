@@ -137,6 +137,94 @@ struct HLSIdleTests {
     #expect(MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "").discontinuitySequence == 1)
   }
 
+  /// Watches, lets all viewers leave, changes something, and watches again.
+  ///
+  /// - Returns: All target durations that playlists had.
+  private func targets(keyframeInterval: Int, after change: (inout Broadcast) -> Void) -> Set<Int?> {
+    var settings = Broadcast.Settings()
+    settings.heedsRequests = false
+    settings.keyframeInterval = keyframeInterval
+    var broadcast = Broadcast(settings)
+    let watched = broadcast.watched
+    var targets: Set<Int?> = []
+    func watch(until end: Int64) {
+      broadcast.watched = watched
+      while broadcast.milliseconds < end {
+        broadcast.run(until: broadcast.milliseconds + 500)
+        for file in watched {
+          if let text = broadcast.text(file) { targets.insert(MediaPlaylistText(text).targetDuration) }
+        }
+      }
+      #expect(watched.allSatisfy { broadcast.text($0) != nil })
+    }
+    watch(until: 45_000)
+    broadcast.watched = []
+    broadcast.run(until: 90_000)
+    #expect(!broadcast.stream.isActive)
+    change(&broadcast)
+    watch(until: 130_000)
+    #expect(broadcast.violations == [])
+    return targets
+  }
+
+  @Test func `a player that returns meets the same target duration, though keyframes have become rare`() {
+    #expect(self.targets(keyframeInterval: 60) { $0.settings.keyframeInterval = 300 } == [2])
+  }
+
+  @Test func `a player that returns meets the same target duration, though another source has taken over`() {
+    let targets = self.targets(keyframeInterval: 300) { broadcast in
+      broadcast.settings.keyframeInterval = 30
+      let other = H264Description(
+        sequenceParameterSet: [0x67, 0x42, 0x00, 0x1e], pictureParameterSet: [0x68, 0xce], width: 640, height: 360,
+        frameRate: 30)
+      broadcast.perform(broadcast.stream.change(to: [.h264(other), Broadcast.audio]))
+    }
+    #expect(targets == [10])
+  }
+
+  @Test func `a request that waits for a keyframe is answered once the source is encoded, however long it has waited`()
+    throws
+  {
+    var settings = Broadcast.Settings()
+    settings.heedsRequests = false
+    settings.keyframeInterval = 360
+    var configuration = Broadcast.configuration
+    configuration.startSegments = 3
+    var broadcast = Broadcast(settings, configuration: configuration)
+    broadcast.watched = []
+    broadcast.run(until: 1_000)
+    let request = try #require(HLSRequest(file: "playlist.m3u8", arrival: broadcast.now))
+    var answer = broadcast.ask(request)
+    // Three target durations are over at 4 s.
+    broadcast.run(until: 3_950)
+    broadcast.settings.heedsRequests = true
+    let other = H264Description(
+      sequenceParameterSet: [0x67, 0x42, 0x00, 0x1e], pictureParameterSet: [0x68, 0xce], width: 640, height: 360,
+      frameRate: 30)
+    broadcast.perform(broadcast.stream.change(to: [.h264(other), Broadcast.audio]))
+    while case .wait = answer, broadcast.milliseconds < 10_000 {
+      broadcast.run(until: broadcast.milliseconds + 50)
+      answer = broadcast.ask(request)
+    }
+    guard case .content(let content) = answer else {
+      Issue.record("\(answer) after \(broadcast.milliseconds) ms")
+      return
+    }
+    #expect(MediaPlaylistText(String(buffer: content.body)).targetDuration == 1)
+    #expect(broadcast.milliseconds < 7_000, "\(broadcast.milliseconds) ms")
+  }
+
+  @Test func `a target duration that must rise for longer frames comes with new addresses`() {
+    var broadcast = Broadcast()
+    broadcast.run(until: 5_000)
+    broadcast.watched = []
+    broadcast.run(until: 20_000)
+    #expect(!broadcast.stream.isActive && broadcast.ask("a1b2-1.ts") == .notFound)
+    broadcast.perform(broadcast.stream.change(to: [Broadcast.video(FrameRate(1, over: 3)), Broadcast.audio]))
+    #expect(broadcast.stream.targetDuration == .seconds(4))
+    for file in ["a1b2-1.ts", "a1b2-1.m4s", "a1b2-init1.mp4"] { #expect(broadcast.ask(file) == .gone, "\(file)") }
+  }
+
   @Test func `with keyframes twelve seconds apart a viewer that polls at that interval keeps the segments`() {
     var settings = Broadcast.Settings()
     settings.heedsRequests = false
@@ -152,6 +240,30 @@ struct HLSIdleTests {
     }
     broadcast.run(until: 81_000 + 36_100)
     #expect(!broadcast.stream.isActive)
+  }
+
+  @Test(arguments: [(30, 1), (360, 12)])
+  func `cache lifetimes and the start of a playlist follow the target duration`(interval: Int, target: Int64) throws {
+    var settings = Broadcast.Settings()
+    settings.heedsRequests = false
+    settings.keyframeInterval = interval
+    var configuration = Broadcast.configuration
+    configuration.startSegments = 3
+    var broadcast = Broadcast(settings, configuration: configuration)
+    broadcast.watched = []
+    let request = try #require(HLSRequest(file: "playlist.m3u8", arrival: broadcast.now))
+    while case .wait = broadcast.ask(request), broadcast.now - request.arrival < .seconds(60) {
+      broadcast.run(until: broadcast.milliseconds + 100)
+    }
+    let playlist = MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "")
+    #expect(playlist.segments.count == (target == 1 ? 3 : 2))
+    #expect(broadcast.stream.targetDuration == .seconds(target))
+    let segment = try #require(playlist.segments.last)
+    guard case .content(let content) = broadcast.ask(segment.uri ?? "") else {
+      Issue.record("no segment")
+      return
+    }
+    #expect(content.caching == .media(.seconds(6 * target)))
   }
 
   @Test func `segment requests keep the session active too`() {

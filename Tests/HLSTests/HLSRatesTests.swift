@@ -156,6 +156,32 @@ struct HLSRatesTests {
     }
   }
 
+  @Test func `a group of pictures of more than 20 seconds is divided from the start, and no frame is lost`() {
+    var settings = Broadcast.Settings()
+    settings.heedsRequests = false
+    settings.hasAudio = false
+    settings.keyframeInterval = 990
+    var configuration = Broadcast.configuration
+    configuration.startSegments = 3
+    var broadcast = Broadcast(settings, configuration: configuration)
+    var targets: Set<Int?> = []
+    var first: Int64?
+    for time in stride(from: 500, to: 100_000, by: 500) as StrideTo<Int64> {
+      broadcast.run(until: time)
+      guard let text = broadcast.text("playlist.m3u8") else { continue }
+      let playlist = MediaPlaylistText(text)
+      first = first ?? time
+      targets.insert(playlist.targetDuration)
+      #expect(playlist.segments.allSatisfy { $0.duration < 20.5 }, "\(playlist)")
+      #expect(!playlist.isIndependent)
+    }
+    // The second segment ends with the keyframe after 33 s.
+    #expect(first.map { 33_000...34_500 ~= $0 } ?? false, "\(first ?? 0) ms")
+    #expect(targets == [20])
+    #expect(broadcast.violations == [])
+    #expect(broadcast.stream.statistics.droppedSamples == 0)
+  }
+
   @Test func `no playlist promises a target duration before the source's interval is known`() throws {
     var settings = Broadcast.Settings()
     settings.heedsRequests = false

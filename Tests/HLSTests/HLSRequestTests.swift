@@ -111,7 +111,7 @@ struct HLSRequestTests {
       Issue.record("no part")
       return
     }
-    #expect(content.caching == .immutable)
+    #expect(content.caching == .media(.seconds(6)))
     #expect(content.etag == "\"a1b2-5.2.m4s\"")
   }
 

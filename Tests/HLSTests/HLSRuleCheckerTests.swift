@@ -150,7 +150,10 @@ struct HLSRuleCheckerTests {
   }
 
   @Test func `each rule has a violation that breaks it`() {
-    let elsewhere: Set<HLSRule> = [.windowLength, .freshness, .bytes]
+    // The last five are broken in HLSVariantCheckerTests.
+    let elsewhere: Set<HLSRule> = [
+      .windowLength, .freshness, .bytes, .bandwidth, .codecs, .resolution, .frameRate, .renditionReport,
+    ]
     #expect(Set(Self.faults.map(\.rule)).union(elsewhere) == Set(HLSRule.allCases))
   }
 }

@@ -18,18 +18,21 @@ private struct GroupBroadcast {
   private var isKeyframePending = true
   private var lastKeyframe: MediaTime?
 
-  init() {
+  private let framesPerSecond: Int32
+
+  init(framesPerSecond: Int32 = 30) {
+    self.framesPerSecond = framesPerSecond
     var configuration = Broadcast.configuration
     configuration.startSegments = 3
     self.group = HLSStreamGroup(
-      HLSStream([Broadcast.video(30), Broadcast.audio], configuration: configuration))
+      HLSStream([Broadcast.video(FrameRate(framesPerSecond)), Broadcast.audio], configuration: configuration))
     configuration.token = "low"
     configuration.bitrate = 514_000
     self.group.add("low", [Self.low, Broadcast.audio], configuration: configuration)
   }
 
   /// Constrained Baseline, level 3.
-  private static let low = CodecDescription.h264(
+  static let low = CodecDescription.h264(
     H264Description(
       sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1E, 0xAC], pictureParameterSet: [0x68, 0xEE, 0x3C, 0x80], width: 640,
       height: 360, frameRate: 15))
@@ -49,7 +52,7 @@ private struct GroupBroadcast {
   mutating func run(milliseconds: Int64) throws {
     let end = self.now + .milliseconds(milliseconds)
     while true {
-      let frameTime = Broadcast.start + .ticks(self.frame, timescale: 30)
+      let frameTime = Broadcast.start + .ticks(self.frame, timescale: self.framesPerSecond)
       let audioTime = Broadcast.start + .ticks(self.audioFrame * 1024, timescale: 48_000)
       let (videoArrival, audioArrival) = (frameTime + .milliseconds(40), audioTime + .milliseconds(60))
       let arrival = min(videoArrival, audioArrival)
@@ -82,9 +85,9 @@ private struct GroupBroadcast {
     if isKeyframe { (self.isKeyframePending, self.lastKeyframe) = (false, time) }
     var sample = EncodedSample(
       kind: .video, payload: Broadcast.payload(isKeyframe ? 900 : 300, first: isKeyframe ? 0x65 : 0x41),
-      presentationTime: time, duration: .ticks(1, timescale: 30), isKeyframe: isKeyframe)
+      presentationTime: time, duration: .ticks(1, timescale: self.framesPerSecond), isKeyframe: isKeyframe)
     self.perform(self.group.consume(sample, at: self.now))
-    sample.duration = .ticks(1, timescale: 15)
+    sample.duration = .ticks(2, timescale: self.framesPerSecond)
     if self.encodesLow, self.group.areRenditionsActive, isKeyframe || self.frame % 2 == 0 {
       self.perform(self.group.consume(sample, of: "low", at: self.now + .milliseconds(5)))
     }
@@ -112,6 +115,21 @@ struct HLSStreamGroupTests {
       }
     }
     return segments
+  }
+
+  /// The segments of main with three parts in one, as other renditions have them: the same times and durations otherwise.
+  private static func joined(_ segments: [Int: String]) -> [Int: String] {
+    segments.mapValues { segment in
+      let tags = segment.split(separator: " ")
+      let name = "#EXT-X-PART:DURATION="
+      let parts = tags.filter { $0.hasPrefix(name) }.compactMap { Double($0.dropFirst(name.count)) }
+      let joined = stride(from: 0, to: parts.count, by: 3).map { start in
+        "\(name)\((parts[start..<min(start + 3, parts.count)].reduce(0, +) * 1e6).rounded() / 1e6)"
+      }
+      guard let first = tags.firstIndex(where: { $0.hasPrefix(name) }) else { return segment }
+      let others = tags.filter { !$0.hasPrefix(name) }.map(String.init)
+      return (others[..<first] + joined + others[first...]).joined(separator: " ")
+    }
   }
 
   private static func value(_ name: String, in text: String) -> Substring? {
@@ -144,6 +162,18 @@ struct HLSStreamGroupTests {
     #expect(!broadcast.group.areRenditionsActive)
   }
 
+  @Test func `renditions are named in their order, also one that is added late`() throws {
+    var broadcast = GroupBroadcast()
+    for name in ["other", "mid"] {
+      var configuration = Broadcast.configuration
+      configuration.token = name
+      broadcast.group.add(name, [GroupBroadcast.low, Broadcast.audio], configuration: configuration)
+    }
+    broadcast.group.sort(like: ["mid", "low"])
+    let lines = try broadcast.text("index.m3u8").split(separator: "\n").filter { !$0.hasPrefix("#") }
+    #expect(lines == ["main/live.m3u8", "mid/live.m3u8", "low/live.m3u8", "other/live.m3u8"])
+  }
+
   @Test func `main alone is as without renditions`() throws {
     var broadcast = GroupBroadcast()
     broadcast.watched = [(nil, "live.m3u8"), (nil, "playlist.m3u8")]
@@ -167,7 +197,7 @@ struct HLSStreamGroupTests {
       }
     }
     #expect(broadcast.group.areRenditionsActive)
-    try broadcast.run(milliseconds: 1_300)
+    try broadcast.run(milliseconds: 1_500)
     // A player that can start with a part needs no segment.
     let early = try broadcast.text("live.m3u8", query, of: "low")
     #expect(early.contains("#EXT-X-PART:"))
@@ -187,9 +217,14 @@ struct HLSStreamGroupTests {
     #expect(lowSegments.count >= 7)
     let (first, newestBefore) = (try #require(lowSegments.keys.min()), try #require(before.keys.max()))
     #expect(first <= newestBefore + 2)
-    for (number, segment) in lowSegments { #expect(segment == mainSegments[number], "\(number)") }
+    let joined = Self.joined(mainSegments)
+    for (number, segment) in lowSegments { #expect(segment == joined[number], "\(number)") }
     #expect(Self.value("#EXT-X-TARGETDURATION", in: low) == Self.value("#EXT-X-TARGETDURATION", in: main))
-    #expect(Self.value("#EXT-X-PART-INF", in: low) == Self.value("#EXT-X-PART-INF", in: main))
+    #expect(Self.value("#EXT-X-PART-INF", in: main) == "PART-TARGET=0.22")
+    #expect(Self.value("#EXT-X-PART-INF", in: low) == "PART-TARGET=0.66")
+    // Three times the maximum part target of the renditions, §4.4.3.8; main alone promises less.
+    for text in [main, low] { #expect(text.contains(",PART-HOLD-BACK=1.98\n")) }
+    #expect(alone.contains(",PART-HOLD-BACK=0.66\n"))
     #expect(low.contains("#EXT-X-INDEPENDENT-SEGMENTS"))
     let newest = try #require(mainSegments.keys.max())
     #expect(main.contains("#EXT-X-RENDITION-REPORT:URI=\"../low/live.m3u8\",LAST-MSN="))
@@ -208,7 +243,7 @@ struct HLSStreamGroupTests {
     try broadcast.run(milliseconds: 6_000)
     #expect(broadcast.group.areRenditionsActive)
     let low = Self.segments(try broadcast.text("live.m3u8", of: "low"))
-    let main = Self.segments(try broadcast.text("live.m3u8", of: "main"))
+    let main = Self.joined(Self.segments(try broadcast.text("live.m3u8", of: "main")))
     #expect(low.count >= 5 && low.allSatisfy { main[$0.key] == $0.value })
     #expect(try #require(main.keys.max()) - #require(low.keys.max()) <= 1)
     for checker in broadcast.checkers.values { #expect(checker.violations == []) }
@@ -244,6 +279,63 @@ struct HLSStreamGroupTests {
     let lines = try broadcast.text("index.m3u8").split(separator: "\n").filter { $0.hasPrefix("#EXT-X-STREAM-INF:") }
     #expect(lines[0].contains("AVERAGE-BANDWIDTH=\(Broadcast.configuration.bitrate / 4),"))
     #expect(lines[1].contains("AVERAGE-BANDWIDTH=\(514_000 / 4),"))
+    #expect(lines[0].contains(":BANDWIDTH=\(Broadcast.configuration.bitrate / 2),"))
+    #expect(lines[1].contains(":BANDWIDTH=\(514_000 / 2),"))
+  }
+
+  @Test(arguments: [(0.1, 0.2), (0.7, 1.4), (0.8, 1.5), (1, 1.5), (4, 6)])
+  func `the largest segment to expect is twice the average, up to the encoder's limit`(
+    share: Double, peak: Double
+  ) throws {
+    var broadcast = GroupBroadcast()
+    broadcast.group.encoderBitrate = Int(share * 2_364_000)
+    #expect(try broadcast.text("index.m3u8").contains(":BANDWIDTH=\(Int(peak * 2_364_000)),"))
+  }
+
+  @Test func `a player that measures four times the bitrate of what it loads keeps main, however little main needs`()
+    throws
+  {
+    var broadcast = GroupBroadcast()
+    broadcast.watched = [("main", "live.m3u8")]
+    try broadcast.run(milliseconds: 6_000)
+    let line = try #require(
+      try broadcast.text("index.m3u8").split(separator: "\n").first { $0.hasPrefix("#EXT-X-STREAM-INF:") })
+    func value(_ name: String) throws -> Double {
+      let attribute = line.dropFirst(18).split(separator: ",").first { $0.hasPrefix(name + "=") }
+      return try #require(attribute.flatMap { Double($0.dropFirst(name.count + 1)) })
+    }
+    // 0.7 of the estimate is the threshold of hls.js for a better variant.
+    #expect(try value("BANDWIDTH") < 4 * 0.7 * value("AVERAGE-BANDWIDTH"))
+    #expect(try value("AVERAGE-BANDWIDTH") < Double(Broadcast.configuration.bitrate) / 10)
+  }
+
+  @Test func `the parts of a rendition that starts within a segment of a slow source keep HLS's rules`() throws {
+    var broadcast = GroupBroadcast(framesPerSecond: 3)
+    broadcast.watched = [("main", "live.m3u8"), ("low", "live.m3u8"), ("low", "playlist.m3u8")]
+    try broadcast.run(milliseconds: 20_000)
+    let low = Self.segments(try broadcast.text("live.m3u8", of: "low"))
+    #expect(low.count >= 5)
+    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+  }
+
+  @Test func `the first plain viewer of a rendition waits for its three segments, however long main's are`() throws {
+    var broadcast = GroupBroadcast()
+    broadcast.watched = [(nil, "live.m3u8")]
+    try broadcast.run(milliseconds: 8_050)
+    let request = try #require(HLSRequest(file: "playlist.m3u8", query: "", arrival: broadcast.now))
+    var waited = 0
+    while case .wait(let deadline) = broadcast.group.respond(to: request, of: "low", at: broadcast.now).response {
+      #expect(deadline > broadcast.now)
+      waited += 100
+      try broadcast.run(milliseconds: 100)
+    }
+    guard case .content(let content) = broadcast.group.respond(to: request, of: "low", at: broadcast.now).response
+    else {
+      Issue.record("there is no playlist after \(waited) ms")
+      return
+    }
+    #expect(Self.segments(String(buffer: content.body)).count >= 3)
+    #expect(waited > 3_000 && waited <= 4_300)
   }
 
   @Test func `a viewer of a rendition alone starts, and every part of it starts with samples of its own`() throws {
@@ -283,7 +375,7 @@ struct HLSStreamGroupTests {
     let low = Self.segments(try broadcast.text("live.m3u8", of: "low"))
     let main = Self.segments(try broadcast.text("live.m3u8"))
     #expect(!low.isEmpty)
-    for (number, segment) in low { #expect(segment == main[number]) }
+    for (number, segment) in low { #expect(segment == Self.joined(main)[number]) }
     for checker in broadcast.checkers.values { #expect(checker.violations == []) }
   }
 
@@ -312,7 +404,7 @@ struct HLSStreamGroupTests {
     try broadcast.run(milliseconds: 4_000)
     let (main, low) = (try broadcast.text("live.m3u8"), try broadcast.text("live.m3u8", of: "low"))
     #expect(!Self.segments(low).isEmpty)
-    for (number, segment) in Self.segments(low) { #expect(segment == Self.segments(main)[number]) }
+    for (number, segment) in Self.segments(low) { #expect(segment == Self.joined(Self.segments(main))[number]) }
     #expect(
       Self.value("#EXT-X-DISCONTINUITY-SEQUENCE", in: low) == Self.value("#EXT-X-DISCONTINUITY-SEQUENCE", in: main))
   }

@@ -203,6 +203,23 @@ struct ConnectionLoopTests {
     #expect(guardian.isOverdue(at: .now() + .seconds(61)))
   }
 
+  @Test func `a request that is answered at once leaves an idle connection, also for the table of all`() throws {
+    let registry = ConnectionRegistry(maximumCount: 2)
+    let loop = ConnectionLoop(eventLoop: self.eventLoop, limits: HTTPServerLimits(), registry: registry)
+    let (guardian, channel) = try self.connect(loop)
+    try channel.writeInbound(ByteBuffer(string: "GET /"))
+    for _ in 0..<3 { guardian.exchangeAnswered(on: channel) }
+    #expect(guardian.use == .idle)
+    #expect(loop.active.load(ordering: .relaxed) == 0)
+    // No head is incomplete, and the time of idle connections counts.
+    #expect(!guardian.isOverdue(at: .now() + .seconds(59)))
+    #expect(guardian.isOverdue(at: .now() + .seconds(61)))
+    // One that has sent no request is closed first.
+    let (_, unused) = try self.connect(loop)
+    _ = try self.connect(loop)
+    #expect(channel.isActive && !unused.isActive)
+  }
+
   @Test func `a silent connection is overdue after 15 seconds`() throws {
     let loop = self.loop()
     let (guardian, channel) = try self.connect(loop)

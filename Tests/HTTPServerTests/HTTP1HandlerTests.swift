@@ -75,6 +75,29 @@ struct HTTP1HandlerTests {
     _ = try channel.finish(acceptAlreadyClosed: true)
   }
 
+  @Test(
+    arguments: [
+      (HTTPVersion.http1_1, [], true), (.http1_1, [("connection", "close")], false), (.http1_0, [], false),
+      (.http1_0, [("connection", "keep-alive")], false), (.http1_1, [("content-length", "1")], false),
+    ] as [(HTTPVersion, [(String, String)], Bool)])
+  func `a response may pass this handler where its head does not depend on the only request`(
+    version: HTTPVersion, fields: [(String, String)], isPassing: Bool
+  ) throws {
+    let handler = HTTP1Handler(bodyBytes: 10)
+    let channel = EmbeddedChannel(handler: handler)
+    defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+    let hasEndedNone = handler.endOnlyRequest()
+    #expect(!hasEndedNone)
+    try channel.writeInbound(Self.head(version: version, fields))
+    let hasEnded = handler.endOnlyRequest()
+    #expect(hasEnded == isPassing)
+    guard isPassing else { return }
+    // The next ones are two.
+    for _ in 0..<2 { try channel.writeInbound(Self.head()) }
+    let hasEndedFirst = handler.endOnlyRequest()
+    #expect(!hasEndedFirst)
+  }
+
   @Test func `without a length the end of an HTTP/1.0 connection ends the body`() throws {
     let channel = Self.channel()
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()

@@ -19,7 +19,8 @@ extension HTTPControlTests {
       kind: .microphone, specification: "mic:hw", name: "Mic", stableName: "hw",
       formats: [.init(name: "S16_LE", sampleRate: 48_000, channels: 2)], problem: "it is busy; end the other program")
     let catalog = SourceCatalog(
-      devices: { [camera, microphone] }, generators: [.init(.video, "plasma", name: "Plasma")]
+      devices: { [camera, microphone] }, generators: [.init(.video, "plasma", name: "Plasma")],
+      cameraNames: { _ in [] }
     ) { _ in .init() }
     try await self.withControl(catalog: catalog) { _, port in
       let response = try await Self.send("GET", "", to: "/api/devices", port: port)

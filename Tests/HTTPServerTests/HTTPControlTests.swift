@@ -11,6 +11,11 @@ import Testing
 
 @testable import HTTPServer
 
+extension SourceCatalog {
+  /// A catalog without sources and cameras.
+  static let none = Self.empty { _ in [] }
+}
+
 @Suite("Streams changed over HTTP", .timeLimit(.minutes(2)))
 struct HTTPControlTests {
   /// A camera that records the values of its controls.

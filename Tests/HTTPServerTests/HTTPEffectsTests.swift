@@ -1,5 +1,6 @@
 import Authentication
-import Effects
+import Capture
+import Dispatch
 import Foundation
 import Media
 import NIOCore
@@ -11,6 +12,7 @@ import TestSupport
 import Testing
 import Threading
 
+@testable import Effects
 @testable import HTTPServer
 
 @Suite("Effects and events over HTTP", .timeLimit(.minutes(2)))
@@ -64,6 +66,37 @@ struct HTTPEffectsTests {
         #expect(text.contains("\(line)\n"), "\(line)")
       }
     }
+  }
+
+  @Test func `a search that has stalled or failed while the stream runs is counted in the metrics`() async throws {
+    let gate = DispatchSemaphore(value: 0)
+    let short = MediaDuration.milliseconds(20)
+    let limits = PrivacySearch.Limits(frame: short, complete: short, runTimeout: short, threadCount: 1)
+    let hanging = PrivacyMask(limits: limits) {
+      { _, _ in
+        gate.wait()
+        gate.signal()
+        return true
+      }
+    }
+    try await self.withEffects { effects, _, port in
+      let stream = effects.stream
+      stream.attachVideo(BarsCapturer(width: 64, height: 36))
+      stream.effects = [hanging]
+      try await stream.start()
+      func counts(_ reason: String) async throws -> Int {
+        let line = "vidicon_face_detection_restarts_total{stream=\"cam/1\",reason=\"\(reason)\"} "
+        let text = try await RawClient.get("/metrics", port: port).body
+        let number = text.firstRange(of: line).map { text[$0.upperBound...].prefix { $0.isNumber } }
+        return try #require(number.flatMap { Int($0) })
+      }
+      while try await counts("stalled") == 0 {}
+      #expect(try await counts("failed") == 0)
+      stream.effects = [PrivacyMask(limits: limits) { { _, _ in false } }]
+      while try await counts("failed") == 0 {}
+      await stream.stop()
+    }
+    gate.signal()
   }
 
   @Test func `effects are replaced as a whole, and are part of the stream's state`() async throws {

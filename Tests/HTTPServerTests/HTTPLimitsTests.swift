@@ -24,7 +24,9 @@ struct HTTPLimitsTests {
 
   @Test(arguments: [
     (HTTPCaching.immutable, "public, max-age=31536000, immutable", "private, max-age=31536000, immutable"),
-    (.seconds(2), "public, max-age=2", "private, max-age=2"), (.revalidated, "public, no-cache", "private, no-cache"),
+    (.seconds(2), "public, max-age=2", "private, max-age=2"),
+    (.shared(6), "public, max-age=1, s-maxage=6", "private, max-age=1"),
+    (.revalidated, "public, no-cache", "private, no-cache"),
     (.never, "no-store", "no-store"), (.other("no-cache"), "no-cache", "private, no-cache"),
     (.other("private, max-age=1"), "private, max-age=1", "private, max-age=1"),
   ])

@@ -12,7 +12,7 @@ import Testing
 struct HTTPPushesTests {
   private static let path = "/api/streams/cam/1/pushes"
 
-  /// What the stream was asked for, and how it answers.
+  /// Requests to the stream, and its responses.
   private final class Pushes: Sendable {
     let entries = Mutex<[[PushEntry]]>([])
     let failure = Mutex<VidiconError?>(nil)
@@ -22,7 +22,9 @@ struct HTTPPushesTests {
       var status = PushStatus()
       status.phase = .sending
       (status.bitrate, status.hasOwnEncoding, status.queueAge) = (900_000, true, .milliseconds(1234))
+      status.sentBitrate = 812_345
       (status.droppedFrames, status.droppedAudioFrames, status.reconnects) = (3, 1, 2)
+      status.failedAttempts = 4
       (status.sentByteCount, status.lastFailure) = (12_345, "the server has closed the connection")
       self.report = PushReport(
         id: 1, address: try PushTarget(url: "rtmps://a.example/live2/SECRET").address, status: status)
@@ -63,9 +65,10 @@ struct HTTPPushesTests {
       let seen = try await HTTPControlTests.send("GET", "", to: Self.path, port: port, bearer)
       #expect(
         seen.body
-          == #"{"pushes":[{"audioFramesDropped":1,"bitrate":900000,"bytesSent":12345,"failedAttempts":0,"framesDropped":3,"id":1,"#
+          == #"{"pushes":[{"audioFramesDropped":1,"bitrate":812345,"bytesSent":12345,"failedAttempts":4,"framesDropped":3,"id":1,"#
           + #""lastFailure":"the server has closed the connection","ownEncoding":true,"queue":1.234,"reconnects":2,"#
-          + #""rendition":"main","server":"rtmps://a.example/live2","state":"sending"}]}"#)
+          + #""rendition":"main","server":"rtmps://a.example/live2","state":"sending","videoBitrate":900000,"waitingForEncoding":false}]}"#
+      )
     }
   }
 
@@ -78,6 +81,11 @@ struct HTTPPushesTests {
       let target = try PushTarget(
         url: "rtmp://b.example/app/SECRET?x=1", rendition: "low", bitrate: 800_000, isAdaptive: false)
       #expect(pushes.entries.withLock { $0 } == [[.existing(1), .new(target)]])
+      let whip = #"{"pushes":[{"url":"whip+https://b.example/SECRET","token":"SECRET2"}]}"#
+      let second = try await HTTPControlTests.send("PUT", whip, to: Self.path, port: port)
+      #expect(HTTPControlTests.status(second) == "200" && !second.body.contains("SECRET"))
+      let whipTarget = try PushTarget(url: "whip+https://b.example/SECRET", token: Secret("SECRET2"))
+      #expect(pushes.entries.withLock { $0.last } == [.new(whipTarget)])
     }
   }
 
@@ -88,6 +96,9 @@ struct HTTPPushesTests {
       #"{"pushes":[{"url":"rtmp://h/a/SECRET","id":1}]}"#, #"{"pushes":[{"id":"SECRET"}]}"#,
       #"{"pushes":[{"url":"rtmp://h/a/SECRET","bitrate":1}]}"#, #"{"pushes":[],"SECRET":1}"#,
       #"{"pushes":[{"url":"http://h/a/SECRET"}]}"#, #"{"pushes":[{"url":["rtmp://h/a/SECRET"]}]}"#,
+      #"{"pushes":[{"url":"rtmp://h/a/k","token":"SECRET"}]}"#,
+      #"{"pushes":[{"url":"whip+https://h/a","token":["SECRET"]}]}"#,
+      #"{"pushes":[{"url":"whip+https://h/a","token":"SECRET SECRET"}]}"#, #"{"pushes":[{"id":1,"token":"SECRET"}]}"#,
     ]
     try await self.withPushes { pushes, port in
       for body in bodies {
@@ -118,6 +129,10 @@ struct HTTPPushesTests {
       for line in [
         #"vidicon_push_sending{stream="cam/1",push="1"} 1"#, #"vidicon_push_bitrate{stream="cam/1",push="1"} 900000"#,
         #"vidicon_push_queue_seconds{stream="cam/1",push="1"} 1.234"#,
+        #"vidicon_push_state{stream="cam/1",push="1",state="sending"} 1"#,
+        #"vidicon_push_state{stream="cam/1",push="1",state="waiting"} 0"#,
+        #"vidicon_push_sent_bitrate{stream="cam/1",push="1"} 812345"#,
+        #"vidicon_push_failed_attempts{stream="cam/1",push="1"} 4"#,
         #"vidicon_push_frames_dropped_total{stream="cam/1",push="1"} 3"#,
         #"vidicon_push_reconnects_total{stream="cam/1",push="1"} 2"#,
         #"vidicon_push_sent_bytes_total{stream="cam/1",push="1"} 12345"#,

@@ -8,7 +8,9 @@ struct HTTPRouteTests {
 
   @Test(
     arguments: [
-      ([], .list), (["health"], .health), (["metrics"], .metrics), (["api", "streams"], .streams),
+      ([], .list), (["health"], .health), (["metrics"], .metrics), (["ca"], .authority),
+      (["hello", "ca"], .file("ca", stream: "hello")),
+      (["api", "streams"], .streams),
       (["api", "openapi.json"], .openAPI), (["api", "qr.svg"], .qrCode),
       (["api", "streams", "hello"], .stream("hello")),
       (["api", "streams", "a", "b"], .stream("a/b")), (["api", "streams", "none"], .notFound),
@@ -45,6 +47,12 @@ struct HTTPRouteTests {
       (["hello", "whep"], .whep("hello")), (["hello", "low", "whep"], .whep("hello/low")), (["whep"], .whep("hello")),
       (["hello", "whep", "0"], .whepSession("0", stream: "hello")),
       (["a", "b", "low", "whep", "0"], .whepSession("0", stream: "a/b/low")), (["none", "whep", "0"], .notFound),
+      (["hello", "whip"], .whip("hello")), (["a", "b", "whip"], .whip("a/b")), (["whip"], .whip("hello")),
+      (["hello", "publish"], .publish("hello")), (["a", "b", "publish"], .publish("a/b")),
+      (["a", "b", "whip", "0"], .whipSession("0", stream: "a/b")), (["none", "whip", "0"], .notFound),
+      // No publisher sends a rendition.
+      (["hello", "low", "publish"], .file("publish", stream: "hello/low")),
+      (["hello", "low", "whip"], .file("whip", stream: "hello/low")), (["hello", "low", "whip", "0"], .notFound),
       (["hello", "low"], .file("low", stream: "hello")), (["a", "low", "x.ts"], .notFound),
       // A stream's own files come first.
       (["hello", "live.m3u8"], .file("live.m3u8", stream: "hello")),

@@ -1,6 +1,8 @@
 import Authentication
 import Capture
 import Connections
+import Delivery
+import Foundation
 import Media
 import NIOCore
 import Streaming
@@ -168,7 +170,12 @@ struct HTTPServerTests {
   {
     var providers = HTTPServerProviders()
     providers.statistics = { _ in
-      [.init(name: "rtsp", viewers: 3, loopLag: .microseconds(140_300), udpSendBufferLength: 425_984)]
+      [
+        .init(
+          name: "rtsp",
+          delivery: .init(viewers: 3, viewersClosedAsSlow: 2, loopLag: .microseconds(140_300)), datagramsDropped: 5,
+          udpSendBufferLength: 425_984)
+      ]
     }
     try await withServer(providers: providers) { server, port in
       let stream = LiveStream("a", audio: AudioSettings())
@@ -178,8 +185,78 @@ struct HTTPServerTests {
       let entry = try await RawClient.get("/api/streams/a", port: port).body
       #expect(entry.contains("\"loopLag\":0.14,"))
       let metrics = try await RawClient.get("/metrics", port: port).body
+      #expect(metrics.contains("vidicon_viewers_closed_as_slow_total{stream=\"a\",protocol=\"rtsp\"} 2\n"))
+      #expect(metrics.contains("vidicon_datagrams_dropped_total{stream=\"a\",protocol=\"rtsp\"} 5\n"))
       #expect(metrics.contains("vidicon_loop_lag_seconds{stream=\"a\",protocol=\"rtsp\"} 0.1403\n"))
       #expect(metrics.contains("vidicon_udp_send_buffer_bytes{stream=\"a\",protocol=\"rtsp\"} 425984\n"))
+      await stream.stop()
+    }
+  }
+
+  /// The viewers over WebRTC in the entry of a stream.
+  private struct WebRTCViewers: Decodable {
+    struct Viewer: Decodable, Hashable {
+      var number: Int
+      var rendition: String
+      var roundTrip: Double?
+      var fractionLost: Double?
+      var estimatedBitrate: Int?
+      var packetsSent: Int
+      var packetsRetransmitted: Int
+      var framesSkipped: Int
+      var keyframesRequested: Int
+    }
+
+    var webrtcViewers: [Viewer]
+  }
+
+  @Test func `viewers over WebRTC are in the entry of the stream and in the metrics, by number`() async throws {
+    var measured = WebRTCViewerStatistics(number: 7, rendition: "low")
+    (measured.roundTrip, measured.fractionLost, measured.estimatedBitrate) = (.microseconds(51_340), 0.0234, 812_000)
+    (measured.packetsSent, measured.packetsRetransmitted) = (900, 11)
+    (measured.framesSkipped, measured.keyframesRequested) = (5, 2)
+    var providers = HTTPServerProviders()
+    let all = [measured] + (9..<120).map { WebRTCViewerStatistics(number: $0, rendition: "main") }
+    providers.statistics = { _ in
+      var webRTC = HTTPServerProviders.ProtocolStatistics(name: "webrtc", delivery: .init(viewers: 112))
+      webRTC.viewerList = all
+      webRTC.sessionsFailed = ["wrong_fingerprint": 1, "never_checked": 0]
+      return [.init(name: "rtsp", delivery: .init()), webRTC]
+    }
+    try await withServer(providers: providers) { server, port in
+      let stream = LiveStream("a", audio: AudioSettings())
+      stream.attachAudio(SilenceCapturer())
+      try await stream.start()
+      server.publish(stream)
+      let body = try await RawClient.get("/api/streams/a", port: port).body
+      #expect(!body.contains("null"))
+      let viewers = try JSONDecoder().decode(WebRTCViewers.self, from: Data(body.utf8)).webrtcViewers
+      #expect(viewers.count == 100)
+      #expect(
+        viewers[0]
+          == WebRTCViewers.Viewer(
+            number: 7, rendition: "low", roundTrip: 51.3, fractionLost: 0.023, estimatedBitrate: 812_000,
+            packetsSent: 900, packetsRetransmitted: 11, framesSkipped: 5, keyframesRequested: 2))
+      // Without a report nothing is known of the network.
+      #expect(
+        viewers[1]
+          == WebRTCViewers.Viewer(
+            number: 9, rendition: "main", packetsSent: 0, packetsRetransmitted: 0, framesSkipped: 0,
+            keyframesRequested: 0))
+      let metrics = try await RawClient.get("/metrics", port: port).body
+      for line in [
+        #"rendition{stream="a",viewer="7",rendition="low"} 1"#, #"round_trip_seconds{stream="a",viewer="7"} 0.05134"#,
+        #"lost_ratio{stream="a",viewer="7"} 0.0234"#, #"estimated_bitrate{stream="a",viewer="7"} 812000"#,
+        #"packets_sent_total{stream="a",viewer="7"} 900"#, #"packets_retransmitted_total{stream="a",viewer="7"} 11"#,
+        #"frames_skipped_total{stream="a",viewer="7"} 5"#, #"keyframes_requested_total{stream="a",viewer="7"} 2"#,
+        #"rendition{stream="a",viewer="119",rendition="main"} 1"#,
+      ] {
+        #expect(metrics.contains("vidicon_webrtc_viewer_\(line)\n"), "\(line)")
+      }
+      #expect(!metrics.contains(#"round_trip_seconds{stream="a",viewer="9"}"#))
+      for line in [#"reason="never_checked"} 0"#, #"reason="wrong_fingerprint"} 1"#] {
+        #expect(metrics.contains("vidicon_webrtc_sessions_failed_total{stream=\"a\",\(line)\n"), "\(line)")
+      }
       await stream.stop()
     }
   }
@@ -187,7 +264,7 @@ struct HTTPServerTests {
   @Test func `a stream is served as HLS, snapshot and motion JPEG until it is unpublished`() async throws {
     try await withServer { server, port in
       let stream = LiveStream("a/b c", video: VideoSettings(width: 64, height: 64, frameRate: 30))
-      stream.attachVideo(PlasmaCapturer())
+      stream.attachVideo(PlasmaCapturer(width: 64, height: 64))
       try await stream.start()
       server.publish(stream)
       let playlist = try await RawClient.get("/a/b%20c/playlist.m3u8", port: port)
@@ -196,7 +273,7 @@ struct HTTPServerTests {
       let segment = try #require(playlist.body.split(separator: "\n").first { $0.hasSuffix(".ts") })
       let head = try await RawClient.get("/a/b%20c/\(segment)", port: port, method: "HEAD")
       #expect(head.head.contains("Content-Type: video/mp2t"))
-      #expect(head.head.contains("immutable"))
+      #expect(head.head.contains("Cache-Control: public, max-age=1, s-maxage=6"))
       #expect(head.body == "")
       #expect(try await RawClient.get("/a/b%20c/snapshot.jpg", port: port, method: "HEAD").head.contains("image/jpeg"))
       let response = try await RawClient.connect(port: port)
@@ -234,7 +311,7 @@ struct HTTPServerTests {
 
     try await withServer { server, port in
       let stream = LiveStream("x", video: VideoSettings(width: 64, height: 64, frameRate: 30))
-      stream.attachVideo(PlasmaCapturer())
+      stream.attachVideo(PlasmaCapturer(width: 64, height: 64))
       try await stream.start()
       server.publish(stream)
       let watching = Task {

@@ -28,7 +28,7 @@ struct ImageUploadsTests {
   }
 
   @Test(arguments: [(nil, 16 << 20), (1 << 40, 16 << 20), (-1, 0)] as [(Int?, Int)])
-  func `an upload of unknown length counts as the longest`(length: Int?, byteCount: Int) throws {
+  func `an upload of unknown length counts as one of the maximum length`(length: Int?, byteCount: Int) throws {
     let upload = try self.uploads.start(from: self.owner, length: length)
     #expect(self.uploads.byteCount == byteCount)
     withExtendedLifetime(upload) {}

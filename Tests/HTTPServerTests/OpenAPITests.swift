@@ -25,7 +25,7 @@ struct OpenAPITests {
     let document = try Self.document()
     #expect(document["openapi"] as? String == "3.1.0")
     let info = try #require(document["info"] as? [String: Any])
-    #expect(info["version"] as? String == "2.0.0")
+    #expect(info["version"] as? String == "2.2.0")
   }
 
   @Test func `the document lists exactly the implemented routes with their methods`() throws {
@@ -73,12 +73,13 @@ struct OpenAPITests {
 
   /// One route of each kind.
   private static let routes: [HTTPRoute] = [
-    .list, .health, .metrics, .streams, .stream("cam"), .recording(stream: "cam"), .source(stream: "cam"),
+    .list, .health, .metrics, .authority, .streams, .stream("cam"), .recording(stream: "cam"), .source(stream: "cam"),
     .level(stream: "cam"), .effects(stream: "cam"), .effectImage(.mask, stream: "cam"),
     .effectImage(.overlay, stream: "cam"), .rendition("low", stream: "cam"), .events(stream: "cam"),
     .pushes(stream: "cam"), .devices, .session, .recordingList, .recordings,
     .recordedFile(["cam", "r.mp4"]), .openAPI, .qrCode, .pageFile("/_page/a.css"), .page("cam"), .snapshot("cam"),
-    .motionJPEG("cam"), .whep("cam"), .whepSession("0", stream: "cam"), .file("index.m3u8", stream: "cam"), .notFound,
+    .motionJPEG("cam"), .whep("cam"), .whepSession("0", stream: "cam"), .whip("cam"),
+    .whipSession("0", stream: "cam"), .publish("cam"), .file("index.m3u8", stream: "cam"), .notFound,
   ]
 
   /// The path of a route in the document; nil for files of the web page, which are not part of the API, and for
@@ -88,6 +89,7 @@ struct OpenAPITests {
     case .list: "/"
     case .health: "/health"
     case .metrics: "/metrics"
+    case .authority: "/ca"
     case .streams: "/api/streams"
     case .stream: "/api/streams/{name}"
     case .recording: "/api/streams/{name}/recording"
@@ -110,6 +112,9 @@ struct OpenAPITests {
     case .motionJPEG: "/{name}/mjpeg"
     case .whep: "/{name}/whep"
     case .whepSession: "/{name}/whep/{session}"
+    case .publish: "/{name}/publish"
+    case .whip: "/{name}/whip"
+    case .whipSession: "/{name}/whip/{session}"
     case .file: "/{name}/{file}"
     case .pageFile, .notFound: nil
     }

@@ -1,5 +1,6 @@
 import Authentication
 import Capture
+import Codecs
 import Media
 import StreamControl
 import TestSupport
@@ -25,9 +26,10 @@ struct RenditionsOverHTTPTests {
     providers.controls = { StreamControls(sources: StreamSources($0, video: "plasma", catalog: .none)) }
     try await withServer(access: access, providers: providers) { server, port in
       let low = RenditionSettings(name: "low", width: 32, height: 32, bitrate: 50_000)
-      let stream = LiveStream(
-        "a/b", video: VideoSettings(width: 64, height: 64, frameRate: 30, renditions: .list([low])))
-      stream.attachVideo(PlasmaCapturer())
+      var video = VideoSettings(width: 64, height: 64, frameRate: 30, renditions: .list([low]))
+      video.renditionRetryDelay = .seconds(1)
+      let stream = LiveStream("a/b", video: video)
+      stream.attachVideo(PlasmaCapturer(width: 64, height: 64))
       try await stream.start()
       server.publish(stream)
       server.publish(LiveStream("a/b/taken"))
@@ -191,14 +193,78 @@ struct RenditionsOverHTTPTests {
         #expect(response.body.contains(says) && response.body.split(separator: "\n").count == 1, "\(response.body)")
       }
       #expect(stream.renditions.map(\.name) == ["low"])
-      for index in 1...3 {
+      for index in 1...15 {
         #expect(try await Self.put("{\(good)}", to: "r\(index)", port: port).head.hasPrefix("HTTP/1.1 200"))
       }
-      let fifth = try await Self.put("{\(good)}", to: "r4", port: port)
-      #expect(fifth.head.hasPrefix("HTTP/1.1 400") && fifth.body.contains("at most 4"))
+      let excess = try await Self.put("{\(good)}", to: "r16", port: port)
+      #expect(excess.head.hasPrefix("HTTP/1.1 400") && excess.body.contains("at most 16"))
       #expect(try await RawClient.get(Self.low, port: port).head.hasPrefix("HTTP/1.1 405"))
       let other = try await HTTPControlTests.send("PUT", "{}", to: "/api/streams/none/renditions/low", port: port)
       #expect(other.head.hasPrefix("HTTP/1.1 404"))
+    }
+  }
+
+  @Test func `the first rendition is refused where another stream has the address of the main one`() async throws {
+    try await self.withPublishedStream(access: .permissive()) { server, _, port in
+      let (alone, other) = (LiveStream("alone"), LiveStream("alone/main"))
+      for stream in [alone, other] { server.publish(stream) }
+      let response = try await HTTPControlTests.send(
+        "PUT", #"{"width":32,"height":32,"bitrate":50000}"#, to: "/api/streams/alone/renditions/low", port: port)
+      #expect(response.head.hasPrefix("HTTP/1.1 409") && response.body.contains("alone/main"), "\(response)")
+      #expect(response.body.split(separator: "\n").count == 1)
+    }
+  }
+
+  @Test func `main waits for no encoder, and index.m3u8 at most two seconds`() async throws {
+    let gate = Monitor(false)
+    try await self.withStream { stream, port in
+      defer { gate.withLock { $0 = true } }
+      stream.shared.renditions.encoders.replace { (settings) throws(VidiconError) in
+        gate.wait { $0 ? () : nil }
+        return try LibavH264Encoder(settings)
+      }
+      let mid = RenditionSettings(name: "mid", width: 48, height: 48, bitrate: 50_000)
+      try await stream.setRendition(mid)
+      func get(_ path: String) async throws -> (response: (head: String, body: String), time: MediaDuration) {
+        let start = StreamClock.system.now()
+        let response = try await RawClient.get("/a/b/\(path)", port: port)
+        return (response, StreamClock.system.now() - start)
+      }
+      // The playlist of main alone, whose segments exist then.
+      _ = try await get(Self.start)
+      let main = try await get("main/\(Self.start)")
+      #expect(main.response.head.hasPrefix("HTTP/1.1 200") && main.time < .seconds(1), "\(main)")
+      let index = try await get("index.m3u8")
+      #expect(index.response.body.split(separator: "\n").filter { !$0.hasPrefix("#") } == ["live.m3u8"])
+      #expect(index.time < .seconds(4), "\(index.time)")
+      let low = try await get("low/live.m3u8")
+      #expect(low.response.head.hasPrefix("HTTP/1.1 503") && low.time < .seconds(4), "\(low)")
+      // Once the encoders are open, the next request names them.
+      gate.withLock { $0 = true }
+      let all = try await get("index.m3u8").response.body.split(separator: "\n").filter { !$0.hasPrefix("#") }
+      #expect(all == ["main/live.m3u8", "low/live.m3u8", "mid/live.m3u8"])
+    }
+  }
+
+  @Test func `a rendition whose encoder was busy is there once it is not`() async throws {
+    let isBusy = Monitor(true)
+    try await self.withStream { stream, port in
+      stream.shared.renditions.encoders.replace { (settings) throws(VidiconError) in
+        if isBusy.read({ $0 }) {
+          throw VidiconError(.busy, subject: "encoder", cause: "it is in use", nextStep: "wait")
+        }
+        return try LibavH264Encoder(settings)
+      }
+      let low = try #require(stream.rendition(named: "low"))
+      let index = try await RawClient.get("/a/b/index.m3u8", port: port).body.split(separator: "\n")
+      #expect(index.filter { !$0.hasPrefix("#") } == ["live.m3u8"] && low.hasFailed)
+      #expect(try await RawClient.get("/a/b/low/live.m3u8", port: port).head.hasPrefix("HTTP/1.1 404"))
+      let entry = try await RawClient.get("/api/streams/a/b", port: port).body
+      #expect(entry.contains(#""failed":true"#))
+      isBusy.withLock { $0 = false }
+      try await eventually { low.failure == nil }
+      let playlist = try await RawClient.get("/a/b/low/\(Self.start)", port: port)
+      #expect(playlist.head.hasPrefix("HTTP/1.1 200") && !low.hasFailed && low.statistics.users == 1)
     }
   }
 

@@ -14,7 +14,7 @@ struct ServerResponseTests {
 
   static func segment(_ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:]) -> ServerResponse {
     var response = ServerResponse(
-      .ok, [.contentType: "video/mp2t"], body: .bytes(ByteBuffer(string: "0123456789")), caching: .immutable)
+      .ok, [.contentType: "video/mp2t"], body: .bytes(ByteBuffer(string: "0123456789")), caching: .shared(6))
     response.etag = "\"t-1.ts\""
     response.hasRanges = true
     return response.finished(for: Self.request(method, fields), Self.context)
@@ -31,12 +31,12 @@ struct ServerResponseTests {
     HTTPRequest(method: method, scheme: "http", authority: "h", path: "/", headerFields: fields)
   }
 
-  @Test func `a segment has a length and an entity tag, is immutable and readable by no other origin`() {
+  @Test func `a segment has a length and an entity tag, a short life in caches, and is readable by no other origin`() {
     let response = Self.segment()
     #expect(response.status == .ok)
     #expect(response.text == "0123456789")
     #expect(response.fields[.contentLength] == "10")
-    #expect(response.fields[.cacheControl] == "public, max-age=31536000, immutable")
+    #expect(response.fields[.cacheControl] == "public, max-age=1, s-maxage=6")
     #expect(response.fields[.eTag] == "\"t-1.ts\"")
     #expect(response.fields[.acceptRanges] == "bytes")
     #expect(response.fields[.accessControlAllowOrigin] == nil)
@@ -110,7 +110,7 @@ struct ServerResponseTests {
     #expect(response.status == .notModified)
     #expect(response.text == "")
     #expect(response.fields[.eTag] == held)
-    #expect(response.fields[.cacheControl] == "public, max-age=31536000, immutable")
+    #expect(response.fields[.cacheControl] == "public, max-age=1, s-maxage=6")
     #expect(response.fields[.contentLength] == nil)
   }
 
@@ -142,7 +142,7 @@ struct ServerResponseTests {
   }
 
   @Test func `with passwords nothing is stored in shared caches`() {
-    for caching in [HTTPCaching.immutable, .seconds(1), .revalidated, .other("no-cache")] {
+    for caching in [HTTPCaching.immutable, .seconds(1), .shared(6), .revalidated, .other("no-cache")] {
       #expect(caching.text(isPrivate: true).contains("private"))
     }
     #expect(HTTPCaching.never.text(isPrivate: true) == "no-store")
@@ -152,6 +152,7 @@ struct ServerResponseTests {
     #expect(HTTPCaching(.short(.milliseconds(500))) == .seconds(1))
     #expect(HTTPCaching(.blocking(.seconds(6))) == .seconds(6))
     #expect(HTTPCaching(HLSContent.Caching.immutable) == .immutable)
+    #expect(HTTPCaching(.media(.seconds(6))) == .shared(6))
   }
 
   @Test func `compressed text is gzip, and cached by entity tag`() {
@@ -166,28 +167,39 @@ struct ServerResponseTests {
     #expect(gzip.compressed(ByteBuffer(), etag: "\"a\"") == nil)
   }
 
+  @Test func `times for HLS viewers follow the target duration`() {
+    let short = HLSViewerTimes(target: .seconds(1))
+    #expect(short.viewing == .seconds(10) && short.retention == .seconds(10))
+    #expect(short.farewell == .milliseconds(1300) && short.reloading == .seconds(3))
+    let long = HLSViewerTimes(target: .seconds(12))
+    #expect(long.viewing == .seconds(36) && long.retention == .seconds(120))
+    #expect(long.farewell == .milliseconds(4300) && long.reloading == .seconds(36))
+  }
+
   @Test func `viewers with a request in the last ten seconds are counted once`() {
+    let window = MediaDuration.seconds(10)
     var viewers = RecentViewers()
     viewers.note(address: "1", userAgent: "a", at: .zero)
     viewers.note(address: "1", userAgent: "a", at: .zero + .seconds(5))
     viewers.note(address: "1", userAgent: "b", at: .zero + .seconds(6))
     viewers.note(address: "2", userAgent: "a", at: .zero + .seconds(7))
-    #expect(viewers.count(at: .zero + .seconds(7)) == 3)
+    #expect(viewers.count(at: .zero + .seconds(7), window: window) == 3)
     #expect(viewers.hasRequest(from: .zero + .seconds(6), to: .zero + .seconds(6)))
     #expect(!viewers.hasRequest(from: .zero, to: .zero + .milliseconds(4999)))
-    #expect(viewers.count(at: .zero + .seconds(15)) == 2)
-    #expect(viewers.count(at: .zero + .seconds(17)) == 0)
+    #expect(viewers.count(at: .zero + .seconds(15), window: window) == 2)
+    #expect(viewers.count(at: .zero + .seconds(17), window: window) == 0)
     for number in 0..<(RecentViewers.maximumCount + 10) { viewers.note(address: "\(number)", userAgent: "", at: .zero) }
-    #expect(viewers.count(at: .zero) == RecentViewers.maximumCount)
+    #expect(viewers.count(at: .zero, window: window) == RecentViewers.maximumCount)
   }
 
   @Test func `a flood of new viewers is counted in linear time`() {
+    let window = MediaDuration.seconds(10)
     var viewers = RecentViewers()
     // A pass over all viewers for each one beyond the limit would take 10 billion steps.
     for number in 0..<2 * RecentViewers.maximumCount { viewers.note(address: "\(number)", userAgent: "", at: .zero) }
-    #expect(viewers.count(at: .zero) == RecentViewers.maximumCount)
+    #expect(viewers.count(at: .zero, window: window) == RecentViewers.maximumCount)
     viewers.note(address: "late", userAgent: "", at: .zero + .seconds(20))
-    #expect(viewers.count(at: .zero + .seconds(20)) == 1)
+    #expect(viewers.count(at: .zero + .seconds(20), window: window) == 1)
   }
 }
 

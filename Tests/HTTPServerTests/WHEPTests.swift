@@ -3,56 +3,18 @@ import Connections
 import NIOCore
 import Streaming
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
 @Suite("WHEP, draft-ietf-wish-whep", .timeLimit(.minutes(2)))
 struct WHEPTests {
-  /// Sessions without WebRTC, which answer as tests want.
-  private final class Service: WHEPService {
-    struct State {
-      var opened: [String] = []
-      var changed: [String] = []
-      var sessions: Set<String> = []
-      var refusal: WHEPRefusal?
-      var change = WHEPChange.candidates
-    }
-
-    let state = Mutex(State())
-
-    func open(
-      path: String, offer: ByteBuffer, client: IPAddress, localAddress: IPAddress?
-    ) async throws(WHEPRefusal) -> WHEPSession {
-      let refusal = self.state.withLock { state in
-        state.opened.append("\(path) \(client) \(localAddress.map { "\($0)" } ?? "") \(String(buffer: offer))")
-        state.sessions.insert("\(path) 0a")
-        return state.refusal
-      }
-      if let refusal { throw refusal }
-      return WHEPSession(id: "0a", entityTag: "\"tag\"", answer: ByteBuffer(string: "answer"))
-    }
-
-    func change(
-      _ id: String, path: String, fragment: ByteBuffer, entityTags: String?
-    ) async throws(WHEPRefusal) -> WHEPChange {
-      let (refusal, change) = self.state.withLock { state in
-        state.changed.append("\(path) \(id) \(entityTags ?? "-") \(String(buffer: fragment))")
-        return (state.refusal, state.change)
-      }
-      if let refusal { throw refusal }
-      return change
-    }
-
-    func close(_ id: String, path: String) async -> Bool {
-      self.state.withLock { $0.sessions.remove("\(path) \(id)") != nil }
-    }
-  }
-
   private func withService(
-    access: AccessControl = .permissive(), isOn: Bool = true, _ body: (Service, _ port: Int) async throws -> Void
+    access: AccessControl = .permissive(), isOn: Bool = true, links: [String] = [],
+    _ body: (WebRTCSessionsStub, _ port: Int) async throws -> Void
   ) async throws {
-    let service = Service()
+    let service = WebRTCSessionsStub(links: links)
     var providers = HTTPServerProviders()
     if isOn { providers.whep = service }
     try await withServer(access: access, providers: providers) { server, port in
@@ -75,7 +37,7 @@ struct WHEPTests {
       for field in ["Location: /a/b/whep/0a", "ETag: \"tag\"", "Content-Type: application/sdp"] {
         #expect(opened.head.contains("\r\n\(field)\r\n"), "\(field)")
       }
-      #expect(service.state.withLock { $0.opened } == ["a/b 127.0.0.1 127.0.0.1 offer"])
+      #expect(service.state.withLock { $0.opened } == ["a/b 127.0.0.1 127.0.0.1,127.0.0.1 offer"])
       let type = "application/trickle-ice-sdpfrag"
       let session = "/a/b/whep/0a"
       let trickled = try await self.send("PATCH", "one", to: session, type: type, port: port)
@@ -91,6 +53,20 @@ struct WHEPTests {
     }
   }
 
+  @Test(
+    arguments: [
+      ("192.0.2.9:8080", "127.0.0.1,192.0.2.9"), ("[2001:db8::9]", "127.0.0.1,2001:db8::9"), ("localhost", "127.0.0.1"),
+    ])
+  func `the numeric address of the URL is one at which the client reaches this machine`(
+    host: String, expected: String
+  ) async throws {
+    try await self.withService { service, port in
+      _ = try await HTTPControlTests.send(
+        "POST", "offer", to: "/a/b/whep", type: "application/sdp", host: host, port: port)
+      #expect(service.state.withLock { $0.opened } == ["a/b 127.0.0.1 \(expected) offer"])
+    }
+  }
+
   @Test func `OPTIONS and HEAD say what the URL is for`() async throws {
     try await self.withService { _, port in
       let options = try await RawClient.get("/a/b/whep", port: port, method: "OPTIONS")
@@ -103,14 +79,33 @@ struct WHEPTests {
     }
   }
 
+  @Test func `clients that may watch are given STUN and TURN servers, a preflight is not`() async throws {
+    let links = ["<stun:a.example>; rel=\"ice-server\"", "<turn:b.example>; rel=\"ice-server\"; username=\"u\""]
+    let access = AccessControl.permissive {
+      $0.users = [Credentials(user: "us", password: "pw")]
+    }
+    try await self.withService(access: access, links: links) { _, port in
+      let field = "Authorization: Basic dXM6cHc="
+      let opened = try await self.send("POST", "offer", port: port, field)
+      let head = try await self.send("HEAD", "", port: port, field)
+      for response in [opened, head] {
+        for link in links { #expect(response.head.contains("\r\nLink: \(link)\r\n"), "\(response.head)") }
+      }
+      let preflight = try await RawClient.get("/a/b/whep", port: port, method: "OPTIONS")
+      let refused = try await self.send("POST", "offer", port: port)
+      #expect(!preflight.head.contains("turn:") && !refused.head.contains("turn:"))
+      #expect(refused.head.hasPrefix("HTTP/1.1 401"))
+    }
+  }
+
   @Test(
     arguments: [
       (.notFound, "404", ""), (.nothingPublished, "409", "Retry-After: 2"), (.malformed("m"), "400", ""),
       (.nothingFits, "406", ""), (.tooManySessions, "503", "Retry-After: 5"), (.preconditionRequired, "428", ""),
       (.preconditionFailed, "412", ""),
-    ] as [(WHEPRefusal, String, String)])
+    ] as [(WebRTCRefusal, String, String)])
   func `a refusal has a status, and a line that says why`(
-    refusal: WHEPRefusal, status: String, field: String
+    refusal: WebRTCRefusal, status: String, field: String
   ) async throws {
     try await self.withService { service, port in
       service.state.withLock { $0.refusal = refusal }
@@ -160,6 +155,31 @@ struct WHEPTests {
     }
   }
 
+  @Test func `Digest opens, changes and ends a session, each by a proof of its own`() async throws {
+    let access = AccessControl.permissive { $0.users = [Credentials(user: "us", password: "pw")] }
+    let type = "application/trickle-ice-sdpfrag"
+    try await self.withService(access: access) { service, port in
+      for (method, path, status) in [
+        ("POST", "/a/b/whep", "201"), ("PATCH", "/a/b/whep/0a", "204"), ("DELETE", "/a/b/whep/0a", "200"),
+      ] {
+        let bodyType = method == "PATCH" ? type : "application/sdp"
+        let refused = try await self.send(method, "x", to: path, type: bodyType, port: port)
+        let challenges = refused.head.split(separator: "\r\n").filter { $0.hasPrefix("WWW-Authenticate: Digest ") }
+        #expect(refused.head.hasPrefix("HTTP/1.1 401") && challenges.count == 2)
+        var client = DigestClient(challenge: String(try #require(challenges.first)), user: "us", password: "pw")
+        (client.usesProtection, client.namesAlgorithm) = (true, true)
+        // A proof for another method, such as one that was overheard.
+        let foreign = client.proof(of: "GET \(path)")
+        let wrong = try await self.send(method, "x", to: path, type: bodyType, port: port, "Authorization: \(foreign)")
+        #expect(wrong.head.hasPrefix("HTTP/1.1 401"), "\(method)")
+        let proof = client.proof(of: "\(method) \(path)")
+        let accepted = try await self.send(method, "x", to: path, type: bodyType, port: port, "Authorization: \(proof)")
+        #expect(accepted.head.hasPrefix("HTTP/1.1 \(status)"), "\(method) \(accepted.head)")
+      }
+      #expect(service.state.withLock { $0.opened.count == 1 && $0.changed.count == 1 && $0.sessions.isEmpty })
+    }
+  }
+
   @Test func `pages of other sites open sessions only with --cors`() async throws {
     try await self.withService { service, port in
       let refused = try await self.send("POST", "x", port: port, "Origin: https://other.example")
@@ -170,7 +190,9 @@ struct WHEPTests {
       let opened = try await self.send("POST", "x", port: port, "Origin: https://site.example")
       #expect(opened.head.hasPrefix("HTTP/1.1 201"))
       #expect(opened.head.contains("Access-Control-Allow-Origin: https://site.example"))
-      #expect(opened.head.contains("Location"))
+      let line = opened.head.split(separator: "\r\n").first { $0.hasPrefix("Access-Control-Expose-Headers: ") }
+      let exposed = try #require(line).dropFirst(31).split(separator: ", ")
+      #expect(Set(["Location", "ETag", "Link"]).isSubset(of: Set(exposed.map(String.init))))
     }
   }
 }

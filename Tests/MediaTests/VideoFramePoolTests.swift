@@ -74,16 +74,38 @@ struct VideoFramePoolTests {
       let pair = (frame(), frame())
       #expect(pair.0 != nil && pair.1 != nil)
     }
-    #expect(pool.bufferCount == 4)
+    #expect(pool.bufferCount == 3)
     #expect(held.withPlane(0) { $0.count } == 256)
     // Steady use frees nothing more, and allocates nothing.
     for _ in 0..<VideoFramePool.trimInterval {
       let pair = (frame(), frame())
       #expect(pair.0 != nil && pair.1 != nil)
     }
-    #expect(pool.bufferCount == 4)
+    #expect(pool.bufferCount == 3)
     // The next burst has all of the capacity.
     let next = (0..<8).compactMap { _ in frame() }
     #expect(next.count == 7 && pool.bufferCount == 8)
+  }
+
+  @Test func `buffers that only the start needed are freed after two intervals of it, later ones after a long one`() {
+    let pool = VideoFramePool(format: VideoFormat(width: 16, height: 16))
+    func frame() -> VideoFrame? { pool.frame(at: .zero) { _ in } }
+    func useOneAtATime(_ count: Int) { for _ in 0..<count { #expect(frame() != nil) } }
+    var burst = (0..<6).compactMap { _ in frame() }
+    #expect(burst.count == 6)
+    burst = []
+    // The first interval has the burst.
+    useOneAtATime(2 * VideoFramePool.startTrimInterval - 6 - 1)
+    #expect(pool.bufferCount == 6)
+    useOneAtATime(1)
+    #expect(pool.bufferCount == 1)
+    useOneAtATime(VideoFramePool.trimInterval - 2 * VideoFramePool.startTrimInterval)
+    burst = (0..<3).compactMap { _ in frame() }
+    burst = []
+    // So has the first long one.
+    useOneAtATime(2 * VideoFramePool.trimInterval - 3 - 1)
+    #expect(pool.bufferCount == 3)
+    useOneAtATime(1)
+    #expect(pool.bufferCount == 1)
   }
 }

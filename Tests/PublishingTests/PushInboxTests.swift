@@ -33,7 +33,7 @@ struct PushInboxTests {
     let inbox = self.inbox()
     for index in 0..<10 { inbox.append(.sample(Self.sample(.audio, Int64(index)), from: 0)) }
     #expect(self.wakes.count.load(ordering: .relaxed) == 1)
-    #expect(Self.times(inbox.takeAll()) == Array(0..<10))
+    #expect(Self.times(inbox.dequeueAll()) == Array(0..<10))
     inbox.append(.sample(Self.sample(.audio, 10), from: 0))
     #expect(self.wakes.count.load(ordering: .relaxed) == 2)
   }
@@ -45,18 +45,18 @@ struct PushInboxTests {
     inbox.append(
       .description(
         .aac(AACDescription(audioSpecificConfig: [], format: AudioFormat(sampleRate: 48_000, channelCount: 2))), of: 0))
-    #expect(inbox.takeAll().count == 1)
+    #expect(inbox.dequeueAll().count == 1)
   }
 
   @Test func `a loop that stands still costs bounded memory, and video goes on with a keyframe`() {
     let inbox = self.inbox()
     for index in 0..<1000 { inbox.append(.sample(Self.sample(.video, Int64(index), isKeyframe: index == 0), from: 0)) }
-    #expect(inbox.takeAll().count <= PushInbox.capacity)
+    #expect(inbox.dequeueAll().count <= PushInbox.capacity)
     inbox.append(.sample(Self.sample(.video, 1000), from: 0))
     inbox.append(.sample(Self.sample(.audio, 1001), from: 0))
     inbox.append(.sample(Self.sample(.video, 1002, isKeyframe: true), from: 0))
     inbox.append(.sample(Self.sample(.video, 1003), from: 0))
-    #expect(Self.times(inbox.takeAll()) == [1001, 1002, 1003])
+    #expect(Self.times(inbox.dequeueAll()) == [1001, 1002, 1003])
     #expect(inbox.droppedFrames == 1001)
   }
 
@@ -66,7 +66,7 @@ struct PushInboxTests {
     inbox.append(.discardEarlier)
     #expect(inbox.isDiscardPending)
     inbox.append(.sample(Self.sample(.video, 1, isKeyframe: true), from: 0))
-    let items = inbox.takeAll()
+    let items = inbox.dequeueAll()
     #expect(Self.times(items) == [1])
     guard case .discardEarlier = items.first else {
       Issue.record("samples precede the mark")

@@ -87,6 +87,31 @@ struct StreamPushesTests {
     for server in servers { await server.stop() }
   }
 
+  @Test func `eight servers get the bytes of one encoding`() async throws {
+    let servers = (0..<8).map { _ in TestRTMPServer() }
+    var targets: [PushTarget] = []
+    for server in servers { targets.append(try Self.target(try await server.start())) }
+    try await Self.withPushes { stream, pushes in
+      try pushes.add(targets)
+      try await eventually { servers.allSatisfy { ($0.connections.first?.messages.count ?? 0) > 200 } }
+      #expect(stream.statistics.videoEncoders == 1 && stream.renditions.allSatisfy { $0.statistics.users == 0 })
+      #expect(pushes.reports.count == 8 && pushes.reports.allSatisfy { $0.status.droppedFrames == 0 })
+      // Without the configuration. Audio is left out: the frames between beeps are all the same.
+      let frames = servers.map { server in
+        server.connections[0].messages
+          .filter { $0.type == .video && $0.payload.readableBytesView.dropFirst().first == 1 }.map(\.payload)
+      }
+      // Each begins at a keyframe of its own: all have that of the last one to begin.
+      let first = try #require(
+        frames.compactMap(\.first).first { first in frames.allSatisfy { $0.contains(first) } })
+      let common = frames.map { $0.drop { $0 != first } }
+      let count = common.map(\.count).min() ?? 0
+      #expect(count > 30)
+      for other in common { #expect(other.prefix(count).elementsEqual(common[0].prefix(count))) }
+    }
+    for server in servers { await server.stop() }
+  }
+
   @Test func `a server that was killed gets configuration and keyframe again`() async throws {
     let server = TestRTMPServer()
     let port = try await server.start()

@@ -6,14 +6,23 @@ import RTMP
 import Synchronization
 import Threading
 
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
 /// A server on loopback that accepts publishers, and keeps what they send.
 final class TestRTMPServer: Sendable {
-  /// What one connection has sent.
+  /// Request, messages and bytes of one connection.
   struct Connection: Sendable {
     var request: RTMPStreamRequest?
     var messages: [RTMPMessage] = []
     var hasStopped = false
     var hasClosed = false
+    /// Bytes that were received, those of TLS not included, and whether the client has reset the connection.
+    var byteCount = 0
+    var wasReset = false
   }
 
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -22,9 +31,18 @@ final class TestRTMPServer: Sendable {
   private let state = Mutex<[Connection]>([])
   private let refusal: RTMPRefusal?
   private let tls: NIOSSLContext?
+  private let stopsReading: Bool
+  private let answers: Mutex<[RTMPCommand]>
 
-  /// - Parameter refusal: The answer to each publisher; nil to accept.
-  init(refusal: RTMPRefusal? = nil, tls: NIOSSLContext? = nil) {
+  /// - Parameters:
+  ///   - refusal: The answer to each publisher; nil to accept.
+  ///   - stopsReading: Whether nothing is read from accepted publishers until ``resumeReading()``.
+  ///   - answers: Commands with which the first publishers are refused.
+  init(
+    refusal: RTMPRefusal? = nil, tls: NIOSSLContext? = nil, stopsReading: Bool = false, answers: [RTMPCommand] = []
+  ) {
+    self.stopsReading = stopsReading
+    self.answers = Mutex(answers)
     self.refusal = refusal
     self.tls = tls
   }
@@ -37,6 +55,7 @@ final class TestRTMPServer: Sendable {
     let tls = self.tls
     let channel = try await ServerBootstrap(group: self.group)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelOption(.socketOption(.so_rcvbuf), value: self.stopsReading ? 4096 : 256 << 10)
       .childChannelInitializer { [weak self] channel in
         guard let self else { return channel.close() }
         self.children.withLock { $0.append(channel) }
@@ -47,7 +66,10 @@ final class TestRTMPServer: Sendable {
             return state.count - 1
           }
           try channel.pipeline.syncOperations.addHandler(
-            Handler(refusal: self.refusal) { [weak self] change in
+            Handler(
+              refusal: self.refusal, stopsReading: self.stopsReading,
+              answer: self.answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+            ) { [weak self] change in
               self?.state.withLock { change(&$0[index]) }
             })
         }
@@ -66,6 +88,32 @@ final class TestRTMPServer: Sendable {
       return children
     }
     for child in children { try? await child.close() }
+  }
+
+  /// Ends the connections as a server that is killed does: with TLS, without the end of TLS.
+  func crash() async throws {
+    for child in self.children.withLock({ $0 }) {
+      try await child.eventLoop.submit {
+        let tls = try child.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+        tls.close(promise: nil)
+      }.get()
+    }
+  }
+
+  /// Reads what publishers have sent.
+  func resumeReading() async {
+    // A connection that was reset is closed already.
+    for child in self.children.withLock({ $0 }) { try? await child.setOption(.autoRead, value: true).get() }
+  }
+
+  /// Sends a command to all publishers.
+  func send(_ command: RTMPCommand) async throws {
+    for child in self.children.withLock({ $0 }) {
+      var bytes = ByteBuffer()
+      var writer = RTMPChunkWriter(chunkSize: RTMPChunkWriter.announcedChunkSize)
+      writer.write(command.message(), into: &bytes)
+      try await child.writeAndFlush(bytes)
+    }
   }
 
   func stop() async {
@@ -91,19 +139,42 @@ final class TestRTMPServer: Sendable {
     typealias OutboundOut = ByteBuffer
     private var session = RTMPServerSession(now: StreamClock.system.now(), makeRandom: { .random(in: 0...UInt64.max) })
     private let refusal: RTMPRefusal?
+    private let stopsReading: Bool
+    private var answer: RTMPCommand?
     private let change: ((inout Connection) -> Void) -> Void
 
-    init(refusal: RTMPRefusal?, change: @escaping ((inout Connection) -> Void) -> Void) {
+    init(
+      refusal: RTMPRefusal?, stopsReading: Bool, answer: RTMPCommand?,
+      change: @escaping ((inout Connection) -> Void) -> Void
+    ) {
       self.refusal = refusal
+      self.stopsReading = stopsReading
+      self.answer = answer
       self.change = change
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      self.perform(self.session.receive(self.unwrapInboundIn(data), now: StreamClock.system.now()), context)
+      let bytes = self.unwrapInboundIn(data)
+      self.change { $0.byteCount += bytes.readableBytes }
+      self.perform(self.session.receive(bytes, now: StreamClock.system.now()), context)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
       self.change { $0.hasClosed = true }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      if let error = error as? IOError, error.errnoCode == ECONNRESET { self.change { $0.wasReset = true } }
+      context.close(promise: nil)
+    }
+
+    /// Closes the connection with a command as the last word.
+    private func answerInstead(_ command: RTMPCommand, _ context: ChannelHandlerContext) {
+      var bytes = ByteBuffer()
+      var writer = RTMPChunkWriter(chunkSize: RTMPChunkWriter.announcedChunkSize)
+      writer.write(command.message(streamID: 1), into: &bytes)
+      let channel = context.channel
+      context.writeAndFlush(self.wrapOutboundOut(bytes)).whenComplete { _ in channel.close(promise: nil) }
     }
 
     private func perform(_ actions: [RTMPServerAction], _ context: ChannelHandlerContext) {
@@ -111,6 +182,8 @@ final class TestRTMPServer: Sendable {
         switch action {
         case .send(let bytes): context.writeAndFlush(self.wrapOutboundOut(bytes), promise: nil)
         case .decide(let request):
+          if let command = self.answer.take() { return self.answerInstead(command, context) }
+          if self.stopsReading { _ = context.channel.setOption(.autoRead, value: false) }
           self.change { $0.request = request }
           let now = StreamClock.system.now()
           self.perform(

@@ -6,8 +6,8 @@ import TestSupport
 
 /// A stream, a push of it, a link and a server in virtual time, in steps of 10 ms.
 struct SimulatedPush: ~Copyable {
-  /// How the link's rate varies.
-  enum Shape: String, CaseIterable {
+  /// Variation of the link's rate.
+  enum Shape: String {
     /// Always the same.
     case constant
     /// Half the rate from a third of the time to two thirds.
@@ -16,13 +16,20 @@ struct SimulatedPush: ~Copyable {
     case wandering
     /// Constant, with pauses of 100 to 600 ms, one in ten seconds, as retransmissions make of lost packets.
     case bursts
+    /// Eight times the rate before a third of the time, and after two thirds.
+    case narrowed
+
+    /// Shapes of links that are never wider than they are at the start, except ``wandering``.
+    static let slow: [Shape] = [.constant, .halved, .wandering, .bursts]
   }
 
-  /// What was observed.
+  /// Observations of a run.
   struct Observations {
     var maximumQueueAge = MediaDuration.zero
     var sentBits = 0.0
     var carriedBits = 0.0
+    /// Bits that the link has sent during each second.
+    var sentBitsOfSeconds: [Double] = []
     var disconnects = 0
     var bitrateChanges: [(time: MediaTime, bitrate: Int)] = []
     /// Rules that were broken.
@@ -30,6 +37,10 @@ struct SimulatedPush: ~Copyable {
     /// Times at which the server was back, and at which the push sent again.
     var recoveries: [(back: MediaTime, sending: MediaTime)] = []
     var keyframeRequests = 0
+    var encodingRequests = 0
+    var encodingReleases = 0
+    /// Maximum age of the samples in the queue itself.
+    var maximumWaitingAge = MediaDuration.zero
   }
 
   let shape: Shape
@@ -41,8 +52,15 @@ struct SimulatedPush: ~Copyable {
   private var sender: PushSender
   private var numbers: SeededNumbers
   private(set) var observations = Observations()
-  private var now = MediaTime.zero
+  private let grantsEncodings: Bool
+  private let roundTripTime: MediaDuration
+  /// Bytes that the link sends at once after a time in which it was not used, as a token bucket does; and those that it would now.
+  private let bucket: Double
+  private var tokens = 0.0
+  private(set) var now = MediaTime.zero
+  /// Bytes that the link has not carried yet, and those that it has carried and whose acknowledgement is on its way.
   private var unsent = 0.0
+  private var unacknowledged: [(time: MediaTime, bytes: Double)] = []
   private var factor = 1.0
   private var nextFactor = MediaTime.zero
   private var nextBurst: MediaTime
@@ -59,7 +77,17 @@ struct SimulatedPush: ~Copyable {
   private var connectAt: MediaTime?
   private var lastAudio = MediaTime.zero
 
-  init(shape: Shape, linkRate: Double, bitrate: Int, minimumBitrate: Int?, seconds: Int64, seed: UInt64) {
+  /// - Parameters:
+  ///   - roundTripTime: Time from the end of the link back: what has left is known so much later.
+  ///   - bucket: Number of bytes that the link sends at once after a time in which it was not used.
+  ///   - grantsEncodings: Whether an encoding of its own is free.
+  init(
+    shape: Shape, linkRate: Double, bitrate: Int, minimumBitrate: Int?, seconds: Int64, seed: UInt64,
+    roundTripTime: MediaDuration = .zero, bucket: Int = 0, grantsEncodings: Bool = true
+  ) {
+    self.bucket = Double(bucket)
+    self.roundTripTime = roundTripTime
+    self.grantsEncodings = grantsEncodings
     self.shape = shape
     self.linkRate = linkRate
     self.bitrate = bitrate
@@ -75,11 +103,14 @@ struct SimulatedPush: ~Copyable {
   var status: PushStatus { self.sender.status(at: self.now) }
 
   /// Runs the stream, with a server that is killed at some times for some duration.
-  mutating func run(kills: [(at: MediaDuration, for: MediaDuration)] = []) {
-    self.perform(self.sender.start(now: self.now))
+  mutating func run(
+    kills: [(at: MediaDuration, for: MediaDuration)] = [],
+    while condition: (borrowing SimulatedPush) -> Bool = { _ in true }
+  ) {
+    if self.now == .zero { self.perform(self.sender.start(now: self.now)) }
     let step = MediaDuration.milliseconds(10)
     var steps = 0
-    while self.now - MediaTime.zero < self.duration {
+    while self.now - MediaTime.zero < self.duration, condition(self) {
       self.now += step
       for kill in kills {
         if self.now - MediaTime.zero == kill.at { self.killServer() }
@@ -92,19 +123,32 @@ struct SimulatedPush: ~Copyable {
       self.produce()
       let hasSent = self.drain(for: step)
       if hasSent || self.sender.nextDeadline.map({ $0 <= self.now }) == true {
-        self.perform(self.sender.update(unsentByteCount: Int(self.unsent.rounded(.up)), now: self.now))
+        let unsent = self.unacknowledged.reduce(self.unsent) { $0 + $1.bytes }
+        self.perform(
+          self.sender.update(
+            unsentByteCount: Int(unsent.rounded(.up)), roundTripTime: self.roundTripTime, now: self.now))
       }
       steps += 1
       if steps % 10 == 0 {
         self.observations.maximumQueueAge = max(self.observations.maximumQueueAge, self.status.queueAge)
+        self.observations.maximumWaitingAge = max(
+          self.observations.maximumWaitingAge, self.sender.waitingAge(at: self.now))
+      }
+      if steps % 100 == 0 {
+        let before = self.observations.sentBitsOfSeconds.reduce(0, +)
+        self.observations.sentBitsOfSeconds.append(self.observations.sentBits - before)
       }
     }
   }
 
   private mutating func killServer() {
     self.isServerUp = false
-    self.unsent = 0
+    self.clearConnection()
     self.perform(self.sender.handleDisconnected("the server has closed the connection", now: self.now))
+  }
+
+  private mutating func clearConnection() {
+    (self.unsent, self.unacknowledged) = (0, [])
   }
 
   private mutating func restartServer() {
@@ -116,7 +160,7 @@ struct SimulatedPush: ~Copyable {
     guard self.isServerUp else {
       return self.perform(self.sender.handleDisconnected("connection refused", now: self.now))
     }
-    self.unsent = 0
+    self.clearConnection()
     (self.lastSentFrame, self.needsConfiguration) = (nil, true)
     self.perform(self.sender.handleConnected(now: self.now))
   }
@@ -141,13 +185,16 @@ struct SimulatedPush: ~Copyable {
     self.perform(self.sender.enqueue(sample, now: self.now))
   }
 
-  /// Sends what the link carries in a time; returns whether anything was sent.
+  /// Sends what the link carries in a time; returns whether anything was acknowledged.
   private mutating func drain(for span: MediaDuration) -> Bool {
     switch self.shape {
     case .constant, .bursts: break
     case .halved:
       let share = (self.now - MediaTime.zero).seconds / self.duration.seconds
       self.factor = share > 1.0 / 3 && share < 2.0 / 3 ? 0.5 : 1
+    case .narrowed:
+      let share = (self.now - MediaTime.zero).seconds / self.duration.seconds
+      self.factor = share > 1.0 / 3 && share < 2.0 / 3 ? 1 : 8
     case .wandering:
       if self.now >= self.nextFactor {
         self.factor = Double.random(in: 0.6...1.4, using: &self.numbers)
@@ -160,31 +207,40 @@ struct SimulatedPush: ~Copyable {
     }
     let bits = self.now < self.burstEnd ? 0 : self.linkRate * self.factor * span.seconds
     self.observations.carriedBits += bits
-    let sent = min(self.unsent, bits / 8)
+    self.tokens = min(self.tokens + bits / 8, max(bits / 8, self.bucket))
+    let sent = min(self.unsent, self.tokens)
+    self.tokens -= sent
     self.unsent -= sent
     self.observations.sentBits += sent * 8
-    return sent > 0
+    if sent > 0 { self.unacknowledged.append((self.now, sent)) }
+    let acknowledged = self.now - self.roundTripTime
+    let count = self.unacknowledged.prefix(while: { $0.time <= acknowledged }).count
+    self.unacknowledged.removeFirst(count)
+    return count > 0
   }
 
   private mutating func perform(_ actions: [PushSender.Action]) {
     for action in actions {
       switch action {
-      case .connect: self.connectAt = self.now + .milliseconds(50)
-      case .disconnect:
+      case .connect: self.connectAt = self.now + .milliseconds(50) + self.roundTripTime * 4
+      case .disconnect, .abort:
         self.observations.disconnects += 1
-        self.unsent = 0
+        self.clearConnection()
       case .sendConfiguration: self.needsConfiguration = false
       case .send(let sample): self.send(sample)
       case .requestKeyframe:
         self.isKeyframeRequested = true
         self.observations.keyframeRequests += 1
       case .requestEncoding(let bitrate):
+        self.observations.encodingRequests += 1
+        guard self.grantsEncodings else { continue }
         self.observations.bitrateChanges.append((self.now, bitrate))
         self.perform(self.sender.encodingGranted(now: self.now))
       case .setBitrate(let bitrate):
         if bitrate != self.encoderBitrate { self.observations.bitrateChanges.append((self.now, bitrate)) }
         self.encoderBitrate = bitrate
       case .releaseEncoding:
+        self.observations.encodingReleases += 1
         self.encoderBitrate = self.bitrate
         self.observations.bitrateChanges.append((self.now, self.bitrate))
       }

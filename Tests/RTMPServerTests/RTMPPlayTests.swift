@@ -1,4 +1,5 @@
 import Authentication
+import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
@@ -32,6 +33,11 @@ struct RTMPPlayTests {
       try client.received() == [
         "onMetaData 0", "AVC 2033", "AAC 2033", "keyframe 2033", "audio 2040", "frame 2067",
       ])
+  }
+
+  @Test func `the main rendition has an address among the others`() throws {
+    #expect(try self.server.connect("rtmp://h/live/hello/main").isStreaming)
+    #expect(try !self.server.connect("rtmp://h/live/none/main").isStreaming)
   }
 
   @Test func `every viewer gets the same bytes of media, whenever it came`() throws {

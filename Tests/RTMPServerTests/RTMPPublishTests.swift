@@ -6,6 +6,7 @@ import NIOCore
 import NIOEmbedded
 import RTMP
 import Streaming
+import TestSupport
 import Testing
 import Threading
 
@@ -15,9 +16,8 @@ import Threading
 struct RTMPPublishTests {
   private static let key = "0123456789abcdef0123"
   private let server: EmbeddedRTMPServer
-  private let source = PublishedSource(
-    format: VideoFormat(width: 64, height: 48, pixelFormat: .i420),
-    audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2))
+  private let clock = ManualClock()
+  private let source: PublishedSource
   private let consumer = Consumer()
 
   /// Counts the samples of a source.
@@ -34,6 +34,10 @@ struct RTMPPublishTests {
   }
 
   init() throws {
+    self.source = PublishedSource(
+      format: VideoFormat(width: 64, height: 48, pixelFormat: .i420),
+      audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2)
+    ) { [clock] in clock.now }
     var settings = AccessSettings()
     settings.tokens = [
       try #require(AccessToken(parsing: Self.key, role: .publisher(stream: "hello"))),
@@ -98,20 +102,112 @@ struct RTMPPublishTests {
     #expect(try self.server.connect(url, .publish).isStreaming)
   }
 
+  @Test func `a publisher whose messages yield no media yet is not displaced, a silent one is after two seconds`()
+    throws
+  {
+    let url = "rtmp://h/hello/\(Self.key)"
+    let first = try self.server.connect(url, .publish)
+    // No configuration, so that nothing of it can be decoded.
+    let frame = RTMPMessage(
+      type: .video, streamID: 1, payload: ByteBuffer(bytes: [0x27, 1, 0, 0, 0, 0, 0, 0, 2, 0x41, 0x80]))
+    for _ in 0..<4 {
+      self.clock.advance(by: .milliseconds(1500))
+      try first.publish([frame])
+    }
+    self.clock.advance(by: .milliseconds(1900))
+    #expect(try self.server.connect(url, .publish).failure?.code == "NetStream.Publish.BadName")
+    self.clock.advance(by: .milliseconds(200))
+    #expect(try self.server.connect(url, .publish).isStreaming)
+    // The first one has lost the stream, and learns it with its next message.
+    try first.publish([frame])
+    #expect(!first.isOpen)
+  }
+
   @Test func `a stream with another source takes no publisher`() throws {
     self.server.stream.attachVideo(PlasmaCapturer(width: 64, height: 48, frameRate: 30))
     let client = try self.server.connect("rtmp://h/hello/\(Self.key)", .publish)
     #expect(client.failure?.code == "NetStream.Publish.Rejected")
   }
 
-  @Test func `another codec is refused with a sentence`() throws {
+  @Test func `a stream that shows another source for now takes a publisher to the source that it keeps`() throws {
+    self.server.stream.setStandbyVideos([self.source.video])
+    self.server.stream.attachVideo(PlasmaCapturer(width: 64, height: 48, frameRate: 30))
+    let url = "rtmp://h/hello/\(Self.key)"
+    let client = try self.server.connect(url, .publish)
+    #expect(client.isStreaming)
+    #expect(try self.server.connect(url, .publish).failure?.code == "NetStream.Publish.BadName")
+    try client.publish(Self.messages(3))
+    self.server.stream.attachVideo(self.source.video)
+    try self.source.video.start(consumer: self.consumer)
+    defer { self.source.video.stop() }
+    try client.publish(Self.messages(2))
+    #expect(self.consumer.wait(for: 2))
+  }
+
+  /// Coded frames of Enhanced RTMP.
+  @Test(arguments: [
+    (RTMPMessageType.video, [0x91] + Array("hvc1".utf8) + [0, 0, 0], "HEVC"),
+    (.video, [0x91] + Array("av01".utf8) + [0, 0, 0], "AV1"),
+  ])
+  func `another codec is refused with a sentence`(type: RTMPMessageType, payload: [UInt8], codec: String) throws {
     let client = try self.server.connect("rtmp://h/hello/\(Self.key)", .publish)
-    // Enhanced RTMP: a coded frame of HEVC.
-    let hevc = RTMPMessage(
-      type: .video, streamID: 1, payload: ByteBuffer(bytes: [0x91] + Array("hvc1".utf8) + [0, 0, 0]))
-    try client.publish([hevc])
+    try client.publish([RTMPMessage(type: type, streamID: 1, payload: ByteBuffer(bytes: payload))])
     #expect(!client.isOpen && client.failure?.code == "NetStream.Publish.Rejected")
-    #expect(client.failure?.description.contains("send H.264 and AAC") == true)
+    let sentence = client.failure?.description ?? ""
+    #expect(sentence.contains("send H.264 and AAC") && sentence.contains(codec), "\(sentence)")
+  }
+
+  /// Of Enhanced RTMP, and with a number that some encoders have used before it.
+  @Test(arguments: [[0x91] + Array("Opus".utf8) + [0xFC, 0], [0xDF, 1, 0xFC, 0]] as [[UInt8]])
+  func `Opus is refused with a sentence, and the video goes on`(payload: [UInt8]) throws {
+    let audio = AudioCollector()
+    try self.source.video.start(consumer: self.consumer)
+    try self.source.audio.start(consumer: audio)
+    defer {
+      self.source.video.stop()
+      self.source.audio.stop()
+    }
+    let client = try self.server.connect("rtmp://h/hello/\(Self.key)", .publish)
+    try client.publish([RTMPMessage(type: .audio, streamID: 1, payload: ByteBuffer(bytes: payload))] + Self.messages(3))
+    #expect(client.isOpen && self.consumer.wait(for: 3))
+    let error = audio.state.wait(until: StreamClock.system.now() + .seconds(20)) { state in
+      state.ends.compactMap(\.self).first { $0.description.contains("Opus") }
+    }
+    #expect(error?.description.contains("send H.264 and AAC") == true)
+  }
+
+  @Test(arguments: [0xFF_FFFF, (8 << 20) + 1])
+  func `a publisher that announces a message of more than 8 MiB is closed at once, and counted`(length: Int) throws {
+    let client = try self.server.connect("rtmp://h/hello/\(Self.key)", .publish)
+    #expect(client.isStreaming)
+    // The header of a video message, and its first byte.
+    var header = ByteBuffer(bytes: [6, 0, 0, 0])
+    header.writeMultipleIntegers(UInt8(length >> 16), UInt16(truncatingIfNeeded: length), UInt8(9))
+    header.writeInteger(UInt32(1), endianness: .little)
+    header.writeInteger(UInt8(0x17))
+    try client.channel.writeInbound(header)
+    try client.run()
+    #expect(!client.isOpen && self.server.access.refusals[.malformed] == 1)
+    // Its name is free.
+    #expect(try self.server.connect("rtmp://h/hello/\(Self.key)", .publish).isStreaming)
+  }
+
+  @Test func `a keyframe of 7.9 MiB is taken`() throws {
+    try self.source.video.start(consumer: self.consumer)
+    defer { self.source.video.stop() }
+    let client = try self.server.connect("rtmp://h/hello/\(Self.key)", .publish)
+    let packetizer = RTMPPacketizer([Self.h264], epoch: .zero)
+    let length = (8 << 20) - (100 << 10)
+    var payload = ByteBuffer()
+    payload.writeInteger(UInt32(length))
+    payload.writeInteger(UInt8(0x65))
+    payload.writeRepeatingByte(0x80, count: length - 1)
+    let keyframe = EncodedSample(
+      kind: .video, payload: payload, presentationTime: .zero, duration: .zero, isKeyframe: true)
+    let message = try #require(packetizer.packetize(keyframe))
+    try client.publish(packetizer.preamble(at: .zero) + [message])
+    #expect(client.isOpen && self.consumer.wait(for: 1))
+    #expect(self.server.access.refusals[.malformed] == 0)
   }
 
   @Test func `a malformed message is counted, and the publication goes on`() throws {

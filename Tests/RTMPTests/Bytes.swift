@@ -1,19 +1,12 @@
 import Media
 import NIOCore
+import TestSupport
 
 @testable import RTMP
 
 /// The bytes of hexadecimal digits; spaces and line ends are ignored.
 func bytes(_ hexadecimal: String) -> ByteBuffer {
-  let digits = hexadecimal.filter { !$0.isWhitespace }
-  var buffer = ByteBuffer()
-  var index = digits.startIndex
-  while index < digits.endIndex {
-    let next = digits.index(index, offsetBy: 2)
-    buffer.writeInteger(UInt8(digits[index..<next], radix: 16) ?? 0)
-    index = next
-  }
-  return buffer
+  TestSupport.buffer(hexadecimal)
 }
 
 /// The value as AMF 0.
@@ -23,19 +16,7 @@ func serialized(_ value: AMFValue) -> ByteBuffer {
   return buffer
 }
 
-/// Numbers of Marsaglia's xorshift, the same in each run with a seed.
-struct Xorshift {
-  private var state: UInt64
-
-  init(seed: UInt64) { self.state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-  mutating func next() -> UInt64 {
-    self.state ^= self.state << 13
-    self.state ^= self.state >> 7
-    self.state ^= self.state << 17
-    return self.state
-  }
-
+extension SplitMix {
   /// A number from 1 to `maximum`.
   mutating func next(upTo maximum: Int) -> Int { Int(self.next() % UInt64(maximum)) + 1 }
 }

@@ -1,6 +1,9 @@
+import Foundation
 import Media
 import NIOCore
 import Testing
+
+import struct TestSupport.SplitMix
 
 @testable import RTMP
 
@@ -57,14 +60,34 @@ struct ChunkTests {
     #expect(try Self.messages(input) == [Self.audio(1, 1), Self.audio(1, 1)])
   }
 
-  @Test(arguments: [1, 4, 1000])
-  func `an extended timestamp is repeated behind fmt 3, or left out by some senders`(size: Int) throws {
-    let header = "04 FFFFFF 000082 08 39300000 01000000"
-    let message = Self.audio(0x0100_0000, 130)
-    for repeated in ["01000000", ""] {
+  /// Message headers with an extended timestamp, fmt 0, or an extended delta, of a message of 300 bytes, and the time of it.
+  private static let extendedHeaders: [(header: String, time: UInt32)] = [
+    ("04 FFFFFF 00012C 08 39300000 01000000", 0x0100_0000), ("44 FFFFFF 00012C 08 01000000", 0x0100_0064),
+    ("84 FFFFFF 01000000", 0x0100_0064), ("44 FFFFFF 00012C 08 FFFFFEF7", 0xFFFF_FF5B),
+  ]
+
+  @Test(arguments: extendedHeaders, [1, 4, 1000])
+  func `behind fmt 3 senders repeat the header's extended field, or the message's time, or neither`(
+    extended: (header: String, time: UInt32), size: Int
+  ) throws {
+    let previous = Self.audio(100, 300)
+    let start = "04 000064 00012C 08 39300000 \(Self.payload(128)) C4 \(Self.payload(128)) C4 \(Self.payload(44))"
+    for repeated in [String(extended.header.suffix(8)), String(format: "%08X", extended.time), ""] {
       let input = bytes(
-        "\(header) \(Self.payload(128)) C4 \(repeated) \(Self.payload(2)) 04 000001 000001 08 39300000 A0")
-      #expect(try Self.messages(input, inPiecesOf: size) == [message, Self.audio(1, 1)])
+        start + "\(extended.header) \(Self.payload(128)) C4 \(repeated) \(Self.payload(128))"
+          + "C4 \(repeated) \(Self.payload(44)) 04 000001 000001 08 39300000 A0")
+      #expect(
+        try Self.messages(input, inPiecesOf: size) == [previous, Self.audio(extended.time, 300), Self.audio(1, 1)],
+        "\(repeated)")
+    }
+  }
+
+  @Test func `a message of fmt 3 behind an extended delta has the delta, or its own time, or neither`() throws {
+    for repeated in ["01000000", "02000064", ""] {
+      let input = bytes(
+        "04 000064 000001 08 39300000 A0" + "84 FFFFFF 01000000 A0" + "C4 \(repeated) A0"
+          + "04 000001 000001 08 39300000 A0")
+      #expect(try Self.messages(input).map(\.timestamp) == [100, 0x0100_0064, 0x0200_0064, 1], "\(repeated)")
     }
   }
 
@@ -171,7 +194,7 @@ struct ChunkTests {
 
   @Test func `messages of any kind and size survive the writer and any pieces`() throws {
     for seed in UInt64(1)...50 {
-      var random = Xorshift(seed: seed)
+      var random = SplitMix(seed: seed)
       var buffer = ByteBuffer()
       var writer = RTMPChunkWriter()
       var expected: [RTMPMessage] = []

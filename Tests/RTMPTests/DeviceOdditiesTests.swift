@@ -1,17 +1,19 @@
+import Bitstreams
 import Media
 import NIOCore
 import Testing
 
 @testable import RTMP
 
-/// What devices send that differs from the specification or from what they announce, as their users have reported it.
+/// Messages of devices that differ from the specification or from their announcement, as users have reported them.
 @Suite("Oddities of publishers")
 struct DeviceOdditiesTests {
   /// Messages of a device, and what becomes of them.
   struct Oddity: CustomTestStringConvertible {
     var testDescription: String
     var messages: [RTMPMessage]
-    /// v and a for descriptions, K, V and A for samples, in order; ! for a message that is dropped with an error.
+    /// v and a for descriptions, K, V and A for samples, in order; ! for a message that is dropped with an error, u for
+    /// unsupported audio, k for keyframes that do not come.
     var outputs: String
     var droppedSamples = 0
     /// Decode times of the samples after that of the first one, in milliseconds; nil where they are not odd.
@@ -47,6 +49,24 @@ struct DeviceOdditiesTests {
   private static func audioFrame(at timestamp: UInt32) -> RTMPMessage { Self.audio("AF 01 21100460", at: timestamp) }
   private static func metadata(_ values: AMFObject) -> RTMPMessage {
     Self.data([.string("@setDataFrame"), .string("onMetaData"), .ecmaArray(values)])
+  }
+
+  /// Metadata with a value that is not read: a reference, an unsupported type, a vector, a dictionary.
+  private static let unreadMetadata: [RTMPMessage] = ["07 0000", "0D", "11 0D 03 00 00000001", "11 11 03 00 01 01"].map
+  {
+    (value: String) -> RTMPMessage in
+    let payload = bytes("02 000A 6F6E4D65746144617461 03 0001 61 \(value) 0000 09")
+    return RTMPMessage(type: .dataAMF0, timestamp: 0, streamID: 1, payload: payload)
+  }
+  /// Ten frames a second for five seconds, without an IDR picture, with a recovery point each second.
+  private static let recoveryPoints: [RTMPMessage] = (0..<50).map { (index: Int) -> RTMPMessage in
+    let time = UInt32(index * 100)
+    guard index % 10 == 0 else { return Self.frame(at: time) }
+    return Self.video("27 01 000000 00000005 0606010080 00000003 419A00", at: time)
+  }
+  /// Seven seconds of frames at which no decoding can start.
+  private static let framesAlone: [RTMPMessage] = (0..<70).map { (index: Int) -> RTMPMessage in
+    Self.frame(at: UInt32(index * 100))
   }
 
   static let oddities: [Oddity] = [
@@ -118,6 +138,13 @@ struct DeviceOdditiesTests {
         video("27 01 000000 00000002 09F0 00000003 419A00", at: 33),
       ], outputs: "vKV"),
     Oddity(
+      testDescription: "empty NAL units beside slices, and an access unit of empty ones alone",
+      messages: [
+        configuration, video("17 01 000000 00000000 00000003 658880 00000000"), video("27 01 000000 00000000", at: 10),
+        video("27 01 000000 00000000 00000003 419A00", at: 33), video("17 01 000000 00000000 00000000", at: 50),
+        frame(at: 66),
+      ], outputs: "vKVV", droppedSamples: 1, times: [0, 33, 66]),
+    Oddity(
       testDescription: "lengths of two bytes in front of NAL units",
       messages: [
         video("17 00 000000 01 64001F FD E1 001A \(sequenceSet) 01 0006 \(pictureSet)"),
@@ -174,6 +201,29 @@ struct DeviceOdditiesTests {
       messages: [configuration, keyframe(), video("27 01 000000 000000FF 419A00", at: 33), frame(at: 67)],
       outputs: "vK!V"),
     Oddity(
+      testDescription:
+        "metadata with values of AMF that are not read: a reference, an unsupported type, a vector, a dictionary",
+      messages: unreadMetadata + [configuration, keyframe()], outputs: "!!!!vK"),
+    Oddity(
+      testDescription: "a damaged configuration, and one of AAC that is not read, before good ones",
+      messages: [
+        video("17 00 000000 02 64001F FF E0 00"), configuration, audio("AF 00 1180"), audio("AF 00 1192"), keyframe(),
+        audioConfiguration, audioFrame(at: 5),
+      ], outputs: "!v!!KaA"),
+    Oddity(
+      testDescription: "audio of a codec that is not supported: the video is taken without it",
+      messages: [
+        configuration, keyframe(), audio("72 0102"), audio("72 0102", at: 20), audio("2F 0102"), frame(at: 33),
+      ],
+      outputs: "vKuV", droppedSamples: 3),
+    Oddity(
+      testDescription: "no IDR picture, but recovery points every second",
+      messages: [configuration] + recoveryPoints, outputs: "vKVVVVVVVVVKVVVVVVVVV", droppedSamples: 30),
+    Oddity(
+      testDescription: "no frame at which decoding can start",
+      messages: [configuration] + framesAlone + [keyframe(at: 7000), frame(at: 7100)],
+      outputs: "vkKV", droppedSamples: 70),
+    Oddity(
       testDescription: "MP3 header bits of AAC: another rate, size and number of channels in the first byte",
       messages: [audio("A2 00 1208"), audio("A0 01 21100460", at: 23)], outputs: "aA"),
   ]
@@ -190,6 +240,12 @@ struct DeviceOdditiesTests {
           case .sample(let sample):
             outputs += sample.kind == .audio ? "A" : sample.isKeyframe ? "K" : "V"
             times.append(sample.decodeTime.ticks(timescale: 1000))
+          case .unsupportedAudio(let codec):
+            #expect(codec == "audio codec G.711")
+            outputs += "u"
+          case .missingKeyframe(let count):
+            #expect(count == 61)
+            outputs += "k"
           }
         }
       } catch {
@@ -200,6 +256,27 @@ struct DeviceOdditiesTests {
     #expect(outputs == oddity.outputs)
     #expect(depacketizer.droppedSampleCount == oddity.droppedSamples)
     if let expected = oddity.times { #expect(times.map { $0 - (times.first ?? 0) } == expected) }
+  }
+
+  @Test(arguments: [true, false])
+  func `a stream with two picture parameter sets has both before its keyframes`(inBand: Bool) throws {
+    // The second set: identifier 1 of the same sequence parameter set.
+    let second = "68 5B"
+    let parsed = try H264PictureParameterSet(parsing: Array(bytes(second).readableBytesView))
+    #expect(parsed.id == 1 && parsed.sequenceParameterSetID == 0)
+    var depacketizer = RTMPDepacketizer()
+    let record = "01 64001F FF E1 001A \(Self.sequenceSet) 02 0006 \(Self.pictureSet) 0002 \(second) FDF8F800"
+    _ = try depacketizer.depacketize(inBand ? Self.configuration : Self.video("17 00 000000 \(record)"))
+    let sets = "0000001A \(Self.sequenceSet) 00000006 \(Self.pictureSet) 00000002 \(second)"
+    let keyframe = inBand ? Self.video("17 01 000000 00000002 \(second) 00000003 658880") : Self.keyframe()
+    guard case .sample(let sample)? = try depacketizer.depacketize(keyframe).last else {
+      throw ParsingError(.missing, field: "sample")
+    }
+    #expect(sample.payload == bytes("\(sets) 00000003 658880") && sample.isKeyframe)
+    guard case .sample(let frame)? = try depacketizer.depacketize(Self.frame(at: 33)).last else {
+      throw ParsingError(.missing, field: "sample")
+    }
+    #expect(frame.payload == bytes("00000003 419A00"))
   }
 
   @Test func `a day of a camera, whose 32-bit clock wraps in it, keeps its times`()

@@ -2,6 +2,8 @@ import Media
 import NIOCore
 import Testing
 
+import struct TestSupport.SplitMix
+
 @testable import RTMP
 
 /// A client and a server over a connection that splits bytes at any place, with virtual time.
@@ -9,7 +11,7 @@ final class Dialogue {
   private(set) var now = MediaTime.zero
   private var client: RTMPClientSession
   private var server: RTMPServerSession
-  private var random: Xorshift
+  private var random: SplitMix
   private let maximumPiece: Int
   private var toClient = ByteBuffer()
   private var toServer = ByteBuffer()
@@ -22,7 +24,7 @@ final class Dialogue {
 
   init(_ url: String, _ purpose: RTMPStreamRequest.Purpose, maximumPiece: Int = 4096, seed: UInt64 = 1) throws {
     self.maximumPiece = maximumPiece
-    self.random = Xorshift(seed: seed)
+    self.random = SplitMix(seed: seed)
     self.client = RTMPClientSession(
       url: try RTMPURL(parsing: url), purpose: purpose, now: .zero, makeRandom: { 0x0102_0304_0506_0708 })
     self.server = RTMPServerSession(now: .zero, makeRandom: { 0x1112_1314_1516_1718 })
@@ -60,6 +62,12 @@ final class Dialogue {
   func sendToServer(_ messages: [RTMPMessage]) {
     var writer = RTMPChunkWriter(chunkSize: RTMPChunkWriter.announcedChunkSize)
     for message in messages { writer.write(message, into: &self.toServer) }
+    self.run()
+  }
+
+  /// Sends bytes that need not be whole messages.
+  func sendBytesToServer(_ bytes: ByteBuffer) {
+    self.toServer.writeImmutableBuffer(bytes)
     self.run()
   }
 

@@ -2,6 +2,8 @@ import Media
 import NIOCore
 import Testing
 
+import struct TestSupport.SplitMix
+
 @testable import RTMP
 
 @Suite("Client and server")
@@ -107,27 +109,121 @@ struct DialogueTests {
     #expect(dialogue.events.suffix(2) == ["server has no publisher", "server closes: timeout"])
   }
 
-  @Test func `a server that is silent fails each step after 10 s`() throws {
-    var client = RTMPClientSession(
-      url: try RTMPURL(parsing: "rtmp://h/a/k"), purpose: .publish, now: .zero, makeRandom: { 1 })
-    #expect(client.start(now: .zero).count == 1)
-    #expect(client.nextDeadline == .zero + .seconds(10))
-    guard case .close(let failure)? = client.handleTimer(now: .zero + .seconds(10)).last else {
+  @Test func `a publisher that sends a byte a second is closed after 30 s`() throws {
+    var session = try Self.publishing()
+    var chunks = ByteBuffer()
+    var writer = RTMPChunkWriter()
+    writer.write(
+      RTMPMessage(type: .video, streamID: 1, payload: ByteBuffer(repeating: 0x27, count: 100)), into: &chunks)
+    for second in Int64(1)...29 {
+      let byte = chunks.readSlice(length: 1) ?? ByteBuffer()
+      #expect(session.receive(byte, now: .zero + .seconds(second)).isEmpty)
+      #expect(session.handleTimer(now: .zero + .seconds(second)).isEmpty)
+    }
+    #expect(session.handleTimer(now: .zero + .seconds(30)) == [.stopPublishing, .close(.timeout)])
+  }
+
+  @Test(arguments: ScriptedServer.Step.allCases)
+  func `a server that is silent at a step fails it after 10 s, and one that takes minutes before does not`(
+    step: ScriptedServer.Step
+  ) throws {
+    var server = ScriptedServer(try RTMPURL(parsing: "rtmp://h/a/k"))
+    // Each answer comes just in time.
+    try server.answer(until: step, delay: .milliseconds(9999))
+    #expect(server.client.nextDeadline == server.now + .seconds(10))
+    #expect(server.client.handleTimer(now: server.now + .milliseconds(9999)).isEmpty)
+    guard case .close(let failure)? = server.client.handleTimer(now: server.now + .seconds(10)).last else {
       throw ParsingError(.missing, field: "close")
     }
-    #expect(failure.step == .handshake && failure.description == "the server does not respond" && failure.isRetryable)
+    #expect(failure.step == step.failure && failure.description == "the server does not respond" && failure.isRetryable)
+    // What comes too late has no effect.
+    let late = server.answer(at: step)
+    #expect(server.receive(late).isEmpty)
+  }
+
+  @Test(arguments: ScriptedServer.Step.allCases)
+  func `garbage at a step is refused, or ends with the step's time`(step: ScriptedServer.Step) throws {
+    for seed in UInt64(1)...50 {
+      var server = ScriptedServer(try RTMPURL(parsing: "rtmp://h/a/k"))
+      try server.answer(until: step)
+      var random = SplitMix(seed: seed)
+      let garbage = ByteBuffer(bytes: (0..<5000).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+      var actions = server.receive(garbage)
+      actions += server.client.handleTimer(now: server.now + .seconds(10))
+      guard case .close(let failure)? = actions.last else { throw ParsingError(.missing, field: "close") }
+      #expect(failure.isRetryable && !actions.contains(.started))
+      #expect(server.client.heldByteCount == 0)
+    }
+  }
+
+  @Test(arguments: ScriptedServer.Step.allCases)
+  func `an answer that is cut within a chunk is waited for, and taken when its rest comes`(step: ScriptedServer.Step)
+    throws
+  {
+    var server = ScriptedServer(try RTMPURL(parsing: "rtmp://h/a/k"))
+    try server.answer(until: step)
+    var answer = server.answer(at: step)
+    let rest = answer.getSlice(at: answer.readerIndex + 20, length: answer.readableBytes - 20)
+    answer = answer.readSlice(length: 20) ?? ByteBuffer()
+    let none = server.receive(answer)
+    #expect(!none.contains { if case .close = $0 { true } else { false } })
+    #expect(server.client.nextDeadline == server.now + .seconds(10))
+    let actions = server.receive(try #require(rest))
+    #expect(!actions.contains { if case .close = $0 { true } else { false } })
+    #expect(actions.contains(.started) == (step == .request))
   }
 
   @Test(arguments: [
-    "NetStream.Publish.BadName", "NetStream.Publish.Denied", "NetConnection.Connect.Rejected",
+    (ScriptedServer.Step.connect, "NetConnection.Connect.Rejected"), (.connect, "NetConnection.Connect.InvalidApp"),
+    (.createStream, "NetConnection.Call.Failed"), (.request, "NetStream.Publish.BadName"),
+    (.request, "NetStream.Publish.Denied"), (.request, "NetStream.Publish.Failed"), (.streaming, "NetStream.Failed"),
   ])
-  func `a refusal of a server can be tried again`(code: String) throws {
-    let dialogue = try Dialogue("rtmp://h/live/hello", .publish)
-    dialogue.run()
-    let status = RTMPStatus(level: "error", code: code, description: "no\r\n\u{1B}[31m")
-    dialogue.sendToClient([RTMPCommand("onStatus", arguments: [status.value]).message(streamID: 1)])
-    #expect(dialogue.events.last?.hasPrefix("client closes at streaming: \(code) no") == true)
-    #expect(dialogue.events.last?.contains("\u{1B}") == false)
+  func `a refusal at any step has the server's words in one line, and can be tried again`(
+    step: ScriptedServer.Step, code: String
+  ) throws {
+    for isError in [true, false] where isError || [.request, .streaming].contains(step) {
+      var server = ScriptedServer(try RTMPURL(parsing: "rtmp://h/a/k3y"))
+      try server.answer(until: step)
+      let status = RTMPStatus(level: "error", code: code, description: "no\r\n\u{1B}[31m")
+      // Errors of a stream that is sent have no transaction.
+      let isResponse = isError && step != .streaming
+      let command = RTMPCommand(
+        isResponse ? "_error" : "onStatus", transactionID: isResponse ? step.transactionID : 0,
+        arguments: [status.value])
+      let failure = try server.failure(of: command.message(streamID: 1))
+      #expect(failure.step == step.failure && failure.code == code && failure.isRetryable)
+      #expect(failure.description.hasPrefix("no") && !failure.description.contains { $0.isNewline || $0 == "\u{1B}" })
+    }
+  }
+
+  @Test func `a redirect is in the failure, whose text does not have it`() throws {
+    var server = ScriptedServer(try RTMPURL(parsing: "rtmp://h/a/k3y"))
+    try server.answer(until: .connect)
+    let information: AMFObject = [
+      "level": "error", "code": "NetConnection.Connect.Rejected", "description": "redirect to rtmp://b/live",
+      "ex": .object(["code": 302, "redirect": "rtmp://b/live"]),
+    ]
+    let failure = try server.failure(
+      of: RTMPCommand("_error", transactionID: 1, arguments: [.object(information)]).message())
+    #expect(failure.redirect == "rtmp://b/live" && failure.step == .connect)
+    #expect(failure.description == "the server redirects")
+  }
+
+  @Test(arguments: [
+    "invalid token 'SECRET-2'", "no stream k3y?token=SECRET-2&name=a%2Fb%2Fc", "k3y is taken", "for a/b/c: denied",
+    "a%2Fb%2Fc", "rtmp://h/live?auth=SECRET-2/k3y", "SECRET-2SECRET-2", "key 'k3y' token 'SECRET-2'",
+  ])
+  func `no part of the key is in a text, however a server repeats it`(text: String) throws {
+    for url in ["rtmp://h/live/k3y?token=SECRET-2&name=a%2Fb%2Fc", "rtmp://h/live?token=SECRET-2&name=a%2Fb%2Fc/k3y"] {
+      var server = ScriptedServer(try RTMPURL(parsing: url))
+      try server.answer(until: .request)
+      let status = RTMPStatus(level: "error", code: text, description: text)
+      let failure = try server.failure(of: RTMPCommand("onStatus", arguments: [status.value]).message(streamID: 1))
+      for part in ["SECRET", "k3y", "a%2Fb", "a/b/c"] {
+        #expect(!failure.description.contains(part) && !failure.code.contains(part), "\(failure)")
+      }
+      #expect(failure.description.contains("<redacted>"))
+    }
   }
 
   @Test func `pausing stops the stream, resuming starts it again`() throws {
@@ -141,11 +237,22 @@ struct DialogueTests {
     #expect(dialogue.isStreaming, "a player may be silent")
   }
 
-  @Test func `a paused player is closed after 10 s`() throws {
+  @Test func `a player that pauses after a minute can resume, and is closed after another minute of pause`() throws {
     let dialogue = try Dialogue("rtmp://h/live/hello", .play)
     dialogue.run()
-    dialogue.sendToServer([RTMPCommand("pause", arguments: [true, 0]).message(streamID: 1)])
-    dialogue.wait(.seconds(11))
+    func pause(_ flag: Bool) {
+      dialogue.sendToServer([RTMPCommand("pause", arguments: [.boolean(flag), 0]).message(streamID: 1)])
+    }
+    dialogue.wait(.seconds(60))
+    pause(true)
+    dialogue.wait(.seconds(59))
+    pause(false)
+    #expect(dialogue.events.suffix(2) == ["server stops", "server plays"])
+    dialogue.wait(.seconds(60))
+    pause(true)
+    dialogue.wait(.seconds(59))
+    #expect(dialogue.events.last == "server stops")
+    dialogue.wait(.seconds(1))
     #expect(dialogue.events.last == "server closes: timeout")
   }
 
@@ -259,13 +366,32 @@ struct DialogueTests {
     }
   }
 
+  @Test func `commands with values that are not read, and events that are cut off, do not end a connection`() throws {
+    for purpose in [RTMPStreamRequest.Purpose.publish, .play] {
+      let dialogue = try Dialogue("rtmp://h/live/hello", purpose)
+      dialogue.run()
+      var oddities: [RTMPMessage] = ["07 0000", "0D", "11 0D 03 00 00000001", "11 11 03 00 01 01"].map { value in
+        var message = RTMPCommand("onOddity", transactionID: 0).message(streamID: 1)
+        var rest = bytes(value)
+        message.payload.writeBuffer(&rest)
+        return message
+      }
+      for event in ["", "00", "0003 0000", "0006", "001F"] {
+        oddities.append(RTMPMessage(type: .userControl, payload: bytes(event)))
+      }
+      dialogue.sendToServer(oddities)
+      dialogue.sendToClient(oddities)
+      #expect(dialogue.isStreaming)
+    }
+  }
+
   @Test func `random bytes behind the handshake close the connection and never trap`() throws {
     for seed in UInt64(1)...300 {
-      var random = Xorshift(seed: seed)
+      var random = SplitMix(seed: seed)
       var session = try Self.publishing()
       for _ in 0..<400 where session.isPublishing {
         let bytes = ByteBuffer(
-          bytes: (0..<random.next(upTo: 100)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+          bytes: (0..<Int.random(in: 0..<100, using: &random)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
         _ = session.receive(bytes, now: .zero)
         #expect(session.heldByteCount <= 4096, "seed \(seed)")
       }

@@ -12,6 +12,9 @@ struct RTMPURLTests {
     ("rtmps://a.example:1936/app/inst/k3y?x=1/2", "rtmps://a.example:1936/app/inst", "a.example", 1936, "k3y?x=1/2"),
     ("rtmp://[::1]:1935//app/a:b", "rtmp://[::1]/app", "::1", 1935, "a:b"),
     ("rtmp://h/app", "rtmp://h/app", "h", 1935, ""),
+    ("rtmp://h/app?x=1", "rtmp://h/app?x=1", "h", 1935, ""),
+    ("rtmp://b.example/live2?backup=1/k3y", "rtmp://b.example/live2?backup=1", "b.example", 1935, "k3y"),
+    ("rtmp://h/app/k3y?x=1/2", "rtmp://h/app", "h", 1935, "k3y?x=1/2"),
   ])
   func `host, application and key are found`(text: String, url: String, host: String, port: UInt16, key: String) throws
   {
@@ -20,11 +23,44 @@ struct RTMPURLTests {
     #expect(!"\(parsed)".contains(key) || key.isEmpty)
   }
 
+  @Test func `a user and password are found, and no description has the password`() throws {
+    let url = try RTMPURL(parsing: "rtmp://anna:s%40me%3A!@[::1]:1936/live/k3y")
+    #expect(url.login == RTMPLogin(user: "anna", password: Secret("s@me:!")))
+    #expect(url.address == "rtmp://[::1]:1936/live" && url.connectionURL == url.address)
+    #expect(!"\(url)".contains("s@me") && url.secrets.contains("s@me:!"))
+    let redirected = try #require(url.redirected(to: "rtmp://b/live"))
+    #expect(redirected.login == url.login && redirected.host == "b")
+    #expect(url.redirected(to: "rtmp://eve:x@b/live") == nil)
+    let answered = url.authenticated(with: Secret("authmod=adobe&user=anna"))
+    #expect(answered.connectionURL == "rtmp://[::1]:1936/live?authmod=adobe&user=anna" && answered.key == url.key)
+    let backup = try RTMPURL(parsing: "rtmp://h/live2?backup=1/k3y").authenticated(with: Secret("a=b"))
+    #expect(backup.connectionURL == "rtmp://h/live2?backup=1&a=b")
+  }
+
+  @Test(arguments: [
+    ("rtmp://a/app/k3y?t=1", "rtmp://b:1936/live", "rtmp://b:1936/live"),
+    ("rtmp://a/app/k3y", "rtmps://b/live", "rtmps://b/live"),
+    ("rtmps://a/app/k3y", "rtmps://b/live?x=1", "rtmps://b/live?x=1"), ("rtmps://a/app/k3y", "rtmp://b/live", nil),
+    ("rtmp://a/app/k3y", "http://b/live", nil), ("rtmp://a/app/k3y", "", nil), ("rtmp://a/app/k3y", "rtmp://b", nil),
+    ("rtmp://a:1936/app/k3y", "/live/x", "rtmp://a:1936/live/x"),
+    ("rtmps://[::1]/app/k3y", "/live", "rtmps://[::1]/live"),
+    ("rtmps://a/app/k3y", "//b:444/live?x=1", "rtmps://b:444/live?x=1"), ("rtmp://a/app/k3y", "/", nil),
+    ("rtmp://a/app/k3y", "live", nil),
+  ])
+  func `a redirect keeps the key, and never gives encryption up`(from: String, to: String, expected: String?) throws {
+    let url = try RTMPURL(parsing: from)
+    let redirected = url.redirected(to: to)
+    #expect(redirected?.connectionURL == expected)
+    #expect(redirected == nil || redirected?.key == url.key)
+  }
+
   @Test(arguments: [
     ("", "scheme"), ("http://a/b/c", "scheme"), ("rtmp:", "URL"), ("rtmp:/a/b", "URL"), ("rtmp:///a/b", "host"),
     ("rtmp://h", "application"), ("rtmp://h/", "application"), ("rtmp://h:0/a/b", "port"),
     ("rtmp://h:99999/a/b", "port"),
-    ("rtmp://h:/a/b", "port"), ("rtmp://u:p@h/a/b", "user"), ("rtmp://[::1/a/b", "host"), ("rtmp://[a]/a/b", "host"),
+    ("rtmp://h:/a/b", "port"), ("rtmp://u@h/a/b", "user"), ("rtmp://:p@h/a/b", "user"), ("rtmp://u:@h/a/b", "user"),
+    ("rtmp://u&v:p@h/a/b", "user"),
+    ("rtmp://u:%0A@h/a/b", "user"), ("rtmp://[::1/a/b", "host"), ("rtmp://[a]/a/b", "host"),
     ("rtmp://h/a/b\r\nx", "URL"), ("rtmp://h/a b/c", "URL"), ("rtmp://h?x/a/b", "host"), ("rtmp://h]/a/b", "host"),
     ("rtmp://[::1[]/a/b", "host"),
     ("rtmp://[::1]x/a/b", "host"),
@@ -47,6 +83,7 @@ struct RTMPURLTests {
     ("hello", "key", ["hello key", "hello/key"]),
     ("live", "hello/key", ["live/hello key", "hello key", "live/hello/key", "hello/key"]),
     ("hello", "", ["hello"]), ("live", "hello?key=k", ["live/hello k", "hello k", "live hello"]),
+    ("live", "door?user=anna&pass=b", ["live/door", "door", "live door"]),
   ])
   func `the streams and secrets that a publisher may mean`(application: String, name: String, expected: [String]) {
     let request = RTMPStreamRequest(purpose: .publish, application: application, url: nil, name: name)

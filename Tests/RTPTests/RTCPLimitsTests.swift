@@ -137,6 +137,53 @@ struct RTCPLimitsTests {
     }
   }
 
+  /// As libwebrtc writes it: 1, 3 and 2 bytes fill the last word, the last of which is their number, and P is set.
+  @Test(
+    arguments: [
+      ([0x20, 0x01, 0x08, 0x01], 1, [0x08]), ([0x20, 0x02, 0x08, 0x09], 2, [0x08, 0x09]),
+      ([0x20, 0x03, 0x08, 0x09, 0x0A, 0, 0, 3], 3, [0x08, 0x09, 0x0A]),
+      ([0x20, 0x04, 0x08, 0x09, 0x0A, 0x0B, 0, 2], 4, [0x08, 0x09, 0x0A, 0x0B]),
+    ] as [([UInt8], UInt8, [Int16])])
+  func `transport-wide feedback whose last word is filled by padding is complete`(
+    rest: [UInt8], count: UInt8, deltas: [Int16]
+  ) throws {
+    let hasPadding = count != 2
+    let head: [UInt8] = [
+      hasPadding ? 0xAF : 0x8F, 0xCD, 0, UInt8(4 + rest.count / 4), 0, 0, 0, 1, 0, 0, 0, 2, 0, 10, 0, count, 0, 0, 3, 4,
+    ]
+    let expected = RTCPCompoundPacket([
+      .feedback(
+        RTCPFeedback(
+          senderSSRC: 1, mediaSSRC: 2,
+          message: .transportWide(
+            RTCPTransportWideFeedback(
+              baseSequenceNumber: 10, statusCount: UInt16(count), referenceTime: 3, feedbackCount: 4,
+              arrivals: deltas.enumerated().map { .init(sequenceNumber: 10 + UInt16($0), delta: $1) }))))
+    ])
+    let datagram = ByteBuffer(bytes: head + rest)
+    #expect(try RTCPCompoundPacket(parsing: datagram, allowsReducedSize: true) == expected)
+    // Behind a report too, as in compound packets.
+    let report: [UInt8] = [0x80, 0xC9, 0, 1, 0, 0, 0, 1]
+    let compound = try RTCPCompoundPacket(parsing: ByteBuffer(bytes: report + head + rest), allowsReducedSize: true)
+    #expect(compound.packets.last == expected.packets[0] && compound.packets.count == 2)
+    // RTSP has no reduced size.
+    guard hasPadding else { return }
+    #expect(throws: ParsingError.self) { try RTCPCompoundPacket(parsing: datagram) }
+    #expect(throws: ParsingError.self) { try RTCPCompoundPacket(parsing: ByteBuffer(bytes: report + head + rest)) }
+  }
+
+  @Test func `padding longer than its packet is refused at reduced size too`() {
+    let bytes: [UInt8] = [0xAF, 0xCD, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 10, 0, 13]
+    #expect(throws: ParsingError(.invalid, field: "padding", offset: 0)) {
+      try RTCPCompoundPacket(parsing: ByteBuffer(bytes: bytes), allowsReducedSize: true)
+    }
+    // Packets of other types keep whole words.
+    let goodbye: [UInt8] = [0xA1, 0xCB, 0, 2, 0, 0, 0, 8, 0, 0, 0, 3]
+    #expect(throws: ParsingError(.invalid, field: "padding", offset: 0)) {
+      try RTCPCompoundPacket(parsing: ByteBuffer(bytes: goodbye), allowsReducedSize: true)
+    }
+  }
+
   @Test func `a slice of a larger buffer is parsed with offsets from its own start`() {
     var buffer = ByteBuffer(bytes: [1, 2, 3, 4, 0x80, 0xC9, 0, 1, 0, 0, 0, 8, 0x40, 0xCB, 0, 0])
     buffer.moveReaderIndex(forwardBy: 4)

@@ -187,16 +187,4 @@ struct SessionDescriptionExamplesTests {
     let media = MediaDescription(.aac(SessionDescriptionTests.audio), payloadType: 97, control: "x", bitrate: bitrate)
     #expect(media.bandwidths == [])
   }
-
-  @Test(
-    arguments: [([0x00, 0x0F, 0xA0, 0xFF], "000FA0FF"), ([], ""), ([0x9A], "9A")] as [([UInt8], String)])
-  func `hexadecimal text has two digits per byte, in either case`(bytes: [UInt8], text: String) {
-    #expect(Hexadecimal.encode(bytes) == text)
-    #expect(Hexadecimal.decode(text.lowercased()) == (bytes.isEmpty ? nil : bytes))
-  }
-
-  @Test(arguments: ["", "1", "123", "0g", "0x10", " 10", "1é", "１０"])
-  func `other text is not hexadecimal`(text: String) {
-    #expect(Hexadecimal.decode(text) == nil)
-  }
 }

@@ -110,12 +110,81 @@ struct CachedStartTests {
     let client = try self.connect()
     client.setWritable(false)
     try self.play(client)
-    // The response, the reports and the keyframe; the rest waits as references.
-    let first = try client.received()
-    #expect(first == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"])
+    // Everything waits as references.
+    #expect(try client.received() == [])
     client.setWritable(true)
-    let rest = try client.received()
-    #expect(rest == Array(repeating: "RTP 0", count: 50))
+    let all = try client.received()
+    #expect(all == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"] + Array(repeating: "RTP 0", count: 50))
+  }
+
+  @Test func `a connection slower than the group gets all of it, however long it takes`() throws {
+    self.server.sendKeyframe()
+    for _ in 0..<40 { self.server.sendFrame() }
+    let (client, link) = try self.connectOverSlowLink()
+    try self.play(client)
+    var messages = try client.messages()
+    // Ten deliveries a second: 4 s for the group, while two frames a second follow.
+    for step in 0..<60 {
+      if step % 5 == 0 { self.server.sendFrame() }
+      self.server.loop.advanceTime(by: .milliseconds(100))
+      link.drain(client)
+      messages += try client.messages()
+    }
+    #expect(try Self.packets(in: messages, channel: 0).count == 2 + 40 + 12)
+    try Self.expectConsecutive(messages)
+    #expect(self.server.statistics.framesSkipped == 0)
+    // It is a viewer like others from then on.
+    link.isSlow = false
+    self.server.sendFrame()
+    #expect(try client.received() == ["RTP 0"])
+  }
+
+  @Test func `a connection that has not taken the group in ten seconds goes on at a keyframe`() throws {
+    self.server.sendKeyframe()
+    for _ in 0..<100 { self.server.sendFrame() }
+    let (client, link) = try self.connectOverSlowLink()
+    try self.play(client)
+    let requests = self.server.stream.statistics.keyframeRequests
+    for _ in 0..<21 {
+      self.server.sendFrame()
+      self.server.loop.advanceTime(by: .milliseconds(500))
+      link.drain(client)
+    }
+    let sent = try Self.packets(in: try client.messages(), channel: 0).count
+    #expect((15...25).contains(sent))
+    #expect(self.server.stream.statistics.keyframeRequests > requests)
+    link.isSlow = false
+    self.server.sendFrame()
+    #expect(try client.received() == [])
+    self.server.sendKeyframe()
+    #expect(try client.received() == ["RTP 0", "RTP 0"])
+    #expect(self.server.statistics.framesSkipped >= 121 - sent)
+    #expect(client.isOpen)
+  }
+
+  /// A connection that takes one write, and no more before ``drain(_:)``.
+  private final class SlowLink: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    var isSlow = true
+
+    func flush(context: ChannelHandlerContext) {
+      context.flush()
+      guard self.isSlow, let channel = context.channel as? EmbeddedChannel else { return }
+      channel.isWritable = false
+      channel.pipeline.fireChannelWritabilityChanged()
+    }
+
+    func drain(_ client: EmbeddedClient) {
+      if !client.channel.isWritable { client.setWritable(true) }
+    }
+  }
+
+  private func connectOverSlowLink() throws -> (EmbeddedClient, SlowLink) {
+    let client = try self.connect()
+    let link = SlowLink()
+    try client.channel.pipeline.syncOperations.addHandler(link, position: .first)
+    return (client, link)
   }
 
   @Test func `a group that is too large is not kept`() throws {

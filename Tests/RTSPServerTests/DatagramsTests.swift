@@ -1,6 +1,7 @@
 import CDatagrams
 import Foundation
 import NIOCore
+import NIOPosix
 import Testing
 
 @testable import RTSPServer
@@ -97,6 +98,56 @@ struct DatagramsTests {
       stride(from: 0, to: 950, by: 100).map { Array(bytes[$0..<min($0 + 100, 950)]) } + [Array(bytes[950..<1250])]
     #expect(received == once + once)
     #expect(sent == 22 && calls > 1)
+  }
+
+  @Test(arguments: [("0.0.0.0", false), ("::", true)])
+  func `the socket of a route sends from its address and the port of the pair, and receives what is sent to it`(
+    wildcard: String, isMapped: Bool
+  ) throws {
+    var sockets: [Int32] = [-1, -1]
+    var ports: [UInt16] = [0, 0]
+    #expect(vidicon_datagrams_open_pair(wildcard, &sockets, &ports) == 0)
+    var endpoint = vidicon_endpoint(upper: 0, lower: 0x7F00_0002, port: ports[0], is_ipv6: false)
+    var route: Int32 = -1
+    #expect(vidicon_datagrams_open_route(&endpoint, isMapped, &route) == 0)
+    defer { for socket in sockets + [route] { close(socket) } }
+    try self.withPair { receivers, receiverPorts in
+      let run = vidicon_datagram_run(offset: 0, length: 5, segment_length: 5)
+      var to = vidicon_endpoint(upper: 0, lower: 0x7F00_0001, port: receiverPorts[0], is_ipv6: false)
+      var (position, offload) = (vidicon_datagram_position(), false)
+      let sent = vidicon_datagrams_send(
+        route, [1, 2, 3, 4, 5], [run], 1, [vidicon_destination_of(&to, isMapped)], 1, &position, &offload)
+      #expect(sent.sent == 1 && sent.unreachable == 0 && sent.byte_count == 5)
+      // The address of the sender: family, port and address of sockaddr_in, the latter two in network byte order.
+      var (bytes, source, length) = ([UInt8](repeating: 0, count: 8), [UInt8](repeating: 0, count: 16), socklen_t(16))
+      let count = source.withUnsafeMutableBytes { source in
+        recvfrom(receivers[0], &bytes, 8, 0, source.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+      }
+      #expect(count == 5 && source[4..<8].elementsEqual([127, 0, 0, 2]))
+      #expect(Int(source[2]) << 8 | Int(source[3]) == Int(ports[0]))
+      // Answers reach the socket whose address they are sent to.
+      for (host, byte) in [("127.0.0.1", UInt8(1)), ("127.0.0.2", 2)] {
+        let address = try SocketAddress(ipAddress: host, port: Int(ports[0]))
+        #expect(address.withSockAddr { sendto(receivers[0], [byte], 1, 0, $0, socklen_t($1)) } == 1)
+      }
+      #expect(self.receive(sockets[0]) == [[1]] && self.receive(route) == [[2]])
+    }
+  }
+
+  @Test func `each address of the machine that viewers connect to has a socket, up to a maximum`() async throws {
+    let sockets = try await DatagramSockets.open(address: "0.0.0.0", group: MultiThreadedEventLoopGroup.singleton)
+    func route(_ host: Int) throws -> Int {
+      sockets.route(from: try SocketAddress(ipAddress: "127.0.0.\(host)", port: 8554))
+    }
+    #expect(sockets.route(from: nil) == 0)
+    #expect(try (1...20).map(route) == Array(0..<16) + [0, 0, 0, 0])
+    #expect(try (1...3).map(route) == [0, 1, 2])
+    // An address that is none of the machine's has no socket.
+    let other = try await DatagramSockets.open(address: "0.0.0.0", group: MultiThreadedEventLoopGroup.singleton)
+    #expect(other.route(from: try SocketAddress(ipAddress: "127.0.0.1", port: 1)) == 0)
+    #expect(other.route(from: try SocketAddress(ipAddress: "192.0.2.1", port: 1)) == 0)
+    await other.close()
+    await sockets.close()
   }
 
   @Test func `the granted length of the send buffer is known`() {

@@ -34,12 +34,14 @@ struct EmbeddedServer {
     self.broadcaster = try #require(self.directory.broadcaster(of: self.stream))
   }
 
-  var statistics: RTSPStreamStatistics { self.broadcaster.counters.statistics }
+  var statistics: DeliveryStatistics { self.broadcaster.statistics.delivery }
 
   /// A client that has sent nothing.
-  func connect() throws -> EmbeddedClient {
+  ///
+  /// - Parameter udpPorts: The server's ports; nil without UDP.
+  func connect(udpPorts: RTSPTransport.Pair<UInt16>? = nil) throws -> EmbeddedClient {
     let channel = EmbeddedChannel(loop: self.loop)
-    let configuration = RTSPServerConfiguration(serverName: "Vidicon", access: self.access)
+    let configuration = RTSPServerConfiguration(serverName: "Vidicon", access: self.access, udpPorts: udpPorts)
     try channel.pipeline.syncOperations.addHandler(
       RTSPConnectionHandler(
         settings: RTSPServerSettings(), session: configuration, directory: self.directory,

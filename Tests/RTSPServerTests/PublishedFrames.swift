@@ -19,7 +19,7 @@ final class SampleCounter: VideoConsumer {
   }
 }
 
-/// What a publisher sends: H.264 of one packet a frame.
+/// Media of a publisher: H.264 of one packet a frame.
 enum PublishedFrames {
   static let key = "0123456789abcdef0123"
 

@@ -4,9 +4,11 @@ import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
+import RTP
 import RTSP
 import Streaming
 import Testing
+import Threading
 
 @testable import RTSPServer
 
@@ -30,6 +32,27 @@ struct RTPBroadcasterTests {
     reporting.cancel()
     self.server.loop.advanceTime(by: .seconds(10))
     #expect(try playing.received() == [])
+  }
+
+  @Test func `the wall clock of sender reports is that of the broadcaster's start`() throws {
+    let broadcaster = RTPBroadcaster(
+      stream: self.server.stream, descriptions: EmbeddedServer.descriptions, eventLoops: [self.server.loop],
+      sockets: { nil }, refusals: RefusalCounters(), onDescriptionChange: { _ in }, onEnd: { _ in }
+    ) { time in 1_000_000_000_000_000_000 + time.nanoseconds }
+    let before = StreamClock.system.now()
+    let reports = broadcaster.reports()
+    let after = StreamClock.system.now()
+    for report in [reports.video, reports.audio] {
+      let packets = try RTCPCompoundPacket(parsing: #require(report)).packets
+      guard case .senderReport(let sender) = packets[0] else {
+        Issue.record("the first packet is no sender report")
+        return
+      }
+      let bounds = [before, after].map {
+        NTPTimestamp(unixNanoseconds: 1_000_000_000_000_000_000 + $0.nanoseconds).rawValue
+      }
+      #expect((bounds[0]...bounds[1]).contains(sender.ntpTimestamp.rawValue))
+    }
   }
 
   @Test func `video that waits while privacy is switched on is dropped, a viewer with unsent data is closed`() throws {
@@ -78,8 +101,15 @@ struct RTPBroadcasterTests {
     #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"])
   }
 
-  @Test func `an event loop that stands still is sent no more than a second of frames, and then a keyframe`() throws {
+  @Test func `an event loop that stands still is sent no more than sixty frames, and then a keyframe`() throws {
     let client = try self.server.connectAndStart()
+    for _ in 0..<60 { self.server.queueFrame() }
+    // Four frames are sent in a turn, with pauses between them.
+    self.server.loop.run()
+    #expect(try client.received() == Array(repeating: "RTP 0", count: 4))
+    self.server.loop.advanceTime(by: .milliseconds(1))
+    #expect(try client.received() == Array(repeating: "RTP 0", count: 56))
+    #expect(self.server.statistics.framesSkipped == 0)
     let requests = self.server.stream.statistics.keyframeRequests
     for _ in 0..<1000 { self.server.queueFrame() }
     self.server.loop.run()
@@ -123,7 +153,7 @@ struct RTPBroadcasterTests {
   }
 
   @Test func `the counters have the viewers and the bytes of their packets`() throws {
-    #expect(self.server.statistics == RTSPStreamStatistics())
+    #expect(self.server.statistics == DeliveryStatistics())
     let clients = [try self.server.connectAndStart(), try self.server.connectAndStart()]
     for client in clients { _ = try client.received() }
     let before = self.server.statistics
@@ -163,7 +193,8 @@ struct RTPBroadcasterTests {
     let counters = ViewerCounters(refusals: RefusalCounters())
     let group = ViewerGroup(
       eventLoop: self.server.loop, counters: counters,
-      sender: RTPSender(eventLoop: self.server.loop, counters: counters, sockets: { nil }, requestKeyframe: {}))
+      sender: RTPSender(
+        eventLoop: self.server.loop, frameRate: 30, counters: counters, sockets: { nil }, requestKeyframe: {}))
     let access = AccessControl(settings: .init(), makeRandom: { 1 })
     let handler = RTSPConnectionHandler(
       settings: RTSPServerSettings(), session: RTSPServerConfiguration(serverName: "", access: access),

@@ -74,6 +74,15 @@ struct DatagramQueueTests {
     #expect(queue.append(try self.source.packets(.video), to: viewers, at: time(1004)) == .init())
   }
 
+  @Test func `a full send buffer is tried again later and later while nothing can be sent`() {
+    var queue = DatagramQueue()
+    var delays: [MediaDuration] = []
+    for hasProgressed in [true, false, false, false, false, true, false] {
+      delays.append(queue.nextRetryDelay(hasProgressed: hasProgressed))
+    }
+    #expect(delays == [250, 500, 1000, 1000, 1000, 250, 500].map { .microseconds($0) })
+  }
+
   @Test mutating func `video that waits is discarded when it must not be shown, audio stays`() throws {
     var queue = DatagramQueue()
     let viewers = try Self.viewers()
@@ -107,12 +116,34 @@ struct SharedDeliveryTests {
     let delivery = RTPDelivery(number: 1, audio: [audio], video: video)
     var expected = audio.interleaved(channel: 2)
     expected.writeImmutableBuffer(video.interleaved(channel: 0))
-    let built = try #require(delivery.interleaved(channels: PerTrack(video: 0, audio: 2)))
+    let built = try #require(delivery.interleaved(channels: .init(video: 0, audio: 2)))
     #expect(built == expected)
-    let again = try #require(delivery.interleaved(channels: PerTrack(video: 0, audio: 2)))
+    let again = try #require(delivery.interleaved(channels: .init(video: 0, audio: 2)))
     let addresses = [built, again].map { $0.withUnsafeReadableBytes { $0.baseAddress } }
     #expect(addresses[0] == addresses[1])
-    #expect(delivery.interleaved(channels: PerTrack(video: 4)) == video.interleaved(channel: 4))
-    #expect(delivery.interleaved(channels: PerTrack()) == nil)
+    #expect(delivery.interleaved(channels: .init(video: 4)) == video.interleaved(channel: 4))
+    #expect(delivery.interleaved(channels: .init()) == nil)
+  }
+
+  @Test func `deliveries of one turn are one buffer for each pair of channels, without tracks that have none`() throws {
+    var source = PacketSource()
+    let deliveries = try (1...3).map {
+      RTPDelivery(number: $0, audio: [try source.packets(.audio)], video: $0 == 2 ? nil : try source.packets(.video))
+    }
+    var batch = InterleavedBatch(deliveries)
+    for channels in [InterleavedChannels(video: 0, audio: 2), .init(video: 4), .init(audio: 1)] {
+      var expected = ByteBuffer()
+      for delivery in deliveries {
+        if var part = delivery.interleaved(channels: channels) { expected.writeBuffer(&part) }
+      }
+      let buffers = [batch.buffer(channels: channels), batch.buffer(channels: channels)]
+      #expect(buffers == [expected, expected] && expected.readableBytes > 0)
+      let addresses = buffers.map { $0?.withUnsafeReadableBytes { $0.baseAddress } }
+      #expect(addresses[0] == addresses[1], "the bytes are built once")
+    }
+    let none = batch.buffer(channels: .init())
+    var single = InterleavedBatch([deliveries[1]])
+    let withoutAccessUnit = single.buffer(channels: .init(video: 0))
+    #expect(none == nil && withoutAccessUnit == nil)
   }
 }

@@ -1,4 +1,5 @@
 import Authentication
+import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
@@ -15,6 +16,22 @@ struct RTSPConnectionHandlerTests {
   private let server: EmbeddedServer
 
   init() throws { self.server = try EmbeddedServer() }
+
+  @Test(arguments: ["rtsp://h/live/main", "rtsp://h/live?rendition=main", "rtsp://h/main", "rtsp://h/live/main/"])
+  func `the main rendition has an address among the others`(url: String) throws {
+    let client = try self.server.connect()
+    try client.send("DESCRIBE \(url) RTSP/1.0\r\nCSeq: 1\r\n\r\n")
+    try client.send(
+      "SETUP \(url)/trackID=0 RTSP/1.0\r\nCSeq: 2\r\nTransport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\n")
+    try client.send("PLAY \(url) RTSP/1.0\r\nCSeq: 3\r\n\r\n")
+    self.server.sendKeyframe()
+    #expect(try client.received() == ["200", "200", "200", "SR 1", "RTP 0", "RTP 0"])
+    for other in ["rtsp://h/none/main", "rtsp://h/live/main/main", "rtsp://h/live/mai"] {
+      let client = try self.server.connect()
+      try client.send("DESCRIBE \(other) RTSP/1.0\r\nCSeq: 1\r\n\r\n")
+      #expect(try client.received() == ["404"], "\(other)")
+    }
+  }
 
   @Test func `the response to PLAY comes first, then the sender reports, then the keyframe`() throws {
     let client = try self.server.connectAndPlay()

@@ -7,6 +7,7 @@ import NIOEmbedded
 import RTP
 import RTSP
 import Streaming
+import TestSupport
 import Testing
 
 @testable import RTSPServer
@@ -15,12 +16,15 @@ import Testing
 struct RTSPPublishTests {
   private static let url = "rtsp://h/live?key=\(PublishedFrames.key)"
   private let server: EmbeddedServer
-  private let source = PublishedSource(
-    format: VideoFormat(width: 64, height: 48, pixelFormat: .i420),
-    audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2), scheme: .rtsp)
+  private let clock = ManualClock()
+  private let source: PublishedSource
   private let samples = SampleCounter()
 
   init() throws {
+    self.source = PublishedSource(
+      format: VideoFormat(width: 64, height: 48, pixelFormat: .i420),
+      audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2), scheme: .rtsp
+    ) { [clock] in clock.now }
     var settings = AccessSettings()
     settings.tokens = [
       try #require(AccessToken(parsing: PublishedFrames.key, role: .publisher(stream: "live"))),
@@ -93,6 +97,26 @@ struct RTSPPublishTests {
     try second.channel.close().wait()
     self.server.loop.run()
     _ = try self.publish()
+  }
+
+  @Test func `a publisher whose packets yield no frame yet is not displaced, a silent one is after two seconds`() throws
+  {
+    let first = try self.publish()
+    for index in 1..<5 {
+      self.clock.advance(by: .milliseconds(1500))
+      // No keyframe: nothing can be decoded.
+      try self.sendFrames(index..<index + 1, over: first)
+    }
+    self.clock.advance(by: .milliseconds(1900))
+    let second = try self.server.connect()
+    try second.send(PublishedFrames.announce(Self.url))
+    #expect(try second.received() == ["503"])
+    self.clock.advance(by: .milliseconds(200))
+    try second.send(PublishedFrames.announce(Self.url))
+    #expect(try second.received() == ["200"])
+    // The first one has lost the stream, and learns it with its next packet.
+    try self.sendFrames(5..<6, over: first)
+    #expect(!first.isOpen)
   }
 
   @Test func `a publisher whose stream was taken over is closed with its next frame`() throws {

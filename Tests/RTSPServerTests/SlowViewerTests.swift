@@ -1,3 +1,4 @@
+import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
@@ -128,6 +129,36 @@ struct SlowViewerTests {
     self.server.sendFrame()
     client.channel.read()
     #expect(reads.count == 1)
+  }
+
+  @Test func `a slow viewer that makes progress stays for as long as it sends keep-alives, and is closed without them`()
+    throws
+  {
+    let clients = [try self.server.connectAndStart(), try self.server.connectAndStart()]
+    let sockets = try clients.map { try self.stall($0) }
+    // 70 s, with a keep-alive of the first client every 30 s.
+    for halfSecond in 1...140 {
+      if halfSecond.isMultiple(of: 60) {
+        try clients[0].send("GET_PARAMETER rtsp://h/live RTSP/1.0\r\nCSeq: \(halfSecond)\r\n\r\n")
+      }
+      // Both read some bytes of what they are sent every 5 s, too few to get any frame.
+      for (client, socket) in zip(clients, sockets) where halfSecond.isMultiple(of: 10) && client.isOpen {
+        client.channel.write(ByteBuffer(repeating: 0, count: 100), promise: nil)
+        self.server.loop.advanceTime(by: .milliseconds(1001))
+        socket.isStalled = false
+        client.channel.flush()
+        socket.isStalled = true
+      }
+      self.server.sendFrame()
+      self.server.loop.advanceTime(by: .milliseconds(500))
+    }
+    #expect(clients.map(\.isOpen) == [true, false])
+    // It was skipping all the time, and neither was closed as slow.
+    #expect(self.server.statistics.framesSkipped > 200)
+    #expect(self.server.statistics.viewersClosedAsSlow == 0)
+    var sent = ByteBuffer()
+    while var buffer = try clients[0].channel.readOutbound(as: ByteBuffer.self) { sent.writeBuffer(&buffer) }
+    #expect(String(buffer: sent).split(separator: "RTSP/1.0 200 OK").count == 1 + 2)
   }
 
   @Test func `no request is read while the client does not read its responses`() throws {

@@ -1,3 +1,4 @@
+import Delivery
 import Dispatch
 import Foundation
 import Media
@@ -21,11 +22,16 @@ struct StalledSocketTests {
     let frames = try report.get()
     let stall = try #require(frames.indices.dropFirst().first { frames[$0].arrival - frames[$0 - 1].arrival > 7 })
     let after = frames[stall...]
-    // What is old had left the server before the stall: it fills the buffers of the network, which hold less than a second.
-    #expect(after.filter { $0.age > 1.5 }.count < 30, "\(after.map(\.age))")
-    let resumed = try #require(after.first { $0.age < 1.5 })
-    #expect(resumed.arrival - frames[stall].arrival < 1)
-    #expect(after.drop { $0.age > 1.5 }.allSatisfy { $0.age < 1.5 })
+    // What is old had left the server before the stall: it is in the buffers of the network, twice the 64 KiB that the viewer
+    // asks for and what the server's system may hold unsent. A player that goes on reads all of it at once.
+    let old = after.prefix { $0.age > 1.5 }
+    #expect(old.count <= (2 * 64 + 2 * 64) * 1024 / LiveFeed.frameLength, "\(after.map(\.age))")
+    let shown = after.dropFirst(old.count)
+    let resumed = try #require(shown.first)
+    #expect(resumed.arrival - frames[stall].arrival < 0.5, "\(resumed.arrival - frames[stall].arrival)")
+    #expect(shown.allSatisfy { $0.age < 1.5 }, "\(shown.map(\.age))")
+    // Most of the time it is far younger.
+    #expect(shown.count { $0.age < 0.3 } * 10 > shown.count * 8, "\(shown.map(\.age))")
     #expect(after.count > 30)
     #expect(feed.statistics.framesSkipped > 150)
     #expect(feed.statistics.viewersClosedAsSlow == 0)
@@ -49,7 +55,7 @@ private final class LiveFeed: Sendable {
   }
 
   private static let frameRate = 30.0
-  private static let frameLength = 10_000
+  static let frameLength = 10_000
   private let server: RTSPServer
   private let stream = LiveStream("live")
   private let broadcaster: RTPBroadcaster
@@ -73,7 +79,7 @@ private final class LiveFeed: Sendable {
     self.timer.withLock { $0 = task }
   }
 
-  var statistics: RTSPStreamStatistics { self.broadcaster.counters.statistics }
+  var statistics: DeliveryStatistics { self.broadcaster.statistics.delivery }
 
   func stop() async {
     self.timer.withLock { $0?.cancel() }

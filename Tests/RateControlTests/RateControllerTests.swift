@@ -33,7 +33,7 @@ struct RateControllerTests {
     decisions.filter { if case .move = $0.decision { true } else { false } }
   }
 
-  @Test func `without reports every rendition has its greatest bitrate, and nothing is decided`() {
+  @Test func `without reports every rendition has its maximum bitrate, and nothing is decided`() {
     var controller = RateController(renditions: Self.renditions)
     controller.add(Self.id(1), to: 0, isAdaptive: true)
     controller.add(Self.id(2), to: 0, isAdaptive: false)
@@ -58,7 +58,7 @@ struct RateControllerTests {
     #expect(bitrates == bitrates.sorted() && bitrates.count == decisions.count)
   }
 
-  @Test func `an output that cannot take the least bitrate moves down after five seconds`() {
+  @Test func `an output that cannot take the minimum bitrate moves down after five seconds`() {
     var controller = RateController(renditions: Self.renditions)
     controller.add(Self.id(1), to: 0, isAdaptive: true)
     let decisions = Self.run(&controller, from: 0, for: 10_000, [1: .init(capacity: 600_000)])
@@ -144,18 +144,19 @@ struct RateControllerTests {
     #expect(controller.initialRendition(capacity: 0) == 1)
   }
 
-  /// What happened to ten viewers in five minutes.
+  /// Outcome of five minutes with ten viewers.
   private struct Outcome {
     var moves: [Int]
     var changes = 0
     var boundsBroken = 0
-    /// Least bitrate of the first rendition.
+    /// Minimum bitrate of the first rendition.
     var least = Int.max
     /// Share of the time in which a viewer had more than its link carries.
     var overloaded: [Double]
   }
 
-  /// Viewers with links of their own, whose estimates come half a second late and are wrong by up to a tenth.
+  /// Viewers with links of their own, whose estimates are what arrives, come a round trip and 400 ms late, and are wrong by up to a
+  /// tenth.
   private static func simulate(_ shapes: [(SimulatedLink.Shape, Int)], seed: UInt64) -> Outcome {
     let end = MediaTime.zero + .seconds(300)
     var controller = RateController(renditions: Self.renditions)
@@ -166,18 +167,23 @@ struct RateControllerTests {
     for index in links.indices { controller.add(Self.id(index), to: 0, isAdaptive: true) }
     var outcome = Outcome(
       moves: [Int](repeating: 0, count: links.count), overloaded: [Double](repeating: 0, count: links.count))
-    var delayed: [[Double]] = []
+    // What the links carry, and what of it arrives, in each step.
+    var carried: [[Double]] = []
+    var arrived: [[Double]] = []
+    let stepTime = MediaDuration.milliseconds(100)
+    let reportSteps = links.map { 4 + $0.roundTrip(inStepsOf: stepTime) }
     var steps = 0.0
     for step in 0..<3000 {
       let now = MediaTime.zero + .milliseconds(Int64(step) * 100)
-      delayed.append(links.indices.map { links[$0].capacity(at: now) })
+      carried.append(links.indices.map { links[$0].capacity(at: now) })
+      arrived.append(links.indices.map { carried[step][$0] * links[$0].arrivingShare(at: now) })
       steps += 1
       for index in links.indices {
         let rendition = controller.rendition(of: Self.id(index)) ?? 0
         let sending = Double(controller.bitrate(of: rendition))
-        if sending > delayed[step][index] { outcome.overloaded[index] += 1 }
-        guard step >= 5 else { continue }
-        let seen = delayed[step - 5][index] * Double.random(in: 0.9...1.1, using: &numbers)
+        if sending > carried[step][index] { outcome.overloaded[index] += 1 }
+        guard step >= reportSteps[index] else { continue }
+        let seen = arrived[step - reportSteps[index]][index] * Double.random(in: 0.9...1.1, using: &numbers)
         // A link that is not filled is known up to half as much again as is sent.
         let isLimited = seen > sending * 1.5
         let capacity = Int(min(seen, sending * 1.5))
@@ -225,7 +231,7 @@ struct RateControllerTests {
       let rate = Int.random(in: 450_000...4_000_000, using: &numbers)
       let outcome = Self.simulate([(shape, rate)], seed: seed)
       #expect(outcome.boundsBroken == 0)
-      // Even half of it carries the least bitrate.
+      // Even half of it carries the minimum bitrate.
       #expect(outcome.overloaded[0] <= 0.25, "\(shape), \(rate) b/s, seed \(seed): \(outcome.overloaded[0])")
       #expect(outcome.changes <= 400, "\(shape), \(rate) b/s, seed \(seed): \(outcome.changes) changes")
       #expect(outcome.moves[0] <= 14, "\(shape), \(rate) b/s, seed \(seed): \(outcome.moves[0]) moves")

@@ -1,10 +1,10 @@
 import Media
 import TestSupport
 
-/// A link in virtual time: a queue in front of a rate that varies, with delay, and with bursts of loss during which
-/// nothing arrives, as TCP's retransmissions make of them.
+/// A link in virtual time as the reports of its output show it: a rate that varies, packets that are lost at random or in bursts, and
+/// a delay, after which the sender knows of both.
 struct SimulatedLink {
-  /// How the rate varies.
+  /// Variation of the rate.
   enum Shape: CaseIterable {
     /// Always the same.
     case constant
@@ -12,36 +12,44 @@ struct SimulatedLink {
     case halved
     /// Between 60% and 140%, another rate every five seconds.
     case wandering
-    /// Constant, with bursts of loss of 100 to 600 ms, one in ten seconds.
+    /// Constant, with bursts of 100 to 600 ms, one in ten seconds, in which 5 to 12% more are lost.
     case bursts
   }
 
   let shape: Shape
   /// Bits per second.
   let rate: Int
+  /// Time from the sender to the receiver, and of a report back.
   let delay: MediaDuration
+  /// Share of packets that are lost at random.
+  let loss: Double
   let end: MediaTime
   private var numbers: SeededNumbers
   private var factor = 1.0
   private var nextFactor = MediaTime.zero
   private var nextBurst: MediaTime
   private var burstEnd = MediaTime.zero
-  /// Bytes that wait, with the times at which they came.
-  private var queue: [(time: MediaTime, byteCount: Double)] = []
-  private var credit = 0.0
-  private(set) var sentByteCount = 0.0
-  private(set) var droppedByteCount = 0.0
+  private var burstLoss = 0.0
+  /// Losses have numbers of their own: rates are the same with other losses.
+  private var lossNumbers: SeededNumbers
 
   init(shape: Shape, rate: Int, end: MediaTime, seed: UInt64) {
     self.shape = shape
     self.rate = rate
     self.end = end
     self.numbers = SeededNumbers(seed: seed)
+    self.lossNumbers = SeededNumbers(seed: seed &+ 1_000_000)
     self.delay = .milliseconds(Int64.random(in: 5...150, using: &self.numbers))
-    self.nextBurst = MediaTime(nanoseconds: 0) + .seconds(Int64.random(in: 5...15, using: &self.numbers))
+    self.loss = Double.random(in: 0...0.02, using: &self.lossNumbers)
+    self.nextBurst = MediaTime(nanoseconds: 0) + .seconds(Int64.random(in: 5...15, using: &self.lossNumbers))
   }
 
-  /// Bits per second that the link carries now, without bursts.
+  /// Number of steps after which the sender knows what has arrived.
+  func roundTrip(inStepsOf step: MediaDuration) -> Int {
+    Int((2 * self.delay.nanoseconds + step.nanoseconds - 1) / step.nanoseconds)
+  }
+
+  /// Bits per second that the link carries now, losses included.
   mutating func capacity(at now: MediaTime) -> Double {
     switch self.shape {
     case .constant, .bursts: break
@@ -57,33 +65,13 @@ struct SimulatedLink {
     return Double(self.rate) * self.factor
   }
 
-  mutating func enqueue(byteCount: Int, at now: MediaTime) {
-    self.queue.append((now, Double(byteCount)))
-  }
-
-  /// Sends for a time; what is older than `limit` is dropped, as a push's queue does.
-  mutating func advance(to now: MediaTime, by span: MediaDuration, limit: MediaDuration = .seconds(2)) {
-    let capacity = self.capacity(at: now)
+  /// Share of what is sent now that arrives.
+  mutating func arrivingShare(at now: MediaTime) -> Double {
     if self.shape == .bursts, now >= self.nextBurst {
-      self.burstEnd = now + .milliseconds(Int64.random(in: 100...600, using: &self.numbers))
-      self.nextBurst = now + .seconds(Int64.random(in: 5...15, using: &self.numbers))
+      self.burstEnd = now + .milliseconds(Int64.random(in: 100...600, using: &self.lossNumbers))
+      self.burstLoss = Double.random(in: 0.05...0.12, using: &self.lossNumbers)
+      self.nextBurst = now + .seconds(Int64.random(in: 5...15, using: &self.lossNumbers))
     }
-    guard now >= self.burstEnd else { return }
-    // An idle link does not save its rate for later.
-    self.credit = (self.queue.isEmpty ? 0 : self.credit) + capacity / 8 * span.seconds
-    while let first = self.queue.first, self.credit > 0 {
-      let count = min(first.byteCount, self.credit)
-      self.credit -= count
-      self.sentByteCount += count
-      if count < first.byteCount { self.queue[0].byteCount -= count } else { self.queue.removeFirst() }
-    }
-    while let first = self.queue.first, now - first.time > limit {
-      self.droppedByteCount += first.byteCount
-      self.queue.removeFirst()
-    }
-  }
-
-  func oldestAge(at now: MediaTime) -> MediaDuration {
-    self.queue.first.map { now - $0.time } ?? .zero
+    return 1 - self.loss - (now < self.burstEnd ? self.burstLoss : 0)
   }
 }

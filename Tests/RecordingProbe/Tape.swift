@@ -31,7 +31,7 @@ final class Tape: Sendable {
           buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane > 0 ? 128 : UInt8(40 + index * 5))
         }
       }
-      try encoder.encode(frame!, forcesKeyframe: index == 0) { samples.append($0) }
+      try encoder.encode(ReleasedFrame(notPrivate: frame!), forcesKeyframe: index == 0) { samples.append($0) }
       let tone = AudioBlock(
         format: audioFormat, timestamp: time,
         samples: (0..<1600).map { ($0 + Int(index) * 1600) / 24 % 2 == 0 ? 0.25 : -0.25 })

@@ -287,6 +287,29 @@ struct DamageTests {
     }
   }
 
+  @Test(arguments: ["title=Vidicon", "comment=vidicon: recorded", "title=vidicon: this recording is not finished"])
+  func `a foreign file whose texts name this program is left alone`(tag: String) async throws {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/foreign.mp4"
+      let make = try Tools.run(
+        "ffmpeg",
+        [
+          "-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=3", "-c:v", "libx264", "-g", "25", "-metadata",
+          tag,
+          "-movflags", "frag_keyframe+empty_moov+default_base_moof", path,
+        ])
+      try #require(make.status == 0, "\(make.errors)")
+      let whole = try Data(contentsOf: URL(filePath: path))
+      for count in [whole.count, whole.count * 2 / 3] {
+        let bytes = whole.prefix(count)
+        try bytes.write(to: URL(filePath: path))
+        let error = await #expect(throws: VidiconError.self, "\(count)") { try await Recordings.repair(path) }
+        #expect(error?.description.contains("is not a recording of vidicon; nothing was changed") == true, "\(count)")
+        #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+      }
+    }
+  }
+
   @Test func `the original of a damaged file is kept, however many there are`() async throws {
     let (bytes, fragments) = try await self.openFile(seconds: 3)
     var damaged = bytes

@@ -41,7 +41,7 @@ struct EncodedStream {
           bytesPerRow: format.bytesPerRow[0])
       }
       // The encoder retains no frame, so the pool always has one.
-      try encoder.encode(frame!, forcesKeyframe: index % 15 == 0) { samples.append($0) }
+      try encoder.encode(ReleasedFrame(notPrivate: frame!), forcesKeyframe: index % 15 == 0) { samples.append($0) }
     }
     let audioEncoder = try LibavAACEncoder(format: Self.audioFormat, bitrate: 64_000)
     let blockLength = 441

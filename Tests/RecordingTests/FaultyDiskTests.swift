@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Recordings on disks whose calls fail")
 struct FaultyDiskTests {
-  /// What the probe said of one recording.
+  /// Report of the probe on one recording.
   private struct Outcome {
     var lines: [Substring]
 
@@ -23,19 +23,6 @@ struct FaultyDiskTests {
 
   private static let seconds = 2
   private static let calls = ["write", "copy", "read", "sync", "rename", "truncate", "create"]
-
-  /// The library's name of a call.
-  private static func name(_ call: DiskCall) -> String? {
-    switch call.kind {
-    case .create: "create"
-    case .write: "write"
-    case .truncate: "truncate"
-    case .synchronize, .synchronizeFolder: "sync"
-    case .rename: "rename"
-    case .read: "read"
-    case .link, .unlink, .makeFolder, .open: nil
-    }
-  }
 
   /// Records into folders of a disk, and returns what the probe said of each.
   private func record(_ folders: [String], on disk: FaultyDisk) async throws -> [String: Outcome] {
@@ -73,7 +60,7 @@ struct FaultyDiskTests {
       let whole = try self.samples("\(root)/plain\(suffix)/out.mp4")
       var counts = ["copy": suffix.isEmpty ? 0 : 1]
       for call in try disk.journal() {
-        if let name = Self.name(call) { counts[name, default: 0] += 1 }
+        if let name = call.faultName { counts[name, default: 0] += 1 }
       }
       var folders: [String] = []
       for name in Self.calls {
@@ -87,28 +74,16 @@ struct FaultyDiskTests {
         }
       }
       let outcomes = try await self.record(folders, on: disk)
-      let promised = try self.promised(disk)
+      let promised = try disk.synchronizedSamples()
       for name in folders {
         try await self.check(
           "\(root)/\(name)", outcomes[name], promised: promised[name] ?? 0, whole: whole,
           isHarmless: fault == "short" || name.hasPrefix("read") && fault == "EIO")
       }
+      // The check of the samples is not an empty one.
+      let judged = folders.count { promised[$0] ?? 0 > 0 }
+      #expect(judged * 2 > folders.count, "\(judged) of \(folders)")
     }
-  }
-
-  /// Samples of the fragments whose synchronization returned, for each folder.
-  private func promised(_ disk: FaultyDisk) throws -> [String: Int] {
-    var replays: [String: DiskReplay] = [:]
-    var promised: [String: Int] = [:]
-    for call in try disk.journal() {
-      let name = String(call.path.dropFirst(disk.root.utf8.count + 1).prefix { $0 != "/" })
-      replays[name, default: DiskReplay()].perform(call)
-      guard call.kind == .synchronize, call.error == 0, call.path.hasSuffix("/out.mp4"),
-        let bytes = replays[name]?.cachedImage[call.path]
-      else { continue }
-      promised[name] = max(promised[name] ?? 0, RecordedSamples(bytes)?.count ?? 0)
-    }
-    return promised
   }
 
   private func samples(_ path: String) throws -> RecordedSamples? {
@@ -169,6 +144,9 @@ struct FaultyDiskTests {
         #expect(try self.probe(["tape", "1", path], on: disk).contains("ended 0 1"))
         #expect(try self.samples(path)?.isFinished == true)
       }
+      // Nothing records a finished file.
+      #expect(try self.probe(["tape", "1", "\(names[1])/out.mp4"], on: disk).contains("ended 0 1"))
+      #expect(Recording.Folder.names(in: names[1]) == ["out.mp4"])
       // Unfinished, as if another machine recorded it.
       let unfinished = try await self.unfinishedFile()
       for name in names { try unfinished.write(to: URL(filePath: "\(name)/out.mp4")) }
@@ -178,6 +156,37 @@ struct FaultyDiskTests {
       let overwriting = try self.probe(["tape", "1", "\(names[1])/out.mp4"], on: disk)
       #expect(overwriting.contains("refused busy"), "\(overwriting)")
       #expect(try Data(contentsOf: URL(filePath: "\(names[1])/out.mp4")) == unfinished)
+    }
+  }
+
+  @Test(arguments: ["EPERM", "EOPNOTSUPP"])
+  func `without hard links, as on FAT, a damaged file is repaired, and the original is kept`(fault: String) async throws
+  {
+    try await withTemporaryFolder { folder in
+      let root = "\(folder)/disk"
+      let disk = FaultyDisk(root: root)
+      var damaged = try await self.unfinishedFile()
+      damaged[try #require(damaged.range(of: Data("moof".utf8))).lowerBound] ^= 0xFF
+      // The name of the original is free, or another file has it.
+      for isTaken in [false, true] {
+        let name = "\(root)/link-1+-\(fault).\(isTaken)"
+        try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: true)
+        try damaged.write(to: URL(filePath: "\(name)/out.mp4"))
+        if isTaken { try Data("another".utf8).write(to: URL(filePath: "\(name)/out.damaged.mp4")) }
+        let lines = try self.probe(["repair", "\(name)/out.mp4"], on: disk)
+        #expect(lines.contains("repaired"), "\(lines)")
+        #expect(try self.samples("\(name)/out.mp4")?.isFinished == true)
+        let original = isTaken ? "out.damaged-2.mp4" : "out.damaged.mp4"
+        #expect(Set(names(in: name)) == ["out.mp4", "out.damaged.mp4", original])
+        #expect(try Data(contentsOf: URL(filePath: "\(name)/\(original)")) == damaged)
+        if isTaken { #expect(try Data(contentsOf: URL(filePath: "\(name)/out.damaged.mp4")) == Data("another".utf8)) }
+      }
+      // The last rename fails: the file keeps its name.
+      let name = "\(root)/rename-1-EIO"
+      try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: true)
+      try damaged.write(to: URL(filePath: "\(name)/out.mp4"))
+      #expect(try self.probe(["repair", "\(name)/out.mp4"], on: disk).contains("refused"))
+      #expect(try Data(contentsOf: URL(filePath: "\(name)/out.mp4")) == damaged)
     }
   }
 
@@ -201,7 +210,7 @@ struct FaultyDiskTests {
     try await withTemporaryFolder { folder in
       let root = "\(folder)/disk"
       try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
-      try await withThrowingTaskGroup(of: Void.self) { group in
+      let (count, judged) = try await withThrowingTaskGroup(of: Bool.self) { group in
         for suffix in ["", ".-copied"] {
           for (call, count) in [("write", 6), ("sync", 8), ("rename", suffix.isEmpty ? 0 : 1), ("copy", 1)] {
             for number in 1..<count + 1 {
@@ -209,19 +218,25 @@ struct FaultyDiskTests {
                 let name = "\(call)-\(number)-kill\(suffix)"
                 let disk = FaultyDisk(root: root, journalPath: "\(folder)/\(name).journal")
                 _ = try await self.record([name], on: disk)
-                let promised = try self.promised(disk)[name] ?? 0
+                let promised = try disk.synchronizedSamples()[name] ?? 0
                 _ = await Recordings.repairAll(in: "\(root)/\(name)")
                 let left = names(in: "\(root)/\(name)")
                 #expect(left == ["out.mp4"] || left == [] && promised == 0, "\(name): \(left)")
-                guard promised > 0 else { return }
+                guard promised > 0 else { return false }
                 let samples = try self.samples("\(root)/\(name)/out.mp4")
                 #expect(samples?.isFinished == true && samples?.count ?? 0 >= promised, "\(name)")
+                return true
               }
             }
           }
         }
-        try await group.waitForAll()
+        return try await group.reduce(into: (0, 0)) { sums, isJudged in
+          sums.0 += 1
+          sums.1 += isJudged ? 1 : 0
+        }
       }
+      // The check of the samples is not an empty one.
+      #expect(judged * 2 > count, "\(judged) of \(count)")
     }
   }
 }

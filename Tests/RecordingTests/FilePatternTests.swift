@@ -49,6 +49,7 @@ struct FilePatternTests {
       let days = ["2026-03-07", "2026-03-08", "x026-03-09", "2026-3-7"]
       let files = [
         "cam_04-05.mp4", "cam_04-05-2.mp4", "cam_04-05-31.mp4", "cam_04-05-1.mp4", "cam_04-05-02.mp4", "cam_4-05.mp4",
+        "cam_04-05-1000000.mp4", "cam_04-05-999999999999999999.mp4", "cam_04-05-9223372036854775808.mp4",
         "cam_04-05.mp4.bak", "Cam_04-05.mp4", "cam_04-05-x.mp4", "other.mp4",
       ]
       for day in days {
@@ -60,7 +61,10 @@ struct FilePatternTests {
       #expect(
         found.sorted()
           == days.prefix(2).flatMap { day in
-            ["cam_04-05-2.mp4", "cam_04-05-31.mp4", "cam_04-05.mp4"].map { "\(day)/\($0)" }
+            [
+              "cam_04-05-1000000.mp4", "cam_04-05-2.mp4", "cam_04-05-31.mp4", "cam_04-05-999999999999999999.mp4",
+              "cam_04-05.mp4",
+            ].map { "\(day)/\($0)" }
           })
     }
   }

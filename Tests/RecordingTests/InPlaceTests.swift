@@ -106,6 +106,45 @@ struct InPlaceTests {
     }
   }
 
+  @Test func `a file that cannot be opened is not replaced, nor one that may be in use`() async throws {
+    try await withTemporaryFolder { path in
+      try "mine".write(toFile: "\(path)/target", atomically: false, encoding: .utf8)
+      let folder = try Recording.FileDescriptor(path, O_RDONLY | O_DIRECTORY)
+      func append() throws {
+        let (file, name) = try TemporaryFile.make(in: folder, subject: "\(path)/out.mp4")
+        var part = try RecordingPart(
+          RecordingPart.File(file: file, folder: folder, name: name, finalName: "out.mp4"), head: ByteBuffer())
+        defer { part.remove() }
+        try part.append(ByteBuffer(bytes: [1, 2, 3]), sampleCount: 1)
+        part.remove()
+      }
+      // Not followed, so that it cannot be opened.
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(path)/out.mp4", withDestinationPath: "\(path)/target")
+      #expect(throws: VidiconError.self) { try append() }
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "\(path)/out.mp4") == "\(path)/target")
+      try FileManager.default.removeItem(atPath: "\(path)/out.mp4")
+
+      let owner = try Recording.FileDescriptor("\(path)/out.mp4", O_RDWR | O_CREAT)
+      #expect(owner.lock() == .acquired)
+      #expect(#expect(throws: VidiconError.self) { try append() }?.code == .busy)
+      #expect(names(in: path) == ["out.mp4", "target"])
+      try FileManager.default.removeItem(atPath: "\(path)/out.mp4")
+      // There is nothing to replace.
+      try append()
+      #expect(names(in: path) == ["target"])
+    }
+  }
+
+  @Test func `where a lock says nothing, only a finished recording is replaced`() {
+    func code(_ lock: Recording.FileDescriptor.Lock, _ mark: RecordingMarker?) -> VidiconError.Code? {
+      ReplacedFile.refusal(of: "out.mp4", lock: lock, mark: mark)?.code
+    }
+    #expect([nil, .open, .finished].map { code(.acquired, $0) } == [nil, nil, nil])
+    #expect([nil, .open, .finished].map { code(.unknown, $0) } == [.busy, .busy, nil])
+    #expect([nil, .open, .finished].map { code(.taken, $0) } == [.busy, .busy, .busy])
+  }
+
   @Test func `files are readable by owner and group only, and so are their folders`() async throws {
     try await withTemporaryFolder { folder in
       _ = try await self.record(RecordingSettings(FilePattern("\(folder)/%Y/out.mp4")))

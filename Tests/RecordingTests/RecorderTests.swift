@@ -264,6 +264,23 @@ struct RecorderTests {
     }
   }
 
+  @Test(arguments: 0..<20) func `a start directly after a stop works, also while the stopped recording starts`(
+    round: Int
+  ) async throws {
+    try await withTemporaryFolder { folder in
+      let test = TestRecorder(
+        RecordingSettings(try FilePattern("\(folder)/a.mp4")), descriptions: self.stream.descriptions)
+      let first = Task { try await test.recorder.start(at: EncodedStream.start) }
+      while (try? test.recorder.requestStop()) == nil { await Task.yield() }
+      let path = try await test.recorder.start(at: EncodedStream.start)
+      _ = await first.result
+      test.feed(self.samples(0, 2))
+      let files = await test.recorder.stop(at: EncodedStream.time(2))
+      #expect(files.map(\.path) == [path])
+      #expect(names(in: folder).count == 1)
+    }
+  }
+
   @Test func `a recording without samples leaves no file`() async throws {
     try await withTemporaryFolder { folder in
       let test = TestRecorder(

@@ -36,6 +36,23 @@ struct RecordingFilesTests {
     }
   }
 
+  @Test func `a lock ends with its owner, also while a starting child process has a copy of the descriptor`()
+    async throws
+  {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      var owner: Recording.FileDescriptor? = try Recording.FileDescriptor(path, O_RDWR | O_CREAT)
+      #expect(owner?.lock() == .acquired)
+      // What a child process has between fork and exec: the same open file.
+      let copy = try dup(#require(owner?.number))
+      defer { close(copy) }
+      let other = try Recording.FileDescriptor(path, O_RDWR)
+      #expect(other.lock() == .taken)
+      owner = nil
+      #expect(other.lock() == .acquired)
+    }
+  }
+
   @Test func `existing files are refused or overwritten on request, but never the recording's own parts`() async throws
   {
     try await withTemporaryFolder { folder in

@@ -14,7 +14,7 @@ struct RenditionRecordingTests {
     let stream = LiveStream(
       "cam", video: VideoSettings(width: 128, height: 96, frameRate: 30, renditions: .list([low])),
       audio: AudioSettings())
-    stream.attachVideo(PlasmaCapturer())
+    stream.attachVideo(PlasmaCapturer(width: 128, height: 96))
     stream.attachAudio(SilenceCapturer())
     try await stream.start()
     do {

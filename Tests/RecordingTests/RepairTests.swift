@@ -34,6 +34,24 @@ struct RepairTests {
     }
   }
 
+  @Test func `a file whose head lost its tracks is not called finished, and is unchanged`() async throws {
+    let bytes = try await self.stream.unfinishedFile(seconds: 1.2)
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/out.mp4"
+      // A plain file by its boxes: zeros in place of everything by which a recording is recognized.
+      var damaged = bytes
+      let track = try #require(damaged.range(of: Data("trak".utf8))).upperBound
+      let tail = try #require(damaged.range(of: Data("mdat".utf8), options: .backwards)).lowerBound - 4
+      let movie = try #require(damaged.range(of: Data("moov".utf8))).lowerBound - 4
+      damaged.replaceSubrange(track..<tail, with: Data(count: tail - track))
+      withUnsafeBytes(of: UInt32(tail - movie).bigEndian) { damaged.replaceSubrange(movie..<movie + 4, with: $0) }
+      try damaged.write(to: URL(filePath: path))
+      let error = await #expect(throws: VidiconError.self) { try await Recordings.repair(path) }
+      #expect(error?.cause.contains("damaged") == true, "\(String(describing: error))")
+      #expect(try Data(contentsOf: URL(filePath: path)) == damaged && names(in: folder) == ["out.mp4"])
+    }
+  }
+
   @Test func `a file truncated at any byte is finished or refused, and a refused file is unchanged`() async throws {
     let bytes = try await self.stream.unfinishedFile(seconds: 1.2)
     try await withTemporaryFolder { folder in
@@ -121,6 +139,37 @@ struct RepairTests {
       await test.recorder.stop()
       #expect(names(in: folder) == ["out.mp4"])
       #expect(Recordings.list(matching: test.recorder.settings.pattern).map(\.isFinished) == [true])
+    }
+  }
+
+  @Test func `a part that could not be finished counts until it is, also when another recording follows`() async throws
+  {
+    try await withTemporaryFolder { folder in
+      let settings = RecordingSettings(try FilePattern("\(folder)/out.mp4"))
+      let test = TestRecorder(settings, descriptions: self.stream.descriptions)
+      /// Records two seconds into a file, whose bytes another program changes before it is finished.
+      func record(_ change: (inout Data) throws -> Void) async throws {
+        let path = try await test.recorder.start(at: EncodedStream.start)
+        test.feed(self.stream.samples.filter { $0.presentationTime < EncodedStream.time(2) })
+        try test.recorder.pause(at: EncodedStream.time(2))
+        try await eventually { test.recorder.status.state == .paused }
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        try change(&bytes)
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.write(contentsOf: bytes)
+        try file.close()
+        await test.recorder.stop(at: EncodedStream.time(2))
+      }
+      // A damaged fragment, which the next start repairs; then a head that nothing can repair.
+      try await record { $0[try #require($0.range(of: Data("moof".utf8))).lowerBound] ^= 0xFF }
+      #expect(test.recorder.status.unfinishedPartCount == 1)
+      try await record {
+        for box in ["moov", "vidicon.headcopy"] { $0[try #require($0.range(of: Data(box.utf8))).lowerBound] ^= 0xFF }
+      }
+      #expect(test.recorder.status.unfinishedPartCount == 1, "the first was repaired, the second was not finished")
+      try await record { _ in }
+      #expect(test.recorder.status.unfinishedPartCount == 1, "the third is finished, the second is not")
+      #expect(Recordings.list(matching: settings.pattern).map(\.isFinished) == [true, true])
     }
   }
 

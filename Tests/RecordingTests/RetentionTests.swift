@@ -102,6 +102,76 @@ struct RetentionTests {
     }
   }
 
+  @Test func `a file that another process of the recorder finished in the last minute is kept`() {
+    let second: Int64 = 1_000_000_000
+    let files = [3600, 61, 59, 0, -59, -61].enumerated().map { index, seconds in
+      var file = Self.file("\(seconds)", id: UInt64(index))
+      file.changeTime = Self.now - Int64(seconds) * second
+      file.modificationTime = file.changeTime
+      return file
+    }
+    var plan = self.plan(byteCount: 1)
+    #expect(plan.removals(from: files) == files)
+    plan.fileSystemTime = Self.now
+    #expect(plan.removals(from: files).map(\.name) == ["3600", "61", "-61"])
+    plan.isFinishedHere = { $0.name == "0" }
+    #expect(plan.removals(from: files).map(\.name) == ["3600", "61", "0", "-61"])
+    // Made old by another program just now.
+    var old = files[3]
+    old.modificationTime -= Self.hour
+    plan.isFinishedHere = { _ in false }
+    #expect(plan.removals(from: [old]) == [old])
+  }
+
+  @Test func `a new file with the inode of one that this process finished is not taken for it`() {
+    let finished = FinishedFiles()
+    var file = Self.file("a", id: 7)
+    file.changeTime = Self.now
+    finished.insert(file)
+    #expect(finished.contains(file))
+    file.changeTime += 1
+    #expect(!finished.contains(file))
+    file.id = nil
+    finished.insert(file)
+    #expect(!finished.contains(file))
+  }
+
+  @Test func `two processes with the same pattern and folder keep what each has just finished`() async throws {
+    try await withTemporaryFolder { folder in
+      let rule = RecordingSettings.Retention(byteCount: 1)
+      let settings = RecordingSettings(try FilePattern("\(folder)/out.mp4"), retention: rule)
+      _ = try await self.record(settings)
+      // A copy is a file that this process has not finished, as is one of another process.
+      try FileManager.default.copyItem(atPath: "\(folder)/out.mp4", toPath: "\(folder)/out-7.mp4")
+      _ = try await self.record(settings)
+      #expect(names(in: folder) == ["out-2.mp4", "out-7.mp4"])
+    }
+  }
+
+  @Test func `files with numbers of seven digits are removed and listed as others are`() async throws {
+    try await withTemporaryFolder { folder in
+      let rule = RecordingSettings.Retention(byteCount: 1)
+      // As if the same recorder had recorded a million files before.
+      _ = try await self.record(
+        RecordingSettings(FilePattern("\(folder)/out-1000000.mp4"), recorderID: "id"))
+      let pattern = try FilePattern("\(folder)/out.mp4")
+      #expect(Recordings.list(matching: pattern).map(\.name) == ["out-1000000.mp4"])
+      _ = try await self.record(RecordingSettings(pattern, retention: rule, recorderID: "id"))
+      #expect(names(in: folder) == ["out.mp4"])
+    }
+  }
+
+  @Test func `after the clock was set back no file is older than it was`() {
+    // Finished two hours before, by a clock that is then set back by one.
+    let file = Self.file("a", age: 2)
+    let hourBack = Self.now - Self.hour
+    #expect(self.plan(age: 1, now: Self.now).removals(from: [file]) == [file])
+    #expect(self.plan(age: 1, now: hourBack).removals(from: [file]) == [])
+    // Its time is in the future then.
+    #expect(self.plan(age: 1, now: Self.now - 3 * Self.hour).removals(from: [file]) == [])
+    #expect(self.plan(age: 1, now: hourBack + 1).removals(from: [file]) == [file])
+  }
+
   @Test func `a recorder removes neither the files of a stream with a longer name nor those of another pattern`()
     async throws
   {

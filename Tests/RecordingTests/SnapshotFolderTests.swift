@@ -2,6 +2,7 @@ import Capture
 import Effects
 import Foundation
 import Media
+import NIOCore
 import Streaming
 import Synchronization
 import TestSupport
@@ -20,7 +21,7 @@ struct SnapshotFolderTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }  // Best effort.
     let smiles = Mutex(0)
     let stream = LiveStream("a/b", video: VideoSettings(width: 64, height: 48))
-    stream.attachVideo(PlasmaCapturer())
+    stream.attachVideo(PlasmaCapturer(width: 64, height: 48))
     stream.effects = [
       ClosureEffect { frame in
         let count = smiles.withLock { count in
@@ -72,6 +73,19 @@ struct SnapshotFolderTests {
       let count = results.withLock { $0.count }
       #expect(count <= laughs)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == count)
+    }
+  }
+
+  @Test func `a name that a thousand files have gets the next number`() async throws {
+    let time: Int64 = 1_700_000_000_000_000_000
+    try await withTemporaryFolder { path in
+      let folder = SnapshotFolder(path)
+      let jpeg = ByteBuffer(bytes: [0xFF, 0xD8, 0xFF, 0xD9])
+      let first = try folder.write(jpeg, of: "live", atUnixTime: time)
+      for number in 2...1000 { try Data().write(to: URL(filePath: FilePattern.numbered(first, number))) }
+      for number in 1001...1002 {
+        #expect(try folder.write(jpeg, of: "live", atUnixTime: time) == FilePattern.numbered(first, number))
+      }
     }
   }
 

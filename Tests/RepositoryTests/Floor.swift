@@ -1,4 +1,4 @@
-/// How far from the world outside a target is.
+/// Floor of a target: its distance from devices, files and networks.
 enum Floor: Comparable {
   /// Bytes and state machines: no socket, clock, task or file; time and chance are arguments.
   case pure
@@ -58,6 +58,6 @@ enum Floor: Comparable {
     "CDTLS": ["DTLS"],
     "CV4L2": ["CaptureDevices"],
     "CXCB": ["CaptureDevices"],
-    "CLibav": ["CaptureDevices", "Codecs", "Effects", "MediaInput"],
+    "CLibav": ["CaptureDevices", "Codecs", "MediaInput"],
   ]
 }

@@ -16,7 +16,7 @@ enum ParserCoverage {
       "HTTPServer/JSONValue"
     ],
     "FuzzH264Depacketizer": [
-      "RTP/H264PacketContent"
+      "RTP/H264PacketContent", "RTP/VP8PayloadDescriptor", "Bitstreams/VP8FrameHeader", "Bitstreams/OpusPacketHeader",
     ],
     "FuzzHLS": [
       "HLS/HLSRequest"
@@ -30,7 +30,7 @@ enum ParserCoverage {
     ],
     "FuzzRecording": ["Containers/HeadCopy", "Recording/RecordingIdentity"],
     "FuzzPNG": [
-      "Effects/ImageHeader", "Effects/OverlayImage",
+      "Codecs/ImageHeader", "Effects/OverlayImage",
     ],
     "FuzzRTCP": [
       "RTP/RTCPCompoundPacket", "RTP/RTCPExtendedReport", "RTP/RTCPFeedback", "RTP/RTCPTransportWideFeedback",
@@ -59,12 +59,13 @@ enum ParserCoverage {
       "Bitstreams/H264SequenceParameterSet", "Bitstreams/StreamMuxConfig",
     ],
     "FuzzSpecification": [
-      "Authentication/Credentials", "CaptureDevices/CameraSpecification", "CaptureDevices/MicrophoneSpecification",
-      "CaptureDevices/ScreenSpecification", "Media/FrameRate", "MediaInput/NetworkSpecification",
+      "Authentication/Credentials", "Capture/CameraSpecification", "Capture/MicrophoneSpecification",
+      "Capture/ScreenSpecification", "Media/FrameRate", "MediaInput/NetworkSpecification",
       "StreamControl/SourceSpecification",
     ],
     "FuzzOffer": [
-      "WebRTC/H264ProfileLevel", "WebRTC/ICECandidate", "WebRTC/TrickleFragment", "WebRTC/WebRTCOffer",
+      "WebRTC/H264ProfileLevel", "WebRTC/ICECandidate", "WebRTC/TrickleFragment", "WebRTC/WHIPURL",
+      "WebRTC/WebRTCOffer",
     ],
     "FuzzSRTP": ["WebRTC/CertificateFingerprint"],
     "FuzzSTUN": [
@@ -90,6 +91,14 @@ enum ParserCoverage {
     "FuzzH264Depacketizer": ["RTP/H264Depacketizer"],
     "FuzzJPEG": ["Codecs/JPEGDecoder"],
     "FuzzOffer": ["WebRTC/TransportAddress"],
+    "FuzzRepair": ["Containers/FragmentScanner", "Containers/MovieScan", "Recording/UnfinishedRecording"],
     "FuzzRTMP": ["RTMP/RTMPChunkReader", "RTMP/RTMPHandshake"],
+    "FuzzSession": [
+      "WebRTC/BandwidthEstimator", "WebRTC/JitterBuffer", "WebRTC/PublisherClock", "WebRTC/RetransmissionHistory",
+      "WebRTC/SealedPacketHistory",
+      "WebRTC/TransportWideArrivals", "WebRTC/TransportWideHistory", "WebRTC/WebRTCPublisherSession",
+      "WebRTC/WebRTCSession+Reports", "WebRTC/WebRTCTrackReceiver", "WebRTC/WebRTCTransport",
+    ],
+    "FuzzSTUN": ["WebRTC/FramedDatagrams"],
   ]
 }

@@ -20,6 +20,14 @@ struct RepositoryTests {
     }
   }
 
+  @Test func `only the chain of effects releases frames, and encoders take no others`() throws {
+    let files = try Repository.swiftFiles(in: "Sources")
+    #expect(files.flatMap(SourceRules.releases) == [])
+    // The rule sees the places that it is about.
+    let names = files.filter { file in file.lines.contains { $0.code.contains("notPrivate:") } }.map(\.path)
+    #expect(names.count == 3, "\(names)")
+  }
+
   @Test func `no file is longer than 600 lines`() throws {
     let files = try Repository.swiftFiles(in: "Sources", "Tests", "Examples", "FuzzTesting")
     #expect(files.count > 200)
@@ -40,7 +48,10 @@ struct RepositoryTests {
   }
 
   @Test func `doc comments say more than the name and pose no riddle`() throws {
-    #expect(try Repository.swiftFiles(in: "Sources").flatMap(SourceRules.emptyDocumentation) == [])
+    #expect(
+      try Repository.swiftFiles(in: "Sources", "Tests", "Examples", "Benchmarks").flatMap(
+        SourceRules.emptyDocumentation)
+        == [])
   }
 
   @Test(.enabled(if: Repository.isCheckout)) func `no generated file is committed`() throws {

@@ -58,6 +58,39 @@ enum SourceRules {
     }
   }
 
+  /// The ways to a frame that may be shown, and the files that may go them. The compiler sees to the rest: encoders accept a
+  /// `ReleasedFrame` only.
+  private static let releases: KeyValuePairs<String, Set<String>> = [
+    // That a stream has no privacy is decided by its chain of effects; the slate shows no camera.
+    "notPrivate:": [
+      "/Sources/Codecs/ReleasedFrame.swift", "/Sources/Effects/Chain/ReleasedFrame.swift",
+      "/Sources/Effects/Privacy/CoveredFrame.swift",
+    ],
+    // The same pixels, copied or scaled.
+    "replacingFrame(": [
+      "/Sources/Codecs/ReleasedFrame.swift", "/Sources/Effects/Chain/ReleasedFrame.swift",
+      "/Sources/Effects/Chain/ReleasedFrame+Scaling.swift",
+    ],
+    // Marks: of what a search has covered, and of custom privacy effects.
+    ": ReleaseMark": ["/Sources/Codecs/ReleasedFrame.swift", "/Sources/Effects/Privacy/CoveredFrame.swift"],
+    "some ReleaseMark": ["/Sources/Codecs/ReleasedFrame.swift"],
+    "PrivacyMark(": ["/Sources/Effects/Privacy/CoveredFrame.swift", "/Sources/Effects/Chain/EffectChain.swift"],
+    "CoveredFrame(": ["/Sources/Effects/Privacy/CoveredFrame.swift", "/Sources/Effects/Masks/PrivacyMask.swift"],
+  ]
+
+  /// Frames are released by the chain of effects only, and encoders take no other frames.
+  static func releases(of text: SwiftText) -> [Violation] {
+    text.lines.flatMap { line -> [Violation] in
+      func violation(_ message: String) -> Violation {
+        Violation(path: text.path, line: line.number, message: message)
+      }
+      let ways = Self.releases.filter { line.code.contains($0.key) && !$0.value.contains(text.path) }
+      let isRaw = line.code.contains("func encode(") && line.words.contains("VideoFrame")
+      return ways.map { violation("\($0.key) releases a frame; only the chain of effects may") }
+        + (isRaw ? [violation("an encoder of frames that were not released")] : [])
+    }
+  }
+
   /// A file has at most 600 lines.
   static func length(of text: SwiftText) -> [Violation] {
     text.lines.count <= 601  // The last line end is followed by an empty piece.
@@ -115,12 +148,16 @@ enum SourceRules {
   }
 
   /// Doc comments of public declarations, cases excepted, have at least four words, and five in an initializer with
-  /// parameters that "creates" something; and no doc comment begins with a question word.
+  /// parameters that "creates" something; and no doc comment or mark begins with a question word.
   static func emptyDocumentation(of text: SwiftText) -> [Violation] {
     let riddles: Set<Substring> = ["What", "Where", "Who", "Whoever", "How", "It"]
     return text.lines.enumerated().flatMap { index, line -> [Violation] in
       func violation(_ message: String) -> [Violation] {
         [Violation(path: text.path, line: line.number, message: message)]
+      }
+      if line.text.hasPrefix("// MARK:") {
+        let first = line.text.dropFirst("// MARK:".count).split { $0 == " " || $0 == "-" }.first
+        return first.map(riddles.contains) == true ? violation("a riddle; name the thing: \(line.text)") : []
       }
       if line.text.hasPrefix("///"), index == 0 || !text.lines[index - 1].text.hasPrefix("///") {
         let first = line.text.dropFirst(3).split(separator: " ").first

@@ -44,6 +44,23 @@ struct SourceRulesTests {
   }
 
   @Test(arguments: [
+    "try encoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: false) { _ in }",
+    "return .init(notPrivate: frame)",
+    "struct Anything: ReleaseMark {}", "func show(_ mark: some ReleaseMark) {",
+    "let mark = PrivacyMark(processedBy: effect)",
+    "let covered = CoveredFrame(whole: frame)", "self.replacingFrame(by: other)",
+    "func encode(_ frame: VideoFrame) {",
+  ]) func `a frame that is released past the chain of effects is found`(code: String) {
+    #expect(self.lines(SourceRules.releases(of: self.text("// notPrivate:", code))) == [2])
+  }
+
+  @Test func `frames that are released are encoded`() {
+    let text = self.text(
+      "func encode(_ frame: ReleasedFrame) {", "encoder.encode(frame, forcesKeyframe: false) { _ in }")
+    #expect(SourceRules.releases(of: text) == [])
+  }
+
+  @Test(arguments: [
     ("Media", "Foundation"), ("Media", "NIOPosix"), ("Bitstreams", "NIO"), ("RTP", "Dispatch"), ("RTSP", "Glibc"),
     ("RTSP", "Darwin"), ("RTP", "CCapture"),  // Modules that are not for pure targets.
     ("Media", "Bitstreams"), ("RTP", "Capture"), ("Capture", "Codecs"), ("Capture", "MediaInput"),
@@ -144,9 +161,12 @@ struct SourceRulesTests {
     #expect(self.lines(SourceRules.emptyDocumentation(of: text)) == [source.count])
   }
 
-  @Test(arguments: ["/// What was dropped.", "/// Where media is sent.", "/// Who starts.", "/// It is done."])
-  func `a doc comment that poses a riddle is found`(source: String) {
+  @Test(arguments: [
+    "/// What was dropped.", "/// Where media is sent.", "/// Who starts.", "/// It is done.", "// MARK: What is sent",
+    "  // MARK: - Who asks",
+  ]) func `a doc comment that poses a riddle is found`(source: String) {
     #expect(self.lines(SourceRules.emptyDocumentation(of: self.text(source, "let a = 1"))) == [1])
+    guard source.hasPrefix("///") else { return }
     #expect(SourceRules.emptyDocumentation(of: self.text("/// Bytes of the queue,", source, "let a = 1")) == [])
   }
 
@@ -154,6 +174,7 @@ struct SourceRulesTests {
     ["/// Length of a tag, in bytes.", "public let length: Int"], ["/// Creates default settings.", "var a = 1"],
     ["/// The identity.", "case none"], ["/// Creates an empty queue.", "public init() {"], ["public import Media"],
     ["/// Creates a report of arrivals.", "public init(", "arrivals: [Arrival]"],
+    ["// MARK: Measurements", "let a = 1"],
   ]) func `a doc comment that says something is allowed`(source: [String]) {
     let text = SwiftText(path: "A.swift", text: source.joined(separator: "\n"))
     #expect(SourceRules.emptyDocumentation(of: text) == [])

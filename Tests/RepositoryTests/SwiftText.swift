@@ -17,12 +17,18 @@ struct SwiftText {
   let path: String
   /// Every line.
   let lines: [Line]
+  /// The content of string literals, and of templates in JavaScript, with the line on which each begins. Interpolations are
+  /// spaces.
+  let strings: [(line: Int, text: String)]
 
   init(path: String, text: String) {
     // Comments of Python begin as those of Swift then; `//` divides in few places.
-    var scanner = SwiftScanner(path.hasSuffix(".py") ? text.replacing("#", with: "//") : text)
+    var scanner = SwiftScanner(
+      path.hasSuffix(".py") ? text.replacing("#", with: "//") : text,
+      hasTemplates: path.hasSuffix(".mjs") || path.hasSuffix(".js"))
     let codeLines = Self.lines(scanner.codeOnly())
     self.path = path
+    self.strings = scanner.strings
     self.lines = zip(Self.lines(text), codeLines).enumerated().map { index, line in
       let code = Self.trimmed(line.1)
       let words = code.split { !($0.isLetter || $0.isNumber || $0 == "_") }
@@ -55,14 +61,20 @@ struct SwiftText {
   }
 }
 
-/// Extracts the code of Swift source.
+/// Extracts the code and the string literals of Swift source.
 private struct SwiftScanner {
   private let bytes: [UInt8]
+  /// Whether text in backquotes is a string, as in JavaScript, and no identifier.
+  private let hasTemplates: Bool
   private var position = 0
+  private var line = 1
   private var code: [UInt8] = []
+  /// String literals with the line on which each begins, in the order of their ends.
+  private(set) var strings: [(line: Int, text: String)] = []
 
-  init(_ text: String) {
+  init(_ text: String, hasTemplates: Bool) {
     self.bytes = Array(text.utf8)
+    self.hasTemplates = hasTemplates
   }
 
   /// The code, with the source's line breaks.
@@ -112,7 +124,11 @@ private struct SwiftScanner {
 
   private mutating func scanRawIdentifier() {
     self.position += 1
+    let (start, startLine) = (self.position, self.line)
     while self.position < self.bytes.count, self.bytes[self.position] != UInt8(ascii: "`") { self.skip() }
+    if self.hasTemplates {
+      self.strings.append((startLine, String(decoding: self.bytes[start..<self.position], as: UTF8.self)))
+    }
     self.position += 1
   }
 
@@ -124,6 +140,9 @@ private struct SwiftScanner {
     let escape = "\\" + String(repeating: "#", count: hashes)
     self.position += hashes + quote.utf8.count
     self.code += [UInt8(ascii: "\""), UInt8(ascii: "\"")]
+    let startLine = self.line
+    var content: [UInt8] = []
+    defer { self.strings.append((startLine, String(decoding: content, as: UTF8.self))) }
     while self.position < self.bytes.count {
       if self.isAt(end) {
         self.position += end.utf8.count
@@ -132,15 +151,18 @@ private struct SwiftScanner {
       if self.isAt(escape + "(") {
         self.position += escape.utf8.count + 1
         self.code.append(UInt8(ascii: " "))
+        content.append(UInt8(ascii: " "))
         self.scanCode(isInterpolation: true)
         self.code.append(UInt8(ascii: " "))
         self.position += 1
       } else if self.isAt(escape) {
         self.position += escape.utf8.count
+        content.append(UInt8(ascii: " "))
         self.skip()
       } else {
         // A quote without a second one on its line begins no string, as in a regular expression.
         if !isMultiline, self.bytes[self.position] == UInt8(ascii: "\n") { return }
+        content.append(self.bytes[self.position])
         self.skip()
       }
     }
@@ -158,6 +180,7 @@ private struct SwiftScanner {
   }
 
   private mutating func copy() {
+    if self.bytes[self.position] == UInt8(ascii: "\n") { self.line += 1 }
     self.code.append(self.bytes[self.position])
     self.position += 1
   }
@@ -166,6 +189,7 @@ private struct SwiftScanner {
   private mutating func skip() {
     if self.position < self.bytes.count, self.bytes[self.position] == UInt8(ascii: "\n") {
       self.code.append(UInt8(ascii: "\n"))
+      self.line += 1
     }
     self.position += 1
   }

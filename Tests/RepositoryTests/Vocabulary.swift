@@ -11,6 +11,8 @@ enum Vocabulary {
     "DecodedPictures": "DecodedFrameConverter",
     "DecodedSound": "DecodedAudioConverter", "EffectStudio": "EffectFactory", "H264VideoUsability": "VUIParameters",
     "HLSAnswer": "HLSResponse", "HLSCut": "HLSSegmenterAction", "HTTPAnswer": "ServerResponse",
+    "HTTPServerControl": "StreamControl", "HTTPServerDevices": "SourceCatalog", "HTTPServerEffects": "StreamControl",
+    "HTTPServerExtras": "HTTPServerProviders", "HTTPServerRecorder": "RecordingControl",
     "Handover": "TransferBox", "JPEGPictures": "JPEGDecoder",
     "Patience": "withTimeout", "PictureConverter": "SwscaleConverter", "PictureQueue": "FrameQueue",
     "PlainMovie": "ProgressiveMP4", "RTPError": "ParsingError", "RTPSequence": "RTPSenderState",
@@ -23,6 +25,9 @@ enum Vocabulary {
     "Trouble": "TrackingError", "drawCentred": "drawCentered", "patience": "timeout", "presentFeed": "currentFeed",
     "presentVideo": "currentVideo", "seat": "slot", "settled": "startReturned", "studio": "factory",
     "takeAudio": "dequeueAudio", "takeFrame": "dequeueFrame", "takeNext": "dequeueNext",
+    "LoginWay": "LoginMethod", "captureDelay": "captureLatency", "checkRoom": "checkFreeSpace", "giveUp": "failCheck",
+    "hasRoom": "hasFreeSpace", "keyframeLateness": "keyframeTimeout", "onTheirWay": "inFlight", "owed": "pendingCells",
+    "owedCount": "pendingCount", "shakeHands": "continueHandshake", "takeAll": "dequeueAll",
     "wantedPlayback": "requestedPlayback", "wantsFineMesh": "needsFineMesh", "wantsPacket": "needsPacket",
   ]
 
@@ -42,7 +47,7 @@ enum Vocabulary {
   static let standardParts = [
     "pictureparameterset", "pictureset", "pictureordercount", "av_picture_type", "soundcard", "steerable",
     "pictureloss", "colourdescription", "colour_", "greatestcommondivisor", "asoundlib",
-    "pictureinpicture",
+    "pictureinpicture", "pictureid",
   ]
 
   /// Words of comments and of test names that the field has a term for, with that term.
@@ -50,12 +55,14 @@ enum Vocabulary {
     "analyse": "analyze", "analysed": "analyzed", "anew": "again", "artefact": "artifact", "artefacts": "artifacts",
     "behaviour": "behavior", "catalogue": "catalog", "centre": "center", "centred": "centered", "centres": "centers",
     "colour": "color", "coloured": "colored", "colours": "colors", "grey": "gray", "handed": "passed",
-    "honour": "honor", "honours": "honors", "initialiser": "initializer", "initialisers": "initializers",
-    "labelled": "labeled", "licence": "license", "mailbox": "queue", "neighbour": "neighbor",
+    "greatest": "maximum", "honour": "honor", "honours": "honors", "initialiser": "initializer",
+    "initialisers": "initializers", "labelled": "labeled", "lateness": "latency", "least": "minimum",
+    "licence": "license", "longest": "maximum", "mailbox": "queue", "neighbour": "neighbor",
     "neighbouring": "neighboring", "neighbours": "neighbors", "nets": "models", "optimised": "optimized",
     "nobody": "the thing that is meant", "patience": "timeout",
     "picture": "frame", "pictures": "frames", "somebody": "the thing that is meant", "sound": "audio",
-    "signalled": "signaled", "signalling": "signaling", "sounds": "audio", "steer": "control", "steers": "controls",
+    "shortest": "minimum", "signalled": "signaled", "signalling": "signaling", "sounds": "audio", "steer": "control",
+    "steers": "controls",
     "tell": "report", "tells": "reports",
     "told": "reported", "unoptimised": "unoptimized",
     "whoever": "the thing that is meant",
@@ -70,7 +77,12 @@ enum Vocabulary {
     "present source": "current source", "the present": "the current", "present state": "current state",
   ]
 
-  /// Terms of standards that contain such a word.
+  /// Phrases of messages to users that have a better one, with that one.
+  static let replacedMessages: [String: String] = [
+    "ask again": "try again", "may watch": "has the viewer role", "not answer": "not respond", "picture": "frame",
+  ]
+
+  /// Terms of standards and of mathematics, and turns of English, that contain such a word.
   static let standardTerms = [
     "colour_", "crc-catalogue",
     "picture parameter set", "idr picture", "sound server", "picture order", "group of pictures", "groups of pictures",
@@ -78,6 +90,9 @@ enum Vocabulary {
     "picture timing", "picture loss", "picture_", "reference picture", "sound card", "attached picture",
     "picture element",
     "picture-in-picture", "linux sound architecture",
+    "at least", "least recently", "least significant", "least squares", "least useful", "greatest common divisor",
+    // RFC 5952, and matching of prefixes.
+    "longest run", "longest prefix", "longest matching", "idle longest",
   ]
 }
 
@@ -100,6 +115,18 @@ extension SourceRules {
         let rest = Vocabulary.standardParts.reduce(whole) { $0.replacing($1, with: "") }
         guard let part = Vocabulary.replacedParts.first(where: { rest.contains($0.key) }) else { return nil }
         return Violation(path: text.path, line: line.number, message: "\(name): write \(part.value), not \(part.key)")
+      }
+    }
+  }
+
+  /// No string literal has a phrase that users are not to read.
+  static func messages(of text: SwiftText) -> [Violation] {
+    text.strings.flatMap { string -> [Violation] in
+      let words = string.text.lowercased().split { $0.isWhitespace || $0 == "\\" }
+      let remaining = (Vocabulary.standardTerms + Vocabulary.standardParts)
+        .reduce(words.joined(separator: " ")) { $0.replacing($1, with: "") }
+      return Vocabulary.replacedMessages.filter { remaining.contains($0.key) }.sorted { $0.key < $1.key }.map {
+        Violation(path: text.path, line: string.line, message: "a string with \"\($0.key)\": write \"\($0.value)\"")
       }
     }
   }

@@ -72,6 +72,32 @@ struct VocabularyTests {
     #expect(!SourceRules.vocabulary(of: SwiftText(path: path, text: source)).isEmpty == isFound)
   }
 
+  @Test func `messages to users use the field's words`() throws {
+    let files = try Repository.codeFiles(in: "Sources")
+    #expect(files.contains { $0.path.hasSuffix(".mjs") && !$0.strings.isEmpty })
+    #expect(files.reduce(0) { $0 + $1.strings.count } > 1000)
+    #expect(files.flatMap(SourceRules.messages) == [])
+  }
+
+  @Test(arguments: [
+    ("a.swift", "let a = \"too many; ask again\"", true), ("a.swift", "// ask again", false),
+    ("a.swift", ##"f("\(g("a smaller picture"))")"##, true), ("a.swift", "// picture", false),
+    ("a.swift", "let a = \"picture parameter set\"", false),
+    ("a.swift", "let a = \"numOfPictureParameterSets\"", false),
+    ("a.swift", "let a = #\"devices that do not answer\"#", true), ("a.swift", "func `may watch`() {}", false),
+    ("a.mjs", "f(`${name} may watch`);", true), ("a.mjs", "f(\"picture-in-picture\");", false),
+    ("a.c", "puts(\"does not answer\");", true), ("a.swift", "let a = \"try again\"", false),
+  ]) func `a phrase with a better one is found in strings only`(path: String, source: String, isFound: Bool) {
+    let text = SwiftText(path: path, text: "let b = \"\"\n\(source)\n")
+    #expect(SourceRules.messages(of: text).map(\.line) == (isFound ? [2] : []))
+  }
+
+  @Test func `a phrase over two lines of a string is found at its beginning`() {
+    let text = SwiftText(
+      path: "a.swift", text: "let a = 1\nlet help = \"\"\"\n  a user who may \\\n  watch\n  \"\"\"\n")
+    #expect(SourceRules.messages(of: text).map(\.line) == [2])
+  }
+
   @Test func `Markdown is checked, but for code and dated decisions`() {
     let text = "# Pictures\n\nA `picture` is\n```sh\n# The picture.\n```\ntold.\n"
     #expect(SourceRules.wording(of: CommentText(path: "/docs/a.md", text: text)).map(\.line) == [1, 7])

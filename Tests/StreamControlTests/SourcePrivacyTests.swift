@@ -1,5 +1,6 @@
 import Capture
 import Effects
+import Foundation
 import Media
 import Streaming
 import Testing
@@ -70,6 +71,80 @@ struct SourcePrivacyTests {
       for name in ["1", "2"] { try await sources[1].replace(video: "file:\(folder)/\(name)") }
       for stream in [hiding, other] { await stream.stop() }
     }
+  }
+
+  @Test func `a switch that is under way when privacy begins shows nothing openly`() async throws {
+    try await self.withFolder { folder in
+      try #require(creat(folder + "/1", 0o600) >= 0)
+      let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+      let (isOpening, mayOpen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let slow = SourceCatalog(devices: { [] }, generators: []) { _ in
+        isOpening.signal()
+        mayOpen.wait()
+        return .init(video: BarsCapturer(width: 64, height: 36))
+      }
+      let sources = [
+        StreamSources(hiding, video: "file:\(folder)/1"), StreamSources(other, video: "bars", catalog: slow),
+      ]
+      for stream in [hiding, other] {
+        stream.attachVideo(BarsCapturer(width: 64, height: 36))
+        try await stream.start()
+      }
+      let switching = Task { try await sources[1].replace(video: "file:\(folder)/1") }
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          isOpening.wait()
+          continuation.resume()
+        }
+      }
+      #expect(other.effects.isEmpty)
+      let effects = StreamEffects(hiding)
+      var settings = EffectSettings()
+      settings.faces = .privacy
+      try await effects.apply(settings)
+      // From now on, whatever becomes of the switch.
+      #expect(other.effects.contains { $0.isPrivacy })
+      mayOpen.signal()
+      let error = await #expect(throws: VidiconError.self) { try await switching.value }
+      #expect(error?.code == .notPermitted && other.effects.isEmpty && sources[1].video == "bars")
+      try await effects.apply(EffectSettings())
+      for stream in [hiding, other] { await stream.stop() }
+    }
+  }
+
+  @Test func `many changes of effects and covers at once leave none behind and take none away`() async throws {
+    let name = "file:/\(UUID())/1.mp4"
+    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    let sources = [StreamSources(hiding, video: name), StreamSources(other, video: name)]
+    for round in 0..<20 {
+      hiding.effects = [PrivacyMask()]
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 {
+          group.addTask { await SourcePrivacy.shared.update() }
+          group.addTask { other.changeEffects { $0.append(Nothing()) } }
+        }
+      }
+      #expect(other.effects.count { $0.isPrivacy } == 1 && other.effects.count == 4 * (round + 1) + 1)
+      hiding.effects = []
+      await SourcePrivacy.shared.update()
+      #expect(other.effects.count { $0 is Nothing } == other.effects.count)
+    }
+    withExtendedLifetime(sources) {}
+  }
+
+  /// Draws nothing.
+  private final class Nothing: VideoEffect {
+    func process(_ frame: inout EffectFrame) -> EffectVerdict { .keep }
+  }
+
+  @Test(arguments: [
+    ("v4l2:/dev/video1", "v4l2:/dev/v4l/by-id/x", true), ("rtsp://camera/a", "http://192.0.2.7/b", true),
+    ("rtsp://camera/a", "v4l2:/dev/video0", false), ("file:/a", "file:/b", false), ("screen::0", "rtsp://a/b", false),
+    ("bars", "v4l2:/dev/video0", false),
+  ])
+  func `names that may turn out to be one source`(first: String, second: String, could: Bool) {
+    let names = [first, second].map { SourceIdentity(unresolved: $0) }
+    #expect(names[0].couldBe(names[1]) == could && names[1].couldBe(names[0]) == could)
   }
 
   @Test(arguments: [

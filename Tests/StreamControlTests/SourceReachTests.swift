@@ -1,3 +1,4 @@
+import CaptureDevices
 import Foundation
 import Media
 import TestSupport
@@ -99,7 +100,8 @@ struct SourceReachTests {
         ("\(folder)/media/film.mp4", true, true), (list, false, true), (list, true, false),
       ] {
         let sources = try? Sources(
-          SourceSpecification(video: .file(path: path), audio: .none), loop: false, isConfined: isConfined)
+          SourceSpecification(video: .file(path: path), audio: .none), devices: SystemDevices(), loop: false,
+          isConfined: isConfined)
         #expect((sources != nil) == isOpened, "\(path) \(isConfined)")
       }
     }

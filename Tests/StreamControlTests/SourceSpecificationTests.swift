@@ -1,6 +1,7 @@
 import Capture
 import CaptureDevices
 import Media
+import MediaInput
 import StreamControl
 import TestSupport
 import Testing
@@ -10,6 +11,7 @@ struct SourceSpecificationTests {
   @Test func `each name is a source`() throws {
     let videos: [(String, SourceSpecification.Video)] = [
       ("plasma", .plasma), ("noise", .noise), ("bars", .bars), ("pipe:", .pipe), ("file:a.mp4", .file(path: "a.mp4")),
+      ("rtmp:", .published(.rtmp)), ("rtsp:", .published(.rtsp)), ("whip:", .published(.whip)),
       ("file:file:a", .file(path: "file:a")), ("file:https://host/a.m3u8", .file(path: "https://host/a.m3u8")),
     ]
     for (text, video) in videos { #expect(try SourceSpecification(video: text).video == video) }
@@ -36,22 +38,25 @@ struct SourceSpecificationTests {
   @Test func `audio is that of the video source unless it is chosen`() throws {
     let path = try TestMedia.flashAndBeep()
     let silent = try TestMedia.path("silent.mp4", ["-i", path, "-an", "-c", "copy"])
-    let mute = try Sources(SourceSpecification(video: .file(path: silent)))
+    let mute = try Sources(SourceSpecification(video: .file(path: silent)), devices: SystemDevices())
     #expect(mute.audio == nil)
-    let drawn = try Sources(SourceSpecification(video: .bars), width: 64, height: 48, frameRate: FrameRate(10))
+    let drawn = try Sources(
+      SourceSpecification(video: .bars), devices: SystemDevices(), width: 64, height: 48, frameRate: FrameRate(10))
     #expect(drawn.video is BarsCapturer && drawn.audio is ToneCapturer)
     #expect(drawn.video.format == VideoFormat(width: 64, height: 48, frameRate: FrameRate(10)))
-    #expect(try Sources(SourceSpecification(video: .noise, audio: .none)).audio == nil)
-    #expect(try Sources(SourceSpecification(video: .plasma, audio: .silence)).audio is SilenceCapturer)
-    let other = try Sources(SourceSpecification(video: .plasma, audio: .file(path: path)))
+    #expect(try Sources(SourceSpecification(video: .noise, audio: .none), devices: SystemDevices()).audio == nil)
+    #expect(
+      try Sources(SourceSpecification(video: .plasma, audio: .silence), devices: SystemDevices()).audio
+        is SilenceCapturer)
+    let other = try Sources(SourceSpecification(video: .plasma, audio: .file(path: path)), devices: SystemDevices())
     #expect(other.audio?.format == AudioFormat(sampleRate: 48_000, channelCount: 1))
     let error = #expect(throws: VidiconError.self) {
-      try Sources(SourceSpecification(video: .plasma, audio: .file(path: silent)))
+      try Sources(SourceSpecification(video: .plasma, audio: .file(path: silent)), devices: SystemDevices())
     }
     #expect(error?.code == .missingTrack)
     let audioFile = try TestMedia.path("audio.wav", ["-i", path, "-vn"])
     let missing = #expect(throws: VidiconError.self) {
-      try Sources(SourceSpecification(video: .file(path: audioFile)))
+      try Sources(SourceSpecification(video: .file(path: audioFile)), devices: SystemDevices())
     }
     #expect(missing?.code == .missingTrack)
   }
@@ -61,7 +66,8 @@ struct SourceSpecificationTests {
 
     let path = try TestMedia.flashAndBeep()
     let sources = try Sources(
-      SourceSpecification(video: .file(path: path), audio: audio == .auto ? .auto : .file(path: path)))
+      SourceSpecification(video: .file(path: path), audio: audio == .auto ? .auto : .file(path: path)),
+      devices: SystemDevices())
     let videoCollector = FrameCollector(keep: 1)
     let audioCollector = AudioCollector()
     try sources.video.start(consumer: videoCollector)

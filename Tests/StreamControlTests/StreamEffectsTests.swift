@@ -63,6 +63,21 @@ struct StreamEffectsTests {
     #expect(effects.settings == settings)
   }
 
+  @Test func `a change that is refused for its image leaves a private stream as it is`() async throws {
+    let effects = StreamEffects(self.stream)
+    try await effects.apply(self.settings { $0.faces = .privacy })
+    let (earlier, settings) = (self.stream.effects, effects.settings)
+    #expect((earlier.last as? PrivacyMask)?.hasDetector == true)
+    for change in [
+      self.settings { ($0.faces, $0.overlay) = (.privacy, .init()) },
+      self.settings { ($0.faces, $0.mask) = (.privacy, .image) },
+    ] {
+      #expect(await self.code { () throws(VidiconError) in try await effects.apply(change) } == .wrongState)
+      #expect(self.stream.effects.elementsEqual(earlier, by: ===) && effects.settings == settings)
+    }
+    try await effects.apply(EffectSettings())
+  }
+
   @Test func `privacy ends only with the permission for that, whatever was set before`() async throws {
     let effects = self.effectsWithoutModels
     try await effects.apply(self.settings { $0.clock = true }, mayEndPrivacy: false)

@@ -2,6 +2,7 @@ import Capture
 import CaptureDevices
 import Effects
 import Media
+import MediaInput
 import Streaming
 import Synchronization
 import Testing
@@ -219,5 +220,37 @@ struct StreamSourcesTests {
       #expect(stream.videoSource is NoiseCapturer)
       #expect(sources.video == "mine")
     }
+  }
+
+  // Publishers.
+
+  @Test(arguments: [PublishedSource.Scheme.rtmp, .rtsp])
+  func `a stream that is switched back to a publisher's source has the same one, with its audio`(
+    scheme: PublishedSource.Scheme
+  ) async throws {
+    let first = PublishedSource(
+      format: VideoFormat(width: 64, height: 48), audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2),
+      scheme: scheme)
+    let stream = LiveStream("camera", video: VideoSettings(width: 64, height: 48))
+    stream.attachVideo(first.video)
+    stream.attachAudio(first.audio)
+    let sources = StreamSources(stream, video: scheme.sourceName, audio: "auto")
+    try await sources.replace(video: "plasma", audio: "tone")
+    #expect(stream.videoSource is PlasmaCapturer && stream.videoSources.count == 2)
+    #expect(stream.videoSources.last === first.video)
+    try await sources.replace(video: scheme.sourceName, audio: "auto")
+    #expect(stream.videoSource === first.video && stream.audioSource === first.audio)
+    // Audio alone.
+    try await sources.replace(audio: "tone")
+    try await sources.replace(audio: "auto")
+    #expect(stream.audioSource === first.audio)
+    // The other protocol has a source of its own, which is kept too.
+    let other = scheme == .rtmp ? "rtsp:" : "rtmp:"
+    try await sources.replace(video: other, audio: "auto")
+    let second = try #require(stream.videoSource)
+    #expect(second !== first.video && stream.audioSource !== first.audio)
+    try await sources.replace(video: "plasma")
+    try await sources.replace(video: other)
+    #expect(stream.videoSource === second && stream.videoSources.count == 2)
   }
 }

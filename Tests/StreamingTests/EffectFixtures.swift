@@ -51,6 +51,11 @@ final class ViewingOutput: StreamOutput {
     self.state.wait(until: StreamClock.system.now() + .seconds(60)) { $0.lumas.count >= count ? () : nil }
     return self.lumas
   }
+
+  /// Waits for the frame of a time, or a later one.
+  func wait(for time: MediaTime) {
+    self.state.wait(until: StreamClock.system.now() + .seconds(60)) { $0.lumas.keys.contains { $0 >= time } ? () : nil }
+  }
 }
 
 /// Effect that fills frames with one brightness, and records its input.

@@ -30,11 +30,11 @@ struct LiveStreamEffectsTests {
     return stream
   }
 
-  /// Delivers a frame, and waits until viewers have received it.
+  /// Delivers a frame, and waits until viewers have received it; frames that are drawn again after a change of effects do not count.
   func show(luma: UInt8 = 220, format: VideoFormat? = nil, by source: ScriptedVideoCapturer? = nil) {
-    let count = self.output.lumas.count
-    (source ?? self.source).deliver(at: StreamClock.system.now(), format: format, luma: luma)
-    _ = self.output.lumas(atLeast: count + 1)
+    let time = StreamClock.system.now()
+    (source ?? self.source).deliver(at: time, format: format, luma: luma)
+    self.output.wait(for: time)
   }
 
   /// The JPEG file of a gray frame.
@@ -43,7 +43,8 @@ struct LiveStreamEffectsTests {
     for plane in 0..<3 {
       buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? luma : 128)
     }
-    return try JPEGEncoder(format: buffer.format).encode(VideoFrame(buffer: buffer, timestamp: .zero))
+    return try JPEGEncoder(format: buffer.format).encode(
+      ReleasedFrame(notPrivate: VideoFrame(buffer: buffer, timestamp: .zero)))
   }
 
   static func near(_ luma: UInt8) -> @Sendable (UInt8) -> Bool {

@@ -20,6 +20,7 @@ struct LiveStreamNameTests {
       ("_page", "server"), ("health", "server"), ("metrics", "server"), ("recordings/1", "server"),
       (String(repeating: "ä", count: 101), "bytes"), ("low", "within"), ("a/low", "within"), ("WHEP", "within"),
       ("a/whip", "within"), ("publish", "within"), ("ca", "within"),
+      ("main", "within"), ("a/Main", "within"), ("mjpeg", "within"), ("a/mjpeg", "within"),
     ])
   func `other names are refused with the reason`(name: String, reason: String) {
 

@@ -55,6 +55,161 @@ struct PrivacyTests {
     gate.signal()
   }
 
+  /// A detector that hangs from when `isHanging` is set until it is reset; a frame waits for it for ten minutes.
+  private final class HangingDetector: Sendable {
+    private let state = Mutex((isHanging: false, looks: 0))
+    private let gate = DispatchSemaphore(value: 0)
+
+    /// Number of times that it has begun to hang.
+    var looks: Int { self.state.withLock(\.looks) }
+
+    func mask() -> PrivacyMask {
+      PrivacyMask(limits: .unlimited) {
+        { _, _ in
+          let isHanging = self.state.withLock { state in
+            if state.isHanging { state.looks += 1 }
+            return state.isHanging
+          }
+          guard isHanging else { return true }
+          self.gate.wait()
+          self.gate.signal()
+          return true
+        }
+      }
+    }
+
+    func hang() { self.state.withLock { $0.isHanging = true } }
+
+    func answer() {
+      self.state.withLock { $0.isHanging = false }
+      self.gate.signal()
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a stream whose detector hangs stops at once, and shows nothing`(isRemoved: Bool) async throws {
+    let detector = HangingDetector()
+    let stream = try await self.stage.startedStream([detector.mask()])
+    detector.hang()
+    let count = self.stage.output.lumas.count
+    self.stage.source.deliver(at: StreamClock.system.now(), luma: 100)
+    try await stream.eventually { detector.looks > 0 }
+    // The frame stays in the effect that was just switched off.
+    if isRemoved { stream.effects = [] }
+    #expect(await withTimeout(.seconds(20)) { await stream.stop() } != nil)
+    #expect(self.stage.output.lumas.dropFirst(count).allSatisfy(Self.isCovered))
+    detector.answer()
+  }
+
+  @Test func `a stream whose detector hangs in the first frame stops while it starts`() async throws {
+    let detector = HangingDetector()
+    detector.hang()
+    let stream = LiveStream("test", video: VideoSettings(sourceTimeout: .seconds(1000)))
+    stream.attachVideo(self.stage.source)
+    stream.add(self.stage.output)
+    stream.effects = [detector.mask()]
+    let start = Task { try await stream.start() }
+    try await stream.eventually { self.stage.source.isStarted }
+    self.stage.source.deliver(at: StreamClock.system.now(), luma: 100)
+    try await stream.eventually { detector.looks > 0 }
+    await stream.stop()
+    let result = await withTimeout(.seconds(20)) { await start.result }
+    #expect(throws: VidiconError.self) { try #require(result).get() }
+    #expect(self.stage.output.lumas.allSatisfy(Self.isCovered))
+    detector.answer()
+  }
+
+  /// Effect that holds a frame until it is released, and then fills it with a luma, where it has one.
+  private final class Blocking: VideoEffect {
+    private let state = Mutex((isArmed: false, hasFrame: false))
+    private let gate = DispatchSemaphore(value: 0)
+    private let luma: UInt8?
+
+    init(luma: UInt8? = nil) {
+      self.luma = luma
+    }
+
+    /// Whether a frame is held.
+    var hasFrame: Bool { self.state.withLock(\.hasFrame) }
+
+    func arm() { self.state.withLock { $0.isArmed = true } }
+    func release() { self.gate.signal() }
+
+    func process(_ frame: inout EffectFrame) -> EffectVerdict {
+      let waits = self.state.withLock { state in
+        state.hasFrame = state.isArmed
+        defer { state.isArmed = false }
+        return state.isArmed
+      }
+      guard waits else { return .keep }
+      self.gate.wait()
+      if let luma { frame.withPlane(0) { $0.update(repeating: luma) } }
+      return .keep
+    }
+  }
+
+  @Test func `a snapshot and motion JPEG show no frame that was in the effects when faces became private`() async throws
+  {
+    let blocking = Blocking()
+    let stream = try await self.stage.startedStream([blocking])
+    let covered = try self.stage.file(luma: 40)
+    // The pipeline discards what is encoded with its next event, which is often soon enough.
+    for _ in 0..<40 {
+      stream.effects = [blocking]
+      blocking.arm()
+      self.stage.source.deliver(at: StreamClock.system.now(), luma: 220)
+      try await stream.eventually { blocking.hasFrame }
+      stream.effects = [PrivacyMask()]
+      let images = stream.snapshots.motionJPEG(frameRate: 30)
+      async let snapshot = stream.snapshots.snapshot()
+      // Its thread waits for a frame now.
+      try await stream.eventually { stream.snapshots.isFrameWanted }
+      blocking.release()
+      #expect(try await snapshot == covered)
+      #expect(await images.first { _ in true } == covered)
+    }
+    await stream.stop()
+  }
+
+  @Test func `the first private frame does not refer to the one that was lost when frames became private`() async throws
+  {
+    let blocking = Blocking(luma: 40)
+    let stream = try await self.stage.startedStream([blocking])
+    for _ in 0..<10 {
+      stream.effects = [blocking]
+      while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { self.stage.show() }
+      let count = self.stage.output.lumas.count
+      blocking.arm()
+      self.stage.source.deliver(at: StreamClock.system.now(), luma: 220)
+      try await stream.eventually { blocking.hasFrame }
+      // That frame is encoded, but not output.
+      stream.effects = [PrivacyMask()]
+      blocking.release()
+      for _ in 0..<3 { try await self.offer(to: stream) }
+      let lumas = self.stage.output.lumas(atLeast: count + 1).dropFirst(count)
+      #expect(!lumas.isEmpty && lumas.allSatisfy(Self.isCovered), "\(lumas)")
+    }
+    await stream.stop()
+  }
+
+  @Test func `the frames that are held back when the source ends are output`() async throws {
+    let mask = PrivacyMask { { _, _ in true } }
+    let stream = try await self.stage.startedStream([mask])
+    for luma: UInt8 in [200, 180, 160, 140, 120, 100] {
+      let count = stream.statistics.framesWithEffects
+      self.stage.source.deliver(at: StreamClock.system.now(), luma: luma)
+      try await stream.eventually { stream.statistics.framesWithEffects > count }
+    }
+    #expect(self.stage.output.lumas.allSatisfy { $0 > 110 })
+    self.stage.source.end(nil)
+    let lumas = self.stage.output.lumas(atLeast: 8)
+    let last = try #require(lumas.firstIndex { LiveStreamEffectsTests.near(100)($0) })
+    #expect(
+      zip(lumas[..<last].suffix(5), [200, 180, 160, 140, 120] as [UInt8]).allSatisfy { abs(Int($0) - Int($1)) < 8 },
+      "\(lumas)")
+    await stream.stop()
+  }
+
   @Test func `no frame of another source, or after the slate, is shown before it is analyzed`() async throws {
     // Bright areas are faces, which are unknown when a frame arrives.
     let looks = Mutex(0)

@@ -82,7 +82,8 @@ struct RenditionTests {
           pool.frame(at: time) { buffer in
             for plane in 0..<3 { buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: 128) }
           })
-        feed.offer(EffectChain().release(frame), isKeyframe: second == 0, at: time)
+        feed.offer(
+          EffectChain().release(frame), isKeyframe: second == 0, generation: feed.generation, at: time)
       }
     }
     try offer(0..<5)
@@ -241,28 +242,30 @@ struct RenditionTests {
       deliver(1..<15)
       #expect(main.samples(atLeast: 15).count == 15)
       let viewer = ViewingOutput()
-      let rendition = try await self.used(stream, viewer)
-      rendition.add(self.output)
-      for index in 15..<35 {
-        deliver(index..<index + 1)
-        _ = self.output.samples(atLeast: index - 14)
+      try #require(stream.rendition(named: "low")).add(viewer)
+      let rendition = try await self.used(stream, self.output)
+      func show(_ indices: Range<Int>) {
+        for index in indices {
+          deliver(index..<index + 1)
+          let time = main.samples(atLeast: index + 1)[index].presentationTime
+          #expect(self.output.first { $0.presentationTime == time } != nil)
+        }
       }
+      show(15..<35)
       #expect(stream.descriptions == [description] && stream.statistics.videoEncoders == 0)
       #expect(main.samples.map(\.payload) == samples.prefix(35).map(\.payload))
       let times = self.output.samples.map(\.presentationTime)
-      #expect(times == main.samples.suffix(20).map(\.presentationTime))
-      // The first frame, and the source's keyframes.
-      #expect(self.output.samples.indices.filter { self.output.samples[$0].isKeyframe } == [0, 5, 15])
+      // From the frame on that was the newest when it came into use.
+      #expect(times.count >= 20 && times == main.samples.suffix(times.count).map(\.presentationTime))
+      let first = try #require(times.first)
+      #expect(Self.keyframes(self.output) == [first] + Self.keyframes(main).filter { $0 > first })
       #expect(viewer.lumas.last.map(LiveStreamEffectsTests.near(60 + 34)) == true)
       // Viewers of the rendition do not wait for the source's keyframes, and do not ask for any.
       let source = stream.statistics.keyframeRequests
       let pause = StreamClock.system.now()
       try await stream.eventually { StreamClock.system.now() - pause > .milliseconds(600) }
       rendition.requestKeyframe()
-      for index in 35..<38 {
-        deliver(index..<index + 1)
-        _ = self.output.samples(atLeast: index - 14)
-      }
+      show(35..<38)
       #expect(self.output.samples.suffix(3).contains { $0.isKeyframe })
       #expect(stream.statistics.keyframeRequests == source)
       rendition.endUse(lingers: false)
@@ -283,30 +286,57 @@ struct RenditionTests {
     stream.effects = [PrivacyMask()]
     let count = viewer.lumas.count
     for _ in 0..<5 { self.show(luma: 220) }
-    #expect(viewer.lumas.dropFirst(count + 1).allSatisfy(LiveStreamEffectsTests.near(40)), "\(viewer.lumas)")
+    #expect(viewer.lumas.dropFirst(count).allSatisfy(LiveStreamEffectsTests.near(40)), "\(viewer.lumas)")
     #expect(self.output.samples.dropFirst(3).first?.isKeyframe == true)
     await stream.stop()
   }
 
-  @Test(arguments: [
-    ("", 32, 24, 100_000), ("a b", 32, 24, 100_000), ("main", 32, 24, 100_000), ("WHEP", 32, 24, 100_000),
-    ("whip", 32, 24, 100_000), ("publish", 32, 24, 100_000), ("ca", 32, 24, 100_000), ("a/b", 32, 24, 100_000),
-    (String(repeating: "a", count: 33), 32, 24, 100_000), ("low", 33, 24, 100_000), ("low", 32, 25, 100_000),
-    ("low", 0, 24, 100_000), ("low", 32, -2, 100_000), ("low", 32, 9000, 100_000), ("low", 32, 24, 0),
-    ("low", 32, 24, 1 << 40),
-  ])
-  func `unusable settings have a problem`(name: String, width: Int, height: Int, bitrate: Int) throws {
-    let settings = RenditionSettings(name: name, width: width, height: height, bitrate: bitrate)
-    let problem = try #require(RenditionSettings.problem(with: [settings]))
-    #expect(problem.code == .invalidSpecification)
-    #expect(!problem.description.contains("\n"))
+  @Test func `no frame that is output once faces are private is uncovered, in any rendition, while frames keep coming`()
+    async throws
+  {
+    let stream = try await self.startedStream()
+    let (main, low) = (ViewingOutput(), ViewingOutput())
+    stream.add(main)
+    let rendition = try await self.used(stream, low)
+    let isDone = Monitor(false)
+    let feeding = Task.detached { [source = self.source] in
+      repeat {
+        source.deliver(at: StreamClock.system.now(), luma: 220)
+        await Task.yield()
+      } while isDone.wait(until: StreamClock.system.now() + .milliseconds(2), for: { $0 ? () : nil }) == nil
+    }
+    for _ in 0..<10 {
+      stream.effects = []
+      for viewer in [main, low] {
+        try await stream.eventually { viewer.lumas.last.map(LiveStreamEffectsTests.near(220)) == true }
+      }
+      stream.effects = [PrivacyMask()]
+      let counts = [main, low].map(\.lumas.count)
+      for (viewer, count) in zip([main, low], counts) {
+        let lumas = viewer.lumas(atLeast: count + 8).dropFirst(count)
+        #expect(lumas.count >= 8 && lumas.allSatisfy(LiveStreamEffectsTests.near(40)), "\(lumas)")
+      }
+    }
+    isDone.withLock { $0 = true }
+    await feeding.value
+    #expect(rendition.statistics.framesEncoded > 100)
+    await stream.stop()
   }
 
-  @Test func `equal names and too many renditions have a problem, usable settings have none`() {
-    let names = (0..<20).map { RenditionSettings(name: "low\($0)", width: 32, height: 24, bitrate: 100_000) }
-    #expect(RenditionSettings.problem(with: names) != nil)
-    #expect(RenditionSettings.problem(with: Array(names.prefix(4))) == nil)
-    #expect(RenditionSettings.problem(with: [Self.low(), Self.low()]) != nil)
+  @Test func `by default the encoder of an unused rendition is closed after ten seconds, and no earlier`() async throws
+  {
+    let rendition = StreamRendition(
+      Self.low(), of: VideoFormat(width: 64, height: 48, frameRate: 30), video: VideoSettings(),
+      lingerTime: VideoSettings().renditionLingerTime, report: { _ in }, request: {}, usageChanged: {})
+    rendition.beginUse()
+    try await eventually { rendition.statistics.isRunning }
+    let end = StreamClock.system.now()
+    rendition.endUse()
+    try await eventually { !rendition.statistics.isRunning }
+    let duration = StreamClock.system.now() - end
+    #expect(duration >= .seconds(10) && duration < .seconds(12), "\(duration.seconds)")
+    #expect(rendition.statistics.starts == 1 && !rendition.hasFailed)
+    rendition.end()
   }
 
   @Test func `a rendition larger than the stream is left out and reported`() async throws {
@@ -364,11 +394,11 @@ struct RenditionTests {
   }
 
   @Test func `a change that the stream cannot have leaves its renditions as they are`() async throws {
-    let list = (0..<4).map { RenditionSettings(name: "r\($0)", width: 32, height: 24, bitrate: 100_000) }
+    let list = (0..<16).map { RenditionSettings(name: "r\($0)", width: 32, height: 24, bitrate: 100_000) }
     let stream = try await self.startedStream(Self.settings(list))
     let before = stream.renditions.map(ObjectIdentifier.init)
     for settings in [
-      RenditionSettings(name: "r4", width: 32, height: 24, bitrate: 100_000),
+      RenditionSettings(name: "r16", width: 32, height: 24, bitrate: 100_000),
       RenditionSettings(name: "r0", width: 3200, height: 24, bitrate: 100_000),
       RenditionSettings(name: "r1", width: 31, height: 24, bitrate: 100_000),
       RenditionSettings(name: "whep", width: 32, height: 24, bitrate: 100_000),
@@ -394,19 +424,6 @@ struct RenditionTests {
     #expect(stream.renditions.map(\.name) == ["low"])
     await stream.stop()
     #expect(stream.renditions.allSatisfy { $0.failure != nil })
-  }
-
-  @Test(arguments: [
-    (1280, 720, 640, 360), (1920, 1080, 640, 360), (720, 1280, 360, 640), (960, 720, 480, 360), (3840, 1600, 864, 360),
-  ])
-  func `streams of 720p and more have a rendition of 360p`(width: Int, height: Int, lowWidth: Int, lowHeight: Int)
-    throws
-  {
-    let format = VideoFormat(width: width, height: height, frameRate: 60)
-    let settings = try #require(RenditionChoice.automatic.renditions(for: format).usable.first)
-    #expect((settings.width, settings.height) == (lowWidth, lowHeight))
-    #expect(settings.name == "low" && settings.frameRate == 30 && RenditionSettings.problem(with: [settings]) == nil)
-    #expect(RenditionChoice.automatic.renditions(for: VideoFormat(width: 854, height: 480)).usable.isEmpty)
   }
 
   @Test func `a frame of another aspect ratio has bars`() throws {

@@ -1,9 +1,9 @@
+import Codecs
 import Media
 import NIOCore
 import Synchronization
 import Testing
 
-@testable import Effects
 @testable import Streaming
 
 @Suite("Snapshot requests")
@@ -28,10 +28,11 @@ struct SnapshotRequestsTests {
     .zero + .seconds(100) + .milliseconds(milliseconds)
   }
 
-  private func frame(_ number: Int, at time: MediaTime) -> OutputFrame {
+  private func frame(_ number: Int, generation: Int = 0, at time: MediaTime) -> OutputFrame {
     let buffer = PixelBuffer(format: VideoFormat(width: 16, height: 16))
     return OutputFrame(
-      number: number, released: ReleasedFrame(VideoFrame(buffer: buffer, timestamp: time)), time: time)
+      number: number, released: ReleasedFrame(notPrivate: VideoFrame(buffer: buffer, timestamp: time)),
+      generation: generation, time: time)
   }
 
   private mutating func snapshot(
@@ -43,6 +44,12 @@ struct SnapshotRequestsTests {
     }
   }
 
+  /// A viewer, and the images that it gets.
+  private static func viewer() -> (images: AsyncStream<ByteBuffer>, viewer: SnapshotRequests.Viewer) {
+    let (images, continuation) = AsyncStream<ByteBuffer>.makeStream()
+    return (images, SnapshotRequests.Viewer(continuation, as: \.file))
+  }
+
   /// Runs the thread until it waits: delivers the requested frame and encodes the files.
   ///
   /// - Returns: The encoded widths; those whose file existed already are in a list of their own.
@@ -52,7 +59,7 @@ struct SnapshotRequestsTests {
     while true {
       if let asked, number > asked {
         self.asked = nil
-        self.requests.offer(self.frame(number, at: now))
+        _ = self.requests.offer(self.frame(number, at: now))
       }
       switch self.requests.nextStep(at: now) {
       case .end, .wait: return (made, reused)
@@ -60,9 +67,11 @@ struct SnapshotRequestsTests {
         self.asked = after
       case .encode(let frame, let jobs):
         for job in jobs {
-          if job.file == nil { made.append(job.width) } else { reused.append(job.width) }
+          if job.file == nil { made.append(job.size.width) } else { reused.append(job.size.width) }
           let answer = SnapshotRequests.Answer.success(job.file ?? ByteBuffer(integer: frame.number))
-          for viewer in self.requests.finish(job, of: frame, answer) ?? [] { viewer.yield(ByteBuffer(integer: 0)) }
+          for viewer in self.requests.finish(job, of: frame, answer)?.viewers ?? [] {
+            viewer.show(MotionJPEGImage(file: ByteBuffer(integer: 0), generation: 0))
+          }
           for snapshot in job.snapshots { snapshot(answer) }
         }
       }
@@ -114,7 +123,7 @@ struct SnapshotRequestsTests {
 
   @Test mutating func `groups of one network's viewers degrade those of no other`() {
     func watch(_ width: Int?, _ frameRate: Int, _ network: String?) -> AsyncStream<ByteBuffer> {
-      let (images, viewer) = AsyncStream<ByteBuffer>.makeStream()
+      let (images, viewer) = Self.viewer()
       _ = self.requests.addViewer(width: width, frameRate: frameRate, from: network, at: self.time(0), viewer)
       return images
     }
@@ -127,7 +136,7 @@ struct SnapshotRequestsTests {
 
   @Test mutating func `viewers with the same parameters cost one file per frame, at their rate`() {
     for _ in 0..<5 {
-      let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
+      let viewer = Self.viewer().viewer
       #expect(self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer) != nil)
     }
     #expect(self.requests.statistics.viewers == 5)
@@ -138,7 +147,7 @@ struct SnapshotRequestsTests {
   }
 
   @Test mutating func `a viewer faster than the source gets each frame once`() {
-    let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
+    let viewer = Self.viewer().viewer
     _ = self.requests.addViewer(width: 320, frameRate: 30, at: self.time(0), viewer)
     let made = (0..<2000).reduce(0) { $0 + self.work(number: Int($1 / 200) + 1, at: Int64($1)).made.count }
     #expect(made == 10)
@@ -146,7 +155,7 @@ struct SnapshotRequestsTests {
 
   @Test mutating func `the ninth pair of width and rate is served with the nearest existing one`() {
     for number in 0..<20 {
-      let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
+      let viewer = Self.viewer().viewer
       _ = self.requests.addViewer(width: 100 + 20 * number, frameRate: 99, at: self.time(0), viewer)
     }
     #expect(self.requests.statistics.viewers == 20)
@@ -154,10 +163,10 @@ struct SnapshotRequestsTests {
   }
 
   @Test mutating func `a new viewer gets at once what the others see`() async throws {
-    let (_, first) = AsyncStream<ByteBuffer>.makeStream()
+    let first = Self.viewer().viewer
     _ = self.requests.addViewer(width: 320, frameRate: 1, at: self.time(0), first)
     _ = self.work(number: 7, at: 0)
-    let (files, second) = AsyncStream<ByteBuffer>.makeStream()
+    let (files, second) = Self.viewer()
     _ = self.requests.addViewer(width: 320, frameRate: 1, at: self.time(10), second)
     second.finish()
     var iterator = files.makeAsyncIterator()
@@ -165,7 +174,7 @@ struct SnapshotRequestsTests {
   }
 
   @Test mutating func `when the last viewer leaves encoding stops, and the thread ends ten seconds later`() {
-    let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
+    let viewer = Self.viewer().viewer
     let number = self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer)
     let needed = [self.requests.needsThread(), self.requests.needsThread()]
     #expect(needed == [true, false])
@@ -188,6 +197,28 @@ struct SnapshotRequestsTests {
     #expect(!idle && neededAgain)
   }
 
+  @Test mutating func `a frame from before frames became private answers no request, which stays`() {
+    _ = self.snapshot(width: 320, at: 0)
+    guard case .ask = self.requests.nextStep(at: self.time(0)) else {
+      Issue.record("it asks for no frame")
+      return
+    }
+    self.requests.discardEarlier(to: 1)
+    guard case .ask = self.requests.nextStep(at: self.time(1)) else {
+      Issue.record("it does not ask again")
+      return
+    }
+    let earlier = self.requests.offer(self.frame(1, at: self.time(2)))
+    #expect(!earlier)
+    let later = self.requests.offer(self.frame(2, generation: 1, at: self.time(3)))
+    #expect(later)
+    guard case .encode(let output, _) = self.requests.nextStep(at: self.time(3)) else {
+      Issue.record("nothing is encoded")
+      return
+    }
+    #expect(output.number == 2)
+  }
+
   @Test mutating func `after encoding a frame's files the thread rests for the same time`() {
     _ = self.snapshot(width: 320, at: 0)
     _ = self.work(number: 1, at: 0)
@@ -200,7 +231,7 @@ struct SnapshotRequestsTests {
 
   @Test mutating func `at the end all waiting requests are answered, and new ones are refused`() {
     _ = self.snapshot(width: 320, at: 0)
-    let (_, viewer) = AsyncStream<ByteBuffer>.makeStream()
+    let viewer = Self.viewer().viewer
     _ = self.requests.addViewer(width: 320, frameRate: 10, at: self.time(0), viewer)
     let (snapshots, viewers) = self.requests.end()
     #expect(snapshots.count == 1 && viewers.count == 1)

@@ -39,7 +39,8 @@ struct StreamSnapshotsTests {
     for plane in 0..<3 {
       buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? luma : 128)
     }
-    return try JPEGEncoder(format: buffer.format, width: width).encode(VideoFrame(buffer: buffer, timestamp: .zero))
+    return try JPEGEncoder(format: buffer.format, width: width).encode(
+      ReleasedFrame(notPrivate: VideoFrame(buffer: buffer, timestamp: .zero)))
   }
 
   @Test func `a snapshot is the last frame that viewers got, in the requested width`() async throws {
@@ -52,6 +53,45 @@ struct StreamSnapshotsTests {
     self.show(luma: 120)
     while try snapshot == self.file(luma: 200, width: 32) { snapshot = try await stream.snapshots.snapshot(width: 32) }
     #expect(try snapshot == self.file(luma: 120, width: 32))
+    await stream.stop()
+  }
+
+  @Test func `a snapshot of a rendition has its size and shape, and is one of two sizes of a client`() async throws {
+    let renditions = [("tall", 24, 40), ("wide", 48, 16)].map {
+      RenditionSettings(name: $0.0, width: $0.1, height: $0.2, bitrate: 50_000)
+    }
+    let stream = try await self.startedStream(
+      VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000), renditions: .list(renditions)))
+    let source = self.capturer.format
+    let buffer = PixelBuffer(format: source)
+    for plane in 0..<3 {
+      buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? 60 : 128)
+    }
+    let frame = ReleasedFrame(notPrivate: VideoFrame(buffer: buffer, timestamp: .zero))
+    for (rendition, settings) in zip(stream.renditions, renditions) {
+      let expected = try JPEGEncoder(format: source, width: settings.width, height: settings.height).encode(frame)
+      #expect(try await stream.snapshots.snapshot(width: nil, of: rendition, from: nil) == expected)
+      // Another width has the rendition's shape too.
+      let half = try JPEGEncoder(format: source, width: 16, height: settings.width == 24 ? 26 : 6).encode(frame)
+      #expect(try await stream.snapshots.snapshot(width: 16, of: rendition, from: nil) == half)
+      let images = stream.snapshots.motionJPEG(width: nil, of: rendition, frameRate: 30, from: nil)
+      #expect(await images.first { _ in true }?.file == expected)
+    }
+    await stream.stop()
+  }
+
+  @Test func `an image that waits for its client while faces become private is known as an earlier one`() async throws {
+    let stream = try await self.startedStream()
+    var images = stream.snapshots.motionJPEG(width: nil, frameRate: 30, from: nil).makeAsyncIterator()
+    let earlier = try #require(await images.next())
+    #expect(stream.snapshots.isCurrent(earlier))
+    stream.discardEarlier()
+    #expect(!stream.snapshots.isCurrent(earlier))
+    var image = earlier
+    while !stream.snapshots.isCurrent(image) {
+      self.show(luma: 120)
+      image = try #require(await images.next())
+    }
     await stream.stop()
   }
 
@@ -100,7 +140,7 @@ struct StreamSnapshotsTests {
     let encoded = self.output.samples.count
     _ = self.output.samples(atLeast: encoded + 2)
     let slate = try JPEGEncoder(format: self.capturer.format).encode(
-      ReleasedFrame.slate("NO SIGNAL", format: self.capturer.format).frame)
+      ReleasedFrame.slate("NO SIGNAL", format: self.capturer.format))
     #expect(try await stream.snapshots.snapshot() == slate)
     await stream.stop()
   }

@@ -127,9 +127,27 @@ struct VideoSchedulePassThroughTests {
     #expect(self.dialogue.sample(at: 120, isKeyframe: true) == .pass(120))
   }
 
-  @Test func `decoded frames are dropped while two more samples wait`() {
-    #expect(self.dialogue.sample(at: 0) { $0.backlog = 1 } == .transcode(dropsFrames: false))
-    #expect(self.dialogue.sample(at: 40) { $0.backlog = 2 } == .transcode(dropsFrames: true))
+  @Test func `a burst of four samples loses no frame, a longer one all that two more wait for`() {
+    for backlog in [3, 2, 1, 0] {
+      #expect(
+        self.dialogue.sample(at: Int64(40 * (3 - backlog))) { $0.backlog = backlog } == .transcode(dropsFrames: false))
+    }
+    for (number, (backlog, isDropped)) in [(4, true), (3, true), (2, true), (1, false), (0, false)].enumerated() {
+      #expect(
+        self.dialogue.sample(at: Int64(200 + 40 * number)) { $0.backlog = backlog }
+          == .transcode(dropsFrames: isDropped), "\(backlog)")
+    }
+  }
+
+  @Test func `after a drop two samples may not wait until thirty have come in time`() {
+    func drops(_ backlog: Int, at time: Int64) -> Bool {
+      self.dialogue.sample(at: time) { $0.backlog = backlog } == .transcode(dropsFrames: true)
+    }
+    #expect(drops(4, at: 0))
+    for number in 1...29 as ClosedRange<Int64> { #expect(!drops(0, at: number * 40)) }
+    #expect(drops(2, at: 30 * 40))
+    for number in 31...60 as ClosedRange<Int64> { #expect(!drops(0, at: number * 40)) }
+    #expect(!drops(2, at: 61 * 40))
   }
 
   @Test func `a keyframe request is passed on to the source, at most twice a second`() {

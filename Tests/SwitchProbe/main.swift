@@ -19,7 +19,7 @@ import Streaming
 import Synchronization
 import Threading
 
-/// How a failing test source fails.
+/// Failures of a test source.
 enum Failure: CaseIterable {
   case start, end
 
@@ -97,7 +97,8 @@ final class Sources: Sendable {
     } else {
       let text = self.specifications[index % self.specifications.count]
       let opened = try StreamControl.Sources(
-        SourceSpecification(video: text, audio: "none"), width: 320, height: 180, frameRate: 30)
+        SourceSpecification(video: text, audio: "none"), devices: SystemDevices(), width: 320, height: 180,
+        frameRate: 30)
       source = opened.video
     }
     self.entries.withLock { $0.append(Entry(source: source)) }

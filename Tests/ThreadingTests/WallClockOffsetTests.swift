@@ -27,7 +27,7 @@ struct WallClockOffsetTests {
     #expect(offset.unixTimeAtZero == 40_000_000 && offset.stepCount == 2)
   }
 
-  @Test func `the reading that took the least time counts`() {
+  @Test func `the reading that took the minimum time counts`() {
     let readings: [(before: Int64, wall: Int64, after: Int64)] = [
       (100, 1_090, 200), (300, 1_305, 310), (400, 1_430, 500),
     ]

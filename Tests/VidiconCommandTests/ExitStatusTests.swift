@@ -1,6 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
+@testable import Recording
 @testable import VidiconCommand
 
 @Suite("Exit status and message of the program")
@@ -15,7 +17,8 @@ struct ExitStatusTests {
       ),
       (["serve", "--tls-cert", "c.pem"], "give both --tls-cert FILE and --tls-key FILE"),
       (["serve", "--rtmps-port", "1"], "RTMPS needs a certificate"),
-      (["serve", "--ice-address", "192.0.2.1"], "add --webrtc-port 8189"),
+      (["serve", "--webrtc", "off", "--ice-address", "192.0.2.1"], "leave --webrtc off out"),
+      (["serve", "--webrtc", "no"], "give on or off"), (["serve", "--ice-server", "stun:"], "write stun:HOST"),
       (["serve", "--webrtc-port", "65536"], "--webrtc-port"),
       (["serve", "--rtmp-port", "8554"], "it is 8554, as --rtsp-port is"),
       (["serve", "--rtsps-port", "1"], "RTSPS needs a certificate and its key"),
@@ -152,6 +155,35 @@ struct ExitStatusTests {
   }
 
   @Test(.timeLimit(.minutes(2)))
+  func `SIGHUP of a closed terminal finishes the recording, with status 0`() async throws {
+    let folder = try TemporaryFolder()
+    _ = try await #require(processExitsWith: .success) {
+      [path = folder.path as String] in
+      signal(SIGHUP, SIG_DFL)
+      hangUp(whenRecording: "\(path)/clip.mp4")
+      await runCommand(["record", "\(path)/clip.mp4", "--source", "bars", "--size", "64x48", "--fps", "10"])
+    }
+    let files = Recordings.list(matching: try FilePattern("\(folder.path)/clip.mp4"))
+    #expect(files.map(\.isFinished) == [true])
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `SIGHUP is ignored when it was ignored at the start, as with nohup`() async throws {
+    let folder = try TemporaryFolder()
+    let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
+      [path = folder.path as String] in
+      signal(SIGHUP, SIG_IGN)
+      hangUp(whenRecording: "\(path)/clip.mp4")
+      await runCommand([
+        "record", "\(path)/clip.mp4", "--source", "bars", "--audio", "none", "--size", "64x48", "--fps", "10",
+        "--duration", "5s",
+      ])
+    }
+    let lines = OutputLines(result.standardOutputContent).lines
+    #expect(lines.last?.contains("00:00:05") == true, "\(lines)")
+  }
+
+  @Test(.timeLimit(.minutes(2)))
   func `with JSON, a recording's events are its parts in order`() async throws {
     let folder = try TemporaryFolder()
     let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
@@ -181,6 +213,19 @@ struct ExitStatusTests {
       }
       #expect(recording["path"] == .text("\(folder.path)/clip.mp4") && recording["parts"] == 1)
     }
+  }
+}
+
+/// Waits for the first fragment of a file, then sends SIGHUP twice, as the system and a shell do.
+private func hangUp(whenRecording path: String) {
+  Task.detached {
+    try await eventually {
+      (try? Data(contentsOf: URL(filePath: path)))?.contains(Data("moof".utf8)) ?? false
+    }
+    kill(getpid(), SIGHUP)
+    let second = ContinuousClock.now + .milliseconds(50)
+    try await eventually { ContinuousClock.now >= second }
+    kill(getpid(), SIGHUP)
   }
 }
 

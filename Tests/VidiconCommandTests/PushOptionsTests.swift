@@ -1,6 +1,8 @@
 import ArgumentParser
+import Authentication
 import Foundation
 import Media
+import Publishing
 import Pushing
 import Testing
 
@@ -40,6 +42,34 @@ struct PushOptionsTests {
     #expect(none.isEmpty)
   }
 
+  @Test func `a push of WHIP has the token of its text, else that of the file`() throws {
+    let url = "whip+https://media.example/live/whip"
+    try Self.withFile(" TOKEN-1\n") { path in
+      let found = try Self.pushes([
+        "--push", url, "--push", "token=TOKEN-2,rendition=low,url=\(url)", "--push", Self.url, "--push-token-file",
+        path,
+      ])
+      #expect(
+        try found == [
+          PushTarget(url: url, token: Secret("TOKEN-1")),
+          PushTarget(url: url, token: Secret("TOKEN-2"), rendition: "low"),
+          PushTarget(url: Self.url),
+        ])
+      // Without a push that gets it.
+      let error = #expect(throws: VidiconError.self) {
+        try Self.pushes(["--push", Self.url, "--push-token-file", path])
+      }
+      #expect(error?.description.contains("--push-token-file") == true)
+    }
+    #expect(try Self.pushes(["--push", url]) == [PushTarget(url: url)])
+    for (text, mode) in [("SEC RET", 0o600), ("", 0o600), ("SECRET", 0o644)] {
+      try Self.withFile(text, mode: mode) { path in
+        let error = #expect(throws: VidiconError.self) { try Self.pushes(["--push", url, "--push-token-file", path]) }
+        #expect(error?.description.contains("SEC") == false)
+      }
+    }
+  }
+
   @Test func `a file has a push a line, and only its owner reads it`() throws {
     let text = "# YouTube\n\n\(Self.url)\r\n  rendition=low,url=rtmps://b.example/live2/SECRET2\n"
     let targets = [
@@ -59,7 +89,31 @@ struct PushOptionsTests {
       let error = #expect(throws: VidiconError.self) { try Self.pushes(["--push-file", path]) }
       #expect(error?.description.contains(":2") == true && error?.description.contains("SECRET") == false)
     }
-    #expect(throws: VidiconError.self) { try Self.pushes(["--push-file", "/nonexistent"]) }
+    for path in ["/nonexistent", "/dev/null", "/tmp"] {
+      #expect(throws: VidiconError.self) { try Self.pushes(["--push-file", path]) }
+    }
+    try Self.withFile("\u{FEFF}\(Self.url)\n") { path in
+      let found = try Self.pushes(["--push-file", path])
+      #expect(found == [targets[0]], "a byte order mark is no part of a URL")
+    }
+  }
+
+  /// Whether a file can be another user's: root must be permitted to give it away, as not in every container.
+  private static var hasFilesOfOthers: Bool {
+    if geteuid() != 0 { return true }
+    var isGiven = false
+    try? Self.withFile("") { path in isGiven = chown(path, 12_345, gid_t.max) == 0 }
+    return isGiven
+  }
+
+  @Test(.enabled(if: Self.hasFilesOfOthers, "root may not change the owner of files"))
+  func `a file of another user is refused`() throws {
+    // The tests' user seems to be another one, and the file not root's.
+    try Self.withFile("\(Self.url)\n") { path in
+      if geteuid() == 0 { #expect(chown(path, 12_345, gid_t.max) == 0) }
+      let error = #expect(throws: VidiconError.self) { try StreamOptions.pushes(inFile: path, user: 54_321) }
+      #expect(error?.description.contains("another user") == true)
+    }
   }
 
   @Test func `a variable has URLs between white space`() throws {
@@ -77,6 +131,21 @@ struct PushOptionsTests {
     let configuration = try ServeConfiguration(yaml: "streams:\n  - name: a\n    \(text)", path: "v.yaml")
     let target = try PushTarget(url: Self.url)
     #expect(configuration.streams[0].pushes == [target])
+  }
+
+  @Test func `a configuration file with stream keys that all users can read is one line, without them`() throws {
+    let pushing = "streams:\n  - name: a\n    push: \(Self.url)\n  - name: b\n    push: [\(Self.url)]\n"
+    for (text, mode, count) in [
+      (pushing, 0o644, 1), (pushing, 0o640, 0), (pushing, 0o600, 0), ("streams:\n  - name: a\n", 0o644, 0),
+    ] {
+      try Self.withFile(text, mode: mode) { path in
+        let configuration = try ServeConfiguration(ServeOptions.parse(["--config", path]))
+        #expect(configuration.warnings.count == count, "\(String(mode, radix: 8))")
+        for warning in configuration.warnings {
+          #expect(warning.hasPrefix(path) && warning.contains("chmod 600") && !warning.contains("SECRET"))
+        }
+      }
+    }
   }
 
   @Test func `what cannot be pushed to is one line without the key`() throws {
@@ -105,17 +174,27 @@ struct PushOptionsTests {
 
   @Test func `the status line has what each push does`() throws {
     var status = PushStatus()
-    status.phase = .sending
+    (status.phase, status.sentBitrate) = (.sending, 2_310_000)
     var report = PushReport(id: 1, address: "rtmp://a.example/app", status: status)
-    #expect(report.summary(sentBitrate: 2_310_000) == "push 1 2.31 Mb/s")
+    #expect(report.summary == "push 1 2.31 Mb/s")
     (report.status.hasOwnEncoding, report.status.bitrate) = (true, 812_000)
+    report.status.sentBitrate = 800_000
     (report.status.queueAge, report.status.droppedFrames, report.status.reconnects) = (.milliseconds(900), 12, 3)
     #expect(
-      report.summary(sentBitrate: 800_000)
+      report.summary
         == "push 1 0.80 Mb/s of its own at 0.81 Mb/s 0.9 s behind 12 dropped 3 reconnects")
+    report.status = PushStatus()
+    (report.status.phase, report.status.isWaitingForEncoding) = (.sending, true)
+    report.status.sentBitrate = 2_300_000
+    #expect(report.summary == "push 1 2.30 Mb/s waits for an encoding")
+    let event = PushEvent(push: 1, address: report.address, kind: .waitingForEncoding(sentBitrate: 2_300_000))
+    #expect(
+      event.line(of: "a")
+        == "a: push 1 to rtmp://a.example/app: no encoding of its own is free; it gets the stream at 2.30 Mb/s until one is"
+    )
     report.status = PushStatus()
     report.status.phase = .waiting(until: .zero)
     report.nextAttempt = .milliseconds(3200)
-    #expect(report.summary(sentBitrate: 0) == "push 1 again in 4 s")
+    #expect(report.summary == "push 1 again in 4 s")
   }
 }

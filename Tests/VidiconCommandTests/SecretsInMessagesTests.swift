@@ -42,7 +42,7 @@ struct SecretsInMessagesTests {
 
   @Test(arguments: [
     "--host", "--cors", "--behind-proxy", "--control", "--size", "--bitrate", "--name", "--stream", "--config",
-    "--rtsp-port",
+    "--rtsp-port", "--whip-token",
     "--no-such-option",
   ])
   func `no option quotes a password that was given to it by mistake`(option: String) throws {

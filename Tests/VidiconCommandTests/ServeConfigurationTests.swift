@@ -57,6 +57,20 @@ struct ServeConfigurationTests {
     #expect(RenditionChoice.list([]).paths(of: "live") == [])
   }
 
+  @Test(
+    arguments: [("auto", .auto), ("\"on\"", .on), ("on", .on), ("off", .off)] as [(String, VideoSettings.PassThrough)])
+  func `passing through is a word of the file, or of the command line`(
+    text: String, mode: VideoSettings.PassThrough
+  ) throws {
+    let file = try self.configuration("streams:\n  - {name: a, passThrough: \(text)}")
+    #expect(file.streams[0].passThrough == mode)
+    let word = text.filter { $0 != "\"" }
+    let options = try ServeConfiguration(ServeOptions.parse(["--pass-through", word]))
+    #expect(options.streams[0].passThrough == mode)
+    #expect(throws: (any Error).self) { try self.configuration("streams:\n  - {name: a, passThrough: maybe}") }
+    #expect(throws: (any Error).self) { try ServeConfiguration(ServeOptions.parse(["--pass-through", "maybe"])) }
+  }
+
   @Test func `every key is read`() throws {
     let configuration = try self.configuration(
       """
@@ -67,7 +81,9 @@ struct ServeConfigurationTests {
       rtmpPort: 1935
       rtmpsPort: 1936
       webrtcPort: 8189
+      webrtc: true
       iceAddresses: [203.0.113.7]
+      iceServers: ["stun:stun.example.net", "turn:us:pw@turn.example.net"]
       httpPort: 80
       httpsPort: 443
       discovery: false
@@ -100,6 +116,8 @@ struct ServeConfigurationTests {
     #expect(configuration.bind == "127.0.0.1" && configuration.rtspPort == 0 && configuration.rtspUDP)
     #expect(configuration.rtmpPort == 1935 && configuration.rtmpsPort == 1936)
     #expect(configuration.webRTCPort == 8189 && configuration.iceAddresses == ["203.0.113.7"])
+    #expect(configuration.iceServers.map { "\($0)" } == ["stun:stun.example.net", "turn:turn.example.net"])
+    #expect(configuration.isWebRTCOn)
     #expect(configuration.rtspsPort == 8322 && configuration.tlsCertificate == "cert.pem")
     #expect(configuration.httpPort == 80 && configuration.httpsPort == 443 && !configuration.isAnnounced)
     let access = configuration.access

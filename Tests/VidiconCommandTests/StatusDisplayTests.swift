@@ -1,3 +1,4 @@
+import Delivery
 import Foundation
 import Media
 import Recording
@@ -31,9 +32,36 @@ struct StatusDisplayTests {
     #expect(report.line(isNamed: true) == "door   30.0 fps   2.30 Mb/s   1 viewer   5 dropped")
   }
 
+  @Test func `a line has the viewers over WebRTC that do not get the whole frame`() {
+    var report = Self.report()
+    report.viewers = 3
+    report.webRTCViewers = ["main", "low", "audio"].enumerated().map {
+      WebRTCViewerStatistics(number: $0 + 1, rendition: $1)
+    }
+    #expect(
+      report.line(isNamed: false)
+        == "0.0 fps   0.00 Mb/s   3 viewers   2 of 3 over WebRTC with a smaller rendition   0 dropped")
+    report.webRTCViewers.removeLast(2)
+    #expect(report.line(isNamed: false) == "0.0 fps   0.00 Mb/s   3 viewers   0 dropped")
+  }
+
+  @Test func `a line of the source whip: says that it waits, and how many publishers were refused`() {
+    var report = Self.report()
+    report.publisher = WebRTCPublisherStatistics()
+    #expect(report.line(isNamed: false) == "0.0 fps   0.00 Mb/s   0 viewers   0 dropped")
+    report.stream.isSlateShown = true
+    report.publisher?.attemptsRefused = 1
+    #expect(
+      report.line(isNamed: false)
+        == "0.0 fps   0.00 Mb/s   0 viewers   0 dropped   waiting for a camera   1 publisher refused")
+    report.stream.isSlateShown = false
+    report.publisher?.attemptsRefused = 2
+    #expect(report.line(isNamed: false) == "0.0 fps   0.00 Mb/s   0 viewers   0 dropped   2 publishers refused")
+  }
+
   @Test func `a line ends with skipped frames, effects, warnings and the recording`() {
     var report = Self.report()
-    report.rtsp.framesSkipped = 7
+    report.rtsp.delivery.framesSkipped = 7
     report.effectTime = 4.14
     report.stream.faces = 2
     report.framesCovered = 3
@@ -43,7 +71,7 @@ struct StatusDisplayTests {
     #expect(
       report.line(isNamed: false)
         == "0.0 fps   0.00 Mb/s   0 viewers   0 dropped   7 skipped for slow viewers   2 faces   effects 4.1 ms   "
-        + "picture covered, since faces cannot be found   source not verified (insecure=1)   no signal   not recording")
+        + "frame covered, since faces cannot be found   source not verified (insecure=1)   no signal   not recording")
   }
 
   @Test(
@@ -77,11 +105,12 @@ struct StatusDisplayTests {
       display.showEffect(EffectReport(name: "FaceTracker", kind: .failed(cause: "it hangs")), of: "door")
       display.showEffect(
         EffectReport(name: "Blur", kind: .slow(took: .milliseconds(50), budget: .milliseconds(20))), of: "door")
+      display.showEffect(EffectReport(name: "PrivacyMask", kind: .limited(cause: "small")), of: "door")
       _ = LineWriter.standardOutput.flush(within: nil)
     }
     let lines = String(decoding: result.standardOutputContent, as: UTF8.self).split(separator: "\n")
-    #expect(lines.count == 2)
-    for (line, problem) in zip(lines, ["failed", "slow"]) {
+    #expect(lines.count == 3)
+    for (line, problem) in zip(lines, ["failed", "slow", "limited"]) {
       for text in [#""event":"effect""#, #""stream":"door""#, #""problem":"\#(problem)""#] {
         #expect(line.contains(text), "\(line)")
       }
@@ -155,7 +184,7 @@ struct StatusDisplayTests {
       ])
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(4)))
   func `the start shows the tracks, the chosen source and every address`() async throws {
     let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
       let server = StatusDisplayTests.server()

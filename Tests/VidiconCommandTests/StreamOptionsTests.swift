@@ -54,6 +54,31 @@ struct StreamOptionsTests {
     #expect(throws: VidiconError.self) { try self.option(.size, text) }
   }
 
+  @Test func `encoders make what browsers decode, sources are passed through all the same, unless a profile is given`()
+    throws
+  {
+    var options = StreamOptions()
+    options.isForWebRTC = true
+    #expect(options.video.encoderProfile == .baseline && options.video.profile == nil)
+    #expect(options.video.rateBuffer == .milliseconds(500))
+    try options.set([(.profile, "high"), (.vbv, "2")])
+    #expect(options.video.profile == .high && options.video.rateBuffer == .seconds(2))
+    #expect(StreamOptions().video.encoderProfile == nil)
+  }
+
+  @Test func `passing through is automatic, on or off`() throws {
+    #expect(StreamOptions().video.passThrough == .auto)
+    for (text, mode) in [("auto", .auto), ("on", .on), ("off", .off)] as [(String, VideoSettings.PassThrough)] {
+      #expect(try self.option(.passThrough, text).video.passThrough == mode)
+      let stream = try StreamOptions(parsing: "name=a,passThrough=\(text)", defaults: StreamOptions())
+      #expect(stream.passThrough == mode)
+    }
+    for text in ["", "yes", "On", "true"] {
+      let error = #expect(throws: VidiconError.self) { try self.option(.passThrough, text) }
+      #expect(error?.exitStatus == 64 && error?.description.contains("give auto, on or off") == true)
+    }
+  }
+
   @Test func `a profile and the length of the rate control buffer are given by name and in seconds`() throws {
     #expect(StreamOptions().video.profile == nil && StreamOptions().video.rateBuffer == .seconds(1))
     #expect(try self.option(.profile, "baseline").video.profile == .baseline)
@@ -83,10 +108,8 @@ struct StreamOptionsTests {
 
   @Test(arguments: [
     "", "low", "name=low", "name=low,size=640x360", "name=low,size=640x360,bitrate=450k,fps=0",
-    "name=low,size=641x360,bitrate=450k", "name=low,size=640x360,bitrate=450k,name=b", "auto;none",
-    "name=low,size=640x360,bitrate=450k,color=red", "name=whep,size=640x360,bitrate=450k",
-    "name=low,size=640x360,bitrate=450k;name=low,size=320x180,bitrate=450k", "name=low,size=640x360,bitrate=450k;",
-    (0..<20).map { "name=r\($0),size=640x360,bitrate=450k" }.joined(separator: ";"),
+    "name=low,size=640x360x1,bitrate=450k", "name=low,size=640x360,bitrate=450k,name=b", "auto;none",
+    "name=low,size=640x360,bitrate=450k,color=red", "name=low,size=640x360,bitrate=450k;",
   ])
   func `other renditions are refused in one line`(text: String) {
     #expect {
@@ -95,6 +118,20 @@ struct StreamOptionsTests {
       guard let error = error as? VidiconError else { return false }
       return error.exitStatus == 64 && !error.description.contains("\n")
     }
+  }
+
+  @Test(arguments: [
+    ("name=low,size=641x360,bitrate=450k", 1), ("name=whep,size=640x360,bitrate=450k", 1),
+    ("name=low,size=640x360,bitrate=450k;name=low,size=320x180,bitrate=450k", 2),
+    ((0..<20).map { "name=r\($0),size=640x360,bitrate=450k" }.joined(separator: ";"), 20),
+  ])
+  func `renditions that a stream cannot have do not end the program`(text: String, count: Int) throws {
+    // Those are reported by the stream, which runs without them.
+    guard case .list(let list) = try self.option(.rendition, text).video.renditions else {
+      Issue.record("it is no list")
+      return
+    }
+    #expect(list.count == count)
   }
 
   @Test(arguments: ["live", "a/b", "~x.y_z-1"])
@@ -183,15 +220,17 @@ struct StreamOptionsTests {
     #expect((recorded.audioSource is SilenceCapturer) == false)
   }
 
-  @Test(arguments: ["rtmp:", "rtsp:"])
-  func `the key of a publisher is kept apart from the source, which is shown`(source: String) throws {
+  @Test(arguments: [("rtmp:", "key"), ("rtsp:", "key"), ("whip:", "token")])
+  func `the key of a publisher is kept apart from the source, which is shown`(
+    source: String, parameter: String
+  ) throws {
     var options = StreamOptions()
-    try options.set(.source, to: "\(source)?key=0123456789abcdef")
+    try options.set(.source, to: "\(source)?\(parameter)=0123456789abcdef")
     #expect(options.source == source && options.publishKey?.secret.text == "0123456789abcdef")
     try options.set(.source, to: source)
     #expect(options.source == source && options.publishKey == nil && options.publishScheme?.sourceName == source)
-    for query in ["key=short", "key=", "secret=0123456789abcdef", "key=0123456789abcde?"] {
-      let text = "\(source)?\(query)"
+    for query in ["KEY=short", "KEY=", "secret=0123456789abcdef", "KEY=0123456789abcde?"] {
+      let text = "\(source)?\(query.replacing("KEY", with: parameter))"
       let error = #expect(throws: VidiconError.self) { try options.set(.source, to: text) }
       #expect(error?.description.contains("0123456789") == false)
     }

@@ -69,7 +69,7 @@ struct TerminalTests {
     #expect(OutputLines(result.standardOutputContent).lines == [#"{"event":"x\"y","path":"a/b\nc"}"#])
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(4)))
   func `a reader of standard output that does not read or has gone does not stop the program`() async {
     await #expect(processExitsWith: .success) {
       var ends: [Int32] = [0, 0]
@@ -94,4 +94,18 @@ struct TerminalTests {
       precondition(limit.rlim_cur == min(limit.rlim_max, 1_048_576))
     }
   }
+
+  #if os(Linux)
+  @Test func `huge pages are off for the whole process`() async {
+    await #expect(processExitsWith: .success) {
+      func isEnabled() -> Bool? {
+        let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        return status?.split(separator: "\n").first { $0.hasPrefix("THP_enabled:") }.map { $0.hasSuffix("1") }
+      }
+      precondition(isEnabled() == true)
+      ProcessLimits.avoidHugePages()
+      precondition(isEnabled() == false)
+    }
+  }
+  #endif
 }

@@ -41,6 +41,27 @@ struct CameraServerTests {
     #expect(!second.isRunning)
   }
 
+  @Test func `a stream of a source that another one hides is covered before it is published, until that is withdrawn`()
+    async throws
+  {
+    let server = self.server()
+    let name = "file:/nowhere/\(UInt64.random(in: 0...UInt64.max))"
+    let streams = ["hiding", "other"].map { LiveStream($0) }
+    for stream in streams {
+      stream.attachVideo(BarsCapturer(width: 64, height: 36))
+      server.attach(StreamSources(stream, video: name), to: stream)
+    }
+    streams[0].effects = [PrivacyMask()]
+    let sources = streams.map { StreamSources($0, video: name) }
+    try await server.publish(streams[0])
+    try await server.publish(streams[1])
+    #expect(streams[1].effects.contains { $0.isPrivacy })
+    await server.unpublish(streams[0])
+    #expect(streams[1].effects.isEmpty)
+    await server.stop()
+    withExtendedLifetime(sources) {}
+  }
+
   @Test(.timeLimit(.minutes(1)), arguments: [true, false])
   func `a stream is announced, published before the ports are open or after`(isBefore: Bool) async throws {
     // Without a daemon the failure is reported: either event shows the attempt.
@@ -53,8 +74,14 @@ struct CameraServerTests {
     if isBefore { try await server.publish(stream) }
     try await server.start()
     if !isBefore { try await server.publish(stream) }
-    for await _ in events { break }
+    let event = await events.first { _ in true }
     await server.stop()
+    let text = try ServiceText(["path": "/a"])
+    switch event {
+    case .announced(let service, _): #expect(service.text == text)
+    case .unavailable(let error): #expect(error.subject == "mDNS")
+    case nil: Issue.record("no event")
+    }
   }
 
   @Test func `a name that cannot be part of an address is refused`() async throws {

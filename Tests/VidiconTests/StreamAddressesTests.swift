@@ -23,8 +23,12 @@ struct StreamAddressesTests {
         "http://10.0.0.5:8080/a%20b", "http://[fd00::1]:8080/a%20b", "https://10.0.0.5:8443/a%20b",
         "https://[fd00::1]:8443/a%20b",
       ])
+    #expect(all.whip == [], "WebRTC is off")
     let plain = StreamAddresses(path: "/a", hosts: ["h"], ports: .init(rtsp: 1))
     #expect(plain.rtsp == ["rtsp://h:1/a"] && plain.page == [] && plain.rtmp == [])
+    let webRTC = StreamAddresses(path: "/a", hosts: ["h"], ports: .init(rtsp: 1, http: 2, https: 3, webRTC: 4))
+    #expect(webRTC.whip == ["https://h:3/a/whip", "http://h:2/a/whip"])
+    #expect(webRTC.whep == ["http://h:2/a/whep", "https://h:3/a/whep"])
     #expect(StreamAddresses(path: "/a", hosts: [], ports: .init(rtsp: 1, http: 2)).page == [])
   }
 }

@@ -1,11 +1,20 @@
 package import Media
+internal import Synchronization
 package import WebRTC
 
 /// Security without cryptography, so that dialogues over virtual time are cheap: any DTLS record ends the handshake, and the
-/// tag of a packet is constant.
+/// tag of a packet is its nonce: a packet that is opened by another number is refused.
 package struct PlainSecurity: DatagramSecurity {
   /// Digest of the client's certificate.
   package var clientDigest: [UInt8]
+  private let endpoints = Endpoints()
+
+  private final class Endpoints: Sendable {
+    let count = Atomic(0)
+  }
+
+  /// Number of endpoints that were made.
+  package var endpointCount: Int { self.endpoints.count.load(ordering: .relaxed) }
 
   /// Security whose client has a certificate.
   package init(clientDigest: [UInt8] = []) {
@@ -17,7 +26,8 @@ package struct PlainSecurity: DatagramSecurity {
 
   /// Makes an endpoint that any record connects, and an alert closes.
   package func makeEndpoint(role: DTLSRole, timeout: MediaDuration) -> (any DTLSEndpoint)? {
-    PlainEndpoint(clientDigest: self.clientDigest)
+    self.endpoints.count.add(1, ordering: .relaxed)
+    return PlainEndpoint(clientDigest: self.clientDigest)
   }
 
   /// Makes a cipher that changes nothing.
@@ -53,7 +63,7 @@ private final class PlainCipher: SRTPCipher {
     into ciphertext: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawBufferPointer
   ) -> Bool {
     if plaintext.baseAddress != UnsafeRawPointer(ciphertext.baseAddress) { ciphertext.copyMemory(from: plaintext) }
-    for index in tag.indices { tag[index] = 0x5A }
+    for index in tag.indices { tag[index] = nonce[index] ^ 0x5A }
     return true
   }
 
@@ -61,7 +71,7 @@ private final class PlainCipher: SRTPCipher {
     _ ciphertext: UnsafeRawBufferPointer, nonce: SIMD16<UInt8>, header: UnsafeRawBufferPointer, trailer: UInt32?,
     into plaintext: UnsafeMutableRawBufferPointer, tag: UnsafeRawBufferPointer
   ) -> Bool {
-    guard tag.allSatisfy({ $0 == 0x5A }) else { return false }
+    guard tag.indices.allSatisfy({ tag[$0] == nonce[$0] ^ 0x5A }) else { return false }
     plaintext.copyMemory(from: ciphertext)
     return true
   }

@@ -5,12 +5,7 @@ package import WebRTC
 
 /// The client of a session, without cryptography: checks, opens packets, finds those that are missing, and asks for them.
 package struct SessionClient {
-  package let address: TransportAddress
-  private let key: STUNKey
-  private let username: String
-  private var transaction: UInt64 = 0
-  private var sealer: SRTPSealer
-  private var opener: SRTPOpener
+  private var transport: ClientTransport
   private let answer: WebRTCAnswer
 
   /// RTP packets of video in the order of arrival, those sent again in the form of their originals.
@@ -26,25 +21,14 @@ package struct SessionClient {
   package private(set) var transportWide: [UInt16] = []
 
   package init(_ address: TransportAddress, answer: WebRTCAnswer, credentials: ICECredentials) {
-    self.address = address
     self.answer = answer
-    self.key = STUNKey(password: credentials.password)
-    self.username = "\(credentials.usernameFragment):clnt"
-    let keys = SRTPMasterKey.pair(
-      exported: [UInt8](repeating: 7, count: SRTPProfile.aeadAES128GCM.exportedLength), profile: .aeadAES128GCM)!
-    self.sealer = SRTPSealer(master: keys.client, profile: .aeadAES128GCM, security: PlainSecurity())!
-    self.opener = SRTPOpener(master: keys.server, profile: .aeadAES128GCM, security: PlainSecurity())!
+    self.transport = ClientTransport(
+      address, usernameFragment: credentials.usernameFragment, password: credentials.password)
   }
 
-  package mutating func check(nominates: Bool = true) -> ByteBuffer {
-    self.transaction += 1
-    var buffer = ByteBuffer()
-    STUNMessage(
-      .request, transactionID: .init(UInt32(self.address.port), self.transaction),
-      attributes: [.username(self.username), .iceControlling(1), .priority(1)] + (nominates ? [.useCandidate] : [])
-    ).serialize(into: &buffer, key: self.key)
-    return buffer
-  }
+  package var address: TransportAddress { self.transport.address }
+
+  package mutating func check(nominates: Bool = true) -> ByteBuffer { self.transport.check(nominates: nominates) }
 
   package static let hello = ByteBuffer(bytes: [22, 0])
   package static let closing = ByteBuffer(bytes: [21, 0])
@@ -58,8 +42,34 @@ package struct SessionClient {
   package mutating func seal(_ packets: [RTCPPacket]) -> ByteBuffer {
     var buffer = ByteBuffer()
     RTCPCompoundPacket(packets).serialize(into: &buffer)
+    if packets.count == 1, case .feedback(let feedback) = packets[0],
+      case .transportWide(let arrivals) = feedback.message
+    {
+      Self.markPadding(of: arrivals, in: &buffer)
+    }
+    return self.seal(buffer)
+  }
+
+  /// Marks the bytes that fill the last word of transport-wide feedback as padding, as Chromium does.
+  private static func markPadding(of feedback: RTCPTransportWideFeedback, in buffer: inout ByteBuffer) {
+    // Behind the header, two SSRC, and the fields before the chunks.
+    var position = 4 + 8 + 8
+    var covered = 0
+    while covered < Int(feedback.statusCount), let chunk: UInt16 = buffer.getInteger(at: position) {
+      covered += chunk >> 15 == 0 ? Int(chunk & 0x1FFF) : chunk & 0x4000 == 0 ? 14 : 7
+      position += 2
+    }
+    position += feedback.arrivals.reduce(0) { $0 + ((0...255).contains($1.delta) ? 1 : 2) }
+    let padding = buffer.writerIndex - position
+    guard padding > 0, let first: UInt8 = buffer.getInteger(at: 0) else { return }
+    buffer.setInteger(first | 0b0010_0000, at: 0)
+    buffer.setInteger(UInt8(padding), at: buffer.writerIndex - 1)
+  }
+
+  /// Seals bytes as RTCP, whatever they are; empty for fewer than a header.
+  package mutating func seal(_ buffer: ByteBuffer) -> ByteBuffer {
     // The index is new, and the packet is one of RTCP: an empty datagram would fail the test.
-    return (try? self.sealer.seal(rtcp: buffer)) ?? ByteBuffer()
+    return (try? self.transport.sealer.seal(rtcp: buffer)) ?? ByteBuffer()
   }
 
   /// Handles a datagram of the server.
@@ -67,8 +77,8 @@ package struct SessionClient {
     switch DatagramKind(datagram.readableBytesView) {
     case .stun: self.responses.append(try STUNMessage(parsing: datagram))
     case .dtls: self.closings += datagram.readableBytesView.first == 21 ? 1 : 0
-    case .rtcp: self.reports.append(try RTCPCompoundPacket(parsing: self.opener.open(rtcp: datagram)))
-    case .rtp: try self.receive(RTPPacket(parsing: self.opener.open(rtp: datagram)))
+    case .rtcp: self.reports.append(try RTCPCompoundPacket(parsing: self.transport.opener.open(rtcp: datagram)))
+    case .rtp: try self.receive(RTPPacket(parsing: self.transport.opener.open(rtp: datagram)))
     case nil: break
     }
   }

@@ -1,9 +1,11 @@
 import Authentication
 import Connections
+import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
 import RTP
+import RateControl
 import Testing
 import WebRTC
 import WebRTCPeers
@@ -15,7 +17,7 @@ struct WebRTCHubTests {
   @Test func `viewers get the same frames from one packetization, each with numbers of its own`() throws {
     let server = try EmbeddedHub()
     let viewers = try (1...3).map { try server.connect(UInt8($0)).address }
-    #expect(server.broadcaster.statistics.viewers == 3 && server.keyframeRequests == 1)
+    #expect(server.viewers == 3 && server.keyframeRequests == 1)
     server.sendVideo()
     server.sendVideo(isKeyframe: true)
     server.sendVideo()
@@ -55,7 +57,7 @@ struct WebRTCHubTests {
     let (session, viewer) = try server.connect()
     #expect(!server.hub.close(session.id, path: "other"))
     #expect(server.hub.close(session.id, path: "hello") && !server.hub.close(session.id, path: "hello"))
-    #expect(server.clients[viewer]?.closings == 1 && server.broadcaster.statistics.viewers == 0)
+    #expect(server.clients[viewer]?.closings == 1 && server.viewers == 0)
     server.sendVideo(isKeyframe: true)
     #expect(server.clients[viewer]?.video.isEmpty == true && server.hub.count == 0)
   }
@@ -77,11 +79,38 @@ struct WebRTCHubTests {
     server.loop.advanceTime(by: .seconds(29))
     #expect(server.hub.count == 1 && server.reported.isEmpty)
     server.loop.advanceTime(by: .seconds(2))
-    #expect(server.hub.count == 0 && server.broadcaster.statistics.sessionsFailed == 1)
+    #expect(server.hub.count == 0 && server.broadcaster.statistics.sessionsFailed == [.neverChecked: 1])
     #expect(
       server.reported == [
-        "WebRTC of hello: a viewer did not reach this machine; the client was told 192.0.2.7:8189, and no check of it "
+        "WebRTC of hello: a viewer did not reach this machine; the client was sent 192.0.2.7:8189, and no check of it "
           + "arrived: open this UDP port, or give the address that clients reach with --ice-address"
+      ])
+  }
+
+  @Test func `a client with another certificate than it offered gets no media, one line and one count`() throws {
+    let server = try EmbeddedHub(digest: [UInt8](repeating: 0xCE, count: 32))
+    let (_, viewer) = try server.connect()
+    server.sendVideo(isKeyframe: true)
+    server.loop.advanceTime(by: .seconds(60))
+    #expect(server.clients[viewer]?.video.isEmpty == true && server.viewers == 0 && server.hub.count == 0)
+    #expect(server.broadcaster.statistics.sessionsFailed == [.wrongFingerprint: 1])
+    #expect(
+      server.reported == [
+        "WebRTC of hello: a viewer has another certificate than it offered; the client was sent 192.0.2.7:8189, and "
+          + "1 check of it arrived"
+      ])
+  }
+
+  @Test func `a client that falls silent before its handshake is reported with the number of its checks`() throws {
+    let server = try EmbeddedHub()
+    var (_, client) = try server.open()
+    for _ in 0..<3 { server.deliver(client.check(nominates: false), from: client.address) }
+    server.loop.advanceTime(by: .seconds(60))
+    #expect(server.broadcaster.statistics.sessionsFailed == [.consentExpired: 1])
+    #expect(
+      server.reported == [
+        "WebRTC of hello: a viewer fell silent before its connection was made; the client was sent 192.0.2.7:8189, and "
+          + "3 checks of it arrived"
       ])
   }
 
@@ -89,9 +118,9 @@ struct WebRTCHubTests {
     let server = try EmbeddedHub()
     _ = try server.connect()
     server.loop.advanceTime(by: .seconds(19))
-    #expect(server.broadcaster.statistics.viewers == 1)
+    #expect(server.viewers == 1)
     server.loop.advanceTime(by: .seconds(2))
-    #expect(server.broadcaster.statistics.viewers == 0 && server.reported.isEmpty)
+    #expect(server.viewers == 0 && server.reported.isEmpty)
   }
 
   @Test func `sessions are bounded in total and for each client`() throws {
@@ -100,10 +129,42 @@ struct WebRTCHubTests {
     let server = try EmbeddedHub(settings: settings)
     _ = try server.open(1)
     _ = try server.open(1)
-    #expect(throws: WHEPRefusal.tooManySessions) { _ = try server.open(1) }
+    #expect(throws: WebRTCRefusal.tooManySessions) { _ = try server.open(1) }
     _ = try server.open(2)
-    #expect(throws: WHEPRefusal.tooManySessions) { _ = try server.open(3) }
+    #expect(throws: WebRTCRefusal.tooManySessions) { _ = try server.open(3) }
     #expect(server.refusals[.overLimit] == 2)
+  }
+
+  @Test func `ten thousand offers without a check are bounded, and begin no handshake`() throws {
+    let server = try EmbeddedHub()
+    let offer = try EmbeddedHub.offer()
+    var refused = 0
+    for number in 0..<10_000 as Range<UInt32> {
+      // Of 200 addresses.
+      let session = try? server.hub.open(
+        offer, of: server.broadcaster, path: "hello", candidates: [EmbeddedHub.candidate],
+        client: .v4(0xC633_0000 | number % 200))
+      if session == nil { refused += 1 }
+    }
+    #expect(server.hub.count == 1000 && refused == 9000 && server.security.endpointCount == 0)
+    server.loop.advanceTime(by: .seconds(31))
+    #expect(server.hub.count == 0 && server.security.endpointCount == 0)
+    // The first check is what begins one.
+    _ = try server.connect(1)
+    #expect(server.security.endpointCount == 1 && server.viewers == 1)
+  }
+
+  @Test func `a client over TCP and one over UDP with the same numbers are two`() throws {
+    let server = try EmbeddedHub()
+    let (_, viewer) = try server.connect(1)
+    var stream = viewer
+    stream.isTCP = true
+    #expect(server.hub.hasSession(at: viewer) && !server.hub.hasSession(at: stream))
+    var (_, client) = try server.open(1)
+    server.deliver(client.check(), from: stream)
+    #expect(server.hub.hasSession(at: stream) && server.strays.map(\.0) == [stream])
+    server.sendVideo(isKeyframe: true)
+    #expect(server.clients[viewer]?.video.isEmpty == false)
   }
 
   @Test func `a lost packet is sent again to its viewer only, and counted`() throws {
@@ -138,7 +199,7 @@ struct WebRTCHubTests {
       }
     }
     #expect(keyframes > 0 && keyframes < bytes / 4)
-    #expect(server.broadcaster.statistics.viewers == 1)
+    #expect(server.viewers == 1)
   }
 
   @Test func `ICE is restarted with the right entity tag only, and media goes on`() throws {
@@ -150,13 +211,19 @@ struct WebRTCHubTests {
     }
     let same = try server.hub.change(session.id, path: "hello", fragment("clnt"), entityTags: nil)
     #expect(same == .candidates)
-    #expect(throws: WHEPRefusal.notFound) {
+    #expect(throws: WebRTCRefusal.notFound) {
       _ = try server.hub.change("0", path: "hello", fragment("clnt"), entityTags: nil)
     }
-    #expect(throws: WHEPRefusal.preconditionRequired) {
+    // The URL of another stream, or of a rendition.
+    for path in ["other", "hello/low", ""] {
+      #expect(throws: WebRTCRefusal.notFound) {
+        _ = try server.hub.change(session.id, path: path, fragment("next"), entityTags: session.entityTag)
+      }
+    }
+    #expect(throws: WebRTCRefusal.preconditionRequired) {
       _ = try server.hub.change(session.id, path: "hello", fragment("next"), entityTags: nil)
     }
-    #expect(throws: WHEPRefusal.preconditionFailed) {
+    #expect(throws: WebRTCRefusal.preconditionFailed) {
       _ = try server.hub.change(session.id, path: "hello", fragment("next"), entityTags: "\"old\"")
     }
     let change = try server.hub.change(
@@ -183,5 +250,109 @@ struct WebRTCHubTests {
     let request = try server.feedback(.nack(RTCPNackPair.pairs([number])), of: viewer)
     server.deliver(request, from: viewer)
     #expect(server.clients[viewer]?.retransmitted == 0)
+  }
+
+  @Test func `audio is encoded while a viewer listens, not for viewers of video alone`() throws {
+    let server = try EmbeddedHub([.h264(EmbeddedHub.h264), .aac(EmbeddedHub.aac)])
+    let first = try server.connect(1).address
+    server.sendAudio(count: 10)
+    #expect(!server.broadcaster.isEncodingAudio && server.broadcaster.hasAudio)
+    let (session, second) = try server.connect(2, [.video, .audio])
+    server.sendAudio(count: 10)
+    #expect(server.broadcaster.isEncodingAudio)
+    #expect(try #require(server.clients[second]).audio.count >= 5)
+    #expect(try #require(server.clients[first]).audio.isEmpty)
+    #expect(server.hub.close(session.id, path: "hello"))
+    #expect(!server.broadcaster.isEncodingAudio && server.viewers == 1)
+    server.sendAudio(count: 10)
+    #expect(!server.broadcaster.isEncodingAudio)
+    // The next one has an encoder again.
+    let third = try server.connect(3, [.video, .audio]).address
+    server.sendAudio(count: 10)
+    #expect(try #require(server.clients[third]).audio.count >= 5)
+  }
+
+  @Test func `an offer of audio alone gets audio alone, and no keyframe is encoded for it`() throws {
+    let server = try EmbeddedHub([.h264(EmbeddedHub.h264), .aac(EmbeddedHub.aac)])
+    let (session, viewer) = try server.connect(1, .audio)
+    let answer = String(buffer: session.answer)
+    #expect(answer.contains("m=audio 8189 ") && answer.contains("a=sendonly") && !answer.contains("m=video"))
+    #expect(server.viewers == 1 && server.keyframeRequests == 0)
+    server.sendVideo(isKeyframe: true)
+    server.sendAudio(count: 10)
+    let client = try #require(server.clients[viewer])
+    #expect(client.audio.count >= 5 && client.video.isEmpty)
+  }
+
+  @Test func `a viewer that no rendition fits gets audio alone, and video again from a keyframe on`() throws {
+    let server = try EmbeddedHub([.h264(EmbeddedHub.h264), .aac(EmbeddedHub.aac)])
+    let (session, address) = try server.connect(1, [.video, .audio])
+    let viewer = try #require(server.hub.viewer(named: session.id))
+    server.sendVideo(isKeyframe: true)
+    let packets = try #require(server.clients[address]).received.count
+    #expect(packets > 0 && viewer.rendition == "main")
+    server.hub.move(viewer, to: .audioOnly, among: [])
+    server.sendVideo(isKeyframe: true)
+    server.sendAudio(count: 10)
+    #expect(viewer.rendition == "audio" && viewer.statistics.rendition == "audio")
+    #expect(try #require(server.clients[address]).received.count == packets)
+    #expect(try #require(server.clients[address]).audio.count >= 5)
+    server.hub.move(viewer, to: .rendition(0), among: [])
+    let requests = server.keyframeRequests
+    server.sendVideo()
+    #expect(server.keyframeRequests == requests + 1 && viewer.rendition == "main")
+    #expect(try #require(server.clients[address]).received.count == packets)
+    server.sendVideo(isKeyframe: true)
+    #expect(try #require(server.clients[address]).received.count > packets)
+  }
+
+  @Test func `a viewer without audio keeps its video, however slow its network`() throws {
+    let server = try EmbeddedHub()
+    let (session, address) = try server.connect()
+    let viewer = try #require(server.hub.viewer(named: session.id))
+    server.hub.move(viewer, to: .audioOnly, among: [])
+    server.sendVideo(isKeyframe: true)
+    #expect(viewer.rendition == "main" && server.clients[address]?.video.isEmpty == false)
+  }
+
+  @Test func `a viewer gets the transcoding while its format does not decode the stream, and the stream again`() throws
+  {
+    let server = try EmbeddedHub(hasLow: true, isHigh: (true, false))
+    let transcoding = try #require(server.transcodings.main)
+    let address = try server.connect().address
+    func received() throws -> Int { try #require(server.clients[address]).received.count }
+    func viewers() -> [Int] { [server.broadcaster, transcoding].map { $0.statistics.delivery.viewers } }
+    #expect(viewers() == [0, 1])
+    server.sendVideo(isKeyframe: true, of: transcoding)
+    var count = try received()
+    #expect(count > 0)
+    // The source is switched to one of Constrained Baseline.
+    server.broadcaster.descriptionChanged(to: .h264(EmbeddedHub.h264))
+    server.loop.run()
+    server.sendVideo(of: transcoding)
+    #expect(try received() > count, "the transcoding goes on until the stream's keyframe")
+    count = try received()
+    server.sendVideo(isKeyframe: true)
+    #expect(try received() > count)
+    #expect(viewers() == [1, 0])
+    // And back to one of High.
+    count = try received()
+    server.broadcaster.descriptionChanged(to: .h264(EmbeddedHub.high))
+    server.loop.run()
+    server.sendVideo(isKeyframe: true)
+    server.sendVideo()
+    #expect(try received() == count, "frames that the client does not decode")
+    server.sendVideo(isKeyframe: true, of: transcoding)
+    #expect(try received() > count)
+    #expect(viewers() == [0, 1])
+  }
+
+  @Test func `a viewer gets a stream that it does not decode by its offer where there is no transcoding`() throws {
+    let server = try EmbeddedHub()
+    let address = try server.connect().address
+    server.broadcaster.descriptionChanged(to: .h264(EmbeddedHub.high))
+    server.loop.run()
+    server.sendVideo(isKeyframe: true)
+    #expect(server.clients[address]?.received.isEmpty == false && server.viewers == 1)
   }
 }

@@ -48,7 +48,7 @@ struct BandwidthEstimatorTests {
     #expect(self.estimator.roundTrip.map { $0 >= .milliseconds(1) } ?? false)
   }
 
-  @Test mutating func `a client that claims that everything is lost gets the least bitrate, and recovers`() {
+  @Test mutating func `a client that claims that everything is lost gets the minimum bitrate, and recovers`() {
     for _ in 0..<10 { self.send(12) }
     for _ in 0..<200 { self.send(12) { _ in nil } }
     #expect(self.estimator.bitrate == 100_000 && self.estimator.capacity == 100_000)
@@ -119,6 +119,18 @@ struct BandwidthEstimatorTests {
       cluster = self.estimator.startProbe(at: self.now)
     }
     #expect((cluster?.bitrate ?? 0) >= before * 85 / 100)
+  }
+
+  @Test mutating func `a pause of the sender is no silence of the client`() {
+    for _ in 0..<20 { self.send(12) }
+    let before = self.estimator.bitrate
+    // Frames are left out for two seconds; the packet behind them has no feedback yet.
+    self.now += .seconds(2)
+    self.estimator.handleTimeout(at: self.now)
+    _ = self.estimator.send(byteCount: 1000, at: self.now)
+    self.now += .milliseconds(100)
+    self.estimator.handleTimeout(at: self.now)
+    #expect(self.estimator.bitrate == before)
   }
 
   @Test mutating func `a probe that arrives as it was sent raises the estimate to its bitrate, another one does not`() {

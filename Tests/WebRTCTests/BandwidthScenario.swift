@@ -1,5 +1,6 @@
 import Media
 import TestSupport
+import WebRTCPeers
 
 /// A kind of network, of which each seed makes one.
 enum BandwidthScenario: String, CaseIterable {
@@ -17,6 +18,10 @@ enum BandwidthScenario: String, CaseIterable {
   case outage
   /// The client's clock is set at 20 s, by up to 10 s either way.
   case clockStep
+  /// The client's machine is busy: it notices packets up to 120 ms late, several times a second.
+  case busyClient
+  /// Video without audio, whose feedback pauses with the frames.
+  case videoOnly
 
   /// Duration in seconds.
   var seconds: Double { self == .steps ? 70 : 45 }
@@ -38,7 +43,11 @@ enum BandwidthScenario: String, CaseIterable {
       conditions.rates = [(0, 4_000_000), (20, 800_000), (45, 4_000_000)]
       // From the 25 kB of a small router to 500 ms of the greater rate.
       conditions.queueLength = Int.random(in: 25_000...250_000, using: &numbers)
-    case .steady: break
+    case .steady, .videoOnly: break
+    case .busyClient:
+      conditions.stalls = (
+        Double.random(in: 0.1...0.5, using: &numbers), Double.random(in: 0.02...0.12, using: &numbers)
+      )
     case .randomLoss: conditions.loss = (0.02, 0..<1000)
     case .lossBurst: conditions.loss = (0.10, 20..<22)
     case .reordering:
@@ -55,11 +64,12 @@ enum BandwidthScenario: String, CaseIterable {
   /// Runs a seed.
   func run(seed: UInt64) -> SimulatedCall {
     var call = SimulatedCall(self.conditions(seed: seed), seed: seed, bounds: 100_000...6_000_000)
+    call.hasAudio = self != .videoOnly
     call.run(seconds: self.seconds)
     return call
   }
 
-  /// What a seed must meet: a name, the measured value, and its range.
+  /// Requirement of each seed: a name, the measured value, and its range.
   func figures(_ call: SimulatedCall) -> [(name: String, value: Double, range: ClosedRange<Double>)] {
     let rate = call.path.rate(at: .zero)
     func used(_ times: ClosedRange<Double>) -> Double { call.arrivedBitrate(times) / rate }
@@ -89,6 +99,8 @@ enum BandwidthScenario: String, CaseIterable {
         ("share used in the first three seconds", used(25.2...28.2), 0.3...1), ("share used", used(30...45), 0.7...1),
       ]
     case .clockStep: return [("share used", used(21...45), 0.7...1)]
+    case .busyClient: return [("share used", used(10...45), 0.6...1)]
+    case .videoOnly: return [("share used", used(10...45), 0.75...1)]
     }
   }
 }

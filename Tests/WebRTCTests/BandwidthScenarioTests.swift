@@ -1,5 +1,6 @@
 import Media
 import Testing
+import WebRTCPeers
 
 @testable import WebRTC
 

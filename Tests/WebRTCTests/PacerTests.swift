@@ -9,7 +9,7 @@ struct PacerTests {
   private var pacer = Pacer<Int>()
   private var now = MediaTime.zero + .seconds(1)
 
-  /// What was released at a time: item, packets, or padding with its length.
+  /// Packets of an item, or padding with its length, that were released at a time in milliseconds.
   private struct Sent: Equatable {
     var item: Int?
     var packets: Range<Int> = 0..<1

@@ -1,6 +1,7 @@
 import Authentication
 import Media
 import NIOCore
+import TestSupport
 import Testing
 import WebRTC
 

@@ -1,4 +1,5 @@
 import NIOCore
+import TestSupport
 import WebRTC
 
 /// Messages of RFC 5769 §2 and of RFC 8489 appendix B.1 (with the code of erratum 6268).

@@ -1,6 +1,7 @@
 import Media
 import NIOCore
 import RTP
+import Synchronization
 import Testing
 import WebRTC
 import WebRTCPeers
@@ -17,14 +18,22 @@ struct SessionDialogue {
   private var mediaCount = 0
   /// Number of messages of the last drain.
   private(set) var messageCount = 0
+  /// When the session has more to send, as of the last drain.
+  private(set) var nextSending: MediaTime?
   private var frameCount = 0
 
   static let credentials = ICECredentials(usernameFragment: "serv", password: "server0password0server")!
   static let unixTimeAtZero: Int64 = 1_700_000_000_000_000_000
 
-  init(offer: String = "chromium", hasAudio: Bool = true) throws {
+  /// Datagrams with media, those that are lost included.
+  private(set) var sent: [ByteBuffer] = []
+
+  /// - Parameter hasRetransmission: Whether the client has a source of retransmissions.
+  init(offer: String = "chromium", hasAudio: Bool = true, hasRetransmission: Bool = true) throws {
+    let lines = try WebRTCOffers.text(offer).split(separator: "\r\n", omittingEmptySubsequences: true)
+      .filter { hasRetransmission || !$0.contains(" rtx/") }
     let answer = try WebRTCAnswer(
-      WebRTCOffers.offer(offer),
+      WebRTCOffer(parsing: ByteBuffer(string: lines.joined(separator: "\r\n") + "\r\n")),
       WebRTCAnswer.Configuration(
         sessionID: 1, credentials: Self.credentials,
         fingerprint: CertificateFingerprint(algorithm: .sha256, digest: PlainSecurity().fingerprint),
@@ -33,7 +42,7 @@ struct SessionDialogue {
     let security = PlainSecurity(clientDigest: try #require(answer.clientTransport.fingerprints.first).digest)
     self.session = WebRTCSession(
       answer, credentials: Self.credentials, security: security,
-      makeRandom: { 0xFFFF_FFFF_FFFF_FFFF }, unixTime: { Self.unixTimeAtZero + $0.nanoseconds }, at: self.now)
+      makeRandom: { 0xFFFF_FFFF_FFFF_FFFF }, unixTime: SteppedClock().unixTime(at:), at: self.now)
     self.client = SessionClient(
       try #require(TransportAddress("198.51.100.1", port: 4000)), answer: answer, credentials: Self.credentials)
   }
@@ -53,12 +62,13 @@ struct SessionDialogue {
 
   mutating func drain() throws {
     self.batch.removeAll()
-    self.session.drain(into: &self.batch, at: self.now)
+    self.nextSending = self.session.drain(into: &self.batch, at: self.now)
     self.messageCount = self.batch.messages.count
     while let event = self.session.nextEvent() { self.events.append(event) }
     for (address, datagram) in self.batch.datagrams where address == self.client.address {
       if DatagramKind(datagram.readableBytesView) == .rtp {
         self.mediaCount += 1
+        self.sent.append(datagram)
         if self.isLost(self.mediaCount) { continue }
       }
       try self.client.receive(datagram)
@@ -75,6 +85,9 @@ struct SessionDialogue {
     }
     self.now = end
   }
+
+  /// Handles timeouts that are due at a time.
+  mutating func handleTimeoutIfDue(at time: MediaTime) -> Bool { self.session.handleTimeoutIfDue(at: time) }
 
   /// Time passes without anything being done.
   mutating func pass(_ duration: MediaDuration) { self.now += duration }
@@ -109,5 +122,15 @@ struct SessionDialogue {
   mutating func takeEvents() -> [WebRTCSession.Event] {
     defer { self.events = [] }
     return self.events
+  }
+}
+
+/// Wall clock of a machine that is set 1.7 seconds ahead before each reading but the first.
+final class SteppedClock: Sendable {
+  private let readingCount = Atomic<Int64>(0)
+
+  @Sendable func unixTime(at time: MediaTime) -> Int64 {
+    let count = self.readingCount.add(1, ordering: .relaxed).oldValue
+    return SessionDialogue.unixTimeAtZero + time.nanoseconds + count * 1_700_000_000
   }
 }

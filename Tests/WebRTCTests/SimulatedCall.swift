@@ -2,6 +2,7 @@ import Media
 import RTP
 import RateControl
 import TestSupport
+import WebRTCPeers
 
 @testable import WebRTC
 
@@ -35,6 +36,10 @@ struct SimulatedCall {
   private var target: Double
   private var lastKeyframe = -1.0
   private let followsEstimate: Bool
+  /// Whether audio packets are sent too; they come at any bitrate, and feedback with them.
+  var hasAudio = true
+  /// Factor of a keyframe's bytes.
+  var keyframeFactor = 5.0
   private var rule: SoleViewerBitrate
   private var feedback: [(feedback: RTCPTransportWideFeedback, time: MediaTime)] = []
   private(set) var moments: [Moment] = []
@@ -48,13 +53,13 @@ struct SimulatedCall {
 
   init(
     _ conditions: SimulatedPath.Conditions, seed: UInt64, bitrate: Int = 1_000_000,
-    bounds: ClosedRange<Int> = 100_000...4_500_000, encoder: Int? = nil
+    bounds: ClosedRange<Int> = 100_000...4_500_000, minimumEncoder: Int = 50_000, encoder: Int? = nil
   ) {
     self.path = SimulatedPath(conditions, seed: seed &* 2 &+ 1)
     self.numbers = SplitMix(seed: seed &* 2)
     self.estimator = BandwidthEstimator(bitrate: bitrate, bounds: bounds)
     self.followsEstimate = encoder == nil
-    self.rule = SoleViewerBitrate(bounds: 50_000...bounds.upperBound)
+    self.rule = SoleViewerBitrate(bounds: minimumEncoder...bounds.upperBound)
     self.encoderBitrate = Double(encoder ?? bitrate)
     self.target = self.encoderBitrate
   }
@@ -87,7 +92,7 @@ struct SimulatedCall {
       if let cluster = self.estimator.startProbe(at: self.now) { self.pacer.start(cluster, at: self.now) }
       self.pacer.setBitrate(self.estimator.bitrate, capacity: self.estimator.capacity)
       if nextAudio <= self.now {
-        if let arrival = self.path.send(nil, byteCount: Self.audioLength, at: self.now) {
+        if self.hasAudio, let arrival = self.path.send(nil, byteCount: Self.audioLength, at: self.now) {
           self.arrivedBytes[Int(arrival.seconds * 10)] += Self.audioLength
         }
         nextAudio += .milliseconds(20)
@@ -116,8 +121,8 @@ struct SimulatedCall {
     let time = self.now.seconds
     let isKeyframe = time - self.lastKeyframe >= 2 || (self.pacer.needsKeyframe && time - self.lastKeyframe >= 0.5)
     var byteCount = self.encoderBitrate / 8 / 30 * Double.random(in: 0.75...1.25, using: &self.numbers)
-    // A keyframe has 5 times the bytes of a frame; the others give way for it.
-    byteCount *= isKeyframe ? 5 : 56.0 / 60
+    // A keyframe has several times the bytes of a frame; the others give way for it.
+    byteCount *= isKeyframe ? self.keyframeFactor : (61 - self.keyframeFactor) / 60
     if isKeyframe {
       self.lastKeyframe = time
       self.keyframeCount += 1
@@ -151,7 +156,7 @@ struct SimulatedCall {
     self.arrivedBytes[Int(arrival.seconds * 10)] += byteCount
   }
 
-  // MARK: What is measured
+  // MARK: Measurements
 
   /// Mean bitrate that arrives, without padding, between two times in seconds.
   func arrivedBitrate(_ times: ClosedRange<Double>) -> Double {
@@ -164,7 +169,7 @@ struct SimulatedCall {
 
   func moments(_ times: ClosedRange<Double>) -> [Moment] { self.moments.filter { times.contains($0.time) } }
 
-  /// Greatest delay in the queue of the path between two times.
+  /// Maximum delay in the queue of the path between two times.
   func maximumQueue(_ times: ClosedRange<Double>) -> Double { self.moments(times).map(\.queue).max() ?? 0 }
 
   /// Share of moments between two times at which queue and pacer delay more than a limit.

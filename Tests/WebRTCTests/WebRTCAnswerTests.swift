@@ -3,6 +3,7 @@ import NIOCore
 import RTP
 import Testing
 import WebRTC
+import WebRTCPeers
 
 @Suite("WebRTC answers, RFC 8829 §5.3")
 struct WebRTCAnswerTests {
@@ -52,6 +53,22 @@ struct WebRTCAnswerTests {
     [
       "m=audio 9 UDP/TLS/RTP/SAVPF 111", "a=mid:\(mid)", "a=recvonly", "a=rtcp-mux", "a=rtpmap:111 opus/48000/2",
     ]
+  }
+
+  @Test func `Chromium may measure its round trip by XR, which clients that do not offer it are not asked for`() throws
+  {
+    let chromium = try WebRTCAnswer(WebRTCOffers.offer("chromium"), Self.configuration())
+    #expect(Self.lines(chromium, track: 0).filter { $0.hasPrefix("a=rtcp-xr") } == ["a=rtcp-xr:rcvr-rtt=all"])
+    #expect(!Self.lines(chromium, track: 1).contains { $0.hasPrefix("a=rtcp-xr") })
+    for (line, isAnswered) in [
+      ("a=rtcp-xr:pkt-loss-rle rcvr-rtt=all:10", true), ("a=rtcp-xr:rcvr-rtt=sender", false), ("a=rtcp-xr", false),
+    ] {
+      let offer = try Self.parse(Self.transport + Self.video(more: [line]))
+      let lines = Self.lines(try WebRTCAnswer(offer, Self.configuration()))
+      #expect(lines.contains("a=rtcp-xr:rcvr-rtt=all") == isAnswered, "\(line)")
+    }
+    let gstreamer = try WebRTCAnswer(WebRTCOffers.offer("gstreamer"), Self.configuration())
+    #expect(!Self.lines(gstreamer).contains { $0.hasPrefix("a=rtcp-xr") })
   }
 
   @Test func `Chromium gets Constrained Baseline by its number, with retransmission and extensions of the offer`()
@@ -114,6 +131,18 @@ struct WebRTCAnswerTests {
     let answer = try WebRTCAnswer(WebRTCOffers.offer("aiortc"), Self.configuration())
     #expect(answer.video?.extensionIDs[WebRTCAnswer.ExtensionURI.absoluteSendTime] == 3)
     #expect(answer.video?.feedback == [.nack, .nackPLI, .googREMB])
+  }
+
+  @Test func `an offer of one track is answered with that one, whichever it is`() throws {
+    for (kind, lines) in [("video", Self.video()), ("audio", Self.audio("0"))] {
+      let offer = try Self.parse(["a=group:BUNDLE 0"] + Self.transport + lines)
+      let answer = try WebRTCAnswer(offer, Self.configuration())
+      #expect((answer.video != nil) == (kind == "video") && (answer.audio != nil) == (kind == "audio"))
+      let text = Self.lines(answer)
+      #expect(text.filter { $0.hasPrefix("m=") }.count == 1 && text.contains("a=group:BUNDLE 0"))
+      #expect(text.contains { $0.hasPrefix("m=\(kind) 8189 ") } && text.contains("a=sendonly"))
+      #expect(text.contains("a=end-of-candidates"))
+    }
   }
 
   @Test func `a stream without audio answers the track as inactive`() throws {
@@ -236,6 +265,46 @@ struct WebRTCAnswerTests {
     for media in parsed.media where !media.isRejected {
       #expect(media.transport.credentials?.usernameFragment == "serv" && media.transport.fingerprints.count == 1)
     }
+  }
+
+  @Test func `candidates of TCP are passive, and below all of UDP`() throws {
+    var configuration = try Self.configuration(candidates: [("192.0.2.7", 8189), ("2001:db8::7", 8189)])
+    configuration.candidates += configuration.candidates.map { TransportAddress(ip: $0.ip, port: $0.port, isTCP: true) }
+    let answer = try WebRTCAnswer(try WebRTCOffers.offer("chromium"), configuration)
+    let lines = Self.lines(answer).filter { $0.hasPrefix("a=candidate:") }
+    #expect(lines.count == 4)
+    #expect(lines[2].hasSuffix(" 192.0.2.7 8189 typ host tcptype passive") && lines[2].contains(" 1 tcp "))
+    #expect(lines[3].hasSuffix(" 2001:db8::7 8189 typ host tcptype passive"))
+    let candidates = try lines.map { try ICECandidate(parsing: $0.dropFirst("a=candidate:".count)) }
+    #expect(candidates.map(\.address) == configuration.candidates)
+    #expect(zip(candidates, candidates.dropFirst()).allSatisfy { $0.priority > $1.priority })
+    // Type preference 90; direction preference 4 of passive ones in the local preference, RFC 6544 §4.2.
+    #expect(candidates[2].priority == UInt32(0x5A9F_FDFF))
+  }
+
+  @Test(
+    arguments: [
+      ("chromium", "42e01f", true), ("chromium", "42c02a", true), ("chromium", "4d001f", true),
+      ("chromium", "64001f", false), ("firefox", "42e01f", false), ("aiortc", "42e01f", true),
+      ("aiortc", "640028", false), ("aiortc", "4d001f", false),
+    ])
+  func `a stream whose profile a client does not decode is known before the answer`(
+    client: String, profile: String, isDecoded: Bool
+  ) throws {
+    let offer = try WebRTCOffers.offer(client)
+    #expect(WebRTCAnswer.hasDecoder(of: try H264ProfileLevel(parsing: profile), in: offer) == isDecoded)
+  }
+
+  @Test func `a client with High decodes it, a track that it refuses does not count`() throws {
+    let high = try H264ProfileLevel(parsing: "640028")
+    let offer = try Self.parse(["a=group:BUNDLE 0"] + Self.transport + Self.video(profile: "640c1f"))
+    // Safari's Constrained High has no field coding; High may have.
+    #expect(!WebRTCAnswer.hasDecoder(of: high, in: offer))
+    #expect(WebRTCAnswer.hasDecoder(of: try H264ProfileLevel(parsing: "640c28"), in: offer))
+    #expect(WebRTCAnswer.hasDecoder(of: .constrainedBaseline, in: offer))
+    let refused = try Self.parse(
+      ["a=group:BUNDLE 0"] + Self.transport + Self.video().map { $0.replacing("m=video 9", with: "m=video 0") })
+    #expect(!WebRTCAnswer.hasDecoder(of: .constrainedBaseline, in: refused))
   }
 }
 

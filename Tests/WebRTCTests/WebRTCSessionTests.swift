@@ -1,6 +1,7 @@
 import Media
 import NIOCore
 import RTP
+import TestSupport
 import Testing
 import WebRTC
 import WebRTCPeers
@@ -97,6 +98,58 @@ struct WebRTCSessionTests {
     #expect(self.dialogue.client.transportWide == [0, 2, 3, 4])
   }
 
+  @Test mutating func `a report that waited in a queue does not delay answers to requests for what was lost again`()
+    throws
+  {
+    try self.dialogue.connect()
+    try self.dialogue.send(isKeyframe: true)
+    // Round trips of 50 ms, then one of 160 ms, behind a keyframe. Reports come each second, whenever the client answers.
+    for (delay, age) in [(50, 0), (50, 50), (160, 100)] {
+      try self.dialogue.advance(.seconds(1))
+      let report = try #require(
+        self.dialogue.client.reports.last?.packets.compactMap { packet -> RTCPSenderReport? in
+          if case .senderReport(let report) = packet { report } else { nil }
+        }.first)
+      try self.dialogue.advance(.milliseconds(Int64(delay)))
+      let block = RTCPReportBlock(
+        ssrc: 1001, fractionLost: 0, cumulativeLost: 0, extendedHighestSequenceNumber: 0, jitter: 0,
+        lastSenderReport: report.ntpTimestamp.middle, delaySinceLastSenderReport: UInt32(age * 65_536 / 1000))
+      try self.dialogue.deliver(
+        self.dialogue.client.seal([.receiverReport(RTCPReceiverReport(ssrc: 5, reportBlocks: [block]))]))
+    }
+    try self.dialogue.send()
+    let pairs = RTCPNackPair.pairs([try #require(self.dialogue.client.video.last).header.sequenceNumber])
+    try self.dialogue.deliver(self.dialogue.client.feedback(.nack(pairs)))
+    try self.dialogue.advance(.milliseconds(30))
+    try self.dialogue.deliver(self.dialogue.client.feedback(.nack(pairs)))
+    #expect(self.dialogue.session.statistics.packetsRetransmitted == 1)
+    try self.dialogue.advance(.milliseconds(20))
+    try self.dialogue.deliver(self.dialogue.client.feedback(.nack(pairs)))
+    #expect(self.dialogue.session.statistics.packetsRetransmitted == 2)
+  }
+
+  @Test mutating func `a client that loses the first 32,000 packets opens all that follow, over the wrap of numbers`()
+    throws
+  {
+    // The first number is the highest that any viewer begins with, 32,767.
+    let frameLength = 500
+    let lost = 64 * frameLength
+    self.dialogue.isLost = { $0 <= lost || $0 == lost + 767 || $0 == lost + 770 }
+    try self.dialogue.connect()
+    for frame in 0..<68 {
+      try self.dialogue.send(isKeyframe: frame % 60 == 0, lengths: Array(repeating: 20, count: frameLength))
+      try self.dialogue.advance(.milliseconds(33))
+    }
+    let numbers = self.dialogue.client.video.map(\.header.sequenceNumber)
+    // Number 65,535 is the 32,769th packet: one before it and one behind it are lost.
+    #expect(numbers.count == 4 * frameLength - 2 && numbers.first == 0x7FFF + UInt16(lost))
+    #expect(numbers.contains(0xFFFF) && numbers.contains(1) && !numbers.contains(0xFFFD) && !numbers.contains(0))
+    // Requests over the wrap, for packets of both sides.
+    try self.dialogue.deliver(self.dialogue.client.feedback(.nack(RTCPNackPair.pairs([0xFFFD, 0]))))
+    #expect(self.dialogue.client.retransmitted == 2)
+    #expect(self.dialogue.client.video.suffix(2).map(\.header.sequenceNumber) == [0xFFFD, 0])
+  }
+
   @Test mutating func `packets are kept for a second, also over keyframes; requests for others want a keyframe`() throws
   {
     try self.dialogue.connect()
@@ -154,7 +207,7 @@ struct WebRTCSessionTests {
     #expect(self.dialogue.session.statistics.keyframesRequested == 52)
   }
 
-  @Test mutating func `reports of each second map both tracks to one clock, and show the round trip`() throws {
+  @Test mutating func `reports map both tracks to one clock, also over its steps, and show the round trip`() throws {
     try self.dialogue.connect()
     try self.dialogue.send(isKeyframe: true, lengths: [500, 100])
     try self.dialogue.send(kind: .audio, lengths: [80])
@@ -169,6 +222,9 @@ struct WebRTCSessionTests {
     #expect(last[0].packetCount == 2 && last[0].octetCount == 600 && last[1].octetCount == 80)
     #expect(last[0].ntpTimestamp == last[1].ntpTimestamp)
     #expect(last[0].rtpTimestamp &- first[0].rtpTimestamp == 2 * 90_000)
+    // Both mappings are from the clock's first reading; NTP timestamps count 2^-32 seconds.
+    let elapsed = last[0].ntpTimestamp.rawValue - first[0].ntpTimestamp.rawValue
+    #expect(abs(Double(elapsed) / 4_294_967_296 - 2) < 1e-6)
     #expect(last[1].rtpTimestamp &- first[1].rtpTimestamp == 2 * 48_000)
     // The frame was captured when the first report was made.
     #expect(first[0].rtpTimestamp == self.dialogue.client.video[0].header.timestamp)
@@ -268,6 +324,27 @@ struct WebRTCSessionTests {
     #expect(self.dialogue.takeEvents() == [])
   }
 
+  @Test mutating func `timeouts are handled when they are due, not before`() throws {
+    try self.dialogue.connect()
+    let due = try #require(self.dialogue.session.nextDeadline)
+    let isEarlyHandled = self.dialogue.handleTimeoutIfDue(at: due - .milliseconds(1))
+    #expect(!isEarlyHandled && self.dialogue.session.nextDeadline == due)
+    let isHandled = self.dialogue.handleTimeoutIfDue(at: due)
+    let next = try #require(self.dialogue.session.nextDeadline)
+    #expect(isHandled && next > due)
+  }
+
+  @Test mutating func `a frame for a slow path leaves in parts, at the times that draining returns`() throws {
+    try self.dialogue.connect()
+    let estimate = RTCPReceiverEstimatedBitrate(bitrate: 500_000, ssrcs: [1001])
+    try self.dialogue.deliver(self.dialogue.client.feedback(.receiverEstimatedBitrate(estimate)))
+    try self.dialogue.send(isKeyframe: true)
+    let next = try #require(self.dialogue.nextSending)
+    #expect((1..<3).contains(self.dialogue.client.video.count) && next > self.dialogue.now)
+    try self.dialogue.advance(.milliseconds(99))
+    #expect(self.dialogue.client.video.count == 3 && self.dialogue.nextSending == nil)
+  }
+
   @Test mutating func `equal packets of a frame are one message`() throws {
     try self.dialogue.connect()
     try self.dialogue.send(isKeyframe: true, lengths: [30])
@@ -278,7 +355,7 @@ struct WebRTCSessionTests {
   }
 
   @Test(arguments: 1...8) mutating func `all packets arrive over a path that loses one of twenty`(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SplitMix(seed: seed)
     let losses = (0..<2000).map { _ in Int.random(in: 0..<20, using: &random) == 0 }
     self.dialogue.isLost = { losses[$0] }
     try self.dialogue.connect()

@@ -37,10 +37,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
 
   /// `profile-level-id` of RFC 6184 §8.1: profile, constraint flags and level as six hexadecimal digits, "42C01F".
   public var profileLevelID: String {
-    [self.profileIDC, self.constraintFlags, self.levelIDC].map {
-      let digits = String($0, radix: 16, uppercase: true)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
+    Hexadecimal.encode([self.profileIDC, self.constraintFlags, self.levelIDC], uppercase: true)
   }
 
   /// Parses a NAL unit with header byte, without start code.

@@ -38,9 +38,9 @@ public struct VUIParameters: Hashable, Sendable {
 
   /// Ratio of width to height of a pixel, table E-1.
   public struct SampleAspectRatio: Hashable, Sendable {
-    /// Its width in some unit, at least 1.
+    /// Width of a sample in some unit, at least 1.
     public var width: UInt16
-    /// Its height in the same unit, at least 1.
+    /// Height of a sample in the same unit, at least 1.
     public var height: UInt16
 
     /// Creates a ratio; both values at least 1.

@@ -51,6 +51,8 @@ typedef struct {
   size_t sent;
   /// Messages to destinations that cannot be reached.
   size_t unreachable;
+  /// Bytes of the messages that were sent.
+  size_t byte_count;
 } vidicon_datagram_result;
 
 /// Opens two non-blocking UDP sockets on consecutive ports, the first even (RFC 3550 §11).
@@ -69,6 +71,13 @@ int vidicon_datagrams_open(const char *address, int *socket, uint16_t *port);
 
 /// Length of the send buffer that the system has granted, in bytes of its own accounting; negative on failure.
 int vidicon_datagrams_send_buffer(int socket);
+
+/// Opens a socket that sends from one local address and from the port of a socket of vidicon_datagrams_open_pair, whose send
+/// buffer is not shared by datagrams from other addresses.
+///
+/// mapped: whether that socket is of IPv6, so that an address of IPv4 is mapped, RFC 4291 2.5.5.2.
+/// Returns 0, or an errno value.
+int vidicon_datagrams_open_route(const vidicon_endpoint *address, bool mapped, int *socket);
 
 /// Sends every run to every destination in as few system calls as possible (sendmmsg, with segmentation offload if the
 /// kernel supports it), from a position on. Never blocks: returns when the send buffer is full.

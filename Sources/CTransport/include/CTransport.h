@@ -12,6 +12,9 @@ typedef struct {
   bool is_limited_by_sender;
 } vidicon_throughput;
 
+/// Minimum round-trip time of a connection in the last minutes, in microseconds; 0 where it is unknown.
+uint32_t vidicon_tcp_minimum_round_trip_time(int socket);
+
 /// Reads the throughput of a connection; false where it is unknown: before data was sent, and on systems that do not measure it.
 bool vidicon_tcp_throughput(int socket, vidicon_throughput *throughput);
 

@@ -26,7 +26,7 @@ public struct CaptureDevice: Hashable, Sendable {
   public let formats: [CaptureDeviceFormat]
   /// Controls that the device offers, with their current values.
   public let controls: [DeviceControl]
-  /// Why the device cannot be used now, and how to solve that, in one line; nil for a usable device.
+  /// Reason why the device cannot be used now, and how to solve that, in one line; nil for a usable device.
   public let problem: String?
   /// Direction a camera faces; ``CameraPosition/unspecified`` for other devices.
   public let position: CameraPosition

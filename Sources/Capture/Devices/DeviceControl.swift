@@ -18,7 +18,7 @@ public struct DeviceControl: Hashable, Sendable {
 
   /// One item of a menu control.
   public struct MenuItem: Hashable, Sendable {
-    /// The control's value that selects the item.
+    /// The control's value that selects the item, in the unit of ``DeviceControl/range``.
     public let value: Int
     /// Human-readable name of the item, such as "Aperture Priority Mode".
     public let label: String
@@ -43,7 +43,7 @@ public struct DeviceControl: Hashable, Sendable {
   public let step: Int
   /// The driver's initial value, in the unit of ``range``.
   public let defaultValue: Int
-  /// The current value; the default for controls that cannot be read.
+  /// The current value, in the unit of ``range``; ``defaultValue`` for controls that cannot be read.
   public let value: Int
   /// The items of a menu; empty for other kinds.
   public let menu: [MenuItem]

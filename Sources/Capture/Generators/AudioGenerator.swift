@@ -68,6 +68,8 @@ extension GeneratedAudioCapturer {
 
   /// Starts generating blocks of 10 ms without gaps; sample `n` has a timestamp of `n` / sample rate after a whole second
   /// of wall-clock time.
+  ///
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/failed`` when the system can start no thread.
   public func start(consumer: any AudioConsumer) throws(VidiconError) {
     try self.generator.start(consumer: consumer)
   }

@@ -73,6 +73,8 @@ extension GeneratedVideoCapturer {
   }
 
   /// Starts generating frames, at whole multiples of the frame interval from a whole second of wall-clock time on.
+  ///
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/failed`` when the system can start no thread.
   public func start(consumer: any VideoConsumer) throws(VidiconError) {
     try self.generator.start(consumer: consumer)
   }

@@ -112,6 +112,11 @@ public final class CameraCapturer: ControllableCapturer {
   }
 
   /// Sets a control, also while capturing; restored when the camera is reconnected.
+  ///
+  /// - Throws: ``VidiconError``: ``VidiconError/Code/notFound`` for an unknown control, or without a camera,
+  ///   ``VidiconError/Code/invalidSpecification`` for an invalid value, or where several cameras have the name,
+  ///   ``VidiconError/Code/notPermitted`` when the user may not open the camera or another program uses it,
+  ///   ``VidiconError/Code/failed`` when the device rejects the value or was unplugged.
   public func setControl(_ name: String, to value: Int) throws(VidiconError) {
     try self.openDevice().setControl(name, to: value, source: self.request.source)
     self.state.withLock { state in

@@ -1,3 +1,4 @@
+internal import Capture
 internal import Media
 
 /// Resolves camera names to device nodes, also for cameras that were unplugged and plugged in again.
@@ -94,24 +95,6 @@ enum CameraFinder {
   private static func list(_ cameras: [Found]) -> String {
     cameras.prefix(16).map { "\($0.path) (\($0.identity.card), \($0.byID ?? $0.identity.bus))" }
       .joined(separator: ", ")
-  }
-}
-
-extension CameraSpecification {
-  /// Names of the cameras that it may select, each of one camera only: nodes, ports of the bus, names in `/dev/v4l/by-id`. A
-  /// camera keeps one of them when it is plugged in again. Opens all nodes, which may block.
-  package var places: Set<String> {
-    let path: String? = if case .path(let path) = self.device { realpath(path) ?? path } else { nil }
-    let cameras = CameraFinder.cameras(also: path)
-    let selected =
-      switch self.device {
-      case .first: cameras
-      case .path: cameras.filter { $0.path == path }
-      case .name(let name):
-        cameras.filter { $0.path == (try? CameraFinder.match(name, among: cameras, source: self.text)) }
-      }
-    let names = selected.flatMap { [$0.path, $0.identity.bus, $0.byID].compactMap { $0 } } + [path].compactMap { $0 }
-    return Set(names.filter { !$0.isEmpty })
   }
 }
 

@@ -3,11 +3,15 @@ internal import CV4L2
 internal import Codecs
 internal import Media
 internal import NIOCore
+internal import Threading
 
 /// Turns the buffers that a camera fills into frames or samples. Used by the camera's thread only.
 final class CameraFrameReader {
   /// Minimum number of buffers that stay with the driver when a frame references one: one being filled, and the next.
   private static let minimumQueuedCount = 2
+
+  /// Time after the request for a keyframe from which on access units that cannot be used are a failure of the camera.
+  private static let keyframeTimeout = MediaDuration.seconds(2)
 
   private let session: CameraSession
   private let output: CameraOutput
@@ -15,6 +19,8 @@ final class CameraFrameReader {
   private let converter: SwscaleConverter?
   private let jpeg: CameraJPEGDecoder?
   private var h264: CameraAccessUnits?
+  /// Since when, after a requested keyframe, no usable access unit has arrived; nil after a usable one.
+  private var waitingSince: MediaTime?
 
   /// - Throws: ``VidiconError`` when the decoder cannot be opened.
   init(_ session: CameraSession, output: CameraOutput) throws(VidiconError) {
@@ -42,7 +48,15 @@ final class CameraFrameReader {
 
   /// Reports that frames were lost before the next buffer; compressed video resumes at a keyframe.
   func handleLoss() {
-    if self.h264?.handleLoss() == true { self.requestKeyframe() }
+    guard self.h264?.handleLoss() == true else { return }
+    self.requestKeyframe()
+    self.waitingSince = StreamClock.system.now()
+  }
+
+  /// Handles a restart of streaming, from which on the camera has its time for a keyframe again.
+  func handleRestart() {
+    self.handleLoss()
+    self.waitingSince = nil
   }
 
   /// Requests a keyframe from a camera with an encoder; drivers without this control send one at their own interval.
@@ -74,7 +88,7 @@ final class CameraFrameReader {
     case .jpeg:
       self.jpeg?.decode(bytes, at: time)
       if self.jpeg?.isFailing ?? false { failure = .damaged }
-    case .h264: self.handleAccessUnit(bytes, at: time)
+    case .h264: failure = self.handleAccessUnit(bytes, at: time)
     case .convert(let format): self.deliver(self.convert(starts, from: format, at: time), at: time)
     case .direct(let format, _) where self.converter != nil:
       self.deliver(self.convert(starts, from: format.libav, at: time), at: time)
@@ -140,11 +154,22 @@ final class CameraFrameReader {
       at: time)
   }
 
-  private func handleAccessUnit(_ bytes: UnsafeRawBufferPointer, at time: MediaTime) {
+  /// - Returns: A failure when nothing usable arrives although a keyframe was requested: parameter sets alone, or garbage.
+  private func handleAccessUnit(_ bytes: UnsafeRawBufferPointer, at time: MediaTime) -> CameraHealth.Failure? {
     switch self.h264?.sample(parsing: ByteBuffer(bytes: bytes), at: time) {
-    case .sample(let sample, let description): self.output.consume(sample, of: .h264(description))
+    case .sample(let sample, let description):
+      self.waitingSince = nil
+      self.output.consume(sample, of: .h264(description))
+      return nil
     case .unusable: self.output.skip(at: time)
     case .parameterSets, nil: break
     }
+    let now = StreamClock.system.now()
+    guard let waitingSince else {
+      self.waitingSince = now
+      self.requestKeyframe()
+      return nil
+    }
+    return now - waitingSince >= Self.keyframeTimeout ? .damaged : nil
   }
 }

@@ -56,7 +56,7 @@ final class CameraPlayback: Sendable {
     }
   }
 
-  /// Why a camera is lost.
+  /// Reason why a camera is lost.
   private struct Loss {
     var error: VidiconError
     /// Whether the camera was disconnected; it has failed otherwise.
@@ -144,7 +144,7 @@ final class CameraPlayback: Sendable {
       case .restart:
         try session.restart()
         sequence = CameraSequence()
-        reader.handleLoss()
+        reader.handleRestart()
       case .reopen: throw V4L2Failure(call: failure.call, number: EIO)
       }
     }

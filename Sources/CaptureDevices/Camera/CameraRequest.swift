@@ -1,3 +1,4 @@
+internal import Capture
 internal import Media
 
 /// The user's and the stream's requests to a camera.

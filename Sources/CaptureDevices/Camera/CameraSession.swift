@@ -1,4 +1,5 @@
 internal import CV4L2
+internal import Capture
 internal import Media
 internal import Threading
 

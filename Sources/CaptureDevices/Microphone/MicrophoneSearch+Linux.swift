@@ -1,5 +1,6 @@
 #if canImport(CALSA)
 internal import CALSA
+internal import Capture
 internal import Glibc
 internal import Media
 

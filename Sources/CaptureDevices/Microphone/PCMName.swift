@@ -10,7 +10,7 @@ package struct PCMName: Hashable {
 
   /// The plug-in around the device: `hw` for none, `plughw` for format conversion.
   package var kind: String
-  /// The card.
+  /// Sound card, by index or identifier.
   package var card: Card
   /// Number of the device on the card.
   package var device: Int

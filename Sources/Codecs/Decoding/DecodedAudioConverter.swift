@@ -4,7 +4,7 @@ package import Media
 /// Converts the frames of an audio decoder to interleaved 32-bit floats of a fixed sample rate and channel count,
 /// through libswresample. Used by one thread at a time.
 package final class DecodedAudioConverter {
-  /// Format of the output.
+  /// Format to which decoded audio is converted.
   package let format: AudioFormat
   private var resampler: OpaquePointer?
   /// Input format that the resampler was set up for; -1 before the first frame.

@@ -1,4 +1,3 @@
-internal import Bitstreams
 internal import CLibav
 package import Media
 internal import NIOCore
@@ -16,27 +15,13 @@ package final class H264Decoder {
   /// - Throws: ``VidiconError`` when libavcodec has no H.264 decoder on this machine, or memory is exhausted.
   package init(_ description: H264Description) throws(VidiconError) {
     let source = "H.264 decoder"
-    var allocated = avcodec_parameters_alloc()
-    defer { avcodec_parameters_free(&allocated) }
-    guard let parameters = allocated, let packet = av_packet_alloc() else {
+    guard let parameters = CodecParameters(description), let packet = av_packet_alloc() else {
       throw VidiconError(libav: vidicon_averror_enomem, source: source)
     }
+    defer { withExtendedLifetime(parameters) {} }
     self.packet = packet
-    parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
-    parameters.pointee.codec_id = AV_CODEC_ID_H264
-    var record = ByteBuffer()
-    AVCDecoderConfiguration(description).serialize(into: &record)
-    // Freed with the parameters.
-    if let extradata = av_mallocz(record.readableBytes + Int(AV_INPUT_BUFFER_PADDING_SIZE)) {
-      UnsafeMutableRawBufferPointer(start: extradata, count: record.readableBytes).copyBytes(
-        from: record.readableBytesView)
-      parameters.pointee.extradata = extradata.assumingMemoryBound(to: UInt8.self)
-      parameters.pointee.extradata_size = Int32(record.readableBytes)
-    }
-    parameters.pointee.width = Int32(clamping: description.width)
-    parameters.pointee.height = Int32(clamping: description.height)
     do throws(VidiconError) {
-      self.decoder = try PacketDecoder(parameters, source: source)
+      self.decoder = try PacketDecoder(parameters.pointer, source: source)
     } catch {
       var packet: UnsafeMutablePointer<AVPacket>? = packet
       av_packet_free(&packet)

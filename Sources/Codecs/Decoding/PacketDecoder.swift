@@ -27,9 +27,14 @@ package final class PacketDecoder {
 
   /// Opens the decoder for codec parameters.
   ///
-  /// - Parameter source: Subject of errors, such as the path of the file.
+  /// - Parameters:
+  ///   - isLowDelay: Whether each frame is output as soon as it is complete: no threads that work on several frames, and no wait for
+  ///     frames that may precede it.
+  ///   - source: Subject of errors, such as the path of the file.
   /// - Throws: ``VidiconError`` `invalidData` when libavcodec has no decoder for the codec.
-  package init(_ parameters: UnsafePointer<AVCodecParameters>, source: String) throws(VidiconError) {
+  package init(
+    _ parameters: UnsafePointer<AVCodecParameters>, isLowDelay: Bool = false, source: String
+  ) throws(VidiconError) {
     guard let codec = avcodec_find_decoder(parameters.pointee.codec_id) else {
       let name = String(cString: avcodec_get_name(parameters.pointee.codec_id))
       throw VidiconError(
@@ -48,7 +53,8 @@ package final class PacketDecoder {
       // One thread is the cheapest, and fast enough up to full HD.
       let isLarge = Int64(parameters.pointee.width) * Int64(parameters.pointee.height) > 1920 * 1088
       context.pointee.thread_count = isLarge ? 4 : 1
-      context.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
+      context.pointee.thread_type = isLowDelay ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE
+      if isLowDelay { context.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY }
       status = avcodec_open2(context, codec, nil)
     }
     guard status >= 0 else {

@@ -23,10 +23,6 @@ struct FragmentScanner {
   private var pending: Candidate?
   /// Offset of the next box.
   private var position: UInt64 = 0
-  /// Sequence number of the last fragment, counted where it is damaged.
-  private var lastSequenceNumber: UInt32 = 0
-  /// Whether bytes were skipped before the next fragment.
-  private var hasSkipped = false
   private var maximumFragmentLength: UInt64 = 0
   private var otherBoxes = 0
   /// End offset of the copy of the head.
@@ -47,8 +43,6 @@ struct FragmentScanner {
   private static let headBoxes: [FourCharacterCode] = ["free", "uuid"]
   /// Maximum length of those boxes; others hide fragments.
   private static let maximumHeadBoxLength: UInt64 = 16 << 10
-  /// Maximum increase of the sequence number over skipped bytes: six days of fragments.
-  private static let maximumSkippedFragments: UInt32 = 1 << 19
   /// Maximum duration of a fragment whose tracks stop arriving.
   private static let maximumFragmentDuration = 4.0
 
@@ -93,13 +87,19 @@ struct FragmentScanner {
       if !scan.isForeign { scan.tornByteCount = self.length - self.position }
       return false
     }
-    guard let next = self.search(from: self.position + 1, scan.movie) else {
+    // A fragment that has lost bytes, with damage behind it, may have taken its successor for its own data.
+    let last = self.pending.flatMap { $0.data.upperBound == self.position ? $0 : nil }
+    guard let next = self.search(from: last?.data.lowerBound ?? self.position + 1, scan.movie) else {
       self.endTail(&scan)
       return false
     }
-    self.note(self.position..<next.start, &scan)
+    if let last, next.start < self.position {
+      self.pending = nil
+      self.note(last.start..<next.start, &scan)
+    } else {
+      self.note(self.position..<next.start, &scan)
+    }
     self.position = next.start
-    self.hasSkipped = true
     return true
   }
 
@@ -189,7 +189,7 @@ extension FragmentScanner {
   private func found(at offset: UInt64, _ movie: ProgressiveMP4) -> Candidate? {
     guard let box = self.box(at: offset), box.type == "moof",
       box.content.upperBound - box.start <= Self.maximumFoundLength, let found = self.candidate(box, movie),
-      !found.fragment.runs.isEmpty, self.isPlausible(found.fragment.sequenceNumber),
+      !found.fragment.runs.isEmpty, found.fragment.sequenceNumber != nil,
       self.follows(found, self.pending, movie) || self.follows(found, nil, movie)
     else { return nil }
     return found
@@ -210,12 +210,6 @@ extension FragmentScanner {
     }
   }
 
-  /// Whether a sequence number can follow the last one.
-  private func isPlausible(_ number: UInt32?) -> Bool {
-    guard let number else { return false }
-    return number > self.lastSequenceNumber && number - self.lastSequenceNumber <= Self.maximumSkippedFragments
-  }
-
   /// Whether a fragment begins at the end of another, or of the movie, or later.
   private func follows(_ next: Candidate, _ previous: Candidate?, _ movie: ProgressiveMP4) -> Bool {
     next.fragment.runs.allSatisfy { run in
@@ -227,11 +221,6 @@ extension FragmentScanner {
   /// Accepts a fragment, unless its times contradict those before it; or rejects the fragment before it.
   private mutating func push(_ candidate: Candidate, _ scan: inout MovieScan) {
     guard self.isOwn else { return self.commit(candidate, &scan) }
-    // Without skipped bytes numbers are counted: a damaged one would make all later ones implausible.
-    self.lastSequenceNumber =
-      self.hasSkipped
-      ? candidate.fragment.sequenceNumber ?? self.lastSequenceNumber : self.lastSequenceNumber &+ 1
-    self.hasSkipped = false
     guard self.follows(candidate, self.pending, scan.movie) else {
       guard let pending = self.pending, self.isWrong(pending, before: candidate, scan.movie) else {
         return self.note(candidate, &scan)
@@ -252,22 +241,24 @@ extension FragmentScanner {
       guard let from, let to else { return nil }
       return (Double(to) - Double(from)) / Double(movie.timescale(ofTrack: track))
     }
-    /// Seconds by which a time between two fragments is not that of one fragment.
+    /// Seconds by which a time between two fragments is not that of one fragment, at most 1: a wrong time says nothing by its size.
     func excess(_ time: Double?) -> Double {
-      time.map { max(0, -$0, $0 - Self.maximumFragmentDuration) } ?? 0
+      time.map { min(1, max(0, -$0, $0 - Self.maximumFragmentDuration)) } ?? 0
     }
+    /// Seconds between two times that should be the same, at most 1.
+    func difference(_ time: Double?) -> Double { min(1, abs(time ?? 0)) }
     var (firstError, secondError) = (0.0, 0.0)
     for run in first.fragment.runs {
       let track = run.track
       let end = movie.end(ofTrack: track)
-      firstError += abs(seconds(track, end, run.table.baseDecodeTime) ?? 0)
+      firstError += difference(seconds(track, end, run.table.baseDecodeTime))
+      firstError += excess(seconds(track, run.table.baseDecodeTime, run.end))
       let next = second.fragment.runs.first { $0.track == track }
       secondError += excess(seconds(track, end, next?.table.baseDecodeTime))
+      secondError += excess(seconds(track, next?.table.baseDecodeTime, next?.end))
       if let last = third?.fragment.runs.first(where: { $0.track == track })?.table.baseDecodeTime {
         firstError += excess(seconds(track, run.end, last))
-        secondError += abs(seconds(track, next?.end, last) ?? 0)
-      } else {
-        firstError += excess(seconds(track, run.table.baseDecodeTime, run.end))
+        secondError += difference(seconds(track, next?.end, last))
       }
     }
     return firstError >= secondError

@@ -9,8 +9,8 @@ public import NIOCore
 /// ```
 ///
 /// A recording of this program is scanned to its end: after bytes that are no fragment, the scan continues at the next
-/// `moof` whose sequence number, tracks, times, data offsets and sizes fit. Files of other programs may have layouts
-/// that look like damage; their scan ends at the first box that is not understood.
+/// `moof` whose tracks, times, data offsets and sizes fit; its sequence number may be damaged. Files of other programs may
+/// have layouts that look like damage; their scan ends at the first box that is not understood.
 public struct MovieScan: Sendable {
   /// Bytes that belong to no whole fragment, with whole fragments behind them or too many to be one torn fragment; or
   /// damaged bytes of the head.
@@ -54,6 +54,8 @@ public struct MovieScan: Sendable {
   static let maximumHeaderLength: UInt64 = 4 << 20
   /// Bytes of a box header with a 64-bit size.
   static let minimumReserve: UInt64 = 16
+  /// Maximum offset of the `moov` box of an open recording of this program: `ftyp` and `free` before it have 24 and 16 bytes.
+  static let maximumOwnOffset: UInt64 = 128
   /// Maximum number of boxes other than fragments.
   static let maximumOtherBoxes = 10_000
 
@@ -66,7 +68,7 @@ public struct MovieScan: Sendable {
   /// - Throws: `.missing` with field `ftyp`, `moov`, or (for a progressive file) `mvex`; others for an invalid `moov` box.
   public init(length: UInt64, isOwn: Bool = false, read: @escaping MP4FileWalker.Read) throws(ParsingError) {
     var walker = MP4FileWalker(length: length, read: read)
-    (self.movie, self.end, self.reserved) = try Self.findMovie(&walker, read)
+    (self.movie, self.end, self.reserved) = try Self.findMovie(&walker, isOwn: isOwn, read)
     var scanner = FragmentScanner(length: length, isOwn: isOwn, read: read)
     scanner.run(&self)
   }
@@ -83,7 +85,7 @@ public struct MovieScan: Sendable {
       head.getSlice(at: head.readerIndex + Int(offset), length: min(count, head.readableBytes - Int(offset)))
     }
     var walker = MP4FileWalker(length: UInt64(head.readableBytes), read: readHead)
-    self.movie = try Self.findMovie(&walker, readHead).0
+    self.movie = try Self.findMovie(&walker, isOwn: true, readHead).0
     self.end = 0
     self.replacedHead = head
     var scanner = FragmentScanner(length: length, isOwn: true, read: read)
@@ -97,7 +99,7 @@ public struct MovieScan: Sendable {
   }
 
   private static func findMovie(
-    _ walker: inout MP4FileWalker, _ read: MP4FileWalker.Read
+    _ walker: inout MP4FileWalker, isOwn: Bool, _ read: MP4FileWalker.Read
   ) throws(ParsingError) -> (ProgressiveMP4, end: UInt64, reserved: Range<UInt64>?) {
     let missing = ParsingError(.missing, field: "ftyp")
     do throws(ParsingError) {
@@ -112,7 +114,10 @@ public struct MovieScan: Sendable {
         reserved = box.start..<box.content.upperBound
       }
       guard box.type == "moov" else { continue }
-      return (try ProgressiveMP4(parsing: Self.load(box, read)), box.content.upperBound, reserved)
+      let movie = try ProgressiveMP4(parsing: Self.load(box, read))
+      // A damaged box may end in the copy of the head.
+      guard !isOwn || box.start <= Self.maximumOwnOffset else { break }
+      return (movie, box.content.upperBound, reserved)
     }
     throw ParsingError(.missing, field: "moov")
   }

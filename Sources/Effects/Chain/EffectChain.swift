@@ -1,3 +1,4 @@
+package import Codecs
 public import Media
 internal import Synchronization
 
@@ -12,6 +13,10 @@ internal import Synchronization
 /// drawn on this very frame.
 public final class EffectChain: Sendable {
   private let entries: Mutex<[Entry]>
+  /// The holding effect that a frame is in; also after it was removed.
+  private let running = Mutex<(any HoldingEffect)?>(nil)
+  /// Whether the stream has ended.
+  private let isCancelled = Atomic(false)
 
   /// Creates a chain of effects in the order of their application.
   public init(_ effects: [any VideoEffect] = []) {
@@ -21,14 +26,23 @@ public final class EffectChain: Sendable {
   /// The effects in the order of their application; a change applies from the next frame on.
   public var effects: [any VideoEffect] {
     get { self.entries.withLock { $0 }.map(\.effect) }
-    set {
-      self.entries.withLock { entries in
-        var old = entries
-        entries = newValue.map { effect in
-          guard let index = old.firstIndex(where: { $0.effect === effect }) else { return Entry(effect) }
-          return old.remove(at: index)
-        }
+    set { _ = self.change { $0 = newValue } }
+  }
+
+  /// Changes the effects in one step, so that no change on another thread is lost.
+  ///
+  /// - Returns: Whether frames are private from now on, and were not before.
+  public func change(_ body: (inout [any VideoEffect]) -> Void) -> Bool {
+    self.entries.withLock { entries in
+      var effects = entries.map(\.effect)
+      let wasPrivate = effects.contains { $0.isPrivacy }
+      body(&effects)
+      var old = entries
+      entries = effects.map { effect in
+        guard let index = old.firstIndex(where: { $0.effect === effect }) else { return Entry(effect) }
+        return old.remove(at: index)
       }
+      return !wasPrivate && effects.contains { $0.isPrivacy }
     }
   }
 
@@ -38,6 +52,13 @@ public final class EffectChain: Sendable {
   /// Prepares all effects again, for frames unrelated to the previous ones.
   public func restart() {
     for entry in self.entries.withLock({ $0 }) { entry.progress.withLock { $0.format = nil } }
+  }
+
+  /// Ends what a frame waits for in an effect, at once: the stream has ended. Frames of a privacy effect are covered from now on.
+  package func cancel() {
+    self.isCancelled.store(true, ordering: .sequentiallyConsistent)
+    for entry in self.entries.withLock({ $0 }) { (entry.effect as? any HoldingEffect)?.cancel() }
+    self.running.withLock { $0 }?.cancel()
   }
 
   /// Statistics of each effect, in order.
@@ -57,7 +78,7 @@ public final class EffectChain: Sendable {
   package struct Progress {
     /// The frames, oldest first, with their metadata; a frame that an effect dropped has no pixels.
     package var frames: [(metadata: FrameMetadata, timestamp: MediaTime, released: ReleasedFrame?)] = []
-    /// Reports for the log.
+    /// Failures and slowness of effects to report to the owner.
     package var reports: [EffectReport] = []
   }
 
@@ -71,15 +92,16 @@ public final class EffectChain: Sendable {
   package func advance(_ frame: EffectFrame, completes: Bool, now: () -> MediaTime) -> Progress {
     let entries = self.entries.withLock { $0 }
     var progress = Progress()
-    self.advance(frame, through: entries[...], completes: completes, now: now, into: &progress)
+    let clearance = entries.contains { $0.effect.isPrivacy } ? Clearance.awaited : .notPrivate
+    self.advance(frame, clearance, through: entries[...], completes: completes, now: now, into: &progress)
     return progress
   }
 
   private func advance(
-    _ frame: EffectFrame, through entries: ArraySlice<Entry>, completes: Bool, now: () -> MediaTime,
-    into progress: inout Progress
+    _ frame: EffectFrame, _ clearance: Clearance, through entries: ArraySlice<Entry>, completes: Bool,
+    now: () -> MediaTime, into progress: inout Progress
   ) {
-    var frame = frame
+    var (frame, clearance) = (frame, clearance)
     let budget = frame.budget
     let start = now()
     var before = start
@@ -93,17 +115,24 @@ public final class EffectChain: Sendable {
           progress.frames.append((frame.metadata, frame.timestamp, nil))
           return
         }
+        if let mark = PrivacyMark(processedBy: entry.effect) { clearance = .marked(mark) }
         continue
       }
+      // Before the chain's end is looked at: either side sees the other.
+      self.running.withLock { $0 = holding }
       let held = entry.submit(
-        frame, to: holding, completes: completes, from: before, now: now, reports: &progress.reports)
-      for frame in held {
-        self.advance(frame, through: entries[(index + 1)...], completes: completes, now: now, into: &progress)
+        frame, to: holding, completes: completes, from: before, now: now, reports: &progress.reports
+      ) { self.isCancelled.load(ordering: .sequentiallyConsistent) }
+      self.running.withLock { $0 = nil }
+      for covered in held {
+        self.advance(
+          covered.frame, .marked(covered.mark), through: entries[(index + 1)...], completes: completes, now: now,
+          into: &progress)
       }
       return
     }
-    let shown = VideoFrame(buffer: frame.buffer, timestamp: frame.timestamp, captureDelay: frame.captureDelay)
-    progress.frames.append((frame.metadata, frame.timestamp, ReleasedFrame(shown)))
+    let shown = VideoFrame(buffer: frame.buffer, timestamp: frame.timestamp, captureLatency: frame.captureLatency)
+    progress.frames.append((frame.metadata, frame.timestamp, clearance.release(shown)))
   }
 
   /// Processes a frame with all effects. Called by one thread at a time.
@@ -181,27 +210,25 @@ public final class EffectChain: Sendable {
       return (verdict != .drop, end)
     }
 
-    /// Adds a frame to a holding effect; returns the frames that it releases, those with the verdict `cover` covered.
+    /// Adds a frame to a holding effect; returns the frames that it passes on.
     func submit(
       _ frame: EffectFrame, to effect: any HoldingEffect, completes: Bool, from start: MediaTime, now: () -> MediaTime,
-      reports: inout [EffectReport]
-    ) -> [EffectFrame] {
+      reports: inout [EffectReport], isCancelled: () -> Bool
+    ) -> [CoveredFrame] {
       self.prepare(for: frame.buffer.format)
+      // The preparation allows a search again.
+      if isCancelled() { effect.cancel() }
       let held = effect.submit(frame, completes: completes)
       let took = now() - start
-      var frames: [EffectFrame] = []
-      for (frame, verdict) in held.frames where verdict != .drop {
-        if verdict == .cover { frame.buffer.cover() }
-        frames.append(frame)
-      }
-      let covers = held.frames.count { $0.verdict == .cover }
+      let covers = held.frames.count { $0.isWhole }
       self.progress.withLock {
         $0.statistics.covers += covers
         $0.statistics.detectionStalls += held.stalls
         $0.statistics.detectionFailures += held.failures
       }
       self.note(.keep, took: took, budget: frame.budget, failure: held.failure, reports: &reports)
-      return frames
+      if let limit = held.limit { reports.append(EffectReport(name: effect.name, kind: .limited(cause: limit))) }
+      return held.frames
     }
 
     private func prepare(for format: VideoFormat) {

@@ -11,7 +11,9 @@ public struct EffectFrame: Sendable {
   /// Orientation that the source reported; already applied to ``buffer``.
   public let sourceOrientation: Orientation
   /// Latency of the device before ``timestamp``.
-  package var captureDelay = MediaDuration.zero
+  package var captureLatency = MediaDuration.zero
+  /// Factor by which the source's frame was enlarged, at least 1: its pixels are as many pixels wide here.
+  package var enlargement: Float = 1
   /// Time left for this effect: the chain's budget less the time of the effects before it, at least zero.
   public internal(set) var budget: MediaDuration
 

@@ -8,6 +8,8 @@ public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
     case slow(took: MediaDuration, budget: MediaDuration)
     /// The effect threw an error, or left an invalid frame; the cause is written for users.
     case failed(cause: String)
+    /// The effect cannot do for these frames all that it is set to; the cause is written for users.
+    case limited(cause: String)
   }
 
   /// Name of the effect, ``VideoEffect/name``.
@@ -28,6 +30,7 @@ public struct EffectReport: Hashable, Sendable, CustomStringConvertible {
       "effect \(self.name) took \(took.nanoseconds / 1_000_000) ms where \(budget.nanoseconds / 1_000_000) ms were left;"
         + " use fewer effects, a smaller frame or a lower frame rate"
     case .failed(let cause): "effect \(self.name) failed: \(cause)"
+    case .limited(let cause): "effect \(self.name): \(cause)"
     }
   }
 }

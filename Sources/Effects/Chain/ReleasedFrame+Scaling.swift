@@ -1,4 +1,5 @@
 internal import CYUV
+package import Codecs
 package import Media
 
 extension ReleasedFrame {
@@ -12,7 +13,7 @@ extension ReleasedFrame {
     guard source.pixelFormat == .i420, self.frame.orientation == .up else { return nil }
     let scaled = pool.frame(at: self.frame.timestamp) { buffer in
       let target = buffer.format
-      let (width, height) = Self.area(of: source, in: target)
+      let (width, height) = source.fittedSize(in: target)
       let (x, y) = ((target.width - width) / 2 & ~1, (target.height - height) / 2 & ~1)
       if width != target.width || height != target.height {
         for plane in 0..<3 {
@@ -28,17 +29,7 @@ extension ReleasedFrame {
       withExtendedLifetime(self.frame) {}
     }
     guard var scaled else { return nil }
-    scaled.captureDelay = self.frame.captureDelay
-    return ReleasedFrame(scaled)
-  }
-
-  /// The largest even size of a frame's aspect ratio in another one. Differences of up to two pixels are no reason for bars.
-  private static func area(of source: VideoFormat, in target: VideoFormat) -> (width: Int, height: Int) {
-    let width = min(target.width, (target.height * source.width + source.height / 2) / source.height & ~1)
-    let height = min(target.height, (target.width * source.height + source.width / 2) / source.width & ~1)
-    return (
-      target.width - width <= 2 ? target.width : max(2, width),
-      target.height - height <= 2 ? target.height : max(2, height)
-    )
+    scaled.captureLatency = self.frame.captureLatency
+    return self.replacingFrame(by: scaled)
   }
 }

@@ -1,15 +1,8 @@
 internal import CYUV
+package import Codecs
 package import Media
 
-/// A frame that may leave the pipeline: to an encoder, as a snapshot, as motion JPEG. Only an ``EffectChain`` makes it, and one
-/// with a privacy effect only of a frame that the effect has searched and covered, or of one that is covered whole.
-package struct ReleasedFrame: Sendable {
-  /// The frame as it is shown.
-  package let frame: VideoFrame
-
-  /// Internal: other modules have only the frames that a chain has released.
-  init(_ frame: VideoFrame) { self.frame = frame }
-
+extension ReleasedFrame {
   /// A dark frame with a text in its middle, shown while a source delivers none.
   package static func slate(_ text: String, format: VideoFormat) -> ReleasedFrame {
     let buffer = PixelBuffer(format: format)
@@ -18,14 +11,14 @@ package struct ReleasedFrame: Sendable {
       buffer.unsafePlane(0), width: format.width, height: format.height, bytesPerRow: format.bytesPerRow[0])
     let scale = BitmapFont.scale(of: text, fitting: format.width / 2, by: format.height / 4)
     BitmapFont.drawCentered(text, scale: scale, luma: 180, into: plane)
-    return ReleasedFrame(VideoFrame(buffer: buffer, timestamp: .zero))
+    return ReleasedFrame(notPrivate: VideoFrame(buffer: buffer, timestamp: .zero))
   }
 
   /// The same pixels at another time.
   package func at(_ timestamp: MediaTime) -> ReleasedFrame {
     var frame = self.frame
     frame.timestamp = timestamp
-    return ReleasedFrame(frame)
+    return self.replacingFrame(by: frame)
   }
 
   /// A copy in memory of its own, so that the source can reuse its buffer.
@@ -41,10 +34,10 @@ package struct ReleasedFrame: Sendable {
       from.luma, from.lumaStride, from.cb, from.chromaStride, from.cr, from.chromaStride, to.luma, to.lumaStride,
       to.cb, to.chromaStride, to.cr, to.chromaStride, Int32(format.width), Int32(format.height))
     defer { withExtendedLifetime(self.frame) {} }
-    return ReleasedFrame(
-      VideoFrame(
+    return self.replacingFrame(
+      by: VideoFrame(
         buffer: buffer, timestamp: self.frame.timestamp, orientation: self.frame.orientation,
-        isMirrored: self.frame.isMirrored, captureDelay: self.frame.captureDelay))
+        isMirrored: self.frame.isMirrored, captureLatency: self.frame.captureLatency))
   }
 }
 
@@ -63,12 +56,6 @@ extension EffectChain {
 
   /// Releases a frame that no effect has seen: covered where frames must not be shown without one.
   package func release(_ frame: VideoFrame) -> ReleasedFrame {
-    guard self.isPrivate else { return ReleasedFrame(frame) }
-    let format = frame.format
-    let buffer = PixelBuffer(
-      format: VideoFormat(
-        width: format.width, height: format.height, frameRate: format.frameRate, colorMatrix: format.colorMatrix))
-    buffer.cover()
-    return ReleasedFrame(VideoFrame(buffer: buffer, timestamp: frame.timestamp, captureDelay: frame.captureDelay))
+    (self.isPrivate ? Clearance.awaited : .notPrivate).release(frame)
   }
 }

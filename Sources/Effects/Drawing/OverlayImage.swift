@@ -1,3 +1,4 @@
+internal import Codecs
 public import Media
 
 /// An RGBA image to be drawn over frames: a logo, a mask.
@@ -50,7 +51,7 @@ public struct OverlayImage: Hashable, Sendable {
       throw .largeImage(
         name, "has \(header.width) × \(header.height) pixels, more than 8192 × 8192 or 16 million in all")
     }
-    guard let pixels = ImageDecoder.decode(bytes, header) else {
+    guard let pixels = ImageDecoder.decode(bytes, header, maximumPixelCount: Self.maximumPixelCount) else {
       throw .brokenImage(name, "the file is broken")
     }
     self.init(width: header.width, height: header.height, pixels: pixels)

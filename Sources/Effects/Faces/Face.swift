@@ -26,9 +26,9 @@ public struct Face: Hashable, Sendable, Identifiable {
     public var rightEye: SIMD2<Float>
     /// Center of the person's left eye.
     public var leftEye: SIMD2<Float>
-    /// Tip of the nose.
+    /// Position of the tip of the nose.
     public var nose: SIMD2<Float>
-    /// Center of the mouth.
+    /// Position of the center of the mouth.
     public var mouth: SIMD2<Float>
     /// Front of the person's right ear (tragion).
     public var rightEar: SIMD2<Float>

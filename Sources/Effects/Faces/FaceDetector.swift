@@ -2,6 +2,7 @@ internal import CInference
 internal import CYUV
 internal import Inference
 public import Media
+internal import Synchronization
 
 /// Finds faces in a square of a frame with one of the detector models. Used by one thread at a time; allocates nothing
 /// but the result.
@@ -97,5 +98,18 @@ public struct FaceDetector: ~Copyable, Sendable {
       }
     }
     withExtendedLifetime((shrunk, packed)) {}
+  }
+}
+
+/// Shares a ``FaceDetector`` among closures; a lock admits one caller at a time.
+final class FaceDetectorBox: Sendable {
+  private let detector: Mutex<FaceDetector>
+
+  init(_ detector: consuming FaceDetector) {
+    self.detector = Mutex(detector)
+  }
+
+  func detect(in shrunk: PixelBuffer, threshold: Float = 0, into found: inout [FaceCandidate]) {
+    self.detector.withLock { $0.detect(in: shrunk, threshold: threshold, into: &found) }
   }
 }

@@ -8,6 +8,32 @@ internal import Darwin
 internal import Glibc
 #endif
 
+/// Face models, as listed in `docs/models.md`.
+public enum FaceModel: String, CaseIterable, Sendable {
+  /// Detector for near faces.
+  case shortRangeDetector = "face_detection_short_range"
+  /// Detector for faces of any size.
+  case fullRangeDetector = "face_detection_full_range"
+  /// Detector for faces of any size, with half of the weights.
+  case sparseFullRangeDetector = "face_detection_full_range_sparse"
+  /// Mesh of 468 points.
+  case mesh = "face_landmark"
+  /// Mesh of 478 points, more precise at the eyes.
+  case fineMesh = "face_landmarks_detector"
+
+  /// File name of the model in the folder of ``FaceModels``, such as `face_landmark.tflite`.
+  public var fileName: String { "\(self.rawValue).tflite" }
+
+  /// Width and height of the input image, in pixels.
+  public var inputSide: Int {
+    switch self {
+    case .shortRangeDetector: 128
+    case .fullRangeDetector, .sparseFullRangeDetector, .mesh: 192
+    case .fineMesh: 256
+    }
+  }
+}
+
 /// Folder of the face models, from which detectors and masks load them.
 public struct FaceModels: Hashable, Sendable {
   /// Path of the folder; its files are named ``FaceModel/fileName``.
@@ -42,7 +68,7 @@ public struct FaceModels: Hashable, Sendable {
       Array(plan.outputs.map(\.count).prefix(2)) == model.outputCounts
     else { throw Self.error(.invalidData, path, "not the model that its name says") }
     // Weights that were changed or zeroed have the right shape.
-    let sum = SHA256.hash(data: bytes).map { Self.hexadecimal($0) }.joined()
+    let sum = Hexadecimal.encode(SHA256.hash(data: bytes))
     guard sum == model.checksum else {
       throw Self.error(
         .invalidData, path, "damaged, or another version of the model (its SHA-256 is \(sum.prefix(12))…)")
@@ -54,10 +80,6 @@ public struct FaceModels: Hashable, Sendable {
     guard let value = getenv(name) else { return nil }
     let text = String(cString: value)
     return text.isEmpty ? nil : text
-  }
-
-  private static func hexadecimal(_ byte: UInt8) -> String {
-    String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
   }
 
   /// Maximum file size in bytes: several times the largest model.

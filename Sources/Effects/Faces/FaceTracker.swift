@@ -12,7 +12,8 @@ public final class FaceTracker: VideoEffect {
   public enum Detection: Hashable, Sendable {
     /// Continuous, on its own thread: frames do not wait, and a new face is known after up to 0.3 s.
     case background
-    /// In each frame, which waits for it (about 5 ms per tile, two tiles at 1280 × 720): for privacy.
+    /// In each frame, which waits for it (about 5 ms per tile, two tiles at 1280 × 720): for files and measurements. There is
+    /// no deadline: a model that hangs stops the stream. ``PrivacyMask`` has a search of its own, with one.
     case everyFrame
   }
 
@@ -34,6 +35,8 @@ public final class FaceTracker: VideoEffect {
     var detection: Detection
     /// The detector's thread, started when needed.
     var search: FaceSearch?
+    /// The detector of ``Detection/everyFrame``, created when needed.
+    var detect: FaceSearch.Detect?
     var tracks = FaceTracks()
     var coarse: FaceMesher
     var fine: FaceMesher
@@ -67,25 +70,42 @@ public final class FaceTracker: VideoEffect {
 
   private let settings: Settings
   private let state: Mutex<State>
-  private let detect: FaceSearch.Detect
+  private let makeDetect: FaceSearch.MakeDetect
+  private let hung: HungDetections
+  private let searchTimeout: MediaDuration
 
   /// Creates a tracker.
   ///
   /// - Throws: ``VidiconError`` when a model is missing or invalid.
   public convenience init(models: FaceModels = FaceModels(), settings: Settings = Settings()) throws(VidiconError) {
-    let detector = FaceDetectorBox(
-      try FaceDetector(.fullRangeDetector, models: models, threshold: Self.minimumPrivateScore))
-    try self.init(models: models, settings: settings) { input, found in
-      detector.detect(in: input, into: &found)
-      return true
+    let plan = try models.plan(for: .fullRangeDetector)
+    let makeDetect: FaceSearch.MakeDetect = {
+      // A thread that hangs keeps its detector.
+      let detector = FaceDetectorBox(FaceDetector(.fullRangeDetector, plan: plan, threshold: Self.minimumPrivateScore))
+      return { input, found in
+        detector.detect(in: input, into: &found)
+        return true
+      }
     }
+    try self.init(makeDetect, models: models, settings: settings, hung: .ofProcess, searchTimeout: Self.tolerance)
   }
 
   /// Creates a tracker with a custom detector.
   ///
-  /// - Parameter detect: Detects faces in a small, square frame.
-  init(
-    models: FaceModels, settings: Settings, detect: @escaping FaceSearch.Detect
+  /// - Parameters:
+  ///   - hung: Threads of detectors that hang; with too many of them none is started.
+  ///   - searchTimeout: Time after which a thread that hangs is replaced.
+  ///   - detect: Detects faces in a small, square frame; called on one thread at a time, unless one hangs.
+  convenience init(
+    models: FaceModels, settings: Settings, hung: HungDetections = .ofProcess,
+    searchTimeout: MediaDuration = FaceTracker.tolerance, detect: @escaping FaceSearch.Detect
+  ) throws(VidiconError) {
+    try self.init({ detect }, models: models, settings: settings, hung: hung, searchTimeout: searchTimeout)
+  }
+
+  private init(
+    _ makeDetect: @escaping FaceSearch.MakeDetect, models: FaceModels, settings: Settings, hung: HungDetections,
+    searchTimeout: MediaDuration
   ) throws(VidiconError) {
     let side = FaceModel.fullRangeDetector.inputSide
     let format = VideoFormat(width: side, height: side)
@@ -96,7 +116,7 @@ public final class FaceTracker: VideoEffect {
       upright: PixelBuffer(format: format), mesh: mesh, fineMesh: fineMesh)
     self.state = Mutex(state)
     self.settings = settings
-    self.detect = detect
+    (self.makeDetect, self.hung, self.searchTimeout) = (makeDetect, hung, searchTimeout)
   }
 
   deinit { self.state.withLock { $0.search?.end() } }
@@ -112,8 +132,9 @@ public final class FaceTracker: VideoEffect {
     self.state.withLock { $0.size = .zero }
   }
 
-  /// Time for which the search may be behind before it is reported.
-  private static let tolerance = MediaDuration.seconds(2)
+  /// Time for which the search may be behind before it is reported, and for which a model may run before its thread is
+  /// replaced.
+  static let tolerance = MediaDuration.seconds(2)
 
   /// Tracks the faces of a frame.
   ///
@@ -167,11 +188,13 @@ public final class FaceTracker: VideoEffect {
   /// Searches all tiles; returns whether the detector succeeded.
   private func searchAllTiles(_ state: inout State, _ videoFrame: VideoFrame) -> Bool {
     state.found.removeAll(keepingCapacity: true)
+    let detect = state.detect ?? self.makeDetect()
+    state.detect = detect
     for index in state.tiles.indices {
       let tile = state.tiles[index]
       self.shrink(videoFrame, tile, via: state.shrunk, into: state.upright)
       let first = state.found.count
-      guard self.detect(state.upright, &state.found) else { return false }
+      guard detect(state.upright, &state.found) else { return false }
       for place in first..<state.found.count { state.found[place] = self.place(state.found[place], tile) }
       state.searchTimes[index] = videoFrame.timestamp
     }
@@ -182,7 +205,11 @@ public final class FaceTracker: VideoEffect {
 
   /// Fetches the thread's result, and starts the next tile when it is due; returns whether the thread is alive.
   private func collect(_ state: inout State, _ videoFrame: VideoFrame) -> Bool {
-    var search = state.search ?? FaceSearch(side: FaceModel.fullRangeDetector.inputSide, detect: self.detect)
+    var search =
+      state.search
+      ?? FaceSearch(
+        side: FaceModel.fullRangeDetector.inputSide, timeout: self.searchTimeout, hung: self.hung,
+        makeDetect: self.makeDetect)
     defer { state.search = search }
     if let job = search.takeResult(&state.found), state.tiles.indices.contains(job.index),
       state.tiles[job.index] == job.tile, job.time <= videoFrame.timestamp
@@ -193,6 +220,7 @@ public final class FaceTracker: VideoEffect {
       state.tracks.see(state.found, at: job.time)
       state.searchTimes[job.index] = job.time
     }
+    search.superviseThread()
     let interval = Self.searchPeriod / Int64(max(1, state.tiles.count))
     let isDue = state.lastStart.map { videoFrame.timestamp - $0 >= interval } ?? true
     if isDue, !state.tiles.isEmpty, search.isIdle {

@@ -1,8 +1,8 @@
 public import Media
 internal import Synchronization
 
-/// Covers faces with opaque boxes that are larger than they. It searches for them itself, in frames of any orientation, and
-/// holds frames back until a round of the search is over; what cannot be searched in time is covered.
+/// Covers faces with opaque boxes that are larger than the faces. Searches frames in all orientations with models of its own,
+/// and holds frames back until a round of the search is over; areas that are not searched in time are covered.
 ///
 /// A frame shows a place only if that place was searched upright and turned by 90°, 180° and 270°, at all sizes from the
 /// smallest promised one, in this frame or one of the two after it, or has not changed since that was done in the last
@@ -36,12 +36,15 @@ public final class PrivacyMask: HoldingEffect {
     var covers: [Cover] = []
     var search: PrivacySearch?
     var supervision = PrivacySearch.Supervision()
+    /// The limit of the search that was reported last.
+    var limit: String?
   }
 
   /// Lifetime of the box of a tracked face that no mesh has confirmed.
   private static let doubtfulHold = MediaDuration.milliseconds(500)
 
-  /// Default smallest face relative to the frame's shorter side: 40 pixels of 720.
+  /// Default smallest face relative to the frame's shorter side: 40 pixels of 720. Faces of less than 20 pixels of the source
+  /// may be missed; an ``EffectReport`` says where that is more.
   public static let defaultMinimumFace = PrivacyLayout.defaultMinimumFace
   /// Range of the smallest face's size, relative to the frame's shorter side.
   public static let minimumFaceRange = 0.02...0.5
@@ -52,6 +55,9 @@ public final class PrivacyMask: HoldingEffect {
   private let growth: Float
   private let hold: MediaDuration
   private let state: Mutex<State>
+  private let cancellation: SearchCancellation
+  /// Whether the mask has a detector.
+  let hasDetector: Bool
 
   /// A mask without a detector: it covers the whole frame.
   ///
@@ -75,35 +81,40 @@ public final class PrivacyMask: HoldingEffect {
     models: FaceModels, minimumFace: Float = PrivacyMask.defaultMinimumFace, color: FrameColor = FrameColor(luma: 40)
   ) throws(VidiconError) {
     let plans = try FaceDetectorPlans(models)
-    self.init(minimumFace: minimumFace, color: color) { plans.makeDetect() }
+    self.init(minimumFace: minimumFace, color: color, hung: .ofProcess) { plans.makeDetect() }
   }
 
   /// A mask for measurements, whose search is never cut short.
   package convenience init(models: FaceModels, isUnlimited: Bool) throws(VidiconError) {
     let plans = try FaceDetectorPlans(models)
-    self.init(limits: isUnlimited ? .unlimited : PrivacySearch.Limits()) { plans.makeDetect() }
+    self.init(limits: isUnlimited ? .unlimited : PrivacySearch.Limits(), hung: .ofProcess) { plans.makeDetect() }
   }
 
   /// A mask with custom detectors.
+  ///
+  /// - Parameter hung: Shared by masks that start no further threads together once too many hang.
   convenience init(
     minimumFace: Float = PrivacyMask.defaultMinimumFace, color: FrameColor = FrameColor(luma: 40),
-    limits: PrivacySearch.Limits = PrivacySearch.Limits(), makeDetect: @escaping PrivacySearch.MakeDetect
+    limits: PrivacySearch.Limits = PrivacySearch.Limits(), hung: HungDetections = HungDetections(),
+    makeDetect: @escaping PrivacySearch.MakeDetect
   ) {
     let range = Self.minimumFaceRange
     let bounded = Float(max(range.lowerBound, min(range.upperBound, Double(minimumFace))))
-    self.init(
-      color: color, growth: 1.4, hold: .milliseconds(1500),
-      search: PrivacySearch(minimumFace: bounded, limits: limits, makeDetect: makeDetect))
+    let cancellation = SearchCancellation()
+    let search = PrivacySearch(
+      minimumFace: bounded, limits: limits, hung: hung, cancellation: cancellation, makeDetect: makeDetect)
+    self.init(color: color, growth: 1.4, hold: .milliseconds(1500), search: search, cancellation: cancellation)
   }
 
-  private init(color: FrameColor, growth: Float, hold: MediaDuration, search: PrivacySearch?) {
+  private init(
+    color: FrameColor, growth: Float, hold: MediaDuration, search: PrivacySearch?,
+    cancellation: SearchCancellation = SearchCancellation()
+  ) {
     (self.color, self.growth, self.hold) = (color, max(1, growth), hold)
     self.minimumFace = search?.minimumFace ?? PrivacyMask.defaultMinimumFace
+    (self.cancellation, self.hasDetector) = (cancellation, search != nil)
     self.state = Mutex(State(search: search))
   }
-
-  /// Whether the mask has a detector.
-  var hasDetector: Bool { self.state.withLock { $0.search != nil } }
 
   /// Number of runs of models so far: parts of the search, and second looks.
   package var modelRuns: (searches: Int, looks: Int) {
@@ -128,23 +139,27 @@ public final class PrivacyMask: HoldingEffect {
     return last.verdict
   }
 
+  func cancel() { self.cancellation.cancel() }
+
   func submit(_ frame: EffectFrame, completes: Bool) -> HeldFrames {
     self.state.withLock { state in
-      guard state.search != nil else { return HeldFrames(frames: [(frame, .cover)]) }
+      guard state.search != nil else { return HeldFrames(frames: [CoveredFrame(whole: frame)]) }
       let before = state.supervision
-      var results = state.search?.add(frame, completes: completes) ?? []
+      let results = state.search?.add(frame, completes: completes) ?? []
       let supervision = state.search?.supervision ?? before
       state.supervision = supervision
-      var frames: [(frame: EffectFrame, verdict: EffectVerdict)] = []
-      for index in results.indices {
-        let verdict = self.cover(&results[index], &state)
-        frames.append((results[index].frame, verdict))
+      var released = HeldFrames()
+      for result in results { released.frames.append(self.cover(result, &state)) }
+      if let limit = state.search?.limit, limit != state.limit {
+        (state.limit, released.limit) = (limit, limit)
       }
-      var released = HeldFrames(frames: frames)
       (released.stalls, released.failures) = (
         supervision.stalls - before.stalls, supervision.failures - before.failures
       )
-      if released.stalls > 0 {
+      if supervision.isGivenUp, released.stalls > 0 || !before.isGivenUp {
+        released.failure =
+          "the search for faces hangs again; everything is covered until it answers: restart the program"
+      } else if released.stalls > 0 {
         released.failure = "the search for faces hangs; it is started again, and what it cannot search is covered"
       } else if released.failures > 0 {
         released.failure = "the search for faces has failed; it is started again, and what it cannot search is covered"
@@ -153,7 +168,7 @@ public final class PrivacyMask: HoldingEffect {
     }
   }
 
-  private func cover(_ result: inout PrivacySearch.Result, _ state: inout State) -> EffectVerdict {
+  private func cover(_ result: PrivacySearch.Result, _ state: inout State) -> CoveredFrame {
     let (time, canvas) = (result.frame.timestamp, Canvas(result.frame.buffer))
     let (faces, possible) = (result.frame.metadata.faces, result.frame.metadata.possibleFaces)
     func isPresent(_ id: Int) -> Bool { faces.contains { $0.id == id } || possible.contains { $0.id == id } }
@@ -170,10 +185,6 @@ public final class PrivacyMask: HoldingEffect {
       (shape.right, shape.down, shape.feather) = (shape.right * size, shape.down * size, 1)
       state.painter.paint(shape, .solid(self.color), on: canvas)
     }
-    guard let boxes = result.boxes else { return .cover }
-    for box in boxes {
-      if let area = canvas.area(from: box.low, to: box.high) { canvas.fill(area, self.color) }
-    }
-    return .keep
+    return CoveredFrame(result, color: self.color)
   }
 }

@@ -33,6 +33,8 @@ final class DetectionThreads: Sendable {
     case finished
     /// The deadline has passed: a model hangs, or the machine is too slow. Further batches need other threads.
     case late
+    /// The threads were ended by ``stop()``; a model may still run.
+    case stopped
     /// The detector has failed for good, or the system can start no thread.
     case dead
   }
@@ -85,10 +87,13 @@ final class DetectionThreads: Sendable {
     }
   }
 
-  /// Ends the threads after their current jobs.
+  /// Ends the threads after their current jobs, and a wait for a batch at once.
   func stop() {
     self.state.withLock { $0.isEnding = true }
   }
+
+  /// Whether a thread is in a model.
+  var isRunning: Bool { self.state.read { $0.running > 0 } }
 
   /// Whether the detector has failed for good.
   var isDead: Bool { self.state.read { $0.hasFailed } }
@@ -111,13 +116,16 @@ final class DetectionThreads: Sendable {
       ($0.optionalEnd, $0.end) = (now + optional, now + limit)
       $0.hasBatch = true
     }
-    let isDone: Bool? = self.state.wait(until: now + limit + runTimeout) { $0.isFinished || $0.hasFailed ? true : nil }
+    let isDone: Bool? = self.state.wait(until: now + limit + runTimeout) {
+      $0.isFinished || $0.hasFailed || $0.isEnding ? true : nil
+    }
     return self.state.withLock {
       // A thread that is late finds no jobs any more.
       jobs = []
       swap(&$0.jobs, &jobs)
       $0.hasBatch = false
       if $0.hasFailed { return .dead }
+      if $0.isEnding { return .stopped }
       if isDone == nil { $0.isEnding = true }
       return isDone == nil ? .late : .finished
     }

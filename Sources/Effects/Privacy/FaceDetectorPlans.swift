@@ -3,7 +3,7 @@ internal import Media
 
 /// The detector models of a private stream, from which each detection thread gets executors of its own.
 struct FaceDetectorPlans: Sendable {
-  /// Minimum score that a job can ask for.
+  /// Minimum score that a job can request.
   private static let threshold: Float = 0.02
 
   private let near: InferencePlan

@@ -1,7 +1,7 @@
 internal import Media
 
 /// Rectangles that cover candidates for faces. Every candidate is covered in the frames of its round and for a while after
-/// it, whatever becomes of it later. Pure.
+/// it, also when later searches do not find it. Pure.
 struct PrivacyCovers {
   /// A rectangle in pixels of the scaled frame.
   struct Box: Hashable {
@@ -35,7 +35,7 @@ struct PrivacyCovers {
     /// Box before that: where the face may have come from.
     var pathBox: Box
     var begin: MediaTime
-    /// When it was found.
+    /// Time at which the face was found.
     var seen: MediaTime
     var end: MediaTime
     /// Whether it was likely a face, now or when it was first seen.

@@ -53,6 +53,8 @@ struct PrivacyLayout: Hashable {
 
   /// Default of ``minimumFace`` relative to the frame's shorter side: 40 pixels of 720.
   static let defaultMinimumFace: Float = 0.055
+  /// Size of the smallest face that is promised to be found, in pixels of the source: of smaller ones too little is left to see.
+  static let minimumPixels: Float = 20
   /// Side of the smallest tiles, in sizes of the smallest face: the detector sees it about 25 pixels wide. With 19 it misses
   /// one face of 20, with 22 none, but with a lower score.
   private static let tileFaces: Float = 7.5
@@ -80,8 +82,10 @@ struct PrivacyLayout: Hashable {
   let height: Int
   /// Pixels of the frame per pixel of the scaled one.
   let scale: SIMD2<Float>
-  /// Size of the smallest face that is promised to be found, in pixels of the scaled frame.
+  /// Size of the smallest face that is searched for, in pixels of the scaled frame.
   let minimumFace: Float
+  /// Size of the smallest face that is promised to be found: that, or ``minimumPixels``.
+  let promisedFace: Float
   /// All cells, of all sizes and directions.
   private(set) var cells: [Cell] = []
   /// All runs that are possible.
@@ -89,8 +93,10 @@ struct PrivacyLayout: Hashable {
   /// Number of runs that search all cells.
   private(set) var completeCount = 0
 
-  /// - Parameter minimumFace: Smallest face relative to the frame's shorter side.
-  init(width: Int, height: Int, minimumFace: Float = Self.defaultMinimumFace) {
+  /// - Parameters:
+  ///   - minimumFace: Smallest face relative to the frame's shorter side.
+  ///   - enlargement: Factor by which the source's frame was enlarged.
+  init(width: Int, height: Int, minimumFace: Float = Self.defaultMinimumFace, enlargement: Float = 1) {
     let shorter = Float(min(width, height))
     let face = max(4, minimumFace * shorter)
     let smallest = min(shorter, Self.tileFaces * face)
@@ -100,6 +106,7 @@ struct PrivacyLayout: Hashable {
     self.height = max(2, Int(Float(height) * factor + 0.5) & ~1)
     self.scale = SIMD2(Float(width) / Float(self.width), Float(height) / Float(self.height))
     self.minimumFace = face * factor
+    self.promisedFace = max(face, Self.minimumPixels * enlargement) * factor
 
     let side = Int(Self.maximumTile * Float(min(self.width, self.height))) & ~1
     var sides = [side]

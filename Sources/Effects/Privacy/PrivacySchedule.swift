@@ -2,9 +2,9 @@ internal import Media
 
 /// Decides which runs of models are due in each frame, and which frames may be shown. Pure: callers run the models.
 ///
-/// A cell that is owed by a frame because the pixels there have changed since it was last searched may also be searched in
-/// one of the next two frames: what is found covers all frames of the round. A frame is released when it owes nothing, or
-/// when its round is over; then the cells that it still owes are covered.
+/// A cell is pending for a frame whose pixels there have changed since the cell was last searched. It may also be searched in
+/// one of the next two frames: faces that are found cover all frames of the round. A frame is released when it has no pending
+/// cells, or when its round is over; then its pending cells are covered.
 struct PrivacySchedule {
   /// Frames of a round.
   static let round = 3
@@ -18,9 +18,9 @@ struct PrivacySchedule {
   struct Held {
     let number: Int
     let time: MediaTime
-    /// Whether each cell is still to be searched for it.
-    fileprivate(set) var owed: [Bool]
-    fileprivate(set) var owedCount: Int
+    /// Whether each cell is still to be searched for the frame.
+    fileprivate(set) var pendingCells: [Bool]
+    fileprivate(set) var pendingCount: Int
   }
 
   /// The runs for the newest frame.
@@ -69,18 +69,18 @@ struct PrivacySchedule {
   mutating func add(
     number: Int, time: MediaTime, completes: Bool, hasChanged: (_ cell: Int, _ since: Int) -> Bool
   ) -> Batch {
-    var owed = Array(repeating: false, count: self.searched.count)
+    var pendingCells = Array(repeating: false, count: self.searched.count)
     var count = 0
-    for cell in owed.indices {
+    for cell in pendingCells.indices {
       guard let last = self.searched[cell], time >= last.time, time - last.time < Self.maximumAge,
         !hasChanged(cell, last.number)
       else {
-        owed[cell] = true
+        pendingCells[cell] = true
         count += 1
         continue
       }
     }
-    self.held.append(Held(number: number, time: time, owed: owed, owedCount: count))
+    self.held.append(Held(number: number, time: time, pendingCells: pendingCells, pendingCount: count))
     let interval = self.lastTime.map { max(.zero, time - $0) } ?? .zero
     self.lastTime = time
     return self.batch(completes: completes, interval: interval)
@@ -91,13 +91,13 @@ struct PrivacySchedule {
     var isSearched = Array(repeating: false, count: self.searched.count)
     var batch = Batch()
     // The immediate cells of earlier frames were theirs only.
-    batch.runs = self.runs(for: { newest.owed[$0] && self.isImmediate[$0] }, isSearched: &isSearched)
+    batch.runs = self.runs(for: { newest.pendingCells[$0] && self.isImmediate[$0] }, isSearched: &isSearched)
     let immediate = batch.runs.count
     // Frames from the oldest: how many runs are due by now if the work of a round is spread evenly.
     var quota = 0
-    for frame in self.held where frame.owedCount > 0 {
+    for frame in self.held where frame.pendingCount > 0 {
       let framesLeft = max(1, Self.round - (newest.number - frame.number))
-      let runs = self.runs(for: { frame.owed[$0] && !self.isImmediate[$0] }, isSearched: &isSearched)
+      let runs = self.runs(for: { frame.pendingCells[$0] && !self.isImmediate[$0] }, isSearched: &isSearched)
       batch.runs += runs.map { ($0, self.age($0)) }.sorted { $0.1 < $1.1 }.map(\.0)
       let sum = batch.runs.count - immediate
       quota = max(quota, completes ? sum : (sum + framesLeft - 1) / framesLeft)
@@ -132,7 +132,7 @@ struct PrivacySchedule {
     guard let newest = self.held.last else { return }
     // Time since the last search; nil for what is searched anyway.
     var ages = self.searched.enumerated().map { cell, last in
-      newest.owed[cell] ? nil : last.map { newest.time - $0.time }
+      newest.pendingCells[cell] ? nil : last.map { newest.time - $0.time }
     }
     for run in batch.runs {
       for cell in self.cells[run] { ages[cell] = nil }
@@ -169,7 +169,7 @@ struct PrivacySchedule {
     return 1.1 * rate
   }
 
-  /// Time of the search that is the longest ago, of a run's cells.
+  /// Time in nanoseconds of the oldest search among the cells of a run; the minimum where a cell was never searched.
   private func age(_ run: Int) -> Int64 {
     self.cells[run].map { self.searched[$0]?.time.nanoseconds ?? .min }.min() ?? .min
   }
@@ -180,11 +180,11 @@ struct PrivacySchedule {
     for run in runs {
       for cell in self.cells[run] {
         self.searched[cell] = (newest.number, newest.time)
-        for index in self.held.indices where self.held[index].owed[cell] {
+        for index in self.held.indices where self.held[index].pendingCells[cell] {
           // An immediate cell has its own search in each frame.
           guard !self.isImmediate[cell] || self.held[index].number == newest.number else { continue }
-          self.held[index].owed[cell] = false
-          self.held[index].owedCount -= 1
+          self.held[index].pendingCells[cell] = false
+          self.held[index].pendingCount -= 1
         }
       }
     }
@@ -197,9 +197,9 @@ struct PrivacySchedule {
   mutating func release(completes: Bool) -> (number: Int, uncertain: [Int])? {
     guard let first = self.held.first, let newest = self.held.last else { return nil }
     let isOver = completes || newest.number - first.number >= Self.round - 1
-    guard first.owedCount == 0 || isOver else { return nil }
+    guard first.pendingCount == 0 || isOver else { return nil }
     self.held.removeFirst()
-    return (first.number, first.owed.indices.filter { first.owed[$0] })
+    return (first.number, first.pendingCells.indices.filter { first.pendingCells[$0] })
   }
 
   /// Removes all frames and forgets all searches.

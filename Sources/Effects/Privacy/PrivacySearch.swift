@@ -13,11 +13,13 @@ struct PrivacySearch {
   /// Creates the detectors of a thread.
   typealias MakeDetect = @Sendable () -> DetectionThreads.Detect
 
-  /// A frame whose round is over.
+  /// A frame whose round is over. Only the search makes it: the evidence on which ``CoveredFrame`` rests.
   struct Result {
-    var frame: EffectFrame
+    let frame: EffectFrame
     /// Boxes to cover, in pixels of the frame; nil where the whole frame is to be covered.
-    var boxes: [PrivacyCovers.Box]?
+    let boxes: [PrivacyCovers.Box]?
+
+    fileprivate init(frame: EffectFrame, boxes: [PrivacyCovers.Box]?) { (self.frame, self.boxes) = (frame, boxes) }
   }
 
   /// Counters of the supervision.
@@ -28,6 +30,8 @@ struct PrivacySearch {
     var failures = 0
     /// Whether the last batch was answered.
     var isAlive = true
+    /// Whether no threads are started, since as many as are allowed hang.
+    var isGivenUp = false
   }
 
   /// Number of runs of models.
@@ -57,6 +61,8 @@ struct PrivacySearch {
   private static let slowInterval = MediaDuration.milliseconds(90)
   /// Time without a search before a frame by which the source, not the search, is what is slow.
   private static let idleTime = MediaDuration.milliseconds(60)
+  /// Maximum number of sets of threads that hang in a model; further ones would use up the system's threads.
+  private static let maximumHungCount = 2
   /// Minimum time between two starts of a thread, after the first restart.
   private static let restartInterval = MediaDuration.seconds(1)
 
@@ -66,8 +72,15 @@ struct PrivacySearch {
   private(set) var supervision = Supervision()
   private(set) var modelRuns = ModelRuns()
   private var threads: DetectionThreads?
+  private let cancellation: SearchCancellation
+  /// Threads that were given up, and have not returned from their model.
+  private var hung: [DetectionThreads] = []
+  /// Hung detections of all searches.
+  private let allHung: HungDetections
   private var lastStart: MediaTime?
 
+  /// Reason why the promise does not hold in frames of this size; nil where it does.
+  private(set) var limit: String?
   private var size = SIMD2(0, 0)
   private var layout = PrivacyLayout(width: 16, height: 16)
   private var schedule = PrivacySchedule(isImmediate: [], runs: [])
@@ -86,9 +99,16 @@ struct PrivacySearch {
   /// Number of the frame in which each block has changed; 0 for covered ones.
   private var visibleChanges: [Int] = []
 
-  /// - Parameter minimumFace: Smallest face relative to the frame's shorter side.
-  init(minimumFace: Float, limits: Limits = Limits(), makeDetect: @escaping MakeDetect) {
-    (self.minimumFace, self.limits, self.makeDetect) = (minimumFace, limits, makeDetect)
+  /// - Parameters:
+  ///   - minimumFace: Smallest face relative to the frame's shorter side.
+  ///   - hung: The threads of all searches that hang.
+  ///   - cancellation: Ends the wait for a search at once, on any thread; what was not searched is covered.
+  init(
+    minimumFace: Float, limits: Limits = Limits(), hung: HungDetections,
+    cancellation: SearchCancellation = SearchCancellation(), makeDetect: @escaping MakeDetect
+  ) {
+    (self.minimumFace, self.limits, self.allHung, self.makeDetect) = (minimumFace, limits, hung, makeDetect)
+    self.cancellation = cancellation
   }
 
   /// Ends the threads.
@@ -99,6 +119,7 @@ struct PrivacySearch {
     self.size = SIMD2(0, 0)
     self.held = []
     self.lastStart = nil
+    self.cancellation.reset()
   }
 
   /// Searches a frame.
@@ -149,7 +170,9 @@ struct PrivacySearch {
     let goesBack = self.lastTime.map { frame.timestamp < $0 } ?? false
     guard size != self.size || goesBack else { return false }
     if size != self.size {
-      self.layout = PrivacyLayout(width: size.x, height: size.y, minimumFace: self.minimumFace)
+      self.layout = PrivacyLayout(
+        width: size.x, height: size.y, minimumFace: self.minimumFace, enlargement: frame.enlargement)
+      self.limit = self.describeLimit(of: size, isEnlarged: frame.enlargement > 1)
       let (width, height) = (self.layout.width, self.layout.height)
       self.scaled = PixelBuffer(format: VideoFormat(width: width, height: height))
       self.samples = PixelBuffer(
@@ -158,12 +181,26 @@ struct PrivacySearch {
     self.size = size
     self.schedule = PrivacySchedule(
       isImmediate: self.layout.cells.map(\.isImmediate), runs: self.layout.probes.map(\.cells))
-    self.covers = PrivacyCovers(minimumFace: self.layout.minimumFace)
+    self.covers = PrivacyCovers(minimumFace: self.layout.promisedFace)
     self.changes = FrameChanges(width: self.samples.format.width, height: self.samples.format.height)
     self.rejected = RejectedCandidates()
     self.held = []
     self.lastTime = nil
     return true
+  }
+
+  /// Says from which size on faces are found, where that is larger than the one that is searched for; for users.
+  private func describeLimit(of size: SIMD2<Int>, isEnlarged: Bool) -> String? {
+    guard self.layout.promisedFace > self.layout.minimumFace * 1.02 else { return nil }
+    func percent(_ part: Float) -> String {
+      let tenths = Int((part * 1000).rounded())
+      return "\(tenths / 10).\(tenths % 10)%"
+    }
+    let pixels = self.layout.promisedFace * self.layout.scale.y
+    let frames = isEnlarged ? "enlarged to \(size.x) × \(size.y)" : "of \(size.x) × \(size.y)"
+    return "in frames \(frames) pixels, faces below \(Int(pixels.rounded())) pixels may be shown "
+      + "(\(percent(pixels / Float(size.min()))) of the shorter side instead of \(percent(self.minimumFace))); "
+      + (isEnlarged ? "use a source with more pixels" : "use a larger frame")
   }
 
   /// Scales the frame for the detectors, and further for the comparison with earlier frames.
@@ -278,12 +315,18 @@ extension PrivacySearch {
     self.schedule.finish(finished)
     switch outcome {
     case .finished: self.supervision.isAlive = true
-    case .late, .dead:
+    case .late, .stopped, .dead:
       // The threads may still read the frames of their jobs.
+      if threads.isRunning {
+        self.hung.append(threads)
+        self.allHung.insert(threads)
+      }
+      self.updateGivenUp()
       self.threads = nil
       self.inputs.abandon()
       self.supervision.isAlive = false
-      if case .late = outcome { self.supervision.stalls += 1 } else { self.supervision.failures += 1 }
+      if case .late = outcome { self.supervision.stalls += 1 }
+      if case .dead = outcome { self.supervision.failures += 1 }
     }
   }
 
@@ -367,8 +410,16 @@ extension PrivacySearch {
     return outcome
   }
 
+  private mutating func updateGivenUp() {
+    self.hung.removeAll { !$0.isRunning }
+    self.supervision.isGivenUp = self.hung.count >= Self.maximumHungCount || self.allHung.isFull
+  }
+
   private mutating func startedThreads(at time: MediaTime) -> DetectionThreads? {
     if let threads { return threads }
+    if self.cancellation.isCancelled { return nil }
+    self.updateGivenUp()
+    if self.supervision.isGivenUp { return nil }
     if let lastStart, self.supervision.stalls + self.supervision.failures > 1, time >= lastStart,
       time - lastStart < Self.restartInterval
     {
@@ -377,6 +428,7 @@ extension PrivacySearch {
     self.lastStart = time
     let threads = DetectionThreads(count: self.limits.threadCount, makeDetect: self.makeDetect)
     self.threads = threads
+    self.cancellation.watch(threads)
     return threads
   }
 }

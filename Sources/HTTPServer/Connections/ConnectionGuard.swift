@@ -17,6 +17,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private(set) var use = ConnectionTable.Use.unused
   /// Time since which no request is open.
   private var idleSince = NIODeadline.now()
+  /// Last time that the table was notified of a request that was answered at once.
+  private var noticeTime = NIODeadline.now()
   private let loop: ConnectionLoop
   private var context: ChannelHandlerContext?
   /// Network of the client that a known proxy named last; nil without one.
@@ -39,6 +41,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var progressTime = NIODeadline.now()
   /// Deadline of the client to close after the last response.
   private var closeDeadline: NIODeadline?
+  /// Value of ``bytesWritten`` at the end of the last response with media of a stream.
+  private var mediaEnds: [ObjectIdentifier: Int] = [:]
 
   /// Refusals of all servers.
   var refusals: RefusalCounters { self.loop.registry.refusals }
@@ -127,6 +131,21 @@ final class ConnectionGuard: ChannelDuplexHandler {
     self.updateUse()
   }
 
+  /// Called when a request of HTTP/1 was answered in the turn of the event loop in which it arrived.
+  ///
+  /// The table of all connections has one lock for all event loops. It is notified at most once a second: its order of idle
+  /// connections is as precise as that.
+  func exchangeAnswered(on channel: any Channel) {
+    let now = NIODeadline.now()
+    guard self.use != .idle || now - self.noticeTime >= .seconds(1) else {
+      (self.partialSince, self.idleSince) = (nil, now)
+      return
+    }
+    self.noticeTime = now
+    self.exchangeBegan(nil, channel: channel)
+    self.exchangeEnded(nil, endless: nil)
+  }
+
   /// Called when an open response turns out to end with the stream only: events or motion JPEG.
   ///
   /// - Returns: Whether it may be sent; false when an HTTP/2 connection has too many.
@@ -165,6 +184,35 @@ final class ConnectionGuard: ChannelDuplexHandler {
     self.context?.close(promise: nil)
   }
 
+  /// Called when a response with media is written.
+  func mediaWritten(of transfers: MediaTransfers) {
+    self.mediaEnds[ObjectIdentifier(transfers)] = self.bytesWritten
+  }
+
+  /// Resets the connection, unless the client has received all media of a stream.
+  ///
+  /// - Parameter isBeingWritten: Whether a response with such media was not written to its end.
+  func discardMedia(of transfers: MediaTransfers, isBeingWritten: Bool) {
+    let end = self.mediaEnds.removeValue(forKey: ObjectIdentifier(transfers))
+    // HTTP/2 holds what exceeds the client's window in front of this handler.
+    let isHeld = end != nil && self.exchanges.values.contains { $0.handler.isUnsent }
+    guard let context, isBeingWritten || isHeld || self.bytesWritten - self.unsentByteCount < end ?? 0 else { return }
+    _ = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+      TCPSocket.discardUnsent(of: $0)
+    }
+    context.close(promise: nil)
+  }
+
+  /// Bytes that the client has not acknowledged: those of the channel and of the system.
+  private var unsentByteCount: Int {
+    guard let context else { return 0 }
+    let buffered = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+    let inSystem = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+      TCPSocket.unsentByteCount(of: $0)
+    }
+    return buffered + (inSystem ?? 0)
+  }
+
   /// Whether a time limit is exceeded. Closes HTTP/2 streams that are stalled.
   func isOverdue(at now: NIODeadline) -> Bool {
     let limits = self.loop.limits
@@ -173,6 +221,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
       self.refusals.count(.slowViewer)
       return true
     }
+    // Copied: a closed stream removes itself.
     for exchange in Array(self.exchanges.values) where exchange.handler.isStalled(at: now, limit: stallTime) {
       self.refusals.count(.slowViewer)
       exchange.channel.close(promise: nil)
@@ -188,6 +237,11 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
   /// Whether bytes have waited for `limit` without the client reading any.
   private func isStalled(at now: NIODeadline, limit: TimeAmount) -> Bool {
+    if self.bytesWritten == self.bytesSent {
+      // Nothing was written since all was sent.
+      self.progressTime = now
+      return false
+    }
     // Every socket channel has this option.
     let waiting = (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     let sent = self.bytesWritten - waiting

@@ -15,9 +15,20 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
+  /// Responds to a request without waiting; nil when it needs a task, or the body of the response is longer than a number of bytes.
+  typealias RespondAtOnce = @Sendable (HTTPRequest, HTTPClient, _ maximumLength: Int) -> ServerResponse?
+
   private let limits: HTTPServerLimits
   private let counters: HTTPCounters
+  private let isSecure: Bool
+  private let respondAtOnce: RespondAtOnce
+  /// The head of a GET whose end has not arrived: most need no task. It is not counted among the open requests.
+  private var heldHead: HTTPRequest?
+  /// Addresses of the connection; nil before the first request that needs them.
+  private var client: HTTPClient?
   private var connection: ConnectionGuard?
+  /// Handlers of an HTTP/1 connection that are nearer to the client; nil for HTTP/2.
+  private var http1: (handler: HTTP1Handler, encoder: ChannelHandlerContext)?
   /// Entry of an HTTP/2 stream in the table of connections; nil for the only stream of its connection.
   private var registration: ConnectionRegistry.Registration?
   private var isMultiplexed = false
@@ -34,12 +45,17 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var refusal: (status: HTTPResponse.Status, text: String)?
   private var isClosing = false
   private var unwritableSince: NIODeadline?
-  /// When the end of an HTTP/2 response was written; nil before, and once it is sent.
+  /// Time at which the end of an HTTP/2 response was written; nil before, and once it is sent.
   private var unsentSince: NIODeadline?
 
-  init(limits: HTTPServerLimits, counters: HTTPCounters) {
+  init(
+    limits: HTTPServerLimits, counters: HTTPCounters, isSecure: Bool = false,
+    respondAtOnce: @escaping RespondAtOnce = { _, _, _ in nil }
+  ) {
     self.limits = limits
     self.counters = counters
+    self.isSecure = isSecure
+    self.respondAtOnce = respondAtOnce
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -48,7 +64,12 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       self.connection = connection
       // HTTP/1.1: version and `Connection` are visible only before the conversion to HTTPTypes.
       if let codec = try? own.handler(type: HTTP1ToHTTPServerCodec.self) {
-        try? own.addHandler(HTTP1Handler(bodyBytes: self.limits.bodyBytes), position: .before(codec))
+        let handler = HTTP1Handler(bodyBytes: self.limits.bodyBytes)
+        // Fails on a closed channel only.
+        if (try? own.addHandlers([handler, HTTP1Codec()], position: .before(codec))) != nil {
+          own.removeHandler(codec, promise: nil)
+          self.http1 = (try? own.context(handlerType: HTTPResponseEncoder.self)).map { (handler, $0) }
+        }
       }
     } else {
       self.isMultiplexed = true
@@ -63,6 +84,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     self.registration?.remove()
     if self.isMultiplexed { self.connection?.streamClosed() }
     self.connection = nil
+    self.http1 = nil
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -75,36 +97,148 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     if self.isClosing || self.refusal != nil { return }
     switch self.unwrapInboundIn(data) {
     case .head(let request):
-      self.openExchanges += 1
       self.isWithinRequest = true
       self.bodyBytes = 0
-      self.maximumBodyBytes = HTTPBodyLimits.maximumBytes(
-        method: request.method.rawValue, path: request.path ?? "", default: self.limits.bodyBytes)
-      self.connection?.exchangeBegan(self.isMultiplexed ? self : nil, channel: context.channel)
-      self.connection?.countClient(of: request)
-      if self.isMultiplexed, self.registration == nil {
-        do throws(RefusedRequest) {
-          self.registration = try self.connection?.registerStream(context.channel)
-        } catch {
-          return self.refuse(context, error.status, error.reason)
-        }
+      // Of one without a body the end follows at once. A response that is being sent comes first.
+      if request.method == .get, self.openExchanges == 0, !request.hasBody, !self.isTooLong(request) {
+        self.heldHead = request
+        return
       }
-      if (request.path?.utf8.count ?? 0) > self.limits.targetBytes {
-        return self.refuse(context, .uriTooLong, "the path and query are longer than \(self.limits.targetBytes) bytes")
-      }
-      // Responses to other methods do not wait for the body.
-      if [.post, .put, .patch].contains(request.method) { self.limitBody(context) }
+      guard self.begin(request, context) else { return }
     case .body(let bytes):
+      // HTTP/2 does not announce bodies.
+      guard self.forwardHeldHead(context) else { return }
       self.bodyBytes += bytes.readableBytes
       if self.bodyBytes > self.maximumBodyBytes {
         return self.refuse(context, .contentTooLarge, "the body is longer than \(self.maximumBodyBytes) bytes")
       }
     case .end:
+      if let request = self.heldHead, self.isAnswered(request, context) {
+        self.isWithinRequest = false
+        return
+      }
+      guard self.forwardHeldHead(context) else { return }
       self.isWithinRequest = false
       self.bodyDeadline?.cancel()
       self.bodyDeadline = nil
     }
     context.fireChannelRead(data)
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    _ = self.forwardHeldHead(context)
+    context.fireChannelReadComplete()
+  }
+
+  private func isTooLong(_ request: HTTPRequest) -> Bool {
+    request.path?.utf8.count ?? 0 > self.limits.targetBytes
+  }
+
+  /// Counts a request among the open ones.
+  ///
+  /// - Returns: False when it is refused.
+  private func begin(_ request: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
+    self.openExchanges += 1
+    self.maximumBodyBytes = HTTPBodyLimits.maximumBytes(
+      method: request.method.rawValue, path: request.path ?? "", default: self.limits.bodyBytes)
+    self.connection?.exchangeBegan(self.isMultiplexed ? self : nil, channel: context.channel)
+    self.connection?.countClient(of: request)
+    if self.isMultiplexed, self.registration == nil {
+      do throws(RefusedRequest) {
+        self.registration = try self.connection?.registerStream(context.channel)
+      } catch {
+        self.refuse(context, error.status, error.reason)
+        return false
+      }
+    }
+    if self.isTooLong(request) {
+      self.refuse(context, .uriTooLong, "the path and query are longer than \(self.limits.targetBytes) bytes")
+      return false
+    }
+    // Responses to other methods do not wait for the body.
+    if [.post, .put, .patch].contains(request.method) { self.limitBody(context) }
+    return true
+  }
+
+  /// Forwards the held head, if any, to the task of the connection or stream.
+  ///
+  /// - Returns: False when its request is refused.
+  private func forwardHeldHead(_ context: ChannelHandlerContext) -> Bool {
+    guard let request = self.heldHead.take() else { return true }
+    guard self.begin(request, context) else { return false }
+    context.fireChannelRead(self.wrapInboundOut(.head(request)))
+    return true
+  }
+
+  /// Responds to the held request, unless a task has to: then its head may still be held.
+  ///
+  /// - Returns: Whether it is answered, or refused.
+  private func isAnswered(_ request: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
+    // What the client does not read must not pile up: tasks wait for it.
+    guard context.channel.isWritable else { return false }
+    let client = self.client ?? HTTPClient(context.channel, isSecure: self.isSecure)
+    self.client = client
+    guard self.isMultiplexed else {
+      guard let response = self.respondAtOnce(request, client, .max) else { return false }
+      self.heldHead = nil
+      self.connection?.countClient(of: request)
+      self.writeAtOnce(response, context)
+      return true
+    }
+    self.heldHead = nil
+    // It is open while its bytes wait for the client's window.
+    guard self.begin(request, context) else { return true }
+    guard let response = self.respondAtOnce(request, client, ServerResponse.multiplexedSlice) else {
+      context.fireChannelRead(self.wrapInboundOut(.head(request)))
+      return false
+    }
+    self.write(response, context)
+    return true
+  }
+
+  /// Writes a response of HTTP/1 whose body, if any, is bytes.
+  private func writeAtOnce(_ response: ServerResponse, _ context: ChannelHandlerContext) {
+    let channel = context.channel
+    do throws(MediaTransfers.Discarded) {
+      try response.transfer?.beginAtOnce(on: channel)
+    } catch {
+      // The client requests the file again, and learns that it is gone.
+      return context.close(promise: nil)
+    }
+    if let head = response.serializedHead, case .bytes(let body) = response.body, let http1,
+      http1.handler.endOnlyRequest()
+    {
+      // The encoder keeps nothing of a response for the next one.
+      http1.encoder.write(NIOAny(head), promise: nil)
+      http1.encoder.write(NIOAny(body), promise: nil)
+      http1.encoder.flush()
+    } else {
+      self.writeParts(of: response) { context.write($0, promise: nil) }
+      context.flush()
+    }
+    guard let connection = self.connection else { return }
+    response.transfer?.noteWritten(by: connection)
+    connection.exchangeAnswered(on: channel)
+  }
+
+  /// Writes a response of HTTP/2 whose body, if any, is bytes.
+  private func write(_ response: ServerResponse, _ context: ChannelHandlerContext) {
+    let channel = context.channel
+    do throws(MediaTransfers.Discarded) {
+      try response.transfer?.begin(on: channel)
+    } catch {
+      // The client requests the file again, and learns that it is gone.
+      return context.close(promise: nil)
+    }
+    self.writeParts(of: response) { self.write(context: context, data: $0, promise: nil) }
+    context.flush()
+    response.transfer?.end(on: channel)
+  }
+
+  private func writeParts(of response: ServerResponse, _ write: (NIOAny) -> Void) {
+    write(self.wrapOutboundOut(.head(HTTPResponse(status: response.status, headerFields: response.fields))))
+    if case .bytes(let bytes) = response.body { write(self.wrapOutboundOut(.body(bytes))) }
+    write(self.wrapOutboundOut(.end(nil)))
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -161,6 +295,9 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
   }
 
+  /// Whether a response has its end, and waits for the client's window. HTTP/2 only.
+  var isUnsent: Bool { self.unsentSince != nil }
+
   /// Whether the stream has been unwritable, or its end unsent, for `limit`. HTTP/2 only: ``ConnectionGuard`` detects it for
   /// HTTP/1.1.
   func isStalled(at now: NIODeadline, limit: TimeAmount) -> Bool {
@@ -180,6 +317,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   /// Responds with an error, and closes the connection or stream.
   private func reject(_ context: ChannelHandlerContext, _ status: HTTPResponse.Status, _ text: String) {
     self.isClosing = true
+    self.heldHead = nil
     self.counters.count(status)
     if HTTPRefusal.malformedStatuses.contains(status) { self.connection?.refusals.count(.malformed) }
     var fields: HTTPFields = [.contentType: "text/plain; charset=utf-8", .server: ServerResponse.serverName]
@@ -230,5 +368,12 @@ extension ConnectionTable.Use {
     } else {
       return nil
     }
+  }
+}
+
+extension HTTPRequest {
+  /// Whether its head announces a body.
+  fileprivate var hasBody: Bool {
+    self.headerFields[.transferEncoding] != nil || (self.headerFields[.contentLength] ?? "0") != "0"
   }
 }

@@ -74,6 +74,18 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
       self.wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
   }
 
+  /// Ends the only request, whose response is written past this handler with its head in bytes.
+  ///
+  /// - Returns: False, without effect, where the head of the response depends on the request: for HTTP/1.0, and before the end
+  ///   of the connection.
+  func endOnlyRequest() -> Bool {
+    guard self.requests.count == 1, let request = self.requests.first, request.version == .http1_1,
+      !request.endsConnection
+    else { return false }
+    self.requests.removeFirst()
+    return true
+  }
+
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     switch self.unwrapOutboundIn(data) {
     case .head(var head):

@@ -22,7 +22,8 @@ package struct HTTPClient: Hashable, Sendable {
   /// whose host name was rebound to this machine (DNS rebinding) sends that name in `Host`, so only numeric addresses
   /// and `localhost` count.
   package func isOnThisMachine(_ request: HTTPRequest) -> Bool {
-    guard self.hasAddressOfThisMachine, !Self.forwarding.contains(where: { request.headerFields[$0] != nil }) else {
+    guard self.hasAddressOfThisMachine, !request.headerFields.contains(where: { Self.forwarding.contains($0.name) })
+    else {
       return false
     }
     guard let text = request.authority, !text.isEmpty else { return true }
@@ -36,8 +37,7 @@ package struct HTTPClient: Hashable, Sendable {
   /// client that forges the field deceives itself only.
   func isSecure(_ request: HTTPRequest, proxies: [String]) -> Bool {
     if self.isSecure { return true }
-    let own = IPAddress(parsing: self.address)
-    guard let own, proxies.contains(where: { IPAddress(parsing: $0) == own }) else { return false }
+    guard self.isAmong(proxies) else { return false }
     return request.headerFields[values: .xForwardedProto].last?.equalsIgnoringCase("https") == true
   }
 
@@ -47,8 +47,7 @@ package struct HTTPClient: Hashable, Sendable {
   /// one of the two fields and pass on the other as the client sent it, so that the connection's address counts where the
   /// fields differ.
   package func effectiveAddress(of request: HTTPRequest, proxies: [String]) -> String {
-    let own = IPAddress(parsing: self.address)
-    guard let own, proxies.contains(where: { IPAddress(parsing: $0) == own }) else { return self.address }
+    guard self.isAmong(proxies) else { return self.address }
     let fields = request.headerFields
     let hops = [
       fields[values: .forwarded].last.map(Self.forwardedHop),
@@ -58,6 +57,12 @@ package struct HTTPClient: Hashable, Sendable {
       hops.allSatisfy({ $0.flatMap { IPAddress(parsing: $0) } == IPAddress(parsing: address) })
     else { return self.address }
     return address
+  }
+
+  private func isAmong(_ proxies: [String]) -> Bool {
+    // Most servers have none, and each request asks.
+    guard !proxies.isEmpty, let own = IPAddress(parsing: self.address) else { return false }
+    return proxies.contains { IPAddress(parsing: $0) == own }
   }
 
   /// The address of the last element of `Forwarded`, RFC 7239 §4; nil where it is hidden.
@@ -77,13 +82,13 @@ package struct HTTPClient: Hashable, Sendable {
   }
 
   /// Header fields in which proxies name the client.
-  private static let forwarding: [HTTPField.Name] =
+  private static let forwarding = Set<HTTPField.Name>(
     [.via, .forwarded, .xForwardedFor]
-    + [
-      "X-Real-IP", "X-Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Server",
-      "X-Client-IP", "X-Cluster-Client-IP", "X-Original-Forwarded-For", "CF-Connecting-IP", "True-Client-IP",
-      "Fastly-Client-IP",
-    ].map { HTTPField.Name($0)! }  // No traps: they are tokens.
+      + [
+        "X-Real-IP", "X-Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Server",
+        "X-Client-IP", "X-Cluster-Client-IP", "X-Original-Forwarded-For", "CF-Connecting-IP", "True-Client-IP",
+        "Fastly-Client-IP",
+      ].map { HTTPField.Name($0)! })  // No traps: they are tokens.
 
   private var hasAddressOfThisMachine: Bool {
     guard !self.address.isEmpty else { return false }

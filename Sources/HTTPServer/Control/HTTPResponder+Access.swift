@@ -16,16 +16,16 @@ internal import Foundation
 struct HTTPUser: Sendable {
   /// Result of the verification of its credentials.
   var identification: AccessControl.Identification
-  /// Its role; nil when it may not even watch.
+  /// Role of the client; nil for a client without the viewer role.
   var role: Role?
-  /// Its address, behind a known proxy the forwarded one.
+  /// Address of the client, behind a known proxy the forwarded one.
   var address: String
   /// Whether it is a program on this machine, on its own behalf.
   var isOnThisMachine: Bool
   /// Whether passwords in plain text are accepted: Basic, and logins of the page.
   var allowsBasic: Bool
 
-  /// Its network, of which limits have shares.
+  /// Network of the client, of which limits have shares.
   var network: String { IPAddress(parsing: self.address).map { "\($0.network)" } ?? self.address }
 }
 
@@ -55,6 +55,7 @@ extension HTTPResponder {
         .misdirectedRequest, "this host name is not one of this server's; start the server with --host NAME to allow it"
       )
     }
+    guard hosts.count > 1 else { return nil }
     let defaultPort: UInt16 = request.scheme == "https" ? 443 : 80
     let names = Set(hosts.compactMap { Authority(parsing: $0) }.map { "\($0.host):\($0.port ?? defaultPort)" })
     guard names.count > 1 else { return nil }
@@ -91,7 +92,10 @@ extension HTTPResponder {
   /// Responds to OPTIONS; to a CORS preflight request (Fetch §3.3) only of a site of `--cors` for media.
   func options(of route: HTTPRoute, _ request: HTTPRequest) -> ServerResponse {
     var response = ServerResponse(.noContent, [.allow: route.methods])
-    if case .whep = route { response.fields[.acceptPost] = "application/sdp" }
+    switch route {
+    case .whep, .whip: response.fields[.acceptPost] = Self.offerType
+    default: break
+    }
     guard route.isMedia, self.access.originPolicy.allowedOrigin(for: request.headerFields[.origin]) != nil else {
       return response
     }
@@ -138,28 +142,35 @@ extension HTTPResponder {
 
   /// 401, 403 or 429 when a client lacks a permission; nil when it may proceed.
   func refusal(of permission: Permission, to user: HTTPUser) -> ServerResponse? {
-    let decision = self.access.decide(
-      permission, for: user.identification, isOnThisMachine: user.isOnThisMachine)
+    // Publishers have the token, also where programs on this machine control without one: pages in its browsers could post an offer.
+    let isOnThisMachine = user.isOnThisMachine && !permission.isPublishing
+    let decision = self.access.decide(permission, for: user.identification, isOnThisMachine: isOnThisMachine)
     switch decision {
     case .allowed: return nil
-    case .forbidden:
-      return .text(
-        .forbidden,
-        self.access.settings.control == .none && permission == .control
-          ? "streams cannot be changed here; start the server without --control none"
-          : "this user is not an operator; log in with --operator's name and password, or the token of the terminal")
+    case .forbidden: return .text(.forbidden, self.reasonOfForbidden(permission))
     case .throttled(let delay): return Self.throttled(delay)
     case .unauthorized(let stale):
       var response = ServerResponse.text(
         .unauthorized,
         permission == .watch
           ? "a name and a password are required"
-          : "an operator's password or token is required: see \"Control\" on the server's terminal")
+          : permission.isPublishing
+            ? "a publisher's token is required: see \"Publish\" on the server's terminal"
+            : "an operator's password or token is required: see \"Control\" on the server's terminal")
       let challenges = self.access.challenges(
         for: permission, stale: stale, address: user.address, allowsBasic: user.allowsBasic, now: self.clock.now())
       for challenge in challenges { response.fields.append(HTTPField(name: .wwwAuthenticate, value: challenge)) }
       return response
     }
+  }
+
+  private func reasonOfForbidden(_ permission: Permission) -> String {
+    if permission.isPublishing {
+      return "this user may not publish this stream: see \"Publish\" on the server's terminal for the token"
+    }
+    return self.access.settings.control == .none && permission == .control
+      ? "streams cannot be changed here; start the server without --control none"
+      : "this user is not an operator; log in with --operator's name and password, or the token of the terminal"
   }
 
   private static func throttled(_ delay: MediaDuration) -> ServerResponse {
@@ -181,8 +192,8 @@ extension HTTPResponder {
     }
   }
 
-  /// The way in which a client can log in to control.
-  func login(of user: HTTPUser) -> LoginWay {
+  /// Method by which a client can log in to control.
+  func login(of user: HTTPUser) -> LoginMethod {
     self.access.settings.control == .none ? .none : user.allowsBasic ? .password : .token
   }
 
@@ -264,21 +275,28 @@ extension HTTPField.Name {
   fileprivate static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")!
 }
 
+extension Permission {
+  /// Whether it is the permission to send a stream.
+  fileprivate var isPublishing: Bool {
+    if case .publish = self { true } else { false }
+  }
+}
+
 /// Response of `/api/session`.
 private struct SessionEntry: Encodable {
   var role: String?
   var steerable: Bool
-  var login: LoginWay
+  var login: LoginMethod
   var token: String?
 }
 
-/// Ways in which a client can log in to control.
-enum LoginWay: String, Encodable {
+/// Methods by which a client can log in to control.
+enum LoginMethod: String, Encodable {
   /// With an operator's password, or a token.
   case password
   /// With a token: a password would be sent without encryption.
   case token
-  /// In no way, since control is off.
+  /// No login, since control is off.
   case none
 }
 

@@ -1,6 +1,7 @@
 internal import Authentication
 internal import Capture
 internal import Connections
+internal import Delivery
 internal import Effects
 internal import HLS
 internal import Media
@@ -20,7 +21,7 @@ extension HTTPResponder {
     var waiting: Int
     var jpeg: SnapshotStatistics
     var kinds: [MediaKind]
-    /// Its further renditions, with their viewers by protocol.
+    /// Further renditions of the stream, with their viewers by protocol.
     var renditions: [(name: String, bitrate: Int, statistics: RenditionStatistics, viewers: [(String, Int)])]
     /// Viewers by protocol.
     var viewers: [(String, Int)]
@@ -28,11 +29,21 @@ extension HTTPResponder {
     var bytes: [(String, Int)]
     /// Frames skipped by protocol.
     var skipped: [(String, Int)]
+    /// Viewers closed as slow by protocol.
+    var closed: [(String, Int)]
+    /// Datagrams dropped by protocol.
+    var datagramsDropped: [(String, Int)]
     /// Maximum lag of event loops by protocol.
     var loopLags: [(String, MediaDuration)]
     /// Granted lengths of send buffers for UDP by protocol.
     var sendBuffers: [(String, Int)]
-    /// Its pushes.
+    /// Viewers over WebRTC, with what is measured of their networks.
+    var viewerList: [WebRTCViewerStatistics]
+    /// Sessions of WebRTC that ended before media could flow, by reason.
+    var sessionsFailed: [(reason: String, count: Int)]
+    /// WebRTC publishers of the stream; nil where the source is another one.
+    var publisher: WebRTCPublisherStatistics?
+    /// Pushes of the stream.
     var pushes: [PushReport]
     /// nil without a recorder.
     var recording: RecordingControl.Status?
@@ -45,19 +56,25 @@ extension HTTPResponder {
       self.jpeg = published.stream.snapshots.statistics
       self.kinds = published.stream.descriptions.map(\.kind)
       self.renditions = published.stream.renditions.map { rendition in
-        let others = providers.renditionStatistics(rendition).map { ($0.name, $0.viewers) }
+        let others = providers.renditionStatistics(rendition).map { ($0.name, $0.delivery.viewers) }
         let viewers = [("hls", published.hlsViewers(of: rendition.name, at: now))] + others
         return (rendition.name, rendition.bitrate, rendition.statistics, viewers)
       }
       let others = providers.statistics(published.stream)
       self.viewers = [PublishedStream.Content.hls, .mjpeg].map { ($0.rawValue, published.viewers(of: $0, at: now)) }
-      self.viewers += others.map { ($0.name, $0.viewers) }
+      self.viewers += others.map { ($0.name, $0.delivery.viewers) }
       self.bytes = PublishedStream.Content.allCases.map { ($0.rawValue, published.bytesSent(of: $0)) }
-      self.bytes += others.map { ($0.name, $0.bytesSent) }
+      self.bytes += others.map { ($0.name, $0.delivery.bytesSent) }
       self.recording = providers.controls(published.stream).recording?.status()
+      self.publisher = providers.publisher(published.stream)
       self.pushes = providers.controls(published.stream).pushes?.reports() ?? []
-      self.skipped = others.map { ($0.name, $0.framesSkipped) }
-      self.loopLags = others.map { ($0.name, $0.loopLag) }
+      self.skipped = others.map { ($0.name, $0.delivery.framesSkipped) }
+      self.closed = others.map { ($0.name, $0.delivery.viewersClosedAsSlow) }
+      self.datagramsDropped = others.compactMap { other in other.datagramsDropped.map { (other.name, $0) } }
+      self.loopLags = others.map { ($0.name, $0.delivery.loopLag) }
+      self.viewerList = others.flatMap { $0.viewerList ?? [] }
+      self.sessionsFailed = others.flatMap { ($0.sessionsFailed ?? [:]).sorted { $0.key < $1.key } }
+        .map { ($0.key, $0.value) }
       self.sendBuffers = others.compactMap { other in other.udpSendBufferLength.map { (other.name, $0) } }
     }
   }
@@ -73,6 +90,8 @@ extension HTTPResponder {
     Self.appendPipelines(of: streams, to: &text)
     Self.appendRenditions(of: streams, to: &text)
     Self.appendViewers(of: streams, to: &text)
+    Self.appendWebRTCViewers(of: streams, to: &text)
+    text.appendPublishers(streams.compactMap { stream in stream.publisher.map { (stream.name, $0) } })
     Self.appendSegments(of: streams, to: &text)
     Self.appendPushes(of: streams, to: &text)
     Self.appendRecordings(of: streams, withDetails: self.mayReadRecordings(user), to: &text)
@@ -232,6 +251,12 @@ extension HTTPResponder {
       "frames_skipped_total", .counter, "Frames not sent to viewers that read too slowly, by protocol.",
       byProtocol(\.skipped))
     text.append(
+      "viewers_closed_as_slow_total", .counter, "Viewers closed because they read nothing, by protocol.",
+      byProtocol(\.closed))
+    text.append(
+      "datagrams_dropped_total", .counter, "Datagrams that were not sent to viewers, by protocol.",
+      byProtocol(\.datagramsDropped))
+    text.append(
       "loop_lag_seconds", .gauge,
       "Maximum time that packets have waited for an event loop, in the last 10 to 20 seconds, by protocol.",
       streams.flatMap { stream in
@@ -240,6 +265,53 @@ extension HTTPResponder {
     text.append(
       "udp_send_buffer_bytes", .gauge, "Length of the send buffer that the system has granted for UDP, by protocol.",
       byProtocol(\.sendBuffers))
+  }
+
+  /// Viewers are known by their number: addresses are not listed.
+  private static func appendWebRTCViewers(of streams: [StreamMetrics], to text: inout MetricsText) {
+    func each(
+      _ value: (WebRTCViewerStatistics) -> Double?
+    ) -> [(labels: KeyValuePairs<String, String>, value: Double)] {
+      streams.flatMap { stream in
+        stream.viewerList.compactMap { viewer in
+          value(viewer).map { (["stream": stream.name, "viewer": "\(viewer.number)"], $0) }
+        }
+      }
+    }
+    text.append(
+      "webrtc_viewer_rendition", .gauge, "1 for the rendition that a WebRTC viewer gets; audio without video.",
+      streams.flatMap { stream in
+        stream.viewerList.map {
+          (["stream": stream.name, "viewer": "\($0.number)", "rendition": $0.rendition], 1.0)
+        }
+      })
+    text.append(
+      "webrtc_sessions_failed_total", .counter, "WebRTC sessions that ended before media could flow, by reason.",
+      streams.flatMap { stream in
+        stream.sessionsFailed.map { (["stream": stream.name, "reason": $0.reason], Double($0.count)) }
+      })
+    text.append(
+      "webrtc_viewer_round_trip_seconds", .gauge, "Round trip of a WebRTC viewer, in seconds.",
+      each { $0.roundTrip?.seconds })
+    text.append(
+      "webrtc_viewer_lost_ratio", .gauge, "Fraction of packets that a WebRTC viewer lost between its last reports.",
+      each(\.fractionLost))
+    text.append(
+      "webrtc_viewer_estimated_bitrate", .gauge,
+      "Bits per second that the network of a WebRTC viewer carries, as far as known.",
+      each { $0.estimatedBitrate.map(Double.init) })
+    text.append(
+      "webrtc_viewer_packets_sent_total", .counter, "Packets sent to a WebRTC viewer, with those sent again.",
+      each { Double($0.packetsSent) })
+    text.append(
+      "webrtc_viewer_packets_retransmitted_total", .counter, "Packets sent to a WebRTC viewer again.",
+      each { Double($0.packetsRetransmitted) })
+    text.append(
+      "webrtc_viewer_frames_skipped_total", .counter,
+      "Frames not sent to a WebRTC viewer, because its network was too slow.", each { Double($0.framesSkipped) })
+    text.append(
+      "webrtc_viewer_keyframes_requested_total", .counter, "Keyframes that a WebRTC viewer asked for.",
+      each { Double($0.keyframesRequested) })
   }
 
   /// Pushes are known by their number: where a stream is sent to is for operators.
@@ -253,6 +325,21 @@ extension HTTPResponder {
       "push_sending", .gauge, "1 while the server of a push takes the stream.", each { $0.phase == .sending ? 1 : 0 })
     text.append(
       "push_bitrate", .gauge, "Target bitrate of the video of a push, in bits per second.", each { Double($0.bitrate) })
+    text.append(
+      "push_state", .gauge, "1 for the current state of a push, 0 for the others.",
+      streams.flatMap { stream in
+        stream.pushes.flatMap { push in
+          PushStatus.Phase.names.map { name in
+            (["stream": stream.name, "push": "\(push.id)", "state": name], push.status.phase.name == name ? 1 : 0)
+          }
+        }
+      })
+    text.append(
+      "push_failed_attempts", .gauge, "Failed attempts of a push since its server last accepted it.",
+      each { Double($0.failedAttempts) })
+    text.append(
+      "push_sent_bitrate", .gauge, "Bits per second of audio and video sent by a push during the last second.",
+      each { Double($0.sentBitrate) })
     text.append(
       "push_own_encoding", .gauge, "1 while an encoding is made for the push alone.", each { $0.hasOwnEncoding ? 1 : 0 }
     )

@@ -1,6 +1,7 @@
 internal import Authentication
 internal import COpenAPI
 internal import Crypto
+internal import Media
 internal import NIOCore
 
 /// The OpenAPI 3.1 document served at `/api/openapi.json`, embedded from `openapi.json` in this folder.
@@ -13,5 +14,5 @@ enum OpenAPIDocument {
   }()
 
   /// The entity tag, RFC 9110 §8.8.3, with its quotes: the first 96 bits of the SHA-256 of ``bytes``, hexadecimal.
-  static let etag = "\"\(hexadecimal(SHA256.hash(data: Array(Self.bytes.readableBytesView)).prefix(12)))\""
+  static let etag = "\"\(Hexadecimal.encode(SHA256.hash(data: Array(Self.bytes.readableBytesView)).prefix(12)))\""
 }

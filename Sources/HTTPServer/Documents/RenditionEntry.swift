@@ -1,3 +1,4 @@
+internal import Delivery
 internal import Media
 internal import Streaming
 
@@ -26,7 +27,7 @@ struct RenditionEntry: Encodable, Sendable {
 
   init(
     _ rendition: StreamRendition, of published: PublishedStream, providers: HTTPServerProviders,
-    addresses: HTTPServerProviders.Addresses, at now: MediaTime
+    addresses: StreamAddresses, at now: MediaTime
   ) {
     let path = "\(published.stream.path)/\(rendition.name)"
     let statistics = rendition.statistics
@@ -40,9 +41,9 @@ struct RenditionEntry: Encodable, Sendable {
     self.frameRate = rendition.format.frameRate.framesPerSecond
     self.bitrate = rendition.bitrate
     self.encoding = statistics.isRunning
-    self.failed = rendition.failure != nil
+    self.failed = rendition.hasFailed
     self.viewers = ["rtsp": 0, "hls": published.hlsViewers(of: rendition.name, at: now)]
-    for other in providers.renditionStatistics(rendition) { self.viewers[other.name] = other.viewers }
+    for other in providers.renditionStatistics(rendition) { self.viewers[other.name] = other.delivery.viewers }
     self.framesEncoded = statistics.framesEncoded
     self.framesDropped = statistics.framesDropped
     self.encodeMilliseconds = statistics.meanEncodeMilliseconds.map { ($0 * 100).rounded() / 100 }

@@ -1,5 +1,6 @@
 internal import Bitstreams
 internal import Capture
+internal import Delivery
 internal import Effects
 internal import Media
 internal import StreamControl
@@ -70,6 +71,10 @@ struct StreamEntry: Encodable, Sendable {
   var ts: String
   /// Path at which WebRTC viewers open sessions (WHEP); nil where WebRTC is off.
   var whep: String?
+  /// Path at which WebRTC publishers open sessions (WHIP); nil where the source is another one.
+  var whip: String?
+  /// WebRTC publishers; nil where the source is another one.
+  var publisher: PublisherEntry?
   /// Path of the recorder; nil without one.
   var recording: String?
   var rtsp: [String]
@@ -82,12 +87,14 @@ struct StreamEntry: Encodable, Sendable {
   var renditions: [RenditionEntry]
   /// Current viewers by protocol.
   var viewers: [String: Int]
+  /// Viewers over WebRTC with what is measured of their networks, the first hundred; nil where WebRTC is off.
+  var webrtcViewers: [ViewerEntry]?
   var framesIn: Int
   var framesEncoded: Int
   var framesPassedThrough: Int
   var audioFramesPassedThrough: Int
   var framesDropped: Int
-  /// Maximum time that packets have waited for an event loop, in the last 10 to 20 s; in seconds.
+  /// Maximum time that packets, or a task of each second, have waited for an event loop, in the last 10 to 20 s; in seconds.
   var loopLag = 0.0
   var slate: Bool
   var startedAt: String
@@ -96,7 +103,7 @@ struct StreamEntry: Encodable, Sendable {
   /// Whether the client may change the stream.
   var steerable = false
   /// The way in which the client can log in to control.
-  var login = LoginWay.none
+  var login = LoginMethod.none
   // Present only where the stream can be changed.
   var source: Source?
   var bitrate: Int?
@@ -126,10 +133,14 @@ struct StreamEntry: Encodable, Sendable {
     self.hls = "\(path)/index.m3u8"
     self.ts = "\(path)/playlist.m3u8"
     self.whep = providers.whep.map { _ in "\(path)/whep" }
+    if let publisher = providers.publisher(stream) {
+      self.whip = "\(path)/whip"
+      self.publisher = PublisherEntry(publisher)
+    }
     self.recording = controls.recording.map { _ in "/api/streams\(path)/recording" }
     self.rtsp = addresses.rtsp
     self.rtmp = addresses.rtmp
-    self.http = addresses.http
+    self.http = addresses.page
     for description in stream.descriptions {
       switch description {
       case .h264(let video):
@@ -149,8 +160,11 @@ struct StreamEntry: Encodable, Sendable {
       "rtsp": 0, "hls": published.viewers(of: .hls, at: now), "mjpeg": published.viewers(of: .mjpeg, at: now),
     ]
     for other in providers.statistics(stream) {
-      self.viewers[other.name] = other.viewers
-      self.loopLag = max(self.loopLag, (other.loopLag.seconds * 1000).rounded() / 1000)
+      self.viewers[other.name] = other.delivery.viewers
+      self.loopLag = max(self.loopLag, (other.delivery.loopLag.seconds * 1000).rounded() / 1000)
+      if let list = other.viewerList {
+        self.webrtcViewers = list.prefix(ViewerEntry.maximumCount).map(ViewerEntry.init)
+      }
     }
     self.framesIn = statistics.framesIn
     self.framesEncoded = statistics.framesEncoded

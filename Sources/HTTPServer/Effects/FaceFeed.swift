@@ -37,6 +37,9 @@ final class FaceFeed: StreamOutput {
     self.state.withLock { $0.heartbeat = heartbeat }
   }
 
+  /// False: it takes metadata only.
+  var hasConsumers: Bool { false }
+
   /// The current positions of the faces, then all later events, as server-sent events; ends with the feed.
   func listen() -> (opening: ByteBuffer, events: AsyncStream<ByteBuffer>) {
     // An event between these two steps is sent twice rather than missed.

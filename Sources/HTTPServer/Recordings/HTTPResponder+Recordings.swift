@@ -93,7 +93,7 @@ extension HTTPResponder {
       } catch {
         guard error == .tooMany else { continue }
         self.access.refusals.count(.overLimit)
-        return .text(.serviceUnavailable, "too many recordings are being sent; ask again", [.retryAfter: "10"])
+        return .text(.serviceUnavailable, "too many recordings are being sent; try again later", [.retryAfter: "10"])
       }
     }
     return .notFound("there is no such recording, or no longer")

@@ -75,7 +75,7 @@ final class OpenFiles: Sendable {
 /// Its length is fixed when it is opened, also when the file grows. A file that is replaced later is read to its end
 /// unchanged.
 final class OpenFile: Sendable {
-  /// Why a file cannot be read.
+  /// Reasons why a file cannot be read.
   enum Failure: Error, Hashable {
     /// The file does not exist, or is not a regular file.
     case notFound

@@ -49,7 +49,7 @@ struct RecordingList: Encodable, Sendable {
 struct RecordedFileEntry: Encodable, Sendable {
   var stream: String
   var name: String
-  /// Its address.
+  /// Address of the file.
   var file: String
   var bytes: Int
   var modifiedAt: String

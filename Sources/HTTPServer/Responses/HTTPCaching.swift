@@ -8,6 +8,8 @@ enum HTTPCaching: Hashable, Sendable {
   case immutable
   /// Cacheable for a number of seconds.
   case seconds(Int)
+  /// Cacheable for a number of seconds in shared caches, and for one second in those of browsers.
+  case shared(Int)
   /// Cacheable, revalidated on each use by its entity tag.
   case revalidated
   /// Not stored.
@@ -20,6 +22,7 @@ enum HTTPCaching: Hashable, Sendable {
   init(_ caching: HLSContent.Caching) {
     switch caching {
     case .immutable: self = .immutable
+    case .media(let time): self = .shared(max(1, Int(time.nanoseconds / 1_000_000_000)))
     case .short(let time), .blocking(let time): self = .seconds(max(1, Int(time.nanoseconds / 1_000_000_000)))
     }
   }
@@ -33,6 +36,7 @@ enum HTTPCaching: Hashable, Sendable {
     return switch self {
     case .immutable: "\(scope), max-age=31536000, immutable"
     case .seconds(let seconds): "\(scope), max-age=\(seconds)"
+    case .shared(let seconds): isPrivate ? "private, max-age=1" : "public, max-age=1, s-maxage=\(seconds)"
     case .revalidated: "\(scope), no-cache"
     case .never: "no-store"
     case .other(let text): isPrivate && !text.contains("private") ? "private, \(text)" : text

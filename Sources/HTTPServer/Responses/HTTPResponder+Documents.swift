@@ -69,7 +69,7 @@ extension HTTPResponder {
     case .textTooLong: return .text(.badRequest, "text is too long for a QR code")
     case .overLimit:
       self.access.refusals.count(.overLimit)
-      return .text(.tooManyRequests, "too many QR codes; ask again", [.retryAfter: "1"])
+      return .text(.tooManyRequests, "too many QR codes; try again", [.retryAfter: "1"])
     }
   }
 

@@ -21,19 +21,75 @@ extension HTTPResponder {
       stream.noteHLSRequest(of: rendition?.rendition?.name, address: user.address, userAgent: userAgent, at: time)
     }
     noteRequest(at: now)
+    let transfer = stream.hls.transfers.transfer()
     let response = await stream.hls.respond(to: hlsRequest, of: rendition?.name)
     // A viewer that has waited is still one: the first playlist may take longer than viewers are counted.
-    let end = self.clock.now()
-    if end - now > .seconds(1) { noteRequest(at: end) }
+    if self.clock.now() - now > .seconds(1) { noteRequest(at: self.clock.now()) }
+    let isMeasured = rendition != nil
+    return self.response(
+      response, to: hlsRequest, of: stream, transfer: transfer, isMeasured: isMeasured, target, request, user: user)
+  }
+
+  /// Responds to a GET for a file of HLS that needs neither a wait nor credentials; nil for other requests, which leave no trace.
+  ///
+  /// It runs on the connection's event loop, without a task: most requests of a busy server are of this kind.
+  ///
+  /// - Parameter maximumLength: Maximum length of the file in bytes; requests for longer ones are left to a task.
+  func respondAtOnce(to request: HTTPRequest, client: HTTPClient, maximumLength: Int) -> ServerResponse? {
+    guard !self.access.isWatchingProtected else { return nil }
+    if let response = self.preparedResponse(to: request, client: client, maximumLength: maximumLength) {
+      return response
+    }
+    guard !Self.hasCredentials(request),
+      let target = try? HTTPTarget(parsing: request.path ?? ""), !target.hasTrailingSlash,
+      case let route = HTTPRoute(target.components, names: self.streams.names, renditions: self.streams.renditions),
+      case .file(let file, let name) = route, let stream = self.streams[hls: name]
+    else { return nil }
+    var request = request
+    if let refusal = self.refusalOfHost(request) { return self.finish(refusal, for: request) }
+    request.authority = request.givenHosts.first
+    var response: ServerResponse
+    if let refusal = self.refusalOfOrigin(request, route: route) {
+      response = refusal
+    } else {
+      let now = self.clock.now()
+      guard let hlsRequest = HLSRequest(file: file, query: target.query, arrival: now),
+        !hlsRequest.isMultivariantPlaylist
+      else { return nil }
+      let transfer = stream.hls.transfers.transfer()
+      guard let content = stream.hls.respondAtOnce(to: hlsRequest), content.length <= maximumLength else { return nil }
+      let user = HTTPUser(
+        identification: .anonymous, role: nil,
+        address: client.effectiveAddress(of: request, proxies: self.access.settings.proxies), isOnThisMachine: false,
+        allowsBasic: false)
+      stream.noteHLSRequest(
+        of: nil, address: user.address, userAgent: request.headerFields[.userAgent] ?? "", at: now)
+      response = self.response(
+        content, to: hlsRequest, of: stream, transfer: transfer, isMeasured: false, target, request, user: user)
+    }
+    response.sharing = self.sharing(of: route)
+    return self.finish(response, for: request)
+  }
+
+  /// The response with a file of HLS.
+  ///
+  /// - Parameter isMeasured: Whether the throughput of the connection is of interest.
+  private func response(
+    _ response: HLSResponse, to hlsRequest: HLSRequest, of stream: PublishedStream, transfer: MediaTransfers.Transfer,
+    isMeasured: Bool, _ target: HTTPTarget, _ request: HTTPRequest, user: HTTPUser
+  ) -> ServerResponse {
+    let now = self.clock.now()
+    let userAgent = request.headerFields[.userAgent] ?? ""
     switch response {
     case .content(let content):
       if hlsRequest.isMediaPlaylist {
-        stream.noteHLSPlaylist(address: user.address, userAgent: userAgent, at: end)
+        stream.noteHLSPlaylist(address: user.address, userAgent: userAgent, at: now)
       }
       if request.method == .get { stream.countBytes(content.body.readableBytes, of: .hls) }
       var response = ServerResponse(content)
+      if !content.isPlaylist { response.transfer = transfer }
       let viewer = ViewerThroughputs.Viewer(address: user.address, userAgent: userAgent)
-      if rendition != nil, !content.isPlaylist, content.body.readableBytes >= Self.minimumMeasuredLength {
+      if isMeasured, !content.isPlaylist, content.body.readableBytes >= Self.minimumMeasuredLength {
         response.measured = { [clock] in stream.noteThroughput($0, of: viewer, at: clock.now()) }
       }
       var content = content
@@ -73,11 +129,14 @@ extension HTTPResponder {
   func snapshot(of name: String, _ target: HTTPTarget, user: HTTPUser) async throws(HTTPRefusal) -> ServerResponse {
     let rendition = self.streams[name] == nil ? self.streams.stream(withRendition: name) : nil
     guard let stream = self.streams[name] ?? rendition?.stream else { return .notFound() }
-    let width = try target.number("width", in: 1...16_384) ?? rendition?.rendition?.settings.width
+    let width = try target.number("width", in: 1...16_384)
     let network = user.network
+    let transfer = stream.hls.transfers.transfer()
     let snapshot = Task { () -> Result<ByteBuffer, VidiconError> in
       do throws(VidiconError) {
-        return .success(try await stream.stream.snapshots.snapshot(width: width, from: network))
+        return .success(
+          try await stream.stream.snapshots.snapshot(
+            width: width, of: rendition?.rendition, from: network))
       } catch {
         return .failure(error)
       }
@@ -86,7 +145,9 @@ extension HTTPResponder {
     switch await snapshot.result(within: Self.snapshotTimeout)?.get() {
     case .success(let file)?:
       stream.countBytes(file.readableBytes, of: .snapshot)
-      return ServerResponse(.ok, [.contentType: "image/jpeg"], body: .bytes(file))
+      var response = ServerResponse(.ok, [.contentType: "image/jpeg"], body: .bytes(file))
+      response.transfer = transfer
+      return response
     case .failure(let error)?:
       if error.code == .busy { self.access.refusals.count(.overLimit) }
       return .text(.serviceUnavailable, error.description, [.retryAfter: "1"])
@@ -99,10 +160,10 @@ extension HTTPResponder {
   func motionJPEG(of name: String, _ target: HTTPTarget, user: HTTPUser) throws(HTTPRefusal) -> ServerResponse {
     let rendition = self.streams[name] == nil ? self.streams.stream(withRendition: name) : nil
     guard let stream = self.streams[name] ?? rendition?.stream else { return .notFound() }
-    let width = try target.number("width", in: 1...16_384) ?? rendition?.rendition?.settings.width
+    let width = try target.number("width", in: 1...16_384)
     let frameRate = try target.number("fps", in: 1...120)
     let images = stream.stream.snapshots.motionJPEG(
-      width: width, frameRate: frameRate ?? Self.motionJPEGFrameRate, from: user.network)
+      width: width, of: rendition?.rendition, frameRate: frameRate ?? Self.motionJPEGFrameRate, from: user.network)
     return ServerResponse(
       .ok, [.contentType: "multipart/x-mixed-replace; boundary=\(MotionJPEGPart.boundary)"],
       body: .motionJPEG(images, of: stream))
@@ -112,6 +173,13 @@ extension HTTPResponder {
   private static let snapshotTimeout = Duration.seconds(2)
   /// Default frame rate of motion JPEG, in frames per second.
   private static let motionJPEGFrameRate = 10
+}
+
+extension HLSResponse {
+  /// Number of bytes of the file; 0 for other responses.
+  fileprivate var length: Int {
+    if case .content(let content) = self { content.body.readableBytes } else { 0 }
+  }
 }
 
 extension ServerResponse {

@@ -16,6 +16,8 @@ struct HTTPResponder: Sendable {
   let passwords: PasswordChecker
   let counters = HTTPCounters()
   let gzip = Gzip()
+  /// Targets and heads of responses that many viewers get.
+  let prepared = PreparedResponses()
   let clock = StreamClock.system
   /// Open connections, for metrics.
   let connections: ConnectionLoops
@@ -25,6 +27,8 @@ struct HTTPResponder: Sendable {
   let qrCodes: QRCodes?
   /// Uploads of images in progress.
   let imageUploads = ImageUploads()
+  /// The local authority of HTTP over TLS, offered at `/ca`.
+  let authority = ServedAuthority()
   /// Tickets for downloads of recorded files.
   let tickets = DownloadTickets { .random(in: 0...UInt64.max) }
 
@@ -37,18 +41,27 @@ struct HTTPResponder: Sendable {
   ///   - client: Addresses of the connection.
   ///   - body: Reads the request body; called at most once.
   func respond(to request: HTTPRequest, client: HTTPClient, body: BodyReader) async -> ServerResponse {
-    let response = await self.content(for: request, client: client, body: body)
+    self.finish(await self.content(for: request, client: client, body: body), for: request)
+  }
+
+  /// Adds what the request and HTTP require, and counts the response.
+  func finish(_ response: ServerResponse, for request: HTTPRequest) -> ServerResponse {
     let now = self.clock.unixTime(at: self.clock.now())
+    let finished = self.uncounted(response, for: request, unixNanoseconds: now)
+    self.counters.count(finished.status)
+    if HTTPRefusal.malformedStatuses.contains(finished.status) { self.access.refusals.count(.malformed) }
+    return finished
+  }
+
+  /// Adds what the request and HTTP require.
+  func uncounted(_ response: ServerResponse, for request: HTTPRequest, unixNanoseconds: Int64) -> ServerResponse {
     let context = ServerResponse.Context(
-      date: self.counters.date(unixNanoseconds: now), unixSeconds: now / 1_000_000_000,
+      date: self.counters.date(unixNanoseconds: unixNanoseconds), unixSeconds: unixNanoseconds / 1_000_000_000,
       isPrivate: self.access.isWatchingProtected || Self.hasCredentials(request), originPolicy: self.access.originPolicy
     ) { [gzip] body, etag in
       etag.map { gzip.compressed(body, etag: $0) } ?? Gzip.compress(body)
     }
-    let finished = response.finished(for: request, context)
-    self.counters.count(finished.status)
-    if HTTPRefusal.malformedStatuses.contains(finished.status) { self.access.refusals.count(.malformed) }
-    return finished
+    return response.finished(for: request, context)
   }
 
   /// Whether a request has credentials, valid or not: its response is for its client, and not for shared caches.
@@ -134,6 +147,11 @@ struct HTTPResponder: Sendable {
     case (.patch, .whepSession(let id, let name)):
       return try await self.changeSession(id, of: name, request, body: body)
     case (.delete, .whepSession(let id, let name)): return try await self.closeSession(id, of: name)
+    case (.post, .whip(let name)):
+      return try await self.openPublication(of: name, request, target, client: client, user: user, body: body)
+    case (.patch, .whipSession(let id, let name)):
+      return try await self.changePublication(id, of: name, request, body: body)
+    case (.delete, .whipSession(let id, let name)): return try await self.closePublication(id, of: name)
     case (.post, .session): return try await self.login(request, user: user, body: body)
     case (.delete, .session): return self.endSession(request)
     default: break
@@ -162,16 +180,18 @@ struct HTTPResponder: Sendable {
     case .recording(let name): return self.recordingState(of: name, user: user)
     case .recordingList: return try await self.recordingList(target, user: user)
     case .recordedFile(let components): return await self.recordedFile(components, target, user: user)
+    case .authority: return self.authority(target, request)
     case .recordings: return self.page(.recordings)
     case .list: return self.page(.list)
     case .page: return self.page(.player)
+    case .publish: return self.page(.publish)
     case .pageFile(let path): return self.page(.file(path))
     case .snapshot(let name): return try await self.snapshot(of: name, target, user: user)
     case .motionJPEG(let name): return try self.motionJPEG(of: name, target, user: user)
     case .whep(let name): return try self.whepEndpoint(of: name)
     case .file(let file, let name):
       return await self.file(file, of: name, target, request, user: user)
-    case .notFound, .effectImage, .rendition, .whepSession:
+    case .notFound, .effectImage, .rendition, .whepSession, .whip, .whipSession:
       // A browser gets the player page, which reports the missing stream and starts when it appears.
       guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
         return .notFound()

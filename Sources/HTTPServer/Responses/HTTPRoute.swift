@@ -9,6 +9,8 @@ package enum HTTPRoute: Hashable, Sendable {
   case health
   /// `/metrics`.
   case metrics
+  /// `/ca`: the certificate of the local authority, and the page that says how phones are made to trust it.
+  case authority
   /// `/api/streams`.
   case streams
   /// `/api/streams/NAME`.
@@ -47,6 +49,12 @@ package enum HTTPRoute: Hashable, Sendable {
   case pageFile(String)
   /// `/NAME`.
   case page(String)
+  /// `/NAME/publish`: the page that sends a camera.
+  case publish(String)
+  /// `/NAME/whip`: opens sessions of WebRTC publishers.
+  case whip(String)
+  /// `/NAME/whip/ID`: a session of a WebRTC publisher.
+  case whipSession(String, stream: String)
   /// `/NAME/snapshot.jpg`.
   case snapshot(String)
   /// `/NAME/mjpeg`.
@@ -69,22 +77,11 @@ package enum HTTPRoute: Hashable, Sendable {
   ///   - names: Names of the published streams in order of publication.
   ///   - renditions: Paths of their renditions, `NAME/RENDITION`, which have files as streams do.
   package init(_ components: [String], names: [String], renditions: [String] = []) {
-    switch components {
-    case []:
-      self = .list
+    if let fixed = Self.fixed(components) {
+      self = fixed
       return
-    case ["health"]: self = .health
-    case ["metrics"]: self = .metrics
-    case ["api", "streams"]: self = .streams
-    case ["api", "openapi.json"]: self = .openAPI
-    case ["api", "qr.svg"]: self = .qrCode
-    case ["api", "recordings"]: self = .recordingList
-    case ["api", "devices"]: self = .devices
-    case ["api", "session"]: self = .session
-    case ["recordings"]: self = .recordings
-    default: self = .notFound
     }
-    if self != .notFound { return }
+    self = .notFound
     if components.count > 2, components[0] == "api", components[1] == "streams" {
       let name = components[2...].joined(separator: "/")
       if names.contains(name) {
@@ -113,8 +110,15 @@ package enum HTTPRoute: Hashable, Sendable {
         return
       }
     }
+    if components.count > 2, components[components.count - 2] == "whip" {
+      let name = components.dropLast(2).joined(separator: "/")
+      if names.contains(name), let id = components.last {
+        self = .whipSession(id, stream: name)
+        return
+      }
+    }
     if components.count > 1, !renditions.isEmpty, let path = Self.rendition(components.dropLast(), names, renditions) {
-      self = Self.file(components[components.count - 1], of: path)
+      self = Self.file(components[components.count - 1], ofRendition: path)
       return
     }
     if components.count > 2, components[0] == "recordings" {
@@ -123,6 +127,28 @@ package enum HTTPRoute: Hashable, Sendable {
       self = .pageFile("/" + components.joined(separator: "/"))
     } else if components.count == 1, let first = names.first {
       self = Self.file(components[0], of: first)
+    }
+  }
+
+  /// The resource of a fixed path; nil for other paths.
+  private static func fixed(_ components: [String]) -> HTTPRoute? {
+    switch (components.count, components.first) {
+    case (0, _): .list
+    case (1, "health"): .health
+    case (1, "metrics"): .metrics
+    case (1, "ca"): .authority
+    case (1, "recordings"): .recordings
+    case (2, "api"):
+      switch components[1] {
+      case "streams": .streams
+      case "openapi.json": .openAPI
+      case "qr.svg": .qrCode
+      case "recordings": .recordingList
+      case "devices": .devices
+      case "session": .session
+      default: nil
+      }
+    default: nil
     }
   }
 
@@ -137,7 +163,7 @@ package enum HTTPRoute: Hashable, Sendable {
   /// Whether it is media or its signaling, which pages of the sites of `--cors` may read.
   var isMedia: Bool {
     switch self {
-    case .file, .snapshot, .motionJPEG, .whep, .whepSession: true
+    case .file, .snapshot, .motionJPEG, .whep, .whepSession, .whip, .whipSession: true
     default: false
     }
   }
@@ -145,12 +171,14 @@ package enum HTTPRoute: Hashable, Sendable {
   /// The permission that a request needs; nil for none.
   func permission(changing: Bool) -> Permission? {
     switch self {
-    // Supervisors request `/health` without a password; a login needs none yet.
-    case .health, .session: nil
+    // Supervisors request `/health` without a password; a login needs none yet. Publishers have a token, and no password of a
+    // viewer; the page has no secret, and neither has the certificate of an authority.
+    case .health, .session, .publish, .pageFile, .authority: nil
     case .recordingList, .recordedFile: .readRecordings
     case .devices, .pushes: .control
     // A session is what its viewer watches with.
     case .whep, .whepSession: .watch
+    case .whip(let name), .whipSession(_, let name): .publish(stream: name)
     default: changing ? .control : .watch
     }
   }
@@ -164,7 +192,8 @@ package enum HTTPRoute: Hashable, Sendable {
     case .stream: ["PATCH"]
     case .session: ["POST", "DELETE"]
     case .whep: ["POST"]
-    case .whepSession: ["PATCH", "DELETE"]
+    case .whepSession, .whipSession: ["PATCH", "DELETE"]
+    case .whip: ["POST"]
     default: []
     }
   }
@@ -177,7 +206,7 @@ package enum HTTPRoute: Hashable, Sendable {
   /// Whether GET and HEAD are supported.
   var isReadable: Bool {
     switch self {
-    case .effectImage, .rendition, .whepSession: false
+    case .effectImage, .rendition, .whepSession, .whip, .whipSession: false
     default: true
     }
   }
@@ -211,6 +240,15 @@ package enum HTTPRoute: Hashable, Sendable {
   }
 
   private static func file(_ file: String, of name: String) -> HTTPRoute {
+    switch file {
+    case "publish": .publish(name)
+    case "whip": .whip(name)
+    default: Self.file(file, ofRendition: name)
+    }
+  }
+
+  /// A file of a rendition, which no publisher sends.
+  private static func file(_ file: String, ofRendition name: String) -> HTTPRoute {
     switch file {
     case "snapshot.jpg": .snapshot(name)
     case "mjpeg": .motionJPEG(name)

@@ -1,4 +1,5 @@
 internal import Authentication
+internal import Media
 
 /// A request target: the decoded path segments and the query, RFC 9110 §7.1 and RFC 3986 §3.3.
 ///

@@ -1,3 +1,4 @@
+internal import Media
 internal import NIOCore
 
 /// A token in the addresses of a playlist: players send no header with the requests that a playlist leads to.
@@ -27,7 +28,7 @@ enum PlaylistToken {
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
         UInt8(ascii: "~"):
         text.unicodeScalars.append(Unicode.Scalar(byte))
-      default: text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      default: text += "%" + Hexadecimal.encode([byte], uppercase: true)
       }
     }
     return text

@@ -30,7 +30,9 @@ extension ServerResponse {
     response.fields[.server] = Self.serverName
     response.fields[.date] = context.date
     response.fields[.xContentTypeOptions] = "nosniff"
-    if self.isCompressible { response.fields[.vary] = "Accept-Encoding" }
+    if self.isCompressible {
+      response.fields[.vary] = [self.fields[.vary], "Accept-Encoding"].compactMap(\.self).joined(separator: ", ")
+    }
     self.sharing.add(to: &response.fields, origin: request.headerFields[.origin], policy: context.originPolicy)
     if let etag { response.fields[.eTag] = etag }
     if let lastModified { response.fields[.lastModified] = CalendarTime(unixTime: .seconds(lastModified)).httpDate }

@@ -1,10 +1,11 @@
 internal import HTTPTypes
 internal import HummingbirdCore
 internal import NIOCore
+internal import Streaming
 
 extension ServerResponse {
   /// Bytes written at a time to an HTTP/2 stream; a client is stalled when it does not read one slice in time.
-  private static let multiplexedSlice = 64 * 1024
+  static let multiplexedSlice = 64 * 1024
   /// Bytes of a file read, and held in memory, at a time.
   private static let fileSlice = 256 * 1024
 
@@ -12,6 +13,10 @@ extension ServerResponse {
   ///
   /// A short head and body are written by one system call; the body is the shared buffer, not a copy.
   @concurrent consuming func write(to writer: consuming ResponseWriter, on channel: any Channel) async throws {
+    // An error ends the connection: the client requests the file again, and learns that it is gone.
+    try self.transfer?.begin(on: channel)
+    let transfer = self.transfer
+    defer { transfer?.end(on: channel) }
     let head = HTTPResponse(status: self.status, headerFields: self.fields)
     switch self.body {
     case .empty: try await writer.writeResponse(head)
@@ -45,11 +50,16 @@ extension ServerResponse {
       // A write waits until the client reads; meanwhile `images` keeps only the newest image.
       for await image in images {
         if stream.isOver { break }
+        // Before the look at the image: where earlier ones are discarded after it, the connection is reset.
+        let transfer = stream.hls.transfers.transfer()
+        guard stream.stream.snapshots.isCurrent(image), (try? transfer.begin(on: channel)) != nil else { continue }
+        defer { transfer.end(on: channel) }
+        let length = image.file.readableBytes
         try await body.write(contentsOf: [
-          ByteBuffer(string: MotionJPEGPart.head(length: image.readableBytes)), image,
+          ByteBuffer(string: MotionJPEGPart.head(length: length)), image.file,
           ByteBuffer(string: MotionJPEGPart.delimiter),
         ])
-        stream.countBytes(image.readableBytes, of: .mjpeg)
+        stream.countBytes(length, of: .mjpeg)
       }
       try await body.write(ByteBuffer(string: MotionJPEGPart.ending))
       try await body.finish(nil)

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import NIOCore
+internal import Streaming
 
 /// A response before conditions, ranges and content codings of its request are applied.
 struct ServerResponse: Sendable {
@@ -12,7 +13,7 @@ struct ServerResponse: Sendable {
     /// A byte range of a file, read as the client reads.
     case file(OpenFile, Range<Int>)
     /// Motion JPEG: JPEG images until the client disconnects or the stream ends.
-    case motionJPEG(AsyncStream<ByteBuffer>, of: PublishedStream)
+    case motionJPEG(AsyncStream<MotionJPEGImage>, of: PublishedStream)
     /// Server-sent events until the client disconnects or the stream ends.
     case events(opening: ByteBuffer, AsyncStream<ByteBuffer>)
   }
@@ -31,6 +32,10 @@ struct ServerResponse: Sendable {
   var isCompressible = false
   /// Whether byte ranges may be requested.
   var hasRanges = false
+  /// Status line and fields as HTTP/1.1 sends them, of a finished response; nil where they were not prepared.
+  var serializedHead: ByteBuffer?
+  /// Media of a stream in the body; nil for other bodies.
+  var transfer: MediaTransfers.Transfer?
   /// Called on the connection's event loop once it is written, with the throughput; nil where that is of no interest.
   var measured: (@Sendable (ViewerThroughputs.Measurement) -> Void)?
 

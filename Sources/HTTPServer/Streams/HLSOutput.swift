@@ -24,6 +24,8 @@ final class HLSOutput: StreamOutput {
     var renditions: [StreamRendition] = []
     /// Whether these are used.
     var usesRenditions = false
+    /// Renditions whose encoders are opened, in the order in which they are to be added; each with the result, once it is known.
+    var preparing: [(rendition: StreamRendition, result: Result<CodecDescription, VidiconError>?)] = []
     /// Renditions that were ever added, for names of files that none has had.
     var renditionCount = 0
     var waiters: [Int: Waiter] = [:]
@@ -32,6 +34,8 @@ final class HLSOutput: StreamOutput {
     var endTime: MediaTime?
   }
 
+  /// Responses with media of the stream.
+  let transfers = MediaTransfers()
   private let stream: LiveStream
   private let configuration: HLSConfiguration
   private let eventLoop: any EventLoop
@@ -57,9 +61,17 @@ final class HLSOutput: StreamOutput {
       State(machine: HLSStreamGroup(HLSStream(stream.descriptions, configuration: configuration))))
   }
 
+  /// Whether there are viewers, or have been a moment ago.
+  var hasConsumers: Bool { self.isActive.load(ordering: .relaxed) }
+
   /// Counters of the main rendition.
   var statistics: HLSStatistics {
     self.state.withLock { $0.machine.main.statistics }
+  }
+
+  /// Times for which its viewers are waited for.
+  var viewerTimes: HLSViewerTimes {
+    HLSViewerTimes(target: self.state.withLock { $0.machine.main.targetDuration })
   }
 
   /// Number of waiting requests.
@@ -91,6 +103,7 @@ final class HLSOutput: StreamOutput {
 
   func discardEarlier() {
     self.perform { (machine: inout HLSStreamGroup) in machine.discardEarlier() }
+    self.transfers.discardEarlier()
   }
 
   func streamEnded() {
@@ -106,12 +119,29 @@ final class HLSOutput: StreamOutput {
     self.state.withLock { $0.endTime }
   }
 
+  /// Responds to a request for a file of the main rendition; nil when it must wait.
+  func respondAtOnce(to request: HLSRequest) -> HLSResponse? {
+    let now = self.clock.now()
+    var response: HLSResponse?
+    self.perform { state in
+      let result = state.machine.respond(to: request, at: now)
+      if case .wait = result.response {} else { response = result.response }
+      return result.effects
+    }
+    return response
+  }
+
   /// Waits until the requested file is available or the request's deadline has passed.
   ///
   /// - Returns: Never ``HLSResponse/wait(until:)``; `unavailable` on cancellation.
   func respond(to request: HLSRequest, of rendition: String? = nil) async -> HLSResponse {
     if rendition != nil || request.isMultivariantPlaylist {
-      await self.prepareRenditions()
+      self.prepareRenditions()
+      // Viewers of the main one wait for no other's encoder.
+      if rendition != HLSStreamGroup.mainName {
+        await self.waitForPreparation(of: rendition)
+        if let rendition, self.isNotReady(rendition) { return .unavailable }
+      }
       let bitrate = self.stream.averageVideoBitrate.map { $0 + self.stream.audioSettings.bitrate }
       self.state.withLock { state in
         state.machine.encoderBitrate = bitrate
@@ -153,6 +183,40 @@ final class HLSOutput: StreamOutput {
       }
     } onCancel: {
       self.cancel(number)
+    }
+  }
+
+  /// Waits until a rendition, or each, is prepared or cannot be, at most 2 s: a driver may never open its encoder.
+  private func waitForPreparation(of name: String?) async {
+    let deadline = self.clock.now() + StreamRendition.preparationTimeout
+    func isWaiting(_ state: State) -> Bool {
+      self.clock.now() < deadline && state.preparing.contains { name == nil || $0.rendition.name == name }
+    }
+    while !Task.isCancelled, self.state.withLock({ isWaiting($0) }) {
+      let number = self.state.withLock { state in
+        state.nextWaiter += 1
+        return state.nextWaiter
+      }
+      _ = await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? self.eventLoop
+          var waits = false
+          self.perform { (state: inout State) in
+            waits = isWaiting(state)
+            if waits {
+              state.waiters[number] = Waiter(deadline: deadline, eventLoop: eventLoop, continuation: continuation)
+            }
+            return .none
+          }
+          if !waits {
+            continuation.resume(returning: nil)
+          } else if Task.isCancelled {
+            self.cancel(number)
+          }
+        }
+      } onCancel: {
+        self.cancel(number)
+      }
     }
   }
 
@@ -240,16 +304,41 @@ final class HLSOutput: StreamOutput {
 // MARK: Renditions
 
 extension HLSOutput {
-  /// Adds the renditions whose encoders can be opened to the playlists.
-  private func prepareRenditions() async {
-    let known = self.state.withLock { $0.renditions }
-    for rendition in self.stream.renditions
-    where rendition.failure == nil && !known.contains(where: { $0 === rendition }) {
-      let video = await withCheckedContinuation { continuation in
-        rendition.prepare { continuation.resume(returning: $0) }
+  /// Has the encoders opened of renditions that are in no playlist yet; returns at once.
+  private func prepareRenditions() {
+    let renditions = self.stream.renditions.filter { $0.failure == nil }
+    let added = self.state.withLock { state in
+      let added = renditions.filter { rendition in
+        !state.renditions.contains { $0 === rendition } && !state.preparing.contains { $0.rendition === rendition }
       }
-      guard case .success(let video) = video else { continue }
-      self.add(rendition, video: video)
+      state.preparing += added.map { ($0, nil) }
+      return added
+    }
+    for rendition in added {
+      rendition.prepare { [weak self] result in self?.handle(result, of: rendition) }
+    }
+  }
+
+  /// Adds the renditions whose parameter sets are known, unless one before them is not prepared yet: playlists name them in order.
+  private func handle(_ result: Result<CodecDescription, VidiconError>, of rendition: StreamRendition) {
+    let prepared = self.state.withLock { state in
+      if let index = state.preparing.firstIndex(where: { $0.rendition === rendition }) {
+        state.preparing[index].result = result
+      }
+      return state.preparing.prefix { $0.result != nil }
+    }
+    for case (let rendition, .success(let video)?) in prepared { self.add(rendition, video: video) }
+    self.perform { (state: inout State) in
+      state.preparing.removeAll { item in prepared.contains { $0.rendition === item.rendition } }
+      return HLSEffects(wakesRequests: true)
+    }
+  }
+
+  /// Whether a rendition may be available later.
+  private func isNotReady(_ name: String) -> Bool {
+    guard let rendition = self.stream.rendition(named: name), rendition.failure == nil else { return false }
+    return self.state.withLock { state in
+      state.endTime == nil && !state.renditions.contains { $0 === rendition }
     }
   }
 
@@ -257,6 +346,7 @@ extension HLSOutput {
     let audio = self.stream.descriptions.filter { $0.kind == .audio }
     var configuration = self.configuration
     configuration.bitrate = rendition.bitrate + self.stream.audioSettings.bitrate
+    let names = self.stream.renditions.map(\.name)
     let isAdded = self.state.withLock { state in
       guard !state.renditions.contains(where: { $0 === rendition }), state.endTime == nil else { return false }
       configuration.token += "r\(state.renditionCount)"
@@ -264,6 +354,8 @@ extension HLSOutput {
       state.renditions.append(rendition)
       if state.usesRenditions { rendition.beginUse() }
       state.machine.add(rendition.name, [video] + audio, configuration: configuration)
+      // One whose encoder was busy comes later than those after it.
+      state.machine.sort(like: names)
       return true
     }
     if isAdded { rendition.add(RenditionOutput(rendition, of: self)) }
@@ -283,6 +375,10 @@ extension HLSOutput {
   /// Removes a rendition whose encoder has failed.
   fileprivate func remove(_ rendition: StreamRendition) {
     self.perform { (state: inout State) in
+      if state.usesRenditions, state.renditions.contains(where: { $0 === rendition }) {
+        // It may be used again, once its encoder can be opened.
+        rendition.endUse(lingers: false)
+      }
       state.renditions.removeAll { $0 === rendition }
       return state.machine.remove(rendition.name)
     }

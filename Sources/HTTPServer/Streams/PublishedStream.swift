@@ -62,7 +62,7 @@ final class PublishedStream: Sendable {
   /// Number of viewers at `now`; 0 for snapshots.
   func viewers(of content: Content, at now: MediaTime) -> Int {
     switch content {
-    case .hls: self.hlsViewers.withLock { $0.count(at: now) }
+    case .hls: self.hlsViewers.withLock { $0.count(at: now, window: self.hls.viewerTimes.viewing) }
     case .mjpeg: self.mjpegViewers.load(ordering: .relaxed)
     case .snapshot: 0
     }
@@ -70,7 +70,7 @@ final class PublishedStream: Sendable {
 
   /// Number of HLS viewers of a rendition at `now`; they are among those of the stream.
   func hlsViewers(of rendition: String, at now: MediaTime) -> Int {
-    self.renditionViewers.withLock { $0[rendition]?.count(at: now) ?? 0 }
+    self.renditionViewers.withLock { $0[rendition]?.count(at: now, window: self.hls.viewerTimes.viewing) ?? 0 }
   }
 
   /// Records an HLS request.
@@ -110,12 +110,11 @@ final class PublishedStream: Sendable {
     self.playlistReaders.withLock { $0.note(address: address, userAgent: userAgent, at: now) }
   }
 
-  /// Whether the stream ended within 1.3 s and HLS viewers may not have fetched its last playlist and segments.
-  ///
-  /// A player reloads the playlist after a target duration of one second.
+  /// Whether the stream has just ended, and HLS viewers may not have fetched its last playlist and segments.
   func awaitsViewers(at now: MediaTime) -> Bool {
-    guard let end = self.hls.endTime, now - end < .milliseconds(1300) else { return false }
-    if self.playlistReaders.withLock({ $0.hasRequest(from: end - .seconds(3), to: end) }) { return true }
+    let times = self.hls.viewerTimes
+    guard let end = self.hls.endTime, now - end < times.farewell else { return false }
+    if self.playlistReaders.withLock({ $0.hasRequest(from: end - times.reloading, to: end) }) { return true }
     return self.hlsViewers.withLock { $0.hasRequest(from: max(end, now - .milliseconds(200)), to: now) }
   }
 

@@ -15,6 +15,8 @@ final class PublishedStreams: Sendable {
     var renditions: [String] = []
     /// Changes of the streams' renditions that `renditions` contains.
     var renditionChanges = 0
+    /// Number of changes of `names` and `renditions`.
+    var version = 0
 
     /// Number of changes of the streams' renditions.
     var currentChanges: Int {
@@ -22,6 +24,7 @@ final class PublishedStreams: Sendable {
     }
 
     mutating func updateNames() {
+      self.version += 1
       self.names = (self.streams + self.ended).map(\.name)
       self.renditionChanges = self.currentChanges
       self.renditions = (self.streams + self.ended).flatMap(\.stream.renditionPaths)
@@ -47,6 +50,14 @@ final class PublishedStreams: Sendable {
     }
   }
 
+  /// Number of changes of ``names`` and ``renditions``, and of the streams that have them.
+  var version: Int {
+    self.state.withLock { state in
+      if state.currentChanges != state.renditionChanges { state.updateNames() }
+      return state.version
+    }
+  }
+
   /// The published or recently ended stream with a rendition of a path.
   ///
   /// - Returns: No rendition for the main one among others, ``HLSStreamGroup/mainName``.
@@ -67,7 +78,9 @@ final class PublishedStreams: Sendable {
 
   /// The published or recently ended stream with a name.
   subscript(hls name: String) -> PublishedStream? {
-    self.state.withLock { state in (state.streams + state.ended).first { $0.name == name } }
+    self.state.withLock { state in
+      state.streams.first { $0.name == name } ?? state.ended.first { $0.name == name }
+    }
   }
 
   /// The published form of a stream.

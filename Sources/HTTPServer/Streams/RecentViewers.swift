@@ -3,11 +3,11 @@ internal import Media
 /// Counts viewers of a protocol without connections (HLS): distinct pairs of client address and `User-Agent` with a recent
 /// request.
 struct RecentViewers {
-  /// Time after the last request during which a viewer is counted.
-  static let window = MediaDuration.seconds(10)
   /// Maximum number of counted viewers; further ones are ignored.
   static let maximumCount = 100_000
 
+  /// Time after the last request during which a viewer was counted the last time.
+  private var window = MediaDuration.seconds(10)
   private var lastRequests: [Int: MediaTime] = [:]
   private var sizeToPruneAt = 64
   private var lastPruning = MediaTime.zero
@@ -28,7 +28,10 @@ struct RecentViewers {
   }
 
   /// Number of viewers at `now`.
-  mutating func count(at now: MediaTime) -> Int {
+  ///
+  /// - Parameter window: Time after the last request during which a viewer is counted.
+  mutating func count(at now: MediaTime, window: MediaDuration) -> Int {
+    self.window = window
     self.prune(at: now)
     return self.lastRequests.count
   }
@@ -40,6 +43,6 @@ struct RecentViewers {
 
   private mutating func prune(at now: MediaTime) {
     self.lastPruning = now
-    self.lastRequests = self.lastRequests.filter { now - $0.value < Self.window }
+    self.lastRequests = self.lastRequests.filter { [window = self.window] in now - $0.value < window }
   }
 }

@@ -2,7 +2,7 @@
 package struct DrawingPlane {
   /// First sample of the first row.
   package let base: UnsafeMutablePointer<UInt8>
-  /// Samples per row.
+  /// Number of samples per row.
   package let width: Int
   /// Number of rows.
   package let height: Int

@@ -18,6 +18,14 @@ protocol TrackPlayer: AnyObject, Sendable {
 
   /// Stops delivery to a consumer; does nothing when it is not started.
   func stop(_ kind: MediaKind)
+
+  /// Requests a keyframe of the sender, on any thread; returns without blocking. By default does nothing.
+  func requestKeyframe()
+}
+
+extension TrackPlayer {
+  /// Does nothing: for files, and for protocols without such a request.
+  func requestKeyframe() {}
 }
 
 /// Video capturer of a ``TrackPlayer``.
@@ -49,12 +57,16 @@ final class TrackVideoCapturer: VideoCapturer {
   func stop() {
     self.player.stop(.video)
   }
+
+  func requestKeyframe() {
+    self.player.requestKeyframe()
+  }
 }
 
 /// Audio capturer of a ``TrackPlayer``.
 final class TrackAudioCapturer: AudioCapturer {
   let format: AudioFormat
-  private let player: any TrackPlayer
+  let player: any TrackPlayer
 
   init(player: any TrackPlayer, format: AudioFormat) {
     self.player = player

@@ -34,7 +34,7 @@ enum ConnectGuard {
 
 extension IPAddress {
   /// The address of a socket; nil for other families than IPv4 and IPv6.
-  fileprivate init?(_ address: UnsafePointer<sockaddr>, length: socklen_t) {
+  init?(_ address: UnsafePointer<sockaddr>, length: socklen_t) {
     let bytes = UnsafeRawBufferPointer(start: address, count: Int(length))
     switch Int32(address.pointee.sa_family) {
     case AF_INET where bytes.count >= MemoryLayout<sockaddr_in>.size:

@@ -1,5 +1,6 @@
 internal import CLibav
 internal import Media
+internal import NIOCore
 
 /// A packet of a network source, with timestamps on the source's clock and on the stream's clock.
 final class NetworkPacket {
@@ -23,6 +24,19 @@ final class NetworkPacket {
     self.init()
     guard av_new_packet(self.pointer, Int32(clamping: byteCount)) == 0 else { return nil }
     if isKeyframe { self.pointer.pointee.flags |= AV_PKT_FLAG_KEY }
+  }
+
+  /// A packet with the bytes and the times of a sample; nil when memory is exhausted.
+  convenience init?(_ sample: EncodedSample) {
+    self.init(byteCount: sample.payload.readableBytes, isKeyframe: sample.isKeyframe)
+    self.kind = sample.kind
+    self.decodeTime = sample.decodeTime.nanoseconds
+    self.presentationTime = sample.presentationTime.nanoseconds
+    self.duration = sample.duration > .zero ? sample.duration : nil
+    guard let data = self.pointer.pointee.data else { return }
+    sample.payload.withUnsafeReadableBytes { bytes in
+      UnsafeMutableRawBufferPointer(start: data, count: bytes.count).copyMemory(from: bytes)
+    }
   }
 
   deinit {

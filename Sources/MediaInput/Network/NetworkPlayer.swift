@@ -13,7 +13,7 @@ final class NetworkPlayer: TrackPlayer {
 
   /// A connection that no session uses yet, and the time at which it was established.
   private struct Prepared: Sendable {
-    let connection: NetworkConnection
+    let connection: any NetworkConnection
     let time: MediaTime
   }
 
@@ -29,7 +29,7 @@ final class NetworkPlayer: TrackPlayer {
   private static let maximumConnectionAge = MediaDuration.seconds(2)
 
   init(_ specification: NetworkSpecification) throws(VidiconError) {
-    let connection = try NetworkConnection(specification, interrupt: LibavInterrupt())
+    let connection = try NetworkConnections.open(specification, interrupt: LibavInterrupt())
     self.specification = specification
     self.audioFormat = connection.tracks.audio?.format
     self.state = Mutex(State(videoFormat: connection.tracks.video?.format))
@@ -79,11 +79,11 @@ final class NetworkPlayer: TrackPlayer {
   }
 
   private func start(with prepared: Prepared?, _ attach: (NetworkConsumers) -> Void) throws(VidiconError) {
-    let connection: NetworkConnection
+    let connection: any NetworkConnection
     if let prepared, StreamClock.system.now() - prepared.time < Self.maximumConnectionAge {
       connection = prepared.connection
     } else {
-      connection = try NetworkConnection(self.specification, interrupt: LibavInterrupt())
+      connection = try NetworkConnections.open(self.specification, interrupt: LibavInterrupt())
     }
     let session = NetworkSession(
       connection, specification: self.specification, consumers: self.consumers, audioFormat: self.audioFormat

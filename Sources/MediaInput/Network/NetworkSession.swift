@@ -9,7 +9,7 @@ final class NetworkSession: Sendable {
   private let consumers: NetworkConsumers
   private let interrupt: LibavInterrupt
   /// The initial connection.
-  private let first: Mutex<NetworkConnection?>
+  private let first: Mutex<(any NetworkConnection)?>
   private let buffer = PlayoutBuffer()
   private let reading = WorkerThread(name: "network")
   private let playing = WorkerThread(name: "network-play")
@@ -26,7 +26,7 @@ final class NetworkSession: Sendable {
   private static let stopTimeout = MediaDuration.milliseconds(700)
 
   init(
-    _ connection: NetworkConnection, specification: NetworkSpecification, consumers: NetworkConsumers,
+    _ connection: any NetworkConnection, specification: NetworkSpecification, consumers: NetworkConsumers,
     audioFormat: AudioFormat?, onFormat: @escaping @Sendable (VideoFormat) -> Void
   ) {
     self.interrupt = connection.interrupt
@@ -96,8 +96,8 @@ extension NetworkSession {
   }
 
   /// Reconnects; the source must still have video if it is consumed.
-  private func connect() throws(VidiconError) -> NetworkConnection {
-    let connection = try NetworkConnection(self.specification, interrupt: self.interrupt)
+  private func connect() throws(VidiconError) -> any NetworkConnection {
+    let connection = try NetworkConnections.open(self.specification, interrupt: self.interrupt)
     guard connection.tracks.video != nil || !self.consumers.isAttached(.video) else {
       throw VidiconError(
         .missingTrack, subject: self.specification.description, cause: "it no longer sends video",
@@ -108,12 +108,22 @@ extension NetworkSession {
 
   /// Reads until the connection is lost or the buffer is closed.
   private func read(
-    _ connection: NetworkConnection, _ timeline: inout SourceTimeline, onPacket: () -> Void
+    _ connection: any NetworkConnection, _ timeline: inout SourceTimeline, onPacket: () -> Void
   ) throws(VidiconError) {
     timeline.restart(connection.pace)
     self.buffer.append(.tracks(connection.tracks))
     while !self.interrupt.isCancelled {
-      guard let packet = try connection.read() else { continue }
+      guard let item = try connection.read() else { continue }
+      let packet: NetworkPacket
+      switch item {
+      case .packet(let received): packet = received
+      case .changedTracks(let tracks):
+        self.buffer.append(.changedTracks(tracks))
+        continue
+      case .noVideo(let error):
+        self.buffer.append(.noVideo(error))
+        continue
+      }
       onPacket()
       packet.times = timeline.map(
         packet.kind, decode: packet.decodeTime, presentation: packet.presentationTime,

@@ -28,7 +28,7 @@ public final class NetworkSource: Sendable {
   /// - Parameter url: As for ``NetworkSpecification``.
   /// - Throws: ``VidiconError``: ``VidiconError/Code/invalidSpecification``, ``VidiconError/Code/notFound``,
   ///   ``VidiconError/Code/notPermitted`` where the user name or password is wrong, ``VidiconError/Code/missingTrack``,
-  ///   ``VidiconError/Code/invalidData``, ``VidiconError/Code/failed`` when the server does not answer.
+  ///   ``VidiconError/Code/invalidData``, ``VidiconError/Code/failed`` when the server does not respond.
   public convenience init(url: String) throws(VidiconError) {
     try self.init(try NetworkSpecification(parsing: url))
   }

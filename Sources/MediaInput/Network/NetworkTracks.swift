@@ -35,17 +35,31 @@ final class NetworkTracks {
   }
 
   /// Tracks with these configurations; nil when there are none, or libavcodec does not accept them.
-  init?(video: H264Description?, audio: AACDescription?, source: String) {
+  convenience init?(video: H264Description?, audio: AACDescription?, source: String) {
+    self.init(video: video.map { .h264($0) }, audio: audio.map { .aac($0) }, handling: .passedThrough, source: source)
+  }
+
+  /// Tracks with these codecs; nil when there are none, or libavcodec does not accept them.
+  init?(video: PublishedCodec?, audio: PublishedCodec?, handling: VideoHandling, source: String) {
     self.video = video.flatMap { video in
-      CodecParameters(.h264(video)).flatMap {
-        try? NetworkVideoTrack($0.pointer, displayMatrix: nil, frameRate: video.frameRate, source: source)
+      video.parameters.flatMap {
+        try? NetworkVideoTrack(
+          $0.pointer, displayMatrix: nil, frameRate: video.frameRate, handling: handling, source: source)
       }
     }
     self.audio = audio.flatMap { audio in
-      CodecParameters(.aac(audio)).flatMap { try? NetworkAudioTrack($0.pointer, source: source) }
+      audio.parameters.flatMap { try? NetworkAudioTrack($0.pointer, source: source) }
     }
     if self.video == nil, self.audio == nil { return nil }
   }
+}
+
+/// Treatment of a network source's video.
+enum VideoHandling: Sendable {
+  /// H.264 that every output supports is passed through, other video is decoded.
+  case passedThrough
+  /// All video is decoded. The decoder holds back no frame: it has no threads that work on several of them.
+  case decoded
 }
 
 /// Video track of one connection: passes H.264 through, decodes other codecs.
@@ -56,6 +70,8 @@ final class NetworkVideoTrack {
   /// Nil when the packets are decoded.
   private var reader: H264PacketReader?
   private var lastTime: MediaTime?
+  /// Whether packets are decoded up to the next keyframe, from which on they may be passed through.
+  private var isCatchingUp = false
 
   convenience init(
     stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, source: String
@@ -68,9 +84,9 @@ final class NetworkVideoTrack {
   /// - Parameter displayMatrix: The rotation of the frames, 9 values; nil for none.
   init(
     _ codec: UnsafeMutablePointer<AVCodecParameters>, displayMatrix: UnsafePointer<Int32>?, frameRate: FrameRate,
-    source: String
+    handling: VideoHandling = .passedThrough, source: String
   ) throws(VidiconError) {
-    self.decoder = try PacketDecoder(codec, source: source)
+    self.decoder = try PacketDecoder(codec, isLowDelay: handling == .decoded, source: source)
     let parameters = codec.pointee
     guard (1...16_384).contains(parameters.width), (1...16_384).contains(parameters.height) else {
       throw VidiconError(
@@ -82,11 +98,14 @@ final class NetworkVideoTrack {
       colorMatrix: DecodedFrameConverter.colorMatrix(parameters.color_space, height: parameters.height))
     self.converter = DecodedFrameConverter(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
     let (orientation, isMirrored) = DecodedFrameConverter.orientation(displayMatrix)
-    if parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored {
+    if handling == .passedThrough, parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored {
       let extradata = UnsafeRawBufferPointer(start: parameters.extradata, count: Int(parameters.extradata_size))
       self.reader = H264PacketReader(extradata: Array(extradata), frameRate: frameRate)
     }
   }
+
+  /// Number of packets and frames that could not be decoded.
+  var corruptCount: Int { self.decoder.corruptCount }
 
   /// Delivers a packet as a sample, or the frames decoded from it.
   func handle(_ packet: NetworkPacket, to consumer: any VideoConsumer) {
@@ -94,14 +113,37 @@ final class NetworkVideoTrack {
     let result = self.reader?.read(
       ByteBuffer(bytes: packet.bytes), isKeyframe: packet.isKeyframe, times: packet.times, duration: packet.duration)
     switch result {
-    case .sample(let sample, let description): return consumer.consume(sample, of: description)
-    case .skipped: return
+    case .sample(let sample, let description):
+      self.isCatchingUp = false
+      return consumer.consume(sample, of: description)
+    case .skipped: guard self.isCatchingUp, !packet.isKeyframe else { return }
     case .unfit, nil: self.reader = nil
     }
+    self.decode(packet) { self.take($0, for: consumer) }
+  }
+
+  /// Decodes the packets since the last keyframe, and delivers the newest frame of them.
+  func catchUp(with packets: [NetworkPacket], to consumer: any VideoConsumer) {
+    self.isCatchingUp = true
+    var newest = av_frame_alloc()
+    guard let frame = newest else { return }
+    defer { av_frame_free(&newest) }
+    var isDecoded = false
+    for packet in packets {
+      self.decode(packet) { decoded in
+        av_frame_unref(frame)
+        av_frame_move_ref(frame, decoded)
+        isDecoded = true
+      }
+    }
+    if isDecoded { self.take(frame, for: consumer) }
+  }
+
+  private func decode(_ packet: NetworkPacket, _ body: (UnsafeMutablePointer<AVFrame>) -> Void) {
     packet.pointer.pointee.dts = packet.times.decode.nanoseconds
     packet.pointer.pointee.pts = packet.times.presentation.nanoseconds
     self.decoder.append(packet.pointer)
-    _ = self.decoder.decodeNext { self.take($0, for: consumer) }
+    _ = self.decoder.decodeNext(body)
   }
 
   private func take(_ frame: UnsafeMutablePointer<AVFrame>, for consumer: any VideoConsumer) {

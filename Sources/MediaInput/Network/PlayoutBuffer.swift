@@ -10,10 +10,16 @@ final class PlayoutBuffer: Sendable {
   enum Item {
     /// A new connection, whose packets follow.
     case tracks(NetworkTracks)
+    /// Tracks that replace those of their kind; others go on.
+    case changedTracks(NetworkTracks)
     case packet(NetworkPacket)
+    /// The video packets since the last keyframe, which came before the video consumer; at most those of an ``OpenGroup``.
+    case openGroup([NetworkPacket])
     /// The connection was lost.
     case lost(VidiconError)
-    /// The audio consumer was attached while nothing is received.
+    /// The video cannot be decoded.
+    case noVideo(VidiconError)
+    /// The audio consumer was attached while nothing is received, or the audio cannot be decoded.
     case noAudio(VidiconError)
   }
 
@@ -40,9 +46,12 @@ final class PlayoutBuffer: Sendable {
   }
 
   /// Enqueues a packet of a live source, or drops it.
-  func appendLive(_ packet: NetworkPacket) {
+  ///
+  /// - Returns: Whether it was dropped, after which video goes on at the next keyframe.
+  @discardableResult
+  func appendLive(_ packet: NetworkPacket) -> Bool {
     self.state.withLock { state in
-      guard !state.isClosed else { return }
+      guard !state.isClosed else { return false }
       let isFull = Self.isFull(state)
       if packet.kind == .video {
         if isFull {
@@ -53,9 +62,10 @@ final class PlayoutBuffer: Sendable {
       }
       guard !isFull, packet.kind == .audio || !state.needsKeyframe else {
         state.dropped += 1
-        return
+        return true
       }
       Self.add(packet, to: &state)
+      return false
     }
   }
 
@@ -118,23 +128,38 @@ final class PlayoutBuffer: Sendable {
   ///
   /// - Parameters:
   ///   - audioFormat: Format of all audio blocks; nil for that of each connection.
+  ///   - onDamage: Called when video could not be decoded: the frames that follow refer to it.
   ///   - onFormat: Called with the format of the frames.
-  func play(to consumers: NetworkConsumers, audioFormat: AudioFormat?, onFormat: (VideoFormat) -> Void) {
-    var tracks: NetworkTracks?
+  func play(
+    to consumers: NetworkConsumers, audioFormat: AudioFormat?, onDamage: () -> Void = {},
+    onFormat: (VideoFormat) -> Void
+  ) {
+    var (video, audio): (NetworkVideoTrack?, NetworkAudioTrack?)
+    func announce(_ tracks: NetworkTracks) {
+      if let format = tracks.video?.format { onFormat(format) }
+      if let audioFormat { tracks.audio?.setFormat(audioFormat) }
+    }
     while let item = self.next() {
       switch item {
       case .tracks(let fresh):
-        tracks = fresh
-        if let format = fresh.video?.format { onFormat(format) }
-        if let audioFormat { fresh.audio?.setFormat(audioFormat) }
+        (video, audio) = (fresh.video, fresh.audio)
+        announce(fresh)
+      case .changedTracks(let fresh):
+        (video, audio) = (fresh.video ?? video, fresh.audio ?? audio)
+        announce(fresh)
       case .packet(let packet):
         switch packet.kind {
-        case .video: consumers.notifyVideo { tracks?.video?.handle(packet, to: $0) }
-        case .audio: consumers.notifyAudio { tracks?.audio?.handle(packet, to: $0) }
+        case .video:
+          let corruptCount = video?.corruptCount
+          consumers.notifyVideo { video?.handle(packet, to: $0) }
+          if video?.corruptCount != corruptCount { onDamage() }
+        case .audio: consumers.notifyAudio { audio?.handle(packet, to: $0) }
         }
+      case .openGroup(let packets): consumers.notifyVideo { video?.catchUp(with: packets, to: $0) }
       case .lost(let error):
         consumers.notifyVideo { $0.captureEnded(error) }
         consumers.notifyAudio { $0.captureEnded(error) }
+      case .noVideo(let error): consumers.notifyVideo { $0.captureEnded(error) }
       case .noAudio(let error): consumers.notifyAudio { $0.captureEnded(error) }
       }
     }

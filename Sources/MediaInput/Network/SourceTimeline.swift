@@ -23,7 +23,7 @@ package struct SourceTimeline {
     package var decode: MediaTime
     package var presentation: MediaTime
 
-    /// Creates timestamps.
+    /// Creates the timestamps of a sample.
     package init(decode: MediaTime, presentation: MediaTime) {
       self.decode = decode
       self.presentation = presentation
@@ -80,6 +80,13 @@ package struct SourceTimeline {
       reordering = MediaTime(nanoseconds: presentation) - MediaTime(nanoseconds: decode)
     }
     return Times(decode: time, presentation: time + min(max(reordering, .zero), Self.maximumReordering))
+  }
+
+  /// Takes the time of a sample that is on the stream's clock already; only the order of a track's samples is ensured.
+  package mutating func accept(_ kind: MediaKind, at time: MediaTime) -> Times {
+    let time = self.lastTimes[kind].map { max(time, $0 + Self.minimumStep) } ?? time
+    self.lastTimes[kind] = time
+    return Times(decode: time, presentation: time)
   }
 
   private mutating func map(_ kind: MediaKind, _ source: Int64, arrival: MediaTime) -> MediaTime {

@@ -9,10 +9,15 @@ package import Media
 package struct Y4MHeader: Hashable, Sendable {
   /// Chroma subsampling; planes of 8-bit samples, one after another.
   package enum Sampling: String, Hashable, Sendable, CaseIterable {
+    /// Chroma of half the width and height.
     case yuv420 = "420"
+    /// Chroma of half the width.
     case yuv422 = "422"
+    /// Chroma of the full size.
     case yuv444 = "444"
+    /// Chroma of a quarter of the width.
     case yuv411 = "411"
+    /// Luma alone.
     case mono
   }
 
@@ -23,13 +28,13 @@ package struct Y4MHeader: Hashable, Sendable {
   /// Supported width and height, in pixels.
   package static let sizes = 16...8_192
 
-  /// Width in pixels.
+  /// Width in pixels, within ``sizes``.
   package let width: Int
-  /// Height in pixels.
+  /// Height in pixels, within ``sizes``.
   package let height: Int
   /// Frame rate, 1 to 240.
   package let frameRate: FrameRate
-  /// Chroma subsampling.
+  /// Chroma subsampling, the parameter `C`; 4:2:0 without it.
   package let sampling: Sampling
   /// Whether samples have full range (luma 0 to 255).
   package let isFullRange: Bool

@@ -22,9 +22,13 @@ package final class PublishedInput: TrackPlayer {
     var run: Run?
     var slot = PublisherSlot()
     /// The configuration that the publisher has sent; nil before.
-    var video: H264Description?
-    var audio: AACDescription?
+    var video: PublishedCodec?
+    var audio: PublishedCodec?
+    /// Requests a keyframe of the publisher; nil where its protocol has no such request.
+    var requestKeyframe: (@Sendable () -> Void)?
     var timeline = SourceTimeline()
+    /// Access units since the publisher's last keyframe.
+    var group = OpenGroup()
     /// Reported end of the last publication, of which no sample was accepted: an encoder that connects again is one line.
     var lastError: VidiconError?
   }
@@ -38,10 +42,29 @@ package final class PublishedInput: TrackPlayer {
   /// Locked while a consumer is attached or detached.
   private let attaching = Mutex(())
 
-  init(format: VideoFormat, audioFormat: AudioFormat, scheme: PublishedSource.Scheme) {
+  private let now: @Sendable () -> MediaTime
+  private let handling: VideoHandling
+
+  /// - Parameter now: A monotonic clock.
+  init(
+    format: VideoFormat, audioFormat: AudioFormat, scheme: PublishedSource.Scheme, handling: VideoHandling,
+    now: @escaping @Sendable () -> MediaTime
+  ) {
     self.scheme = scheme
+    self.handling = handling
+    self.now = now
     self.audioFormat = audioFormat
     self.state = Mutex(State(videoFormat: format))
+  }
+
+  /// The input of a capturer; nil where the capturer is of another kind.
+  static func of(_ capturer: any VideoCapturer) -> PublishedInput? {
+    (capturer as? TrackVideoCapturer)?.player as? PublishedInput
+  }
+
+  /// The input of a capturer; nil where the capturer is of another kind.
+  static func of(_ capturer: any AudioCapturer) -> PublishedInput? {
+    (capturer as? TrackAudioCapturer)?.player as? PublishedInput
   }
 
   private var name: String { "the source \(self.scheme.rawValue)" }
@@ -50,9 +73,15 @@ package final class PublishedInput: TrackPlayer {
   private var idle: VidiconError {
     VidiconError(
       .failed, subject: self.name, cause: "no publisher sends",
-      nextStep: self.scheme == .rtmp
-        ? "start an encoder with the server and stream key that were printed at the start"
-        : "start an encoder with the address that was printed at the start")
+      nextStep: self.nextStep)
+  }
+
+  private var nextStep: String {
+    switch self.scheme {
+    case .rtmp: "start an encoder with the server and stream key that were printed at the start"
+    case .rtsp: "start an encoder with the address that was printed at the start"
+    case .whip: "start an encoder with the address and token that were printed at the start"
+    }
   }
 }
 
@@ -61,27 +90,56 @@ package final class PublishedInput: TrackPlayer {
 extension PublishedInput {
   /// Begins a publication.
   ///
+  /// - Parameter requestKeyframe: Requests a keyframe of the publisher: called on any thread, must not block; nil where its protocol has
+  ///   no such request.
   /// - Returns: nil when another publisher sends.
-  package func begin() -> PublisherSlot.ID? {
+  package func begin(requestKeyframe: (@Sendable () -> Void)? = nil) -> PublisherSlot.ID? {
     self.state.withLock { state in
-      guard let id = state.slot.begin(at: StreamClock.system.now()) else { return nil }
+      guard let id = state.slot.begin(at: self.now()) else { return nil }
       (state.video, state.audio) = (nil, nil)
+      state.requestKeyframe = requestKeyframe
       state.timeline.restart(.live)
+      state.group.removeAll()
       return id
     }
+  }
+
+  /// Notes that the publisher sends something, from which no media may result.
+  ///
+  /// - Returns: Whether the publisher still has the stream.
+  package func noteActivity(by id: PublisherSlot.ID) -> Bool {
+    self.state.withLock { $0.slot.handleActivity(of: id, at: self.now()) }
   }
 
   /// Takes a track's first or new codec configuration.
   ///
   /// - Returns: Whether the publisher still has the stream.
   package func describe(_ description: CodecDescription, by id: PublisherSlot.ID) -> Bool {
+    self.describe(codec: PublishedCodec(description), by: id)
+  }
+
+  /// Takes a track's first or new codec.
+  ///
+  /// - Returns: Whether the publisher still has the stream.
+  package func describe(codec changed: PublishedCodec, by id: PublisherSlot.ID) -> Bool {
     self.state.withLock { state in
-      guard state.slot.handleActivity(of: id, at: StreamClock.system.now()) else { return false }
-      switch description {
-      case .h264(let video): state.video = video
-      case .aac(let audio): state.audio = audio
+      guard state.slot.handleActivity(of: id, at: self.now()) else { return false }
+      // The other track goes on as it is: a new one would wait for its next keyframe.
+      var (video, audio): (PublishedCodec?, PublishedCodec?)
+      switch changed.kind {
+      case .video:
+        guard state.video != changed else { return true }
+        (state.video, video) = (changed, changed)
+        state.group.removeAll()
+      case .audio:
+        guard state.audio != changed else { return true }
+        (state.audio, audio) = (changed, changed)
       }
-      if let run = state.run { self.appendTracks(of: state, to: run) }
+      if let run = state.run,
+        let tracks = NetworkTracks(video: video, audio: audio, handling: self.handling, source: self.name)
+      {
+        run.buffer.append(.changedTracks(tracks))
+      }
       return true
     }
   }
@@ -90,17 +148,62 @@ extension PublishedInput {
   ///
   /// - Returns: Whether the publisher still has the stream.
   package func consume(_ sample: EncodedSample, by id: PublisherSlot.ID) -> Bool {
-    let now = StreamClock.system.now()
-    return self.state.withLock { state in
-      guard state.slot.handleActivity(of: id, at: now) else { return false }
-      state.lastError = nil
-      guard let run = state.run, let packet = NetworkPacket(sample) else { return true }
-      packet.times = state.timeline.map(
+    let now = self.now()
+    return self.consume(sample, by: id, now: now) { timeline in
+      timeline.map(
         sample.kind, decode: sample.decodeTime.nanoseconds, presentation: sample.presentationTime.nanoseconds,
         arrival: now)
-      run.buffer.appendLive(packet)
+    }
+  }
+
+  /// Takes a sample, whose times are on the stream's clock.
+  ///
+  /// - Returns: Whether the publisher still has the stream.
+  package func consumeTimed(_ sample: EncodedSample, by id: PublisherSlot.ID) -> Bool {
+    self.consume(sample, by: id, now: self.now()) { $0.accept(sample.kind, at: sample.presentationTime) }
+  }
+
+  private func consume(
+    _ sample: EncodedSample, by id: PublisherSlot.ID, now: MediaTime,
+    map: (inout SourceTimeline) -> SourceTimeline.Times
+  ) -> Bool {
+    var requestKeyframe: (@Sendable () -> Void)?
+    let isAccepted = self.state.withLock { state in
+      guard state.slot.handleActivity(of: id, at: now) else { return false }
+      state.lastError = nil
+      let times = map(&state.timeline)
+      if sample.kind == .video { state.group.append(sample, times: times) }
+      guard let run = state.run, let packet = NetworkPacket(sample) else { return true }
+      packet.times = times
+      if run.buffer.appendLive(packet), sample.kind == .video { requestKeyframe = state.requestKeyframe }
       return true
     }
+    requestKeyframe?()
+    return isAccepted
+  }
+
+  /// Reports that a track cannot be decoded, while the other one goes on.
+  ///
+  /// - Parameter error: The reason that the owner is to know.
+  /// - Returns: Whether the publisher still has the stream.
+  package func report(_ error: VidiconError, of kind: MediaKind, by id: PublisherSlot.ID) -> Bool {
+    self.state.withLock { state in
+      guard state.slot.handleActivity(of: id, at: self.now()) else { return false }
+      if kind == .audio { state.audio = nil }
+      state.run?.buffer.append(kind == .video ? .noVideo(error) : .noAudio(error))
+      return true
+    }
+  }
+
+  /// Reports that no frame has come at which decoding can start.
+  ///
+  /// - Parameter count: Number of frames that were dropped.
+  /// - Returns: Whether the publisher still has the stream.
+  package func reportMissingKeyframe(dropped count: Int, by id: PublisherSlot.ID) -> Bool {
+    self.report(
+      VidiconError(
+        .invalidData, subject: "publisher", cause: "no keyframe arrives, \(count) frames were dropped",
+        nextStep: "set the keyframe interval of the encoder to 2 s"), of: .video, by: id)
   }
 
   /// Ends a publication, unless another one has displaced it.
@@ -110,17 +213,35 @@ extension PublishedInput {
     self.state.withLock { state in
       guard state.slot.end(id) else { return }
       (state.video, state.audio) = (nil, nil)
+      state.requestKeyframe = nil
+      state.group.removeAll()
       if let error, error == state.lastError { return }
       state.lastError = error
       state.run?.buffer.append(.lost(error ?? self.idle))
     }
   }
 
-  private func appendTracks(of state: State, to run: Run) {
-    guard let tracks = NetworkTracks(video: state.video, audio: state.audio, source: self.name) else {
-      return
-    }
+  /// - Returns: The format of the video; nil where there is none.
+  @discardableResult
+  private func appendTracks(of state: State, to run: Run) -> VideoFormat? {
+    guard
+      let tracks = NetworkTracks(
+        video: state.video, audio: state.audio, handling: self.handling, source: self.name)
+    else { return nil }
     run.buffer.append(.tracks(tracks))
+    return tracks.video?.format
+  }
+
+  /// Lets a video consumer begin amid a group of pictures. Its capturer has the publisher's format when this returns.
+  private func appendOpenGroup(of state: inout State, to run: Run) {
+    guard let format = self.appendTracks(of: state, to: run) else { return }
+    state.videoFormat = format
+    let packets = state.group.samples.compactMap { sample, times in
+      let packet = NetworkPacket(sample)
+      packet?.times = times
+      return packet
+    }
+    if !packets.isEmpty { run.buffer.append(.openGroup(packets)) }
   }
 }
 
@@ -143,13 +264,25 @@ extension PublishedInput {
     try self.start(.audio) { $0.attach(audio: consumer) }
   }
 
+  package func requestKeyframe() {
+    self.state.withLock { $0.requestKeyframe }?()
+  }
+
   private func start(_ kind: MediaKind, _ attach: (NetworkConsumers) -> Void) throws(VidiconError) {
+    defer {
+      // Publishers that send keyframes on request only: the group is too long to be kept, or has just begun.
+      if kind == .video, self.state.withLock({ $0.group.samples.isEmpty }) { self.requestKeyframe() }
+    }
     let result: Result<Void, VidiconError> = self.attaching.withLock { _ in
       attach(self.consumers)
       let (run, isNew) = self.state.withLock { state -> (Run, Bool) in
         let (run, isNew) = state.run.map { ($0, false) } ?? (Run(), true)
         state.run = run
-        if isNew { self.appendTracks(of: state, to: run) }
+        if kind == .video {
+          self.appendOpenGroup(of: &state, to: run)
+        } else if isNew {
+          self.appendTracks(of: state, to: run)
+        }
         // Silence at once. Video just does not begin: a source that ends before its first frame fails the stream.
         if kind == .audio, !state.slot.isTaken { run.buffer.append(.noAudio(self.idle)) }
         return (run, isNew)
@@ -168,7 +301,7 @@ extension PublishedInput {
   }
 
   private func play(_ run: Run) {
-    run.buffer.play(to: self.consumers, audioFormat: self.audioFormat) { format in
+    run.buffer.play(to: self.consumers, audioFormat: self.audioFormat, onDamage: { self.requestKeyframe() }) { format in
       let isNew = self.state.withLock { state in
         defer { state.videoFormat = format }
         return state.videoFormat != format
@@ -183,18 +316,5 @@ extension PublishedInput {
     self.state.withLock { if $0.run === run { $0.run = nil } }
     run.buffer.close()
     run.thread.stop()
-  }
-}
-
-extension NetworkPacket {
-  /// A packet with the bytes of a sample; nil when memory is exhausted.
-  fileprivate convenience init?(_ sample: EncodedSample) {
-    self.init(byteCount: sample.payload.readableBytes, isKeyframe: sample.isKeyframe)
-    self.kind = sample.kind
-    self.duration = sample.duration > .zero ? sample.duration : nil
-    guard let data = self.pointer.pointee.data else { return }
-    sample.payload.withUnsafeReadableBytes { bytes in
-      UnsafeMutableRawBufferPointer(start: data, count: bytes.count).copyMemory(from: bytes)
-    }
   }
 }

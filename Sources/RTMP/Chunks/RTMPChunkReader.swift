@@ -17,7 +17,8 @@ public import NIOCore
 /// chunks of another message. Payloads are copied only where several chunks form a message.
 ///
 /// Deviations that senders need:
-/// - Behind fmt 3 the extended timestamp is skipped only where it repeats the value of the message: some leave it out.
+/// - Behind fmt 3 the extended timestamp is skipped only where it repeats the value of the header, which may be a delta, or is
+///   the message's timestamp: senders do either, and some leave it out.
 /// - A message with fmt 3 behind one with fmt 0 has the same timestamp, as librtmp (OBS) and nginx-rtmp have it; §5.3.1.2.4
 ///   would add the timestamp to itself.
 /// - The first chunk of a chunk stream may have fmt 1, with a delta from 0 on message stream 0.
@@ -25,7 +26,7 @@ public import NIOCore
 ///
 /// Memory is bounded by ``Limits``; no memory is reserved for bytes that have not arrived.
 public struct RTMPChunkReader: Sendable {
-  /// Limits of a connection.
+  /// Limits of the memory that a connection may occupy.
   public struct Limits: Hashable, Sendable {
     /// Maximum length of a message, in bytes.
     public var messageLength: Int
@@ -128,7 +129,7 @@ public struct RTMPChunkReader: Sendable {
         if self.chunk != nil { return nil }
         continue
       }
-      switch try RTMPControlMessage(parsing: message) {
+      switch try RTMPControlMessage(leniently: message) {
       case .setChunkSize(let size)?: self.chunkSize = size
       case .abort(let id)?: self.discard(id)
       default: break
@@ -145,7 +146,7 @@ public struct RTMPChunkReader: Sendable {
     let available = min(missing, self.buffer.readableBytes)
     let received = self.streams[index].message.payload.readableBytes
     if available == missing, received == 0, missing == self.streams[index].length {
-      // The message is one chunk, and there: a slice of the received bytes.
+      // A message of one chunk that has arrived is a slice of the received bytes, without a copy.
       self.streams[index].message.payload = self.buffer.readSlice(length: missing) ?? ByteBuffer()
       return self.finish(index)
     }
@@ -246,11 +247,11 @@ public struct RTMPChunkReader: Sendable {
     _ format: UInt8, of stream: inout ChunkStream, from bytes: inout ByteBuffer
   ) -> Bool {
     guard format < 3 else {
+      if !stream.isUnfinished { stream.message.timestamp &+= stream.delta }
       if let expected = stream.extendedTimestamp {
         guard let value = bytes.getInteger(at: bytes.readerIndex, as: UInt32.self) else { return false }
-        if value == expected { bytes.moveReaderIndex(forwardBy: 4) }
+        if value == expected || value == stream.message.timestamp { bytes.moveReaderIndex(forwardBy: 4) }
       }
-      if !stream.isUnfinished { stream.message.timestamp &+= stream.delta }
       return true
     }
     var time = bytes.readUInt24() ?? 0

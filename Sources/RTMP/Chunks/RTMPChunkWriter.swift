@@ -10,7 +10,10 @@ public struct RTMPChunkWriter: Hashable, Sendable {
   public private(set) var chunkSize = 128
 
   /// Chunk size that this implementation announces: an access unit is usually one chunk.
-  public static let announcedChunkSize = 65_536
+  ///
+  /// Wireshark ignores Set Chunk Size from 32,768 bytes on, unless its preference *rtmpt.max_packet_size* is raised, and
+  /// finds no message behind it. Larger chunks save next to nothing: a continuation has one byte of header, or five.
+  public static let announcedChunkSize = 32_767
 
   /// A writer at the start of a connection.
   public init() {}

@@ -15,7 +15,7 @@ public import NIOCore
 /// The four zeros announce the plain handshake. Peers that would sign theirs ("digest", with a version of Flash in place of
 /// the zeros) take it then, and what they send instead of an echo is not checked.
 public struct RTMPHandshake: Sendable {
-  /// Side of the connection.
+  /// Side of the connection that performs the handshake.
   public enum Role: Hashable, Sendable {
     /// Sends C0 and C1 at once: ``RTMPHandshake/opening``.
     case client

@@ -6,10 +6,12 @@ internal import NIOCore
 /// Turns a publisher's messages of audio and video into samples.
 ///
 /// Tracks are what arrives, not what the metadata announces: encoders and drones announce wrongly or not at all. A track
-/// begins with its configuration; samples before it, and video before the first keyframe, are dropped and counted.
+/// begins with its configuration; samples before it are dropped and counted. So is video before the first IDR picture, or, when
+/// none comes for seconds, before a recovery point.
 ///
 /// Times stay those of the publisher, extended to 64 bits; they may run backwards, and distances of up to 24 days either way
-/// are kept. Parameter sets within access units become a new description, as those of a configuration do.
+/// are kept. Parameter sets within access units become a new description, as those of a configuration do; where a stream uses
+/// several, its keyframes have all of them.
 public struct RTMPDepacketizer: Sendable {
   /// Configuration or media that a message contains.
   public enum Output: Sendable {
@@ -17,6 +19,10 @@ public struct RTMPDepacketizer: Sendable {
     case description(CodecDescription)
     /// A sample; its duration is not known and zero.
     case sample(EncodedSample)
+    /// The audio has a codec that is not supported, whose name follows; once. Video is not affected.
+    case unsupportedAudio(String)
+    /// No keyframe has come for seconds, so that this number of frames was dropped; once.
+    case missingKeyframe(dropped: Int)
   }
 
   /// Number of samples that could not be decoded and were dropped.
@@ -27,7 +33,9 @@ public struct RTMPDepacketizer: Sendable {
   private var video: H264Description?
   private var lengthSize = 4
   private var audio: AACDescription?
-  private var hasKeyframe = false
+  private var parameterSets = H264ParameterSets()
+  private var start = H264DecodingStart()
+  private var hasUnsupportedAudio = false
   /// The last timestamp of any track, extended to 64 bits.
   private var lastMilliseconds: Int64?
 
@@ -36,19 +44,33 @@ public struct RTMPDepacketizer: Sendable {
 
   /// Handles a message.
   ///
-  /// - Throws: `.unsupported` for another codec, which the field names: the publisher is to be refused. Other errors concern
-  ///   the message alone, which is dropped.
+  /// - Throws: `.unsupported` for video of another codec, which the field names: the publisher is to be refused. Other errors
+  ///   concern the message alone, which is dropped.
   public mutating func depacketize(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
     switch message.type {
-    case .video: return try self.video(message)
-    case .audio: return try self.audio(message)
-    default:
-      if let metadata = try RTMPMetadata(parsing: message), let rate = metadata.values["framerate"]?.number,
-        (1...1000).contains(rate)
-      {
-        self.announcedFrameRate = rate
-      }
-      return []
+    case .video:
+      let tag = try FLVVideoTag(parsing: message.payload)
+      return try Self.dropping { () throws(ParsingError) in try self.video(tag, of: message) }
+    case .audio: return try Self.dropping { () throws(ParsingError) in try self.audio(message) }
+    default: return try Self.dropping { () throws(ParsingError) in try self.data(message) }
+    }
+  }
+
+  private mutating func data(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
+    if let metadata = try RTMPMetadata(parsing: message), let rate = metadata.values["framerate"]?.number,
+      (1...1000).contains(rate)
+    {
+      self.announcedFrameRate = rate
+    }
+    return []
+  }
+
+  /// Runs a parser of what a tag contains: what it does not support concerns the message alone.
+  private static func dropping(_ body: () throws(ParsingError) -> [Output]) throws(ParsingError) -> [Output] {
+    do throws(ParsingError) {
+      return try body()
+    } catch {
+      throw error.code == .unsupported ? ParsingError(.invalid, field: error.field, offset: error.offset) : error
     }
   }
 
@@ -64,37 +86,50 @@ public struct RTMPDepacketizer: Sendable {
     return MediaTime(ticks: milliseconds, timescale: 1000)
   }
 
-  private mutating func video(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
-    switch try FLVVideoTag(parsing: message.payload) {
+  private mutating func video(_ tag: FLVVideoTag, of message: RTMPMessage) throws(ParsingError) -> [Output] {
+    switch tag {
     case .configuration(let record):
       let record = try AVCDecoderConfiguration(parsing: Array(record.readableBytesView))
       self.lengthSize = record.lengthSize
-      return try self.change(record.sequenceParameterSets.first, record.pictureParameterSets.first)
+      self.parameterSets = H264ParameterSets(record)
+      return try self.change()
     case .accessUnit(let payload, let compositionTime, let isKeyframe):
       let time = self.time(of: message)
       let unit = try H264AccessUnit(parsingAVCC: payload, lengthSize: self.lengthSize)
       var outputs: [Output] = []
-      if let sequence = unit.sequenceParameterSets.first, let pictureSet = unit.pictureParameterSets.first {
-        outputs += try self.change(Array(sequence.readableBytesView), Array(pictureSet.readableBytesView))
+      if !unit.sequenceParameterSets.isEmpty || !unit.pictureParameterSets.isEmpty {
+        self.parameterSets.adopt(unit)
+        if self.parameterSets.pair != nil { outputs += try self.change() }
       }
-      // Recovery points that an encoder calls keyframes are none: decoding starts at IDR access units.
-      if unit.isKeyframe { self.hasKeyframe = self.video != nil }
-      guard self.hasKeyframe, unit.payload.readableBytes > 0 else {
-        if unit.payload.readableBytes > 0 || isKeyframe { self.droppedSampleCount += 1 }
+      guard unit.payload.readableBytes > 0 else {
+        if isKeyframe { self.droppedSampleCount += 1 }
+        return outputs
+      }
+      guard self.video != nil else {
+        self.droppedSampleCount += 1
+        return outputs
+      }
+      let decision = self.start.handle(unit, isMarked: isKeyframe, at: time)
+      guard case .take(let isStart) = decision else {
+        self.droppedSampleCount += 1
+        if case .reportMissing(let count) = decision { outputs.append(.missingKeyframe(dropped: count)) }
         return outputs
       }
       outputs.append(
         .sample(
           EncodedSample(
-            kind: .video, payload: unit.payload, presentationTime: time + .milliseconds(Int64(compositionTime)),
-            decodeTime: time, duration: .zero, isKeyframe: unit.isKeyframe)))
+            kind: .video, payload: self.parameterSets.payload(of: unit, isStart: isStart),
+            presentationTime: time + .milliseconds(Int64(compositionTime)), decodeTime: time, duration: .zero,
+            isKeyframe: isStart)))
       return outputs
     case .endOfSequence, .ignored: return []
     }
   }
 
-  private mutating func change(_ sequence: [UInt8]?, _ pictureSet: [UInt8]?) throws(ParsingError) -> [Output] {
-    guard let sequence, let pictureSet else { throw ParsingError(.missing, field: "parameter sets") }
+  private mutating func change() throws(ParsingError) -> [Output] {
+    guard let (sequence, pictureSet) = self.parameterSets.pair else {
+      throw ParsingError(.missing, field: "parameter sets")
+    }
     let rate = self.announcedFrameRate.map { FrameRate(Int32(($0 * 1000).rounded()), over: 1000) } ?? FrameRate(30)
     let description = try H264Description(parsing: sequence, pictureParameterSet: pictureSet, frameRate: rate)
     guard description != self.video else { return [] }
@@ -103,7 +138,16 @@ public struct RTMPDepacketizer: Sendable {
   }
 
   private mutating func audio(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
-    switch try FLVAudioTag(parsing: message.payload) {
+    let tag: FLVAudioTag
+    do throws(ParsingError) {
+      tag = try FLVAudioTag(parsing: message.payload)
+    } catch {
+      guard error.code == .unsupported else { throw error }
+      self.droppedSampleCount += 1
+      defer { self.hasUnsupportedAudio = true }
+      return self.hasUnsupportedAudio ? [] : [.unsupportedAudio(error.field)]
+    }
+    switch tag {
     case .configuration(let bytes):
       let config = Array(bytes.readableBytesView)
       let parsed = try AudioSpecificConfig(parsing: config)

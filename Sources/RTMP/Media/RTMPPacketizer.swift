@@ -34,7 +34,7 @@ public struct RTMPPacketizer: Sendable {
   /// Messages that precede the first sample: metadata, and the decoder configuration of each track.
   ///
   /// The metadata is at time 0, wherever the stream is: FFmpeg takes that of another time for a track of text, and players
-  /// that want a frame of each track, such as OBS, wait for it for ever.
+  /// that want a frame of each track, such as OBS, wait for it indefinitely.
   ///
   /// - Parameters:
   ///   - bitrates: Target bitrates for the metadata, in bits per second; left out where they are not known.

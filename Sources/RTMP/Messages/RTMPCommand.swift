@@ -24,13 +24,15 @@ public struct RTMPCommand: Hashable, Sendable {
 
   /// Parses the payload of a command message; in one of AMF 3 the values of AMF 0 follow a byte 0.
   ///
-  /// A transaction ID that is absent or no number is 0: encoders leave it out.
+  /// A transaction ID that is absent or no number is 0: encoders leave it out. Arguments from a value on that AMF cannot express
+  /// here (a reference, a vector) are left out too.
   ///
   /// - Returns: nil for a message of another type.
   /// - Throws: `.missing` without a name, and the errors of ``AMF0Reader/next()``.
   public init?(parsing message: RTMPMessage, limits: AMFLimits = AMFLimits()) throws(ParsingError) {
     guard message.type == .commandAMF0 || message.type == .commandAMF3 else { return nil }
-    var values = try Self.values(parsing: message, isAMF3: message.type == .commandAMF3, limits: limits)[...]
+    var values = try Self.values(
+      parsing: message, isAMF3: message.type == .commandAMF3, limits: limits, endsAtUnsupported: true)[...]
     guard case .string(let name)? = values.popFirst() else { throw ParsingError(.missing, field: "command name") }
     self.name = name
     self.transactionID = values.popFirst()?.number ?? 0
@@ -50,13 +52,20 @@ public struct RTMPCommand: Hashable, Sendable {
   }
 
   private static func values(
-    parsing message: RTMPMessage, isAMF3: Bool, limits: AMFLimits
+    parsing message: RTMPMessage, isAMF3: Bool, limits: AMFLimits, endsAtUnsupported: Bool = false
   ) throws(ParsingError) -> [AMFValue] {
     var payload = message.payload
     if isAMF3, payload.getInteger(at: payload.readerIndex, as: UInt8.self) == 0 {
       payload.moveReaderIndex(forwardBy: 1)
     }
-    return try AMF0Reader.values(parsing: payload, limits: limits)
+    var reader = AMF0Reader(payload, limits: limits)
+    var values: [AMFValue] = []
+    do throws(ParsingError) {
+      while let value = try reader.next() { values.append(value) }
+    } catch {
+      guard endsAtUnsupported, error.code == .unsupported else { throw error }
+    }
+    return values
   }
 
   /// The message of the command in AMF 0.
@@ -72,11 +81,11 @@ public struct RTMPCommand: Hashable, Sendable {
 
 /// The information object of `onStatus`, RTMP 1.0 §7.2.2 and §7.4.
 public struct RTMPStatus: Hashable, Sendable {
-  /// `status`, `warning` or `error`.
+  /// Severity: `status`, `warning` or `error`.
   public var level: String
   /// Code of the event, such as `NetStream.Play.Start`.
   public var code: String
-  /// A sentence for people.
+  /// Sentence that clients may show to their users.
   public var description: String
 
   /// Creates a status; its level is `status`.

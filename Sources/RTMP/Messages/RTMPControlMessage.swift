@@ -76,6 +76,18 @@ public enum RTMPControlMessage: Hashable, Sendable {
     }
   }
 
+  /// Parses as ``init(parsing:)`` does, but a user control message that is cut off is an event without a use: no such message
+  /// is a reason to end a stream.
+  init?(leniently message: RTMPMessage) throws(ParsingError) {
+    do throws(ParsingError) {
+      guard let control = try RTMPControlMessage(parsing: message) else { return nil }
+      self = control
+    } catch {
+      guard message.type == .userControl else { throw error }
+      self = .other(event: message.payload.getInteger(at: message.payload.readerIndex) ?? .max)
+    }
+  }
+
   /// The message, on message stream 0 with timestamp 0.
   public var message: RTMPMessage {
     var payload = ByteBuffer()
@@ -116,5 +128,19 @@ public enum RTMPControlMessage: Hashable, Sendable {
       payload.writeInteger(event)
     }
     return RTMPMessage(type: type, payload: payload)
+  }
+}
+
+/// Decides when received bytes are acknowledged, RTMP 1.0 §5.4.3: each time a window of them has arrived.
+struct RTMPAcknowledgement: Hashable, Sendable {
+  /// Number of bytes after which the peer expects an acknowledgement; 0 turns acknowledgements off.
+  var window: UInt32 = 2_500_000
+  private var acknowledged: UInt64 = 0
+
+  /// The number to acknowledge, modulo 2³²; nil while none is due.
+  mutating func due(received: UInt64) -> UInt32? {
+    guard self.window > 0, received - self.acknowledged >= UInt64(self.window) else { return nil }
+    self.acknowledged = received
+    return UInt32(truncatingIfNeeded: received)
   }
 }

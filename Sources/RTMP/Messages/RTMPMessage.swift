@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// A message of RTMP 1.0 §6.1: what chunks carry.
+/// A message, RTMP 1.0 §6.1; sent as one or more chunks.
 public struct RTMPMessage: Hashable, Sendable {
   /// Type of the payload.
   public var type: RTMPMessageType
@@ -25,7 +25,7 @@ public struct RTMPMessage: Hashable, Sendable {
 
 /// Type of a message, RTMP 1.0 §5.4 and §7.1.
 public struct RTMPMessageType: RawRepresentable, Hashable, Sendable {
-  /// The message type ID.
+  /// Message type ID, 0 to 255, RTMP 1.0 §6.1.1.
   public var rawValue: UInt8
 
   /// Creates a type of its ID; unknown ones are valid and ignored by receivers.

@@ -1,4 +1,4 @@
-internal import Authentication
+public import Authentication
 public import Media
 public import NIOCore
 
@@ -59,6 +59,8 @@ public struct RTMPClientSession: ~Copyable {
   private let url: RTMPURL
   private let purpose: RTMPStreamRequest.Purpose
   private let timeout: MediaDuration
+  /// For the answer to a server that wants a user and password.
+  private let clientNonce: UInt32
   private var handshake: RTMPHandshake
   private var handshakeBytes = ByteBuffer()
   private var reader = RTMPChunkReader(limits: .media)
@@ -82,6 +84,7 @@ public struct RTMPClientSession: ~Copyable {
     self.purpose = purpose
     self.timeout = timeout
     self.handshake = RTMPHandshake(role: .client, makeRandom: makeRandom)
+    self.clientNonce = UInt32(truncatingIfNeeded: makeRandom())
     self.stepStart = now
   }
 
@@ -110,7 +113,7 @@ public struct RTMPClientSession: ~Copyable {
     do throws(ParsingError) {
       if self.state == .handshake {
         self.handshakeBytes.writeImmutableBuffer(bytes)
-        try self.shakeHands(&actions, now: now)
+        try self.continueHandshake(&actions, now: now)
       } else {
         self.reader.append(bytes)
       }
@@ -150,6 +153,15 @@ public struct RTMPClientSession: ~Copyable {
     return actions
   }
 
+  /// Handles the end of the connection, by the server or the network, which fails the current step; also where a message is
+  /// incomplete. Without effect after the session's own end.
+  public mutating func handleDisconnected() -> [Action] {
+    if self.state == .closed { return [] }
+    var actions: [Action] = []
+    self.fail(code: "", "the server has closed the connection", &actions)
+    return actions
+  }
+
   /// Ends a step that takes too long. Called at ``nextDeadline``; without effect before it.
   public mutating func handleTimer(now: MediaTime) -> [Action] {
     guard let deadline = self.nextDeadline, deadline <= now else { return [] }
@@ -158,7 +170,7 @@ public struct RTMPClientSession: ~Copyable {
     return actions
   }
 
-  private mutating func shakeHands(_ actions: inout [Action], now: MediaTime) throws(ParsingError) {
+  private mutating func continueHandshake(_ actions: inout [Action], now: MediaTime) throws(ParsingError) {
     switch try self.handshake.receive(&self.handshakeBytes) {
     case .incomplete(let output):
       if let output { actions.append(.send(output)) }
@@ -169,7 +181,8 @@ public struct RTMPClientSession: ~Copyable {
       self.handshakeBytes = ByteBuffer()
       self.advance(to: .connecting, now: now)
       let properties = RTMPCapabilities.clientProperties(
-        application: self.url.application, url: self.url.connectionURL, publishes: self.purpose == .publish)
+        application: self.url.application + self.url.applicationQuery.text, url: self.url.connectionURL,
+        publishes: self.purpose == .publish)
       self.send(
         [
           RTMPControlMessage.setChunkSize(RTMPChunkWriter.announcedChunkSize).message,
@@ -181,7 +194,7 @@ public struct RTMPClientSession: ~Copyable {
   private mutating func handle(
     _ message: RTMPMessage, _ actions: inout [Action], now: MediaTime
   ) throws(ParsingError) {
-    if let control = try RTMPControlMessage(parsing: message) {
+    if let control = try RTMPControlMessage(leniently: message) {
       self.handle(control, &actions)
     } else if let command = try RTMPCommand(parsing: message) {
       self.handle(command, &actions, now: now)
@@ -220,7 +233,7 @@ public struct RTMPClientSession: ~Copyable {
       self.advance(to: .creating, now: now)
       var messages: [RTMPMessage] = []
       if self.purpose == .publish {
-        // Servers of the Adobe family want both; others respond with an error that says nothing.
+        // Adobe's servers and their like require both; others respond with an error, which is ignored.
         let key = AMFValue.string(self.url.key.text)
         messages.append(self.command("releaseStream", Transaction.releaseStream, [key]).message())
         messages.append(self.command("FCPublish", Transaction.announce, [key]).message())
@@ -256,10 +269,26 @@ public struct RTMPClientSession: ~Copyable {
       case .requesting: Transaction.request
       default: nil
       }
-    // Errors of releaseStream and FCPublish are usual.
+    // Many servers do not know releaseStream and FCPublish, and publish without them.
     guard decisive == command.transactionID else { return }
     let status = RTMPStatus(of: command)
-    self.fail(code: status?.code ?? "", status?.description ?? "the server refuses", &actions)
+    let description = status?.description ?? ""
+    let information = (command.arguments.first?.object ?? command.object?.object)?["ex"]?.object
+    let redirect = information?["code"]?.number == 302 ? information?["redirect"]?.string : nil
+    let code = status?.code ?? ""
+    if self.state == .connecting,
+      let answer = RTMPAuthentication(to: description, url: self.url, clientNonce: self.clientNonce)
+    {
+      switch answer {
+      case .query(let query):
+        return self.fail(
+          code: code, "the server wants a user and password", authentication: Secret(query), &actions)
+      case .refused(let reason): return self.fail(code: code, reason, &actions)
+      }
+    }
+    self.fail(
+      code: code, redirect != nil ? "the server redirects" : description.isEmpty ? "the server refuses" : description,
+      redirect: redirect, &actions)
   }
 
   private mutating func handle(
@@ -299,7 +328,8 @@ public struct RTMPClientSession: ~Copyable {
   }
 
   private mutating func fail(
-    code: String, _ description: String, isRetryable: Bool = true, _ actions: inout [Action]
+    code: String, _ description: String, isRetryable: Bool = true, redirect: String? = nil,
+    authentication: Secret? = nil, _ actions: inout [Action]
   ) {
     let step = self.state.step
     self.state = .closed
@@ -309,15 +339,12 @@ public struct RTMPClientSession: ~Copyable {
       .close(
         RTMPClientFailure(
           step: step, code: self.withoutKey(code), description: self.withoutKey(description),
-          isRetryable: isRetryable)))
+          isRetryable: isRetryable, redirect: redirect, authentication: authentication)))
   }
 
-  /// A server's text without the key, control characters and what exceeds a line.
+  /// A server's text without the key and its parts, control characters and what exceeds a line.
   private func withoutKey(_ text: String) -> String {
-    let line = text.withoutControls()
-    let key = self.url.key.text
-    let name = key.prefix { $0 != "?" }
-    let clean = [key, String(name)].filter { !$0.isEmpty }.reduce(line) { $0.replacing($1, with: "<redacted>") }
+    let clean = self.url.secrets.reduce(text.withoutControls()) { $0.replacing($1, with: "<redacted>") }
     return String(clean.prefix(256))
   }
 }
@@ -345,6 +372,32 @@ public struct RTMPClientFailure: Error, Hashable, Sendable {
   /// Cause in one line of at most 256 characters, without the stream key.
   public var description: String
   /// Whether a new connection may succeed. A name that is in use is free again once the server has noticed the end of the
-  /// previous connection; refusals may be mended at the server. Only the end at this side's wish is final.
+  /// previous connection; refusals may be mended at the server. Only the end on this side's request is final.
   public var isRetryable: Bool
+  /// URL of the application at another server, which is to be used instead; from the server, not checked. Nil without one.
+  public var redirect: String?
+  /// The answer to a server that wants a user and password: a connection to ``RTMPURL/authenticated(with:)`` is to follow at once.
+  /// Nil otherwise.
+  public var authentication: Secret?
+}
+
+extension RTMPURL {
+  /// The address to which a server redirects this stream, with its key; nil where it is not to be followed: it is malformed, or
+  /// would send the key over a connection without encryption in place of one with it.
+  ///
+  /// - Parameter text: URL of the application: `tcUrl` of a request to connect again, or of an error with the code 302. It may begin
+  ///   with the host (`//HOST/APP`) or the path (`/APP`), and has then the rest of this address (Enhanced RTMP v2, reconnect request).
+  public func redirected(to text: String) -> RTMPURL? {
+    let scheme = self.isEncrypted ? "rtmps" : "rtmp"
+    let host = self.host.utf8.contains(UInt8(ascii: ":")) ? "[\(self.host)]" : self.host
+    let prefix = text.hasPrefix("//") ? "\(scheme):" : text.hasPrefix("/") ? "\(scheme)://\(host):\(self.port)" : ""
+    guard text.utf8.count <= 2048, var url = try? RTMPURL(parsing: "\(prefix)\(text)/key"),
+      url.isEncrypted || !self.isEncrypted,
+      !url.key.isEmpty, url.login == nil
+    else {
+      return nil
+    }
+    (url.key, url.login) = (self.key, self.login)
+    return url
+  }
 }

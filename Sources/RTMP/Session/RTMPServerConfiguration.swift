@@ -1,5 +1,4 @@
 public import Media
-public import NIOCore
 
 /// Times and window sizes of the sessions of a server.
 public struct RTMPServerConfiguration: Hashable, Sendable {
@@ -7,54 +6,11 @@ public struct RTMPServerConfiguration: Hashable, Sendable {
   public var setupTimeout = MediaDuration.seconds(10)
   /// Time without a complete message after which a publisher is closed; 30 s by default.
   public var publishTimeout = MediaDuration.seconds(30)
-  /// Number of bytes after which an acknowledgement is expected of the peer; it is announced and not insisted on.
+  /// Time after which a connection whose player has paused is closed; 60 s by default.
+  public var pauseTimeout = MediaDuration.seconds(60)
+  /// Number of bytes after which an acknowledgement is expected of the peer; announced to the peer, and not enforced.
   public var acknowledgementWindow: UInt32 = 2_500_000
 
   /// A configuration with default times.
   public init() {}
-}
-
-/// An action of an RTMP connection, performed in the order of the array.
-public enum RTMPServerAction: Hashable, Sendable {
-  /// Send the bytes.
-  case send(ByteBuffer)
-  /// Decide whether the client may play or publish, and call ``RTMPServerSession/accept(now:)`` or
-  /// ``RTMPServerSession/refuse(_:now:)``. Received bytes wait meanwhile.
-  case decide(RTMPStreamRequest)
-  /// Join the stream: send its metadata, configuration and samples on message stream ``RTMPServerSession/streamID``.
-  case startPlaying
-  /// Leave the stream: no sample is sent from now on.
-  case stopPlaying
-  /// A message of audio, video or metadata from the publisher.
-  case publish(RTMPMessage)
-  /// The publisher has ended the stream.
-  case stopPublishing
-  /// Send pending bytes and close the connection. Always the last action.
-  case close(RTMPCloseReason)
-}
-
-/// Reason for which a server closes a connection.
-public enum RTMPCloseReason: Hashable, Sendable {
-  /// The client's bytes violate the protocol.
-  case malformed(ParsingError)
-  /// The request was refused.
-  case refused(RTMPRefusal)
-  /// The client was idle for too long.
-  case timeout
-  /// The stream or the server has ended.
-  case ended
-}
-
-/// Reason for which a client may not play or publish.
-public enum RTMPRefusal: Hashable, Sendable {
-  /// There is no stream of the name.
-  case notFound
-  /// A token is missing or wrong, or its role does not suffice.
-  case unauthorized
-  /// Too many failures; the client can try again later.
-  case throttled
-  /// Another publisher sends this stream.
-  case alreadyPublished
-  /// The media cannot be taken; the sentence says why and what to do.
-  case unsupported(String)
 }

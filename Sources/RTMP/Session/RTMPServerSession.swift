@@ -11,7 +11,8 @@ public import NIOCore
 /// ```
 ///
 /// A connection has one message stream, ``streamID``, so that the messages of a stream are the same bytes for every viewer.
-/// A connection that neither plays nor publishes is closed after a fixed time, which no message renews.
+/// A connection that neither plays nor publishes is closed after a fixed time, which no message renews; one whose player has
+/// paused, after a longer one.
 public struct RTMPServerSession: ~Copyable {
   /// The message stream that `createStream` returns.
   public static let streamID: UInt32 = 1
@@ -35,7 +36,7 @@ public struct RTMPServerSession: ~Copyable {
   private var writer = RTMPChunkWriter()
   private var acknowledgement = RTMPAcknowledgement()
   private(set) var state = State.handshake
-  /// Time since which the connection neither plays nor publishes, or of the publisher's last message.
+  /// Time since which the connection neither plays nor publishes, or has paused; or of the publisher's last message.
   private var lastActivity: MediaTime
   private var application = ""
   private var url: String?
@@ -75,6 +76,7 @@ public struct RTMPServerSession: ~Copyable {
     switch self.state {
     case .playing, .closed: nil
     case .publishing: self.lastActivity + self.configuration.publishTimeout
+    case .paused: self.lastActivity + self.configuration.pauseTimeout
     default: self.lastActivity + self.configuration.setupTimeout
     }
   }
@@ -86,7 +88,7 @@ public struct RTMPServerSession: ~Copyable {
     do throws(ParsingError) {
       if self.state == .handshake {
         self.handshakeBytes.writeImmutableBuffer(bytes)
-        try self.shakeHands(&actions)
+        try self.continueHandshake(&actions)
       } else {
         self.reader.append(bytes)
       }
@@ -97,7 +99,7 @@ public struct RTMPServerSession: ~Copyable {
     return actions
   }
 
-  private mutating func shakeHands(_ actions: inout [RTMPServerAction]) throws(ParsingError) {
+  private mutating func continueHandshake(_ actions: inout [RTMPServerAction]) throws(ParsingError) {
     switch try self.handshake.receive(&self.handshakeBytes) {
     case .incomplete(let output):
       if let output { actions.append(.send(output)) }
@@ -125,7 +127,7 @@ public struct RTMPServerSession: ~Copyable {
   private mutating func handle(
     _ message: RTMPMessage, _ actions: inout [RTMPServerAction], now: MediaTime
   ) throws(ParsingError) {
-    if let control = try RTMPControlMessage(parsing: message) {
+    if let control = try RTMPControlMessage(leniently: message) {
       switch control {
       case .windowAcknowledgementSize(let size): self.acknowledgement.window = size
       case .pingRequest(let timestamp):
@@ -158,7 +160,7 @@ public struct RTMPServerSession: ~Copyable {
       self.respond(to: command, .number(Double(Self.streamID)), &actions)
     case "play": self.request(.play, command, &actions)
     case "publish": self.request(.publish, command, &actions)
-    case "pause": self.pause(command, &actions)
+    case "pause": self.pause(command, &actions, now: now)
     case "closeStream", "deleteStream", "FCUnpublish": self.leave(&actions, now: now)
     case "FCPublish":
       // Hardware encoders wait for both.
@@ -256,10 +258,11 @@ public struct RTMPServerSession: ~Copyable {
   }
 
   /// Stops or resumes sending: `pause` has a flag and a time, which a live stream does not have.
-  private mutating func pause(_ command: RTMPCommand, _ actions: inout [RTMPServerAction]) {
+  private mutating func pause(_ command: RTMPCommand, _ actions: inout [RTMPServerAction], now: MediaTime) {
     switch (self.state, command.arguments.first?.boolean ?? true) {
     case (.playing, true):
       self.state = .paused
+      self.lastActivity = max(self.lastActivity, now)
       actions.append(.stopPlaying)
       self.send([Self.status("NetStream.Pause.Notify", "Paused the stream.")], &actions)
     case (.paused, false):
@@ -270,7 +273,7 @@ public struct RTMPServerSession: ~Copyable {
     }
   }
 
-  /// Ends playing or publishing at the client's wish.
+  /// Ends playing or publishing on the client's request.
   private mutating func leave(_ actions: inout [RTMPServerAction], now: MediaTime) {
     switch self.state {
     case .playing, .paused:
@@ -314,7 +317,7 @@ public struct RTMPServerSession: ~Copyable {
     return actions
   }
 
-  /// The chunks of messages to the client, whose framing is that of all viewers once a stream is played.
+  /// Serializes messages to the client, and joins them with a preceding ``RTMPServerAction/send(_:)``.
   private mutating func send(_ messages: [RTMPMessage], _ actions: inout [RTMPServerAction]) {
     var buffer = ByteBuffer()
     for message in messages { self.writer.write(message, into: &buffer) }

@@ -51,14 +51,14 @@ public struct RTMPStreamRequest: Hashable, Sendable {
   }
 
   /// Streams that may be meant with the secret that comes with each, in order of preference: the token of the query, or the last
-  /// component of the path, which is the stream key of `rtmp://HOST/NAME`.
+  /// component of the path, which is the stream key of `rtmp://HOST/NAME`. With a token or a login the whole path is a name first.
   package var publications: [(name: String, secret: Secret?)] {
     let whole = self.paths.map { (name: $0, secret: self.token) }
     let keyed = self.paths.compactMap { path -> (name: String, secret: Secret?)? in
       guard let slash = path.lastIndex(of: "/") else { return nil }
       return (String(path[..<slash]), Secret(String(path[path.index(after: slash)...])))
     }
-    return self.token == nil ? keyed + whole : whole + keyed
+    return self.token == nil && self.login == nil ? keyed + whole : whole + keyed
   }
 
   /// Paths of the streams that may be meant, in order of preference: as written, then without the application in front,

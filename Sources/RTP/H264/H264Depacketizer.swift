@@ -28,7 +28,7 @@ public struct H264Depacketizer: Sendable {
   }
 
   /// Whether access units are dropped until a complete keyframe, at the start and after each loss.
-  public let dropsUntilKeyframe: Bool
+  public internal(set) var dropsUntilKeyframe: Bool
   /// Maximum length of an access unit, in bytes.
   public let maximumAccessUnitLength: Int
   /// Number of packets that were never received, by the gaps in the sequence numbers.

@@ -80,7 +80,7 @@ public struct RTPTransportWideSequenceNumber: Hashable, Sendable {
 
 /// The media identification of a source, `sdes:mid`, RFC 9143 §15: 1 to 16 bytes of UTF-8 in one-byte headers.
 public struct RTPMediaIdentification: Hashable, Sendable {
-  /// The value of `a=mid`.
+  /// Identifier of the track, the value of its `a=mid`.
   public let mid: String
 
   /// Creates the identification of the media section with this `a=mid`.

@@ -18,7 +18,7 @@ public struct RTCPExtendedReport: Hashable, Sendable {
 
   /// The answer to one receiver's reference time, RFC 3611 §4.5.
   public struct Delay: Hashable, Sendable {
-    /// SSRC of the receiver.
+    /// SSRC of the receiver that sends the report.
     public var ssrc: UInt32
     /// LRR: the middle 32 bits of its last reference time; 0 without one.
     public var lastReceiverReport: UInt32

@@ -30,7 +30,7 @@ public struct RTCPFeedback: Hashable, Sendable {
   public var senderSSRC: UInt32
   /// SSRC of the source that the feedback is about; 0 when the message names sources itself.
   public var mediaSSRC: UInt32
-  /// The feedback control information.
+  /// Feedback control information (FCI): the kind of feedback with its values.
   public var message: Message
 
   /// Creates a message; the media SSRC is 0 where the message names sources itself.
@@ -43,7 +43,7 @@ public struct RTCPFeedback: Hashable, Sendable {
   static let transportType: UInt8 = 205
   static let payloadType: UInt8 = 206
   private static let nackFormat: UInt8 = 1
-  private static let transportWideFormat: UInt8 = 15
+  static let transportWideFormat: UInt8 = 15
   private static let pictureLossFormat: UInt8 = 1
   private static let fullIntraFormat: UInt8 = 4
   private static let applicationFormat: UInt8 = 15

@@ -11,9 +11,9 @@ internal import NIOCore
 /// |  recv delta   |  recv delta … (1 or 2 bytes), padding         |
 /// ```
 public struct RTCPTransportWideFeedback: Hashable, Sendable {
-  /// A packet that arrived.
+  /// Number and time of a packet that arrived.
   public struct Arrival: Hashable, Sendable {
-    /// Its transport-wide sequence number.
+    /// Transport-wide sequence number of the packet, modulo 65,536.
     public var sequenceNumber: UInt16
     /// Time since the previous arrival, or since the reference time, in 250 µs; negative when packets were reordered.
     public var delta: Int16

@@ -13,6 +13,8 @@ public struct RTPStreamReceiver: Sendable {
     case description(CodecDescription)
     /// A sample; the duration of video is not known and zero.
     case sample(EncodedSample)
+    /// No keyframe has come for seconds, so that this number of frames was dropped; once for a track.
+    case missingKeyframe(dropped: Int)
   }
 
   private var tracks: [Int: RTPTrackReceiver] = [:]

@@ -25,7 +25,8 @@ struct RTPTrackReceiver: Sendable {
   private var unwrapper = RTPTimestampUnwrapper()
   private var description: CodecDescription?
   private var decodeOrder = RTPDecodeOrder()
-  private var hasKeyframe = false
+  private var parameterSets = H264ParameterSets()
+  private var start = H264DecodingStart()
 
   /// - Throws: `ParsingError` when the format's parameters cannot be used.
   init(_ format: RTPMediaFormat, reorders: Bool) throws(ParsingError) {
@@ -34,7 +35,8 @@ struct RTPTrackReceiver: Sendable {
     self.reorderBuffer = reorders ? RTPReorderBuffer() : nil
     self.statistics = RTPReceptionStatistics(clockRate: format.clockRate)
     switch format.kind {
-    case .video: self.depacketizer = .h264(H264Depacketizer())
+    // Where decoding starts is decided here: there may be no keyframe.
+    case .video: self.depacketizer = .h264(H264Depacketizer(dropsUntilKeyframe: false))
     case .audio:
       guard case .aac(let description)? = format.description else { throw ParsingError(.missing, field: "config") }
       if let config = format.muxConfig {
@@ -45,6 +47,25 @@ struct RTPTrackReceiver: Sendable {
       }
     }
     if let description = format.description { self.take(description) }
+    if case .h264(let video)? = format.description {
+      self.parameterSets = Self.parameterSets(of: video, parameters: format.parameters)
+    }
+  }
+
+  /// All parameter sets of a session description, of which a codec description has one pair.
+  private static func parameterSets(of video: H264Description, parameters: SDPFormatParameters) -> H264ParameterSets {
+    var record = AVCDecoderConfiguration(video)
+    for part in (parameters["sprop-parameter-sets"] ?? "").split(separator: ",") {
+      guard let set = Base64.decode(part.trimmed), let header = set.first else { continue }
+      switch H264NALUnitType(rawValue: header) {
+      case .sequenceParameterSet where !record.sequenceParameterSets.contains(set):
+        record.sequenceParameterSets.append(set)
+      case .pictureParameterSet where !record.pictureParameterSets.contains(set):
+        record.pictureParameterSets.append(set)
+      default: break
+      }
+    }
+    return H264ParameterSets(record)
   }
 
   /// The configuration of a session description; nil when it is in the stream only.
@@ -89,6 +110,7 @@ struct RTPTrackReceiver: Sendable {
       self.depacketizer = .h264(H264Depacketizer())
       defer { self.depacketizer = .h264(depacketizer) }
       for unit in try depacketizer.depacketize(packet) { self.append(unit, to: &outputs, time: time) }
+      if self.start.isAtKeyframe { depacketizer.dropsUntilKeyframe = true }
     case .aac(var depacketizer):
       defer { self.depacketizer = .aac(depacketizer) }
       for frame in try depacketizer.depacketize(packet) { self.append(frame, to: &outputs, time: time) }
@@ -117,31 +139,36 @@ struct RTPTrackReceiver: Sendable {
       outputs.append(.description(changed))
     }
     let ticks = self.unwrapper.unwrap(unit.timestamp)
-    if unit.accessUnit.isKeyframe { self.hasKeyframe = self.description != nil }
-    guard self.hasKeyframe, unit.accessUnit.payload.readableBytes > 0 else {
+    let presentation = time(ticks)
+    guard self.description != nil, unit.isComplete, unit.accessUnit.payload.readableBytes > 0 else {
       self.droppedSampleCount += 1
       return
     }
-    let presentation = time(ticks)
+    let decision = self.start.handle(unit.accessUnit, isMarked: false, at: presentation)
+    guard case .take(let isStart) = decision else {
+      self.droppedSampleCount += 1
+      if case .reportMissing(let count) = decision { outputs.append(.missingKeyframe(dropped: count)) }
+      return
+    }
     let decode = self.decodeOrder.decodeTime(ofPresentation: ticks, frameDuration: self.frameTicks)
     outputs.append(
       .sample(
         EncodedSample(
-          kind: .video, payload: unit.accessUnit.payload, presentationTime: presentation,
+          kind: .video, payload: self.parameterSets.payload(of: unit.accessUnit, isStart: isStart),
+          presentationTime: presentation,
           decodeTime: presentation
             + .ticks(decode.subtractingReportingOverflow(ticks).partialValue, timescale: self.format.clockRate),
-          duration: .zero, isKeyframe: unit.accessUnit.isKeyframe)))
+          duration: .zero, isKeyframe: isStart)))
   }
 
   /// The configuration of an access unit's parameter sets, with those known where it has one of them only; nil when it is known, or
   /// cannot be parsed.
-  private func changedDescription(by unit: H264AccessUnit) -> CodecDescription? {
+  private mutating func changedDescription(by unit: H264AccessUnit) -> CodecDescription? {
     guard !unit.sequenceParameterSets.isEmpty || !unit.pictureParameterSets.isEmpty else { return nil }
+    self.parameterSets.adopt(unit)
     var known: H264Description?
     if case .h264(let description)? = self.description { known = description }
-    let sequence = unit.sequenceParameterSets.first.map { Array($0.readableBytesView) } ?? known?.sequenceParameterSet
-    let pictureSet = unit.pictureParameterSets.first.map { Array($0.readableBytesView) } ?? known?.pictureParameterSet
-    guard let sequence, let pictureSet,
+    guard let (sequence, pictureSet) = self.parameterSets.pair,
       sequence != known?.sequenceParameterSet || pictureSet != known?.pictureParameterSet
     else { return nil }
     return

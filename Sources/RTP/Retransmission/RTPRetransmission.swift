@@ -4,7 +4,7 @@ internal import NIOCore
 /// Retransmission in a stream of its own, RFC 4588 §4: another SSRC and payload type, and the original sequence number (OSN)
 /// before the payload.
 public struct RTPRetransmission: Hashable, Sendable {
-  /// SSRC of the retransmissions.
+  /// SSRC of the packets that are sent again, RFC 4588 §4.
   public let ssrc: UInt32
   /// Payload type of the retransmissions; its `apt` is that of the originals.
   public let payloadType: UInt8

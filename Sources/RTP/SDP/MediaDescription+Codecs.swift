@@ -52,7 +52,7 @@ extension MediaDescription {
     let parameters = SDPFormatParameters([
       .init("packetization-mode", "1"),
       // The three bytes behind the NAL unit header: profile, constraint flags, level.
-      .init("profile-level-id", Hexadecimal.encode(sets[0].dropFirst().prefix(3))),
+      .init("profile-level-id", Hexadecimal.encode(sets[0].dropFirst().prefix(3), uppercase: true)),
       .init("sprop-parameter-sets", sets.map { Base64.encode($0) }.joined(separator: ",")),
     ])
     media.attributes = [
@@ -73,7 +73,7 @@ extension MediaDescription {
       .init("sizelength", "13"),
       .init("indexlength", "3"),
       .init("indexdeltalength", "3"),
-      .init("config", Hexadecimal.encode(description.audioSpecificConfig)),
+      .init("config", Hexadecimal.encode(description.audioSpecificConfig, uppercase: true)),
     ])
     let format = description.format
     media.attributes = [

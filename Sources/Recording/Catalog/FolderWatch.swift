@@ -1,4 +1,4 @@
-/// Reports changes of folders' entries, without waiting: changes are collected by the system until they are asked for.
+/// Reports changes of folders' entries, without waiting: the system collects changes until they are read.
 protocol FolderWatch: AnyObject {
   /// Adds a folder, whose later changes are reported.
   ///

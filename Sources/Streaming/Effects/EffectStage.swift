@@ -1,3 +1,4 @@
+internal import Codecs
 internal import Effects
 internal import Media
 internal import Synchronization
@@ -59,7 +60,13 @@ final class EffectStage {
 
     var frame = EffectFrame(
       buffer: drawn.buffer, timestamp: drawn.timestamp, budget: self.budget, sourceOrientation: source.orientation)
-    frame.captureDelay = drawn.captureDelay
+    frame.captureLatency = drawn.captureLatency
+    let (small, large) = (source.format, drawn.format)
+    frame.enlargement = max(
+      1,
+      min(
+        Float(max(large.width, large.height)) / Float(max(small.width, small.height, 1)),
+        Float(min(large.width, large.height)) / Float(max(1, min(small.width, small.height)))))
     let start = self.clock.now()
     let progress = self.shared.effects.advance(frame, completes: completes, now: self.clock.now)
     let time = self.clock.now() - start

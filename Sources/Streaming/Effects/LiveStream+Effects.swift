@@ -12,14 +12,15 @@ extension LiveStream {
   /// Adding a privacy effect discards what outputs keep of earlier frames: HLS segments, snapshots, queued samples.
   public var effects: [any VideoEffect] {
     get { self.shared.effects.effects }
-    set {
-      let wasPrivate = self.shared.effects.isPrivate
-      self.shared.effects.effects = newValue
-      // The pipeline does it again before the first private frame, for a frame that it is processing now.
-      if !wasPrivate, self.shared.effects.isPrivate { self.discardEarlier() }
-      // The last frame of a still source is encoded again with the new effects.
-      self.state.withLock { $0.videoQueue }?.requestRedraw()
-    }
+    set { self.changeEffects { $0 = newValue } }
+  }
+
+  /// Changes ``effects`` in one step, so that no change on another thread is lost.
+  package func changeEffects(_ body: (inout [any VideoEffect]) -> Void) {
+    // The pipeline does it again before the first private frame, for a frame that it is processing now.
+    if self.shared.effects.change(body) { self.discardEarlier() }
+    // The last frame of a still source is encoded again with the new effects.
+    self.state.withLock { $0.videoQueue }?.requestRedraw()
   }
 
   /// Metadata of frames from now on, as outputs get it; ends with the stream. A slow reader gets the newest few.

@@ -10,7 +10,7 @@ package final class Subscriptions<Element: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// No subscribers.
+  /// Creates a list without subscribers.
   package init() {}
 
   /// Subscribes from now on; the sequence ends with ``finish()`` or when its reader is gone.
@@ -34,7 +34,7 @@ package final class Subscriptions<Element: Sendable>: Sendable {
     return stream
   }
 
-  /// Number of subscribers.
+  /// Current number of subscribers.
   package var count: Int { self.state.withLock { $0.continuations.count } }
 
   /// Sends an element to all subscribers.

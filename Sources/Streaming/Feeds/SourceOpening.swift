@@ -18,7 +18,7 @@ final class SourceOpening: Sendable {
     case opened
     /// A source has failed; the ones before it are open.
     case failed(MediaKind, VidiconError)
-    /// All sources are stopped, or will be. A kind where that source did not answer; nil when the stream was stopped.
+    /// All sources are stopped, or will be. The kind whose source did not respond; nil when the stream was stopped.
     case abandoned(MediaKind?)
   }
 
@@ -48,7 +48,7 @@ final class SourceOpening: Sendable {
     self.state.withLock { $0.isAbandoned = true }
   }
 
-  /// Blocks until all sources are open, one has failed or does not answer in time, or ``abandon()`` is called.
+  /// Blocks until all sources are open, one has failed or does not respond in time, or ``abandon()`` is called.
   ///
   /// - Parameter timeout: Maximum time for each source.
   /// - Returns: Nil when no thread could be started.

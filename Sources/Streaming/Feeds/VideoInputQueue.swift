@@ -23,6 +23,9 @@ final class VideoInputQueue: SourceInputQueue {
     var slot = SourceSlot<VideoFeed>()
     var frameQueue = FrameQueue()
     var samples = SampleQueue()
+    /// Items of the source before the current one, at most ``FrameQueue/capacity``: dequeued first, so that a switch while the
+    /// pipeline is briefly busy costs no frame.
+    var previous: [SourceVideo] = []
     /// Samples of the source that waits to replace the current one.
     var waitingSamples = SampleQueue()
     var ending: VidiconError??
@@ -40,6 +43,18 @@ final class VideoInputQueue: SourceInputQueue {
         self.drops[reason, default: 0] += 1
         return (frame.feed, FrameDrop(timestamp: frame.frame.timestamp, reason: reason))
       }
+    }
+
+    /// Moves the queued items of the source that is being replaced into ``previous``; drops them where the pipeline is too slow.
+    mutating func keepItems(of feed: VideoFeed?) -> [SourceDrop] {
+      let (frames, samples) = (self.frameQueue.removeAll(), self.samples)
+      self.samples = SampleQueue()
+      guard self.previous.count + frames.count + samples.samples.count <= FrameQueue.capacity else {
+        let drops = samples.samples.map { FrameDrop(timestamp: $0.sample.presentationTime, reason: .late) }
+        return self.drop(frames, reason: .late) + self.drop(drops, of: feed)
+      }
+      self.previous += samples.samples.map(SourceVideo.sample) + frames.map(SourceVideo.frame)
+      return []
     }
 
     /// Counts dropped samples.
@@ -175,6 +190,7 @@ final class VideoInputQueue: SourceInputQueue {
       state.slot.close()
       _ = state.frameQueue.removeAll()
       _ = state.samples.removeAll()
+      state.previous = []
     }
   }
 
@@ -191,6 +207,12 @@ final class VideoInputQueue: SourceInputQueue {
         state.isRedrawRequested = false
         return .redrawRequested
       }
+      if !state.previous.isEmpty {
+        switch state.previous.removeFirst() {
+        case .frame(let frame): return .frame(frame)
+        case .sample(let sample): return .sample(sample, waiting: state.previous.count)
+        }
+      }
       if let sample = state.samples.popFirst() { return .sample(sample, waiting: state.samples.samples.count) }
       if let frame = state.frameQueue.popFirst() { return .frame(frame) }
       if let ending = state.ending.take() { return .ended(ending) }
@@ -201,7 +223,8 @@ final class VideoInputQueue: SourceInputQueue {
   /// Frames delivered, skipped for the frame rate, dropped by reason, and queued.
   var counts: (framesIn: Int, thinned: Int, drops: [FrameDrop.Reason: Int], queued: Int) {
     self.state.read {
-      ($0.framesIn, $0.framesThinned, $0.drops, $0.frameQueue.frames.count + $0.samples.samples.count)
+      let queued = $0.previous.count + $0.frameQueue.frames.count + $0.samples.samples.count
+      return ($0.framesIn, $0.framesThinned, $0.drops, queued)
     }
   }
 }
@@ -224,15 +247,11 @@ extension VideoInputQueue {
       let previous = state.slot.current
       guard let (items, ending) = state.slot.promote(feed) else { return nil }
       state.ending = ending
-      var dropped = state.drop(state.samples.removeAll(), of: previous)
-      state.samples = SampleQueue()
+      var dropped = state.keepItems(of: previous)
       for item in items {
         switch item {
         case .frame(let frame): dropped += state.drop(state.frameQueue.append(frame), reason: .late)
-        case .sample(let sample):
-          // Samples do not wait for frames of the previous source.
-          dropped += state.drop(state.frameQueue.removeAll(), reason: .late)
-          dropped += state.drop(state.samples.append(sample), of: feed)
+        case .sample(let sample): dropped += state.drop(state.samples.append(sample), of: feed)
         }
       }
       return dropped

@@ -1,3 +1,4 @@
+internal import Codecs
 internal import Effects
 internal import Media
 
@@ -26,37 +27,44 @@ final class RenditionFeed {
   /// Whether frames are to be offered.
   var isNeeded: Bool { self.renditions.isInUse }
 
+  /// Number of calls of ``RenditionSet/discardEarlier()``; read before effects see a frame.
+  var generation: Int { self.renditions.generation }
+
   /// Offers a frame that the main rendition has encoded.
-  func offer(_ frame: ReleasedFrame, isKeyframe: Bool, at now: MediaTime) {
+  ///
+  /// - Parameter generation: ``generation`` before the frame was released: it is dropped where it has changed since.
+  func offer(_ frame: ReleasedFrame, isKeyframe: Bool, generation: Int, at now: MediaTime) {
     guard self.isNeeded else { return self.rest() }
     // The main rendition has met the requests, or will.
     _ = self.renditions.takeKeyframeRequest()
     if isKeyframe { self.requests.keyframeEncoded(at: now) }
-    self.enqueue(frame, isKeyframe: isKeyframe)
+    self.enqueue(frame, isKeyframe: isKeyframe, generation: generation)
   }
 
   /// Offers a frame decoded from a sample that was passed through.
   ///
-  /// - Parameter isKeyframe: Whether the sample is a keyframe.
-  func offerDecoded(_ frame: ReleasedFrame, isKeyframe: Bool, at now: MediaTime) {
+  /// - Parameters:
+  ///   - isKeyframe: Whether the sample is a keyframe.
+  ///   - generation: ``generation`` before the frame was released.
+  func offerDecoded(_ frame: ReleasedFrame, isKeyframe: Bool, generation: Int, at now: MediaTime) {
     guard self.isNeeded else { return self.rest() }
     if self.renditions.takeKeyframeRequest() { self.requests.request() }
     let isKeyframe = isKeyframe || self.requests.forcesKeyframe(at: now)
     if isKeyframe { self.requests.keyframeEncoded(at: now) }
-    self.enqueue(frame, isKeyframe: isKeyframe)
+    self.enqueue(frame, isKeyframe: isKeyframe, generation: generation)
   }
 
-  private func enqueue(_ frame: ReleasedFrame, isKeyframe: Bool) {
+  private func enqueue(_ frame: ReleasedFrame, isKeyframe: Bool, generation: Int) {
     var scaled: [Size: ReleasedFrame] = [:]
     for rendition in self.renditions.encoded where rendition.accepts(frame.frame.timestamp, isKeyframe: isKeyframe) {
       let size = Size(width: rendition.format.width, height: rendition.format.height)
       guard let frame = scaled[size] ?? frame.scaled(with: self.pool(size, of: rendition)) else {
-        rendition.countDrop()
+        rendition.countDrops(1)
         continue
       }
       if scaled[size] == nil { self.scaledCount += 1 }
       scaled[size] = frame
-      rendition.enqueue(frame, forcesKeyframe: isKeyframe)
+      rendition.enqueue(frame, forcesKeyframe: isKeyframe, generation: generation)
     }
   }
 

@@ -21,11 +21,15 @@ final class RenditionSet: Sendable {
   /// Maximum time for a removed rendition to close its encoder, which a device may have only once.
   private static let closingTimeout = MediaDuration.seconds(2)
 
+  /// Opens the encoders.
+  let encoders = RenditionEncoders()
+
   private let state = Mutex(State())
   private let inUse = Atomic(false)
   private let keyframeRequested = Atomic(false)
   private let passedThrough = Atomic(false)
   private let changeCount = Atomic(0)
+  private let discards = Atomic(0)
 
   /// The renditions, in the order of their settings; empty before the video pipeline has opened.
   var all: [StreamRendition] { self.state.withLock { $0.renditions } }
@@ -56,9 +60,10 @@ final class RenditionSet: Sendable {
     requestKeyframe: @escaping @Sendable () -> Void
   ) {
     let (usable, problems) = stream.renditions.renditions(for: format)
-    let make = { @Sendable (settings: RenditionSettings) in
+    let make = { @Sendable [encoders] (settings: RenditionSettings) in
       StreamRendition(
-        settings, of: format, video: stream, lingerTime: stream.renditionLingerTime, report: report,
+        settings, of: format, video: stream, lingerTime: stream.renditionLingerTime,
+        retryDelay: stream.renditionRetryDelay, encoders: encoders, report: report,
         request: { [weak self] in
           guard let self else { return }
           self.keyframeRequested.store(true, ordering: .relaxed)
@@ -139,15 +144,22 @@ final class RenditionSet: Sendable {
   /// - Parameters:
   ///   - other: The rendition whose size and frame rate it has; nil for those of the stream.
   ///   - bitrate: First bitrate, in bits per second.
+  ///   - profile: Profile; nil for that of the stream's encoders.
+  ///   - lingers: Whether the encoder stays open for a while after its last use.
   /// - Returns: Nil before the stream has started, and after its end.
-  func makePrivate(like other: StreamRendition?, bitrate: Int) -> StreamRendition? {
-    guard let (format, video) = self.state.withLock({ $0.hasEnded ? nil : $0.stream }) else { return nil }
+  func makePrivate(
+    like other: StreamRendition?, bitrate: Int, profile: H264Profile? = nil, lingers: Bool = false
+  ) -> StreamRendition? {
+    guard let (format, settings) = self.state.withLock({ $0.hasEnded ? nil : $0.stream }) else { return nil }
+    var video = settings
+    if let profile { video.profile = profile }
     let size = other?.format ?? format
-    let settings = RenditionSettings(
-      name: "", width: size.width, height: size.height, bitrate: bitrate, frameRate: size.frameRate,
+    let own = RenditionSettings(
+      name: other?.name ?? "main", width: size.width, height: size.height, bitrate: bitrate, frameRate: size.frameRate,
       encoder: other?.settings.encoder)
     let rendition = StreamRendition(
-      settings, of: format, video: video, lingerTime: .zero, report: { _ in }, request: {},
+      own, of: format, video: video, lingerTime: lingers ? video.renditionLingerTime : .zero,
+      encoders: self.encoders, report: { _ in }, request: nil,
       usageChanged: { [weak self] in self?.updateUse() })
     return self.state.withLock { state in
       guard !state.hasEnded else { return nil }
@@ -181,9 +193,22 @@ final class RenditionSet: Sendable {
     for rendition in self.encoded { rendition.consumeAudio(sample) }
   }
 
+  /// Number of calls of ``discardEarlier()``. A frame is offered with the number from before its release.
+  var generation: Int { self.discards.load(ordering: .sequentiallyConsistent) }
+
   /// Discards frames and samples released until now.
-  func discardEarlier() {
-    for rendition in self.encoded { rendition.discardEarlier() }
+  ///
+  /// - Returns: The new ``generation``.
+  @discardableResult
+  func discardEarlier() -> Int {
+    let generation = self.discards.add(1, ordering: .sequentiallyConsistent).newValue
+    for rendition in self.encoded { rendition.discardEarlier(to: generation) }
+    return generation
+  }
+
+  /// Counts frames of the source that were not decoded for the renditions in use.
+  func countDrops(_ count: Int) {
+    for rendition in self.encoded where rendition.isInUse { rendition.countDrops(count) }
   }
 
   /// Ends the renditions and their outputs.

@@ -15,8 +15,9 @@ public struct RenditionSettings: Hashable, Sendable {
   /// Name of the encoder in libavcodec; nil for the stream's. A device may have one encoder only.
   public var encoder: String?
 
-  /// Maximum number of further renditions of a stream.
-  public static let maximumCount = 4
+  /// Maximum number of further renditions of a stream: twice that of long ladders, and few enough that a mistyped list cannot take
+  /// all memory once a player opens the multivariant playlist.
+  public static let maximumCount = 16
   /// Maximum length of a name, in characters.
   public static let maximumNameLength = 32
   /// Names that have another meaning in addresses.
@@ -66,7 +67,7 @@ public struct RenditionSettings: Hashable, Sendable {
     return nil
   }
 
-  /// Why the settings cannot be used with any stream; nil when they can.
+  /// Reason why the settings cannot be used with any stream; nil when they can.
   private var problem: String? {
     let isNamed = self.name.utf8.allSatisfy { byte in
       switch byte {
@@ -89,12 +90,32 @@ public struct RenditionSettings: Hashable, Sendable {
     return (10_000...200_000_000).contains(self.bitrate) ? nil : "its bitrate is not 10k to 200000k"
   }
 
-  /// Why a stream of a format cannot have the rendition; nil when it can.
+  /// Reason why a stream of a format cannot have the rendition; nil when it can.
   func problem(in format: VideoFormat) -> VidiconError? {
     guard self.width > format.width || self.height > format.height else { return nil }
     return self.error(
       "its size \(self.width)x\(self.height) is larger than the stream's \(format.width)x\(format.height)",
       nextStep: "give a smaller size")
+  }
+
+  /// The settings that a stream can have together, in their order, and why each of the others is left out.
+  package static func usable(
+    _ list: [RenditionSettings], in format: VideoFormat? = nil
+  ) -> (usable: [RenditionSettings], problems: [(name: String, VidiconError)]) {
+    var usable: [RenditionSettings] = []
+    var problems: [(name: String, VidiconError)] = []
+    for settings in list {
+      var problem = format.flatMap { settings.problem(in: $0) } ?? Self.problem(with: [settings])
+      if problem == nil, usable.contains(where: { $0.name == settings.name }) {
+        problem = settings.error("another rendition has this name", nextStep: "give each its own")
+      }
+      if problem == nil, usable.count >= Self.maximumCount {
+        problem = settings.error(
+          "a stream has at most \(Self.maximumCount) renditions beside the main one", nextStep: "leave some out")
+      }
+      if let problem { problems.append((settings.name, problem)) } else { usable.append(settings) }
+    }
+    return (usable, problems)
   }
 
   private func error(_ cause: String, nextStep: String) -> VidiconError {
@@ -107,8 +128,8 @@ public struct RenditionSettings: Hashable, Sendable {
 public enum RenditionChoice: Hashable, Sendable {
   /// `low`, 360 pixels high, for streams of 720p and more; none for smaller ones.
   case automatic
-  /// These; none when empty. One that is larger than the stream is left out and reported, see
-  /// ``StreamEvent/renditionFailed(_:_:)``.
+  /// These; none when empty. One that the stream cannot have, such as a larger one or a second one of a name, is left out and
+  /// reported, see ``StreamEvent/renditionFailed(_:_:)``.
   case list([RenditionSettings])
 
   /// Paths of the renditions that a stream of a name may have, and of the main one among them.
@@ -116,7 +137,7 @@ public enum RenditionChoice: Hashable, Sendable {
     let names =
       switch self {
       case .automatic: ["low"]
-      case .list(let list): list.map(\.name)
+      case .list(let list): RenditionSettings.usable(list).usable.map(\.name)
       }
     return (names.isEmpty ? [] : ["main"] + names).map { "\(stream)/\($0)" }
   }
@@ -126,9 +147,7 @@ public enum RenditionChoice: Hashable, Sendable {
     switch self {
     case .automatic: return ([RenditionSettings.automatic(for: format)].compactMap(\.self), [])
     case .list(let list):
-      if let problem = RenditionSettings.problem(with: list) { return ([], [("", problem)]) }
-      let problems = list.compactMap { rendition in rendition.problem(in: format).map { (rendition.name, $0) } }
-      return (list.filter { $0.problem(in: format) == nil }, problems)
+      return RenditionSettings.usable(list, in: format)
     }
   }
 }
@@ -141,7 +160,7 @@ public struct RenditionStatistics: Hashable, Sendable {
   public var users = 0
   /// Times that its encoder was opened.
   public var starts = 0
-  /// Frames that were encoded.
+  /// Number of frames encoded since the stream has started.
   public var framesEncoded = 0
   /// Frames that were dropped because the encoder was too slow.
   public var framesDropped = 0

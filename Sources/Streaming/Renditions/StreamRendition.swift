@@ -1,7 +1,6 @@
 internal import Codecs
 internal import Effects
 public import Media
-internal import NIOCore
 internal import Synchronization
 internal import Threading
 
@@ -11,6 +10,8 @@ internal import Threading
 /// pipeline, after effects; its keyframes are those of the main rendition, except for the first.
 ///
 /// Two frames wait for the encoder at most; then the oldest is dropped.
+///
+/// An encoder that fails, such as that of a device that is busy, is opened again for the first request that comes 10 s later.
 public final class StreamRendition: Sendable {
   /// Size, bitrate at the start, and frame rate.
   public let settings: RenditionSettings
@@ -18,44 +19,67 @@ public final class StreamRendition: Sendable {
   package let format: VideoFormat
   /// Whether the frame rate is below the stream's.
   private let isThinned: Bool
-  private let encoder: String
-  private let profile: H264Profile?
-  private let rateBuffer: MediaDuration
+  let encoder: String
+  let profile: H264Profile?
+  let rateBuffer: MediaDuration
   /// Time after the last use for which the encoder stays open.
-  private let lingerTime: MediaDuration
-  private let state: Monitor<State>
+  let lingerTime: MediaDuration
+  /// Time after a failure before which the encoder is not opened again.
+  let retryDelay: MediaDuration
+  let encoders: RenditionEncoders
+  let state: Monitor<State>
   /// Locked while samples are output, so that none follows ``discardEarlier()``.
-  private let delivery = Mutex(Delivery())
-  private let report: @Sendable (StreamEvent) -> Void
-  private let request: @Sendable () -> Void
-  private let usageChanged: @Sendable () -> Void
+  let delivery = Mutex(Delivery())
+  let report: @Sendable (StreamEvent) -> Void
+  private let request: (@Sendable () -> Void)?
+  let usageChanged: @Sendable () -> Void
 
   /// Maximum number of frames that wait for the encoder.
   static let maximumQueueCount = 2
 
-  private enum Phase {
+  enum Phase {
     /// No encoder; opened when it is used next.
     case idle
     /// The thread opens the encoder.
     case opening
     case running
-    /// The encoder failed, or the stream has ended.
+    /// The encoder failed; it is opened again when it is used from this time on.
+    case failed(VidiconError, retryTime: MediaTime)
+    /// The stream has ended, or no longer has the rendition.
     case ended(VidiconError)
   }
 
-  private struct Item {
+  /// Maximum time that a request waits for the parameter sets.
+  package static let preparationTimeout = MediaDuration.seconds(2)
+  /// Maximum number of requests that wait for the parameter sets.
+  static let maximumWaiterCount = 256
+
+  struct Item {
     var frame: ReleasedFrame
     var forcesKeyframe: Bool
-    /// ``Delivery/generation`` when the frame was released.
+    /// ``RenditionSet/generation`` before the frame was released.
     var generation: Int
   }
 
-  /// Receives the parameter sets, or why there are none.
-  typealias Waiter = @Sendable (Result<CodecDescription, VidiconError>) -> Void
+  /// A request for the parameter sets.
+  struct Waiter {
+    var deadline: MediaTime
+    /// Receives the parameter sets, or why there are none.
+    var answer: @Sendable (Result<CodecDescription, VidiconError>) -> Void
+  }
 
-  private struct State {
+  /// The result of opening an encoder, on a thread of its own.
+  typealias Opened = Result<TransferBox<any VideoEncoder>, VidiconError>
+
+  struct State {
     var phase = Phase.idle
     var isThreadRunning = false
+    /// Number of the attempt to open the encoder.
+    var openingNumber = 0
+    /// Result of the opening; nil while it runs.
+    var opened: Opened?
+    /// Whether a failure was reported since the last encoded frame.
+    var isFailureReported = false
     var users = 0
     /// End of the last use.
     var lastUse = MediaTime.zero
@@ -67,9 +91,25 @@ public final class StreamRendition: Sendable {
     var generation = 0
     /// Time of the last frame.
     var lastTime: MediaTime?
+    /// Time of the last frame that was enqueued.
+    var lastEnqueuedTime: MediaTime?
     /// Whether the next frame is for viewers who have seen none before.
     var isResuming = true
     var statistics = RenditionStatistics()
+
+    /// Reason why the rendition could not be used the last time; nil without one.
+    var lastFailure: VidiconError? {
+      switch self.phase {
+      case .failed(let error, _), .ended(let error): error
+      case .idle, .opening, .running: nil
+      }
+    }
+
+    /// Reason why the rendition cannot be used; nil where it can.
+    func failure(at now: MediaTime) -> VidiconError? {
+      if case .failed(_, let retryTime) = self.phase, now >= retryTime { return nil }
+      return self.lastFailure
+    }
 
     /// Whether frames are encoded: for viewers, or for parameter sets that an encoder outputs only with a keyframe.
     var needsFrames: Bool {
@@ -78,23 +118,25 @@ public final class StreamRendition: Sendable {
     }
   }
 
-  private struct Delivery {
+  struct Delivery {
     var outputs: [any StreamOutput] = []
     var generation = 0
     var announced: CodecDescription?
-    var hasEnded = false
   }
 
   /// - Parameters:
   ///   - stream: Format of the stream.
   ///   - video: Encoder, profile and rate control buffer of the stream.
   ///   - lingerTime: Time after the last use for which the encoder stays open.
+  ///   - retryDelay: Time after a failure before which the encoder is not opened again.
+  ///   - encoders: Opens the encoder.
   ///   - report: Receives the failure of the encoder.
-  ///   - request: Requests a keyframe of all renditions.
+  ///   - request: Requests a keyframe of all renditions; nil for an encoding whose keyframes concern no other.
   ///   - usageChanged: Called when it comes into use or goes out of use.
   init(
     _ settings: RenditionSettings, of stream: VideoFormat, video: VideoSettings, lingerTime: MediaDuration,
-    report: @escaping @Sendable (StreamEvent) -> Void, request: @escaping @Sendable () -> Void,
+    retryDelay: MediaDuration = .seconds(10), encoders: RenditionEncoders = RenditionEncoders(),
+    report: @escaping @Sendable (StreamEvent) -> Void, request: (@Sendable () -> Void)?,
     usageChanged: @escaping @Sendable () -> Void
   ) {
     self.settings = settings
@@ -103,9 +145,11 @@ public final class StreamRendition: Sendable {
       frameRate: min(settings.frameRate ?? stream.frameRate, stream.frameRate), colorMatrix: stream.colorMatrix)
     self.isThinned = self.format.frameRate < stream.frameRate
     self.encoder = settings.encoder ?? video.encoder
-    self.profile = video.profile
+    self.profile = video.usedProfile
     self.rateBuffer = video.rateBuffer
     self.lingerTime = lingerTime
+    self.retryDelay = retryDelay
+    self.encoders = encoders
     self.state = Monitor(State(bitrate: settings.bitrate))
     self.report = report
     self.request = request
@@ -126,13 +170,13 @@ public final class StreamRendition: Sendable {
     self.state.read { $0.description }
   }
 
-  /// Why the encoder failed; nil while it can be used.
+  /// Reason why the encoder failed, or that the rendition has ended; nil while it can be used, and once it may be tried again.
   public var failure: VidiconError? {
-    self.state.read { state in
-      guard case .ended(let error) = state.phase else { return nil }
-      return error
-    }
+    self.state.read { $0.failure(at: StreamClock.system.now()) }
   }
+
+  /// Whether the encoder failed the last time that it was opened, or the rendition has ended.
+  package var hasFailed: Bool { self.state.read { $0.lastFailure != nil } }
 
   /// Counters since the stream's start.
   public var statistics: RenditionStatistics {
@@ -145,9 +189,9 @@ public final class StreamRendition: Sendable {
   }
 
   /// Requests a keyframe, for a new viewer or a lost frame. It falls on the same frame in all renditions; where the main one is
-  /// passed through, in all but that.
+  /// passed through, in all but that. An encoding for one output alone makes its next frame one.
   package func requestKeyframe() {
-    self.request()
+    if let request { request() } else { self.forceKeyframe() }
   }
 
   /// Makes the next frame of this encoding alone a keyframe.
@@ -158,7 +202,7 @@ public final class StreamRendition: Sendable {
   /// Adds an output, which gets the rendition's video and the stream's audio while the rendition is in use.
   package func add(_ output: any StreamOutput) {
     let isAdded = self.delivery.withLock { delivery in
-      guard !delivery.hasEnded else { return false }
+      guard self.failure == nil else { return false }
       delivery.outputs.append(output)
       if let description = self.description { output.descriptionChanged(to: description) }
       return true
@@ -166,7 +210,7 @@ public final class StreamRendition: Sendable {
     if !isAdded { output.streamEnded() }
   }
 
-  /// Removes an output.
+  /// Removes an output; it may still get samples that are being delivered.
   package func remove(_ output: any StreamOutput) {
     self.delivery.withLock { $0.outputs.removeAll { $0 === output } }
   }
@@ -176,14 +220,18 @@ public final class StreamRendition: Sendable {
 
 extension StreamRendition {
   /// Reports the codec configuration, for which the encoder is opened unless it is known; on any thread, or at once.
+  ///
+  /// It fails after 2 s, as where the device hangs, or where the encoder needs a frame and there is none.
   package func prepare(_ waiter: @escaping @Sendable (Result<CodecDescription, VidiconError>) -> Void) {
     let (answer, starts) = self.state.withLock { state -> (Result<CodecDescription, VidiconError>?, Bool) in
-      state.lastUse = StreamClock.system.now()
-      if case .ended(let error) = state.phase { return (.failure(error), false) }
-      // Opened before the viewer that asks for it plays.
+      let now = StreamClock.system.now()
+      if let error = state.failure(at: now) { return (.failure(error), false) }
+      state.lastUse = now
+      // Opened before the viewer that requests the rendition plays.
       let starts = self.startsThread(&state)
       if let description = state.description { return (.success(description), starts) }
-      state.waiters.append(waiter)
+      guard state.waiters.count < Self.maximumWaiterCount else { return (.failure(self.slowEncoder), starts) }
+      state.waiters.append(Waiter(deadline: now + Self.preparationTimeout, answer: waiter))
       return (nil, starts)
     }
     if let answer { waiter(answer) }
@@ -217,13 +265,16 @@ extension StreamRendition {
   /// Whether samples are output.
   var isInUse: Bool {
     self.state.read { state in
-      if case .ended = state.phase { return false }
-      return state.users > 0 || !state.waiters.isEmpty
+      state.lastFailure == nil && (state.users > 0 || !state.waiters.isEmpty)
     }
   }
 
   private func startsThread(_ state: inout State) -> Bool {
-    guard case .idle = state.phase else { return false }
+    switch state.phase {
+    case .idle: break
+    case .failed where state.failure(at: StreamClock.system.now()) == nil: break
+    case .opening, .running, .failed, .ended: return false
+    }
     state.phase = .opening
     // A thread that has just closed the encoder opens it again.
     guard !state.isThreadRunning else { return false }
@@ -265,11 +316,19 @@ extension StreamRendition {
   }
 
   /// Enqueues a frame of ``format`` for the encoder.
-  func enqueue(_ frame: ReleasedFrame, forcesKeyframe: Bool) {
+  ///
+  /// - Parameter generation: ``RenditionSet/generation`` before the frame was released.
+  func enqueue(_ frame: ReleasedFrame, forcesKeyframe: Bool, generation: Int) {
     self.state.withLock { state in
+      // Two threads offer frames for a moment when a source is no longer passed through.
+      guard generation >= state.generation, state.lastEnqueuedTime.map({ $0 < frame.frame.timestamp }) ?? true else {
+        state.isResuming = state.isResuming || forcesKeyframe
+        return
+      }
+      state.lastEnqueuedTime = frame.frame.timestamp
       let forcesKeyframe = forcesKeyframe || state.isResuming
       state.isResuming = false
-      var item = Item(frame: frame, forcesKeyframe: forcesKeyframe, generation: state.generation)
+      var item = Item(frame: frame, forcesKeyframe: forcesKeyframe, generation: generation)
       if state.frames.count >= Self.maximumQueueCount {
         state.statistics.framesDropped += 1
         let dropped = state.frames.removeFirst()
@@ -281,9 +340,9 @@ extension StreamRendition {
     }
   }
 
-  /// Counts a frame for which there was no memory.
-  func countDrop() {
-    self.state.withLockWakingNone { $0.statistics.framesDropped += 1 }
+  /// Counts frames for which there was no memory, or no time.
+  func countDrops(_ count: Int) {
+    self.state.withLockWakingNone { $0.statistics.framesDropped += count }
   }
 
   /// Outputs a sample of the stream's audio.
@@ -294,12 +353,12 @@ extension StreamRendition {
     }
   }
 
-  /// Discards frames and samples released until now; the next frame is a keyframe.
-  func discardEarlier() {
+  /// Discards frames and samples of earlier generations; the next frame is a keyframe.
+  func discardEarlier(to generation: Int) {
     self.delivery.withLock { delivery in
-      delivery.generation += 1
+      delivery.generation = max(delivery.generation, generation)
       self.state.withLock { state in
-        state.generation = delivery.generation
+        state.generation = max(state.generation, generation)
         state.frames = []
         state.isResuming = true
       }
@@ -309,12 +368,13 @@ extension StreamRendition {
 
   /// Closes the encoder and ends the outputs: the stream has ended.
   func end() {
-    self.fail(.streamEnded, isReported: false)
+    self.end(as: .ended(.streamEnded), with: .streamEnded)
   }
 
   /// Closes the encoder and ends the outputs: the stream no longer has this rendition.
   func remove() {
-    self.fail(.renditionNotFound(self.name), isReported: false)
+    let error = VidiconError.renditionNotFound(self.name)
+    self.end(as: .ended(error), with: error)
   }
 
   /// Takes the bitrate of settings that differ in nothing else.
@@ -323,7 +383,7 @@ extension StreamRendition {
   func continues(with settings: RenditionSettings) -> Bool {
     var same = self.settings
     same.bitrate = settings.bitrate
-    guard same == settings, self.failure == nil else { return false }
+    guard same == settings, !self.hasFailed else { return false }
     self.bitrate = settings.bitrate
     return true
   }
@@ -331,148 +391,5 @@ extension StreamRendition {
   /// Waits until the thread has ended.
   func waitForThread(until deadline: MediaTime) {
     _ = self.state.wait(until: deadline) { $0.isThreadRunning ? nil : () }
-  }
-}
-
-// MARK: The thread
-
-extension StreamRendition {
-  private func run() {
-    repeat { self.encodeWhileUsed() } while self.continues()
-  }
-
-  /// Whether the rendition has come into use again while its encoder was closed; otherwise the thread ends.
-  private func continues() -> Bool {
-    self.state.withLock { state in
-      if case .opening = state.phase { return true }
-      state.isThreadRunning = false
-      return false
-    }
-  }
-
-  /// Opens the encoder, encodes until the rendition is unused, and closes it: a device may have one only.
-  private func encodeWhileUsed() {
-    var bitrate = self.bitrate
-    do throws(VidiconError) {
-      let encoder = try LibavH264Encoder(
-        VideoEncoderSettings(
-          width: self.format.width, height: self.format.height, frameRate: self.format.frameRate,
-          colorMatrix: self.format.colorMatrix, bitrate: bitrate,
-          // Keyframes are those of the main rendition.
-          keyframeInterval: .seconds(24 * 3600), encoder: self.encoder, profile: self.profile,
-          rateBuffer: self.rateBuffer))
-      guard self.hasOpened(encoder) else { return }
-      while let (item, target) = self.next() {
-        if target != bitrate {
-          bitrate = target
-          encoder.setBitrate(target)
-        }
-        try self.encode(item, with: encoder)
-      }
-    } catch {
-      self.fail(error)
-    }
-  }
-
-  private func hasOpened(_ encoder: LibavH264Encoder) -> Bool {
-    let (isOpen, waiters) = self.state.withLock { state -> (Bool, [Waiter]) in
-      guard case .opening = state.phase else { return (false, []) }
-      state.phase = .running
-      state.statistics.starts += 1
-      state.limiter = nil
-      guard let description = encoder.description else { return (true, []) }
-      state.description = .h264(description)
-      defer { state.waiters = [] }
-      return (true, state.waiters)
-    }
-    if let description = encoder.description { for waiter in waiters { waiter(.success(.h264(description))) } }
-    return isOpen
-  }
-
-  private enum Step {
-    case encode(Item, bitrate: Int)
-    case close
-    case wait(until: MediaTime?)
-  }
-
-  /// Waits for a frame; nil when the encoder is to be closed.
-  private func next() -> (Item, bitrate: Int)? {
-    var deadline: MediaTime?
-    while true {
-      let step = self.state.take(until: deadline) { state -> Step? in
-        guard case .running = state.phase else { return .close }
-        if !state.frames.isEmpty { return .encode(state.frames.removeFirst(), bitrate: state.bitrate) }
-        let closing = self.closingTime(of: state)
-        if let closing, StreamClock.system.now() >= closing {
-          state.phase = .idle
-          return .close
-        }
-        return closing == deadline ? nil : .wait(until: closing)
-      }
-      switch step {
-      case .encode(let item, let bitrate)?: return (item, bitrate)
-      case .close?: return nil
-      case .wait(let time)?: deadline = time
-      case nil: continue
-      }
-    }
-  }
-
-  /// When the encoder is closed; nil while it is in use.
-  private func closingTime(of state: State) -> MediaTime? {
-    state.users > 0 || !state.waiters.isEmpty ? nil : state.lastUse + self.lingerTime
-  }
-
-  private func encode(_ item: Item, with encoder: LibavH264Encoder) throws(VidiconError) {
-    let clock = StreamClock.system
-    let start = clock.now()
-    try encoder.encode(item.frame.frame, forcesKeyframe: item.forcesKeyframe) { sample in
-      let end = clock.now()
-      let waiters = self.state.withLockWakingNone { state -> [Waiter] in
-        state.statistics.framesEncoded += 1
-        state.statistics.keyframes += sample.isKeyframe ? 1 : 0
-        state.statistics.bytes += sample.payload.readableBytes
-        state.statistics.encodeTime = state.statistics.encodeTime + (end - start)
-        guard let description = encoder.description else { return [] }
-        state.description = .h264(description)
-        defer { state.waiters = [] }
-        return state.waiters
-      }
-      guard let description = encoder.description.map(CodecDescription.h264) else { return }
-      for waiter in waiters { waiter(.success(description)) }
-      self.output(sample, of: description, generation: item.generation)
-    }
-  }
-
-  private func output(_ sample: EncodedSample, of description: CodecDescription, generation: Int) {
-    self.delivery.withLock { delivery in
-      guard generation == delivery.generation else { return }
-      if description != delivery.announced {
-        delivery.announced = description
-        for output in delivery.outputs { output.descriptionChanged(to: description) }
-      }
-      for output in delivery.outputs { output.consume(sample) }
-    }
-  }
-
-  /// Ends the rendition; the stream continues.
-  private func fail(_ error: VidiconError, isReported: Bool = true) {
-    let (waiters, isFirst) = self.state.withLock { state -> ([Waiter], Bool) in
-      if case .ended = state.phase { return ([], false) }
-      state.phase = .ended(error)
-      state.frames = []
-      defer { state.waiters = [] }
-      return (state.waiters, true)
-    }
-    guard isFirst else { return }
-    if isReported { self.report(.renditionFailed(self.name, error)) }
-    for waiter in waiters { waiter(.failure(error)) }
-    let outputs = self.delivery.withLock { delivery in
-      delivery.hasEnded = true
-      defer { delivery.outputs = [] }
-      return delivery.outputs
-    }
-    for output in outputs { output.streamEnded() }
-    self.usageChanged()
   }
 }

@@ -1,3 +1,4 @@
+internal import Codecs
 internal import Effects
 internal import Media
 
@@ -19,8 +20,11 @@ struct SnapshotFeed {
   }
 
   /// Notes each frame before it is encoded; returns it when it is to be delivered.
-  mutating func show(_ frame: ReleasedFrame, at now: MediaTime, isWanted: Bool) -> OutputFrame? {
-    let output = OutputFrame(number: (self.shown?.number ?? self.lastNumber) + 1, released: frame, time: now)
+  ///
+  /// - Parameter generation: `RenditionSet.generation` before the frame was released.
+  mutating func show(_ frame: ReleasedFrame, generation: Int, at now: MediaTime, isWanted: Bool) -> OutputFrame? {
+    let output = OutputFrame(
+      number: (self.shown?.number ?? self.lastNumber) + 1, released: frame, generation: generation, time: now)
     self.shown = output
     guard isWanted else { return nil }
     self.deadline = nil
@@ -52,7 +56,9 @@ struct SnapshotFeed {
 
   /// Copies the last frame into memory of its own.
   mutating func copyLast() {
-    self.shown = self.shown.map { OutputFrame(number: $0.number, released: $0.released.copy, time: $0.time) }
+    self.shown = self.shown.map {
+      OutputFrame(number: $0.number, released: $0.released.copy, generation: $0.generation, time: $0.time)
+    }
   }
 
   /// Returns the last frame when the next one is overdue.
@@ -69,7 +75,9 @@ struct OutputFrame: Sendable {
   let number: Int
   /// In the stream's format.
   let released: ReleasedFrame
-  /// When the frame was passed to the encoder.
+  /// Number of times that frames had become private before it was released.
+  let generation: Int
+  /// Time at which the frame was passed to the encoder.
   let time: MediaTime
 
   var frame: VideoFrame { self.released.frame }

@@ -2,10 +2,10 @@ internal import Codecs
 internal import Media
 internal import NIOCore
 
-/// Decides what the snapshot thread does next: which images are requested, in which width, and when. Pure: no clock or
+/// Decides what the snapshot thread does next: which images are requested, in which size, and when. Pure: no clock or
 /// thread.
 ///
-/// Bounded in concurrently requested widths, groups of viewers and kept images.
+/// Bounded in concurrently requested sizes, groups of viewers and kept images.
 struct SnapshotRequests {
   typealias Answer = Result<ByteBuffer, VidiconError>
   typealias SnapshotWaiter = @Sendable (Answer) -> Void
@@ -22,23 +22,52 @@ struct SnapshotRequests {
     case wait(until: MediaTime?)
   }
 
+  /// Size of an image in pixels.
+  struct ImageSize: Hashable {
+    var width: Int
+    var height: Int
+
+    /// Size for a requested width, see ``JPEGEncoder/size(of:width:)``.
+    init(of format: VideoFormat, width: Int?) {
+      (self.width, self.height) = JPEGEncoder.size(of: format, width: width)
+    }
+
+    func distance(to other: ImageSize) -> Int { abs(self.width - other.width) + abs(self.height - other.height) }
+  }
+
   /// One image to encode, and its waiters.
   struct Job {
-    var width: Int
+    var size: ImageSize
     var snapshots: [SnapshotWaiter] = []
     /// Whether motion JPEG viewers wait for it.
     var isForViewers = false
-    /// Set when the frame was encoded in this width before.
+    /// Set when the frame was encoded in this size before.
     var file: ByteBuffer?
+  }
+
+  /// A motion JPEG viewer.
+  struct Viewer: Sendable {
+    /// Replaces the image that it has not taken yet.
+    let show: @Sendable (MotionJPEGImage) -> Void
+    /// Ends its images.
+    let finish: @Sendable () -> Void
+
+    /// A viewer that takes images from a stream, in a form that `image` makes of them.
+    init<Image>(
+      _ continuation: AsyncStream<Image>.Continuation, as image: @escaping @Sendable (MotionJPEGImage) -> Image
+    ) {
+      self.show = { continuation.yield(image($0)) }
+      self.finish = { continuation.finish() }
+    }
   }
 
   /// Motion JPEG viewers with the same parameters.
   struct Group {
-    let width: Int
+    let size: ImageSize
     let frameRate: Int
-    /// Network of the client that asked for it first; nil for the program itself.
+    /// Network of the client that requested it first; nil for the program itself.
     let network: String?
-    var viewers: [Int: AsyncStream<ByteBuffer>.Continuation] = [:]
+    var viewers: [Int: Viewer] = [:]
     /// Due time of the next image.
     var due: MediaTime
     /// Number of the last frame shown.
@@ -48,9 +77,9 @@ struct SnapshotRequests {
     var isPending = false
   }
 
-  /// An encoded image, kept for requests with the same width.
+  /// An encoded image, kept for requests with the same size.
   private struct File {
-    let width: Int
+    let size: ImageSize
     let number: Int
     let time: MediaTime
     let bytes: ByteBuffer
@@ -64,11 +93,11 @@ struct SnapshotRequests {
     let ask: @Sendable (_ number: Int) -> Void
   }
 
-  /// Maximum number of widths in which snapshots are requested at a time, and of groups of viewers, the stream's own width
+  /// Maximum number of sizes in which snapshots are requested at a time, and of groups of viewers, the stream's own size
   /// (at the default rate) not counted.
-  static let maximumWidths = 8
+  static let maximumSizes = 8
   /// Maximum number of these that clients of one network cause.
-  static let maximumWidthsOfNetwork = 2
+  static let maximumSizesOfNetwork = 2
   /// Default frame rate of motion JPEG, in frames per second.
   static let defaultFrameRate = 10
   /// Maximum number of cached images, and of cached encoders.
@@ -82,13 +111,15 @@ struct SnapshotRequests {
   private var hasEnded = false
   /// Whether the frame whose images are being encoded was discarded.
   private var isDiscarded = false
+  /// Number of times that frames have become private.
+  private(set) var generation = 0
   private var isThreadRunning = false
   /// Frame number of the request that the pipeline has not answered yet; nil for none.
   private var requestedNumber: Int?
   private var output: OutputFrame?
-  private var snapshots: [Int: [SnapshotWaiter]] = [:]
-  /// Networks of the clients that requested the widths of ``snapshots`` first.
-  private var requesters: [Int: String] = [:]
+  private var snapshots: [ImageSize: [SnapshotWaiter]] = [:]
+  /// Networks of the clients that requested the sizes of ``snapshots`` first.
+  private var requesters: [ImageSize: String] = [:]
   private var groups: [Group] = []
   private var files: [File] = []
   private var lastViewer = 0
@@ -101,20 +132,20 @@ struct SnapshotRequests {
   }
 
   /// Ends all requests; returns the waiters to answer.
-  mutating func end() -> (snapshots: [SnapshotWaiter], viewers: [AsyncStream<ByteBuffer>.Continuation]) {
+  mutating func end() -> (snapshots: [SnapshotWaiter], viewers: [Viewer]) {
     self.hasEnded = true
     self.source = nil
     (self.output, self.requestedNumber, self.files) = (nil, nil, [])
-    return self.takeAll()
+    return self.dequeueAll()
   }
 
   /// Ends all requests, since no thread can be started; returns the waiters to answer.
-  mutating func threadFailed() -> (snapshots: [SnapshotWaiter], viewers: [AsyncStream<ByteBuffer>.Continuation]) {
+  mutating func threadFailed() -> (snapshots: [SnapshotWaiter], viewers: [Viewer]) {
     self.isThreadRunning = false
-    return self.takeAll()
+    return self.dequeueAll()
   }
 
-  private mutating func takeAll() -> (snapshots: [SnapshotWaiter], viewers: [AsyncStream<ByteBuffer>.Continuation]) {
+  private mutating func dequeueAll() -> (snapshots: [SnapshotWaiter], viewers: [Viewer]) {
     defer { (self.snapshots, self.groups, self.statistics.viewers) = ([:], [], 0) }
     return (self.snapshots.values.flatMap { $0 }, self.groups.flatMap(\.viewers.values))
   }
@@ -126,26 +157,28 @@ extension SnapshotRequests {
   /// Requests an image at most a frame interval old.
   ///
   /// - Parameters:
+  ///   - shape: Format that has the image's aspect ratio and maximum size: that of a rendition; nil for the stream's.
   ///   - network: Network of the client; nil for the program itself.
   ///   - waiter: Kept until there is one, when nil is returned.
   mutating func addSnapshot(
-    width: Int?, from network: String? = nil, at now: MediaTime, _ waiter: @escaping SnapshotWaiter
+    width: Int?, shape: VideoFormat? = nil, from network: String? = nil, at now: MediaTime,
+    _ waiter: @escaping SnapshotWaiter
   ) -> Answer? {
     guard let source = self.source else { return .failure(VidiconError.streamHasNoFrame) }
-    let ownWidth = JPEGEncoder.size(of: source.format, width: nil).width
-    let width = JPEGEncoder.size(of: source.format, width: width).width
-    if let file = self.files.first(where: { $0.width == width }), now - file.time <= source.frameInterval {
+    let ownSize = ImageSize(of: source.format, width: nil)
+    let size = ImageSize(of: shape ?? source.format, width: width)
+    if let file = self.files.first(where: { $0.size == size }), now - file.time <= source.frameInterval {
       return .success(file.bytes)
     }
-    if self.snapshots[width] == nil, width != ownWidth {
-      let others = self.snapshots.keys.filter { $0 != ownWidth }
+    if self.snapshots[size] == nil, size != ownSize {
+      let others = self.snapshots.keys.filter { $0 != ownSize }
       let own = network.map { network in others.count { self.requesters[$0] == network } } ?? 0
-      guard others.count < Self.maximumWidths, own < Self.maximumWidthsOfNetwork else {
+      guard others.count < Self.maximumSizes, own < Self.maximumSizesOfNetwork else {
         return .failure(.tooManySnapshotWidths)
       }
-      self.requesters[width] = network
+      self.requesters[size] = network
     }
-    self.snapshots[width, default: []].append(waiter)
+    self.snapshots[size, default: []].append(waiter)
     return nil
   }
 
@@ -153,40 +186,40 @@ extension SnapshotRequests {
   ///
   /// - Returns: A number by which to remove the viewer; nil when the stream shows none.
   mutating func addViewer(
-    width: Int?, frameRate: Int, from network: String? = nil, at now: MediaTime,
-    _ viewer: AsyncStream<ByteBuffer>.Continuation
+    width: Int?, shape: VideoFormat? = nil, frameRate: Int, from network: String? = nil, at now: MediaTime,
+    _ viewer: Viewer
   ) -> Int? {
     guard let source = self.source else { return nil }
-    let width = JPEGEncoder.size(of: source.format, width: width).width
+    let size = ImageSize(of: shape ?? source.format, width: width)
     let frameRate = min(max(frameRate, 1), 30)
-    let ownWidth = JPEGEncoder.size(of: source.format, width: nil).width
-    let index = self.group(width: width, frameRate: frameRate, from: network, ownWidth: ownWidth, at: now)
+    let ownSize = ImageSize(of: source.format, width: nil)
+    let index = self.group(size: size, frameRate: frameRate, from: network, ownSize: ownSize, at: now)
     self.lastViewer += 1
     self.groups[index].viewers[self.lastViewer] = viewer
-    if let file = self.groups[index].file { viewer.yield(file) }
+    if let file = self.groups[index].file { viewer.show(MotionJPEGImage(file: file, generation: self.generation)) }
     self.statistics.viewers += 1
     return self.lastViewer
   }
 
   /// The group with these parameters; a new one; or, at the maximum, the most similar one.
   private mutating func group(
-    width: Int, frameRate: Int, from network: String?, ownWidth: Int, at now: MediaTime
+    size: ImageSize, frameRate: Int, from network: String?, ownSize: ImageSize, at now: MediaTime
   ) -> Int {
     func distance(_ group: Group) -> (Int, Int) {
-      (abs(group.width - width), abs(group.frameRate - frameRate))
+      (group.size.distance(to: size), abs(group.frameRate - frameRate))
     }
     let nearest = self.groups.indices.min { distance(self.groups[$0]) < distance(self.groups[$1]) }
-    func isDefault(_ width: Int, _ frameRate: Int) -> Bool {
-      width == ownWidth && frameRate == Self.defaultFrameRate
+    func isDefault(_ size: ImageSize, _ frameRate: Int) -> Bool {
+      size == ownSize && frameRate == Self.defaultFrameRate
     }
     if let nearest {
       if distance(self.groups[nearest]) == (0, 0) { return nearest }
-      let others = self.groups.filter { !isDefault($0.width, $0.frameRate) }
+      let others = self.groups.filter { !isDefault($0.size, $0.frameRate) }
       let own = network.map { network in others.count { $0.network == network } } ?? 0
-      let isFull = others.count >= Self.maximumWidths || own >= Self.maximumWidthsOfNetwork
-      if isFull, !isDefault(width, frameRate) { return nearest }
+      let isFull = others.count >= Self.maximumSizes || own >= Self.maximumSizesOfNetwork
+      if isFull, !isDefault(size, frameRate) { return nearest }
     }
-    self.groups.append(Group(width: width, frameRate: frameRate, network: network, due: now))
+    self.groups.append(Group(size: size, frameRate: frameRate, network: network, due: now))
     return self.groups.endIndex - 1
   }
 
@@ -210,19 +243,24 @@ extension SnapshotRequests {
 // MARK: The pipeline and the thread
 
 extension SnapshotRequests {
-  /// Discards frames and images; an image that is being encoded is not kept.
-  mutating func discardEarlier() {
+  /// Discards frames and images of earlier generations; an image that is being encoded is not kept.
+  mutating func discardEarlier(to generation: Int) {
     self.isDiscarded = true
+    self.generation = generation
     // The requested frame may be an earlier one.
     (self.output, self.requestedNumber, self.files) = (nil, nil, [])
     for index in self.groups.indices { self.groups[index].file = nil }
   }
 
   /// Accepts a frame from the pipeline, if one was requested.
-  mutating func offer(_ output: OutputFrame) {
-    guard self.requestedNumber != nil else { return }
+  ///
+  /// - Returns: Whether the request is answered: a frame that was in the effects when frames became private is not shown.
+  mutating func offer(_ output: OutputFrame) -> Bool {
+    guard self.requestedNumber != nil else { return true }
+    guard output.generation >= self.generation else { return false }
     self.requestedNumber = nil
     self.output = output
+    return true
   }
 
   /// Next step of the thread.
@@ -249,30 +287,30 @@ extension SnapshotRequests {
 
   /// Notes an encoded image or a failure.
   ///
-  /// - Returns: The viewers that get it; nil where the image must not be shown, and is requested again.
+  /// - Returns: The viewers that get it, as an image of this generation; nil where the image must not be shown, and is requested again.
   mutating func finish(
     _ job: Job, of output: OutputFrame, _ answer: Answer
-  ) -> [AsyncStream<ByteBuffer>.Continuation]? {
+  ) -> (viewers: [Viewer], generation: Int)? {
     guard !self.isDiscarded || self.hasEnded else {
-      self.snapshots[job.width, default: []] += job.snapshots
-      for index in self.groups.indices where self.groups[index].width == job.width {
+      self.snapshots[job.size, default: []] += job.snapshots
+      for index in self.groups.indices where self.groups[index].size == job.size {
         (self.groups[index].isPending, self.groups[index].number) = (false, 0)
       }
       return nil
     }
     if case .success(let bytes) = answer, job.file == nil, !self.hasEnded {
       self.statistics.imagesEncoded += 1
-      self.files.removeAll { $0.width == job.width }
+      self.files.removeAll { $0.size == job.size }
       if self.files.count >= Self.maximumKept { self.files.removeFirst() }
-      self.files.append(File(width: job.width, number: output.number, time: output.time, bytes: bytes))
+      self.files.append(File(size: job.size, number: output.number, time: output.time, bytes: bytes))
     }
-    var viewers: [AsyncStream<ByteBuffer>.Continuation] = []
-    for index in self.groups.indices where self.groups[index].width == job.width && self.groups[index].isPending {
+    var viewers: [Viewer] = []
+    for index in self.groups.indices where self.groups[index].size == job.size && self.groups[index].isPending {
       self.groups[index].isPending = false
       self.groups[index].file = try? answer.get()  // A file that cannot be encoded is not returned to later requests.
       viewers += self.groups[index].viewers.values
     }
-    return viewers
+    return (viewers, self.generation)
   }
 
   /// Ends the work on a frame: the thread rests for as long as it took, so that it never uses more than half a core.
@@ -282,10 +320,10 @@ extension SnapshotRequests {
     self.lastDemand = end
   }
 
-  /// Removes and returns the due images of a frame, each width once.
+  /// Removes and returns the due images of a frame, each size once.
   private mutating func takeJobs(_ output: OutputFrame, at now: MediaTime) -> [Job] {
     self.isDiscarded = false
-    var jobs = self.snapshots.mapValues { $0 }.map { Job(width: $0.key, snapshots: $0.value) }
+    var jobs = self.snapshots.mapValues { $0 }.map { Job(size: $0.key, snapshots: $0.value) }
     (self.snapshots, self.requesters) = ([:], [:])
     for index in self.groups.indices where self.groups[index].due <= now && self.groups[index].number < output.number {
       let group = self.groups[index]
@@ -293,14 +331,14 @@ extension SnapshotRequests {
       self.groups[index].due = max(group.due + interval, now + interval / 2)
       self.groups[index].number = output.number
       self.groups[index].isPending = true
-      if let job = jobs.firstIndex(where: { $0.width == group.width }) {
+      if let job = jobs.firstIndex(where: { $0.size == group.size }) {
         jobs[job].isForViewers = true
       } else {
-        jobs.append(Job(width: group.width, isForViewers: true))
+        jobs.append(Job(size: group.size, isForViewers: true))
       }
     }
     for index in jobs.indices {
-      jobs[index].file = self.files.first { $0.width == jobs[index].width && $0.number == output.number }?.bytes
+      jobs[index].file = self.files.first { $0.size == jobs[index].size && $0.number == output.number }?.bytes
     }
     return jobs
   }

@@ -6,7 +6,7 @@ internal import Threading
 
 /// Snapshots and motion JPEG of a live stream, as its viewers see it.
 ///
-/// Each image is encoded once for all requests of its width, on a thread that runs only while there are requests, and
+/// Each image is encoded once for all requests of its size, on a thread that runs only while there are requests, and
 /// at most half of the time.
 public final class StreamSnapshots: Sendable {
   /// Widths that can be requested, in pixels; an image is never wider than the stream.
@@ -30,12 +30,18 @@ public final class StreamSnapshots: Sendable {
     try await self.snapshot(width: width, from: nil)
   }
 
-  /// As ``snapshot(width:)``, for a client of a network: clients of one have two widths at a time, and the stream's own.
-  package func snapshot(width: Int?, from network: String?) async throws(VidiconError) -> ByteBuffer {
+  /// As ``snapshot(width:)``, for a client of a network: clients of one have two sizes at a time, and the stream's own.
+  ///
+  /// - Parameter rendition: The rendition whose aspect ratio and maximum size the image has; nil for the main one.
+  package func snapshot(
+    width: Int?, of rendition: StreamRendition? = nil, from network: String?
+  ) async throws(VidiconError) -> ByteBuffer {
     let answer = await withCheckedContinuation { (continuation: CheckedContinuation<SnapshotRequests.Answer, Never>) in
       let now = StreamClock.system.now()
       let answer = self.requests.withLock {
-        $0.addSnapshot(width: width, from: network, at: now) { continuation.resume(returning: $0) }
+        $0.addSnapshot(width: width, shape: rendition?.format, from: network, at: now) {
+          continuation.resume(returning: $0)
+        }
       }
       if let answer {
         continuation.resume(returning: answer)
@@ -55,22 +61,41 @@ public final class StreamSnapshots: Sendable {
   ///   - width: As for ``snapshot(width:)``.
   ///   - frameRate: Maximum frame rate, clamped to ``frameRates``; lower where the stream is slower.
   public func motionJPEG(width: Int? = nil, frameRate: Int = 10) -> AsyncStream<ByteBuffer> {
-    self.motionJPEG(width: width, frameRate: frameRate, from: nil)
+    self.images(width: width, of: nil, frameRate: frameRate, from: nil, as: \.file)
   }
 
   /// As ``motionJPEG(width:frameRate:)``, for a client of a network: clients of one have two pairs of width and frame rate, and
-  /// the stream's own width at 10 frames per second.
-  package func motionJPEG(width: Int?, frameRate: Int, from network: String?) -> AsyncStream<ByteBuffer> {
-    let (images, viewer) = AsyncStream<ByteBuffer>.makeStream(bufferingPolicy: .bufferingNewest(1))
+  /// the stream's own width at 10 frames per second. An image may wait for its client longer than it may be shown: see
+  /// ``isCurrent(_:)``.
+  ///
+  /// - Parameter rendition: The rendition whose aspect ratio and maximum size the images have; nil for the main one.
+  package func motionJPEG(
+    width: Int?, of rendition: StreamRendition? = nil, frameRate: Int, from network: String?
+  ) -> AsyncStream<MotionJPEGImage> {
+    self.images(width: width, of: rendition, frameRate: frameRate, from: network, as: \.self)
+  }
+
+  /// Whether an image was encoded since faces became private.
+  package func isCurrent(_ image: MotionJPEGImage) -> Bool {
+    self.requests.read { $0.generation == image.generation }
+  }
+
+  private func images<Image: Sendable>(
+    width: Int?, of rendition: StreamRendition?, frameRate: Int, from network: String?,
+    as image: @escaping @Sendable (MotionJPEGImage) -> Image
+  ) -> AsyncStream<Image> {
+    let (images, continuation) = AsyncStream<Image>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let now = StreamClock.system.now()
     let number = self.requests.withLock {
-      $0.addViewer(width: width, frameRate: frameRate, from: network, at: now, viewer)
+      $0.addViewer(
+        width: width, shape: rendition?.format, frameRate: frameRate, from: network, at: now,
+        SnapshotRequests.Viewer(continuation, as: image))
     }
     if let number {
-      viewer.onTermination = { [weak self] _ in self?.requests.withLock { $0.removeViewer(number) } }
+      continuation.onTermination = { [weak self] _ in self?.requests.withLock { $0.removeViewer(number) } }
       self.startThread()
     } else {
-      viewer.finish()
+      continuation.finish()
     }
     return images
   }
@@ -101,12 +126,13 @@ extension StreamSnapshots {
   /// Accepts a requested frame; called on the pipeline thread, returns at once.
   func offer(_ output: OutputFrame) {
     self.isWanted.store(false, ordering: .relaxed)
-    self.requests.withLock { $0.offer(output) }
+    let isAnswered = self.requests.withLock { $0.offer(output) }
+    if !isAnswered { self.isWanted.store(true, ordering: .relaxed) }
   }
 
-  /// Discards kept frames and images, and those that are being encoded.
-  func discardEarlier() {
-    self.requests.withLock { $0.discardEarlier() }
+  /// Discards kept frames and images of earlier generations, and those that are being encoded.
+  func discardEarlier(to generation: Int) {
+    self.requests.withLock { $0.discardEarlier(to: generation) }
   }
 
   /// Ends all requests with the stream.
@@ -169,35 +195,43 @@ extension StreamSnapshots {
     } else {
       do throws(VidiconError) {
         answer = .success(
-          try Self.encoder(width: job.width, for: output.frame.format, of: &encoders).encode(output.frame))
+          try Self.encoder(size: job.size, for: output.frame.format, of: &encoders).encode(output.released))
       } catch {
         answer = .failure(error)
       }
     }
-    guard let viewers = self.requests.withLock({ $0.finish(job, of: output, answer) }) else { return }
+    guard let (viewers, generation) = self.requests.withLock({ $0.finish(job, of: output, answer) }) else { return }
     for snapshot in job.snapshots { snapshot(answer) }
     for viewer in viewers {
       switch answer {
-      case .success(let file): viewer.yield(file)
+      case .success(let file): viewer.show(MotionJPEGImage(file: file, generation: generation))
       case .failure: viewer.finish()
       }
     }
   }
 
-  /// The encoder of a width; the least recently used one is replaced.
+  /// The encoder of a size; the least recently used one is replaced.
   private static func encoder(
-    width: Int, for format: VideoFormat, of encoders: inout [JPEGEncoder]
+    size: SnapshotRequests.ImageSize, for format: VideoFormat, of encoders: inout [JPEGEncoder]
   ) throws(VidiconError) -> JPEGEncoder {
     let encoder: JPEGEncoder
-    if let index = encoders.firstIndex(where: { $0.width == width }) {
+    if let index = encoders.firstIndex(where: { $0.width == size.width && $0.height == size.height }) {
       encoder = encoders.remove(at: index)
     } else {
       if encoders.count >= SnapshotRequests.maximumKept { encoders.removeFirst() }
-      encoder = try JPEGEncoder(format: format, width: width)
+      encoder = try JPEGEncoder(format: format, width: size.width, height: size.height)
     }
     encoders.append(encoder)
     return encoder
   }
+}
+
+/// An image of motion JPEG.
+package struct MotionJPEGImage: Sendable {
+  /// Bytes of the whole JPEG file.
+  package var file: ByteBuffer
+  /// Number of times that frames had become private before it was encoded.
+  let generation: Int
 }
 
 /// Counters of a stream's snapshots since its start.

@@ -4,7 +4,7 @@
 const SAMPLES = 12;
 
 /**
- * Estimates the offset between two clocks as NTP does: from the response with the shortest round trip, whose error is at
+ * Estimates the offset between two clocks as NTP does: from the response with the minimum round trip, whose error is at
  * most half the round trip.
  */
 export class ServerClock {

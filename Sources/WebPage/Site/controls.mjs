@@ -7,6 +7,7 @@ const element = (id) => document.getElementById(id);
 const IDLE = 2800;
 const MUTED = "vidicon-muted";
 const VOLUME = "vidicon-volume";
+const MODE = "vidicon-mode";
 
 export class Controls {
   #video = element("video");
@@ -20,6 +21,9 @@ export class Controls {
     this.#name = name;
     this.#video.muted = recall(MUTED) === "true";
     this.#video.volume = Number(recall(VOLUME) ?? 1);
+    const mode = element("mode");
+    session.mode = [...mode.options].some(({ value }) => value === recall(MODE)) ? recall(MODE) : "realtime";
+    mode.value = session.mode;
     this.#connectButtons();
     this.#connectKeys();
     this.#hideWhenIdle();
@@ -67,6 +71,7 @@ export class Controls {
 
   /** Lists the renditions; the automatic choice says which one it is. */
   #updateQuality() {
+    element("mode").hidden = !this.#session.hasModes;
     const menu = element("quality");
     const { levels, level, quality } = this.#session;
     menu.hidden = levels.length < 2;
@@ -96,6 +101,11 @@ export class Controls {
     element("pip").onclick = () => this.#togglePictureInPicture();
     element("quality").onchange = ({ target }) => {
       this.#session.quality = target.value || null;
+      this.update();
+    };
+    element("mode").onchange = ({ target }) => {
+      remember(MODE, target.value);
+      this.#session.mode = target.value;
       this.update();
     };
     element("volume").oninput = ({ target }) => {

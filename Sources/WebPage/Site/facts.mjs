@@ -32,9 +32,10 @@ export class Facts {
   }
 
   #watchFrames() {
-    const note = (now, { mediaTime, expectedDisplayTime, presentedFrames, width, height }) => {
+    const note = (now, { mediaTime, expectedDisplayTime, presentedFrames, receiveTime, width, height }) => {
       // Converts the display time from the page's monotonic clock to wall-clock time.
-      this.#last = { mediaTime, wallTime: Date.now() + (expectedDisplayTime - performance.now()), width, height };
+      const wall = (time) => Date.now() + (time - performance.now());
+      this.#last = { mediaTime, wallTime: wall(expectedDisplayTime), receivedAt: receiveTime && wall(receiveTime), width, height };
       this.#displayed = this.#displayed.filter((frame) => now - frame.now < FRAME_WINDOW && frame.count <= presentedFrames);
       this.#displayed.push({ now, count: presentedFrames });
       this.#video.requestVideoFrameCallback(note);
@@ -45,7 +46,7 @@ export class Facts {
   #update() {
     const isPlaying = this.#session.state === "playing" && this.#session.way !== "images";
     this.latency = isPlaying ? this.#measureLatency() : null;
-    write("way", text.way(this.#session.way));
+    write("way", text.way(this.#session.way, this.#session.player?.isOverTCP));
     write("latency", text.seconds(this.latency));
     write("fps", text.frameRate(isPlaying ? this.#measureFrameRate() : null));
     write("dropped", isPlaying ? String(this.#countDropped()) : "–");
@@ -58,7 +59,7 @@ export class Facts {
   /** Time from capture to display of the current frame, in seconds, by the server's clock. */
   #measureLatency() {
     const last = this.#last ?? { mediaTime: this.#video.currentTime, wallTime: Date.now() };
-    const capturedAt = this.#session.player?.capturedAt(last.mediaTime);
+    const capturedAt = this.#session.player?.capturedAt(last.mediaTime, last.receivedAt);
     return capturedAt == null ? null : Math.max(0, (last.wallTime + clock.offset - capturedAt) / 1000);
   }
 

@@ -9,6 +9,8 @@ export class StreamChanged extends Error {}
 
 /** Timeout of each request, and maximum time without new media. */
 const STALE_SECONDS = 10;
+/** Time for which the encoder of a rendition is started at most once in advance, in seconds; unused ones stop after ten. */
+const PREPARED_SECONDS = 30;
 /** Media of requests that are kept when the network is too slow for the rendition, in seconds. */
 const KEPT_SECONDS = 0.8;
 
@@ -27,6 +29,8 @@ export class Loader {
   #pending = [];
   /** Sequence number of the first unit that was given up. */
   #abandoned = null;
+  /** Times at which the playlists of renditions were requested in advance, by URL. */
+  #prepared = new Map();
   /** Counts changes of the rendition, since transfers that began before one are not measured. */
   #epoch = 0;
 
@@ -85,6 +89,14 @@ export class Loader {
         this.#next = null;
         this.#abandoned = null;
       });
+  }
+
+  /** Has a rendition encoded that may be continued with soon: its first playlist is complete after up to a second only. */
+  prepare(url) {
+    const now = performance.now();
+    if (url === this.#url || this.#next || now - (this.#prepared.get(url) ?? -Infinity) < PREPARED_SECONDS * 1000) return;
+    this.#prepared.set(url, now);
+    this.#playlist(url, firstRequest(url)).catch(() => {}); // The request of a change reports it.
   }
 
   /** Seconds since the first unit was requested that has not arrived, of the rendition that is wanted; 0 where all have. */

@@ -53,7 +53,7 @@ export class Login {
     try {
       if (name) {
         const { token, role } = await request("/api/session", { json: { name, password }, as: "json" });
-        if (role !== "operator") return this.#showProblem(`${name} may watch, but not control.`);
+        if (role !== "operator") return this.#showProblem(`${name} has the viewer role; controlling needs the operator role.`);
         setOperatorToken(token);
       } else {
         // The other requests of the page send the token once it is accepted: each wrong one delays the next login.

@@ -177,4 +177,5 @@ function suspend() {
   session.pause();
 }
 
-window.addEventListener("online", () => session.retryNow());
+window.addEventListener("online", () => session.recover());
+navigator.connection?.addEventListener("change", () => session.recover());

@@ -21,7 +21,9 @@ export function describe(push) {
   const details = push.state === "sending"
     ? [
       push.rendition === "main" ? "" : push.rendition,
-      push.ownEncoding ? `${text.bitrate(push.bitrate)} of its own` : text.bitrate(push.bitrate),
+      text.bitrate(push.bitrate),
+      push.ownEncoding ? `${text.bitrate(push.videoBitrate)} of its own` : "",
+      push.waitingForEncoding ? "waits for an encoding of its own" : "",
       push.queue >= 0.5 ? `${text.seconds(push.queue)} behind` : "",
     ] : [push.lastFailure ?? ""];
   if (push.framesDropped > 0) details.push(`${push.framesDropped} dropped`);

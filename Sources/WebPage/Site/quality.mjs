@@ -2,12 +2,18 @@
 
 /** Media over which transfers are measured, in seconds. */
 const WINDOW = 4;
+/** Media over which a network that has become too slow is recognized, in seconds: the page has about a second of reserve. */
+const RECENT = 0.8;
+/** Maximum time of one transfer per media time that counts there: a single part may be late in any network. */
+const MAXIMUM_LOAD = 1.5;
 /** Media that must be measured before a decision, in seconds. */
 const MINIMUM = 1.2;
 /** Minimum time of a transfer: browsers measure no less. */
 const SHORTEST = 0.002;
 /** Transfer time per media time from which the network is too slow. */
 const OVERLOAD = 0.85;
+/** Transfer time per media time of two parts running from which a lower rendition is likely to be needed. */
+const STRAINED = 0.6;
 /** Transfer time per media time from which a stall is due to the network. */
 const BUSY = 0.5;
 /** Time for which media was to be had without arriving, in seconds, from which the network is too slow, in two looks running. */
@@ -51,6 +57,7 @@ export class QualityController {
   #upTime = UP_TIME;
   #raisedAt = null;
   #wasLate = false;
+  #strainedCount = 0;
 
   /** @param {Level[]} levels Highest first. */
   constructor(levels) {
@@ -65,8 +72,14 @@ export class QualityController {
   /** Adds a transfer: its bytes, the seconds from its first to its last byte, and the seconds of media in it. */
   noteTransfer({ bytes, seconds, duration }) {
     this.#transfers.push({ bytes, seconds: Math.max(seconds, SHORTEST), duration });
+    this.#strainedCount = seconds > STRAINED * duration ? this.#strainedCount + 1 : 0;
     let kept = this.#sum("duration");
     while (kept - this.#transfers[0].duration > WINDOW) kept -= this.#transfers.shift().duration;
+  }
+
+  /** Index of the level that is likely to be needed soon, so that its encoder can be started; null for none. */
+  get likely() {
+    return this.#strainedCount >= 2 && this.#current + 1 < this.#levels.length ? this.#current + 1 : null;
   }
 
   /** The video stands still because the buffer is empty. */
@@ -86,8 +99,9 @@ export class QualityController {
 
   /** The index of the level to play from now on; `now` in seconds. */
   decide(now) {
-    if (this.#sum("duration") < MINIMUM) return this.#current;
-    if (this.#load > OVERLOAD) {
+    const isOverloaded = this.#recentLoad > OVERLOAD;
+    if (this.#sum("duration") < MINIMUM && !isOverloaded) return this.#current;
+    if (isOverloaded || this.#load > OVERLOAD) {
       this.#lower(now);
       return this.#current;
     }
@@ -116,6 +130,17 @@ export class QualityController {
     return duration > 0 ? this.#sum("seconds") / duration : 0;
   }
 
+  /** Transfer time per media time of the newest media; 0 while there is too little. */
+  get #recentLoad() {
+    let [seconds, duration] = [0, 0];
+    for (let index = this.#transfers.length - 1; index >= 0 && duration < RECENT - 0.001; index -= 1) {
+      const transfer = this.#transfers[index];
+      seconds += Math.min(transfer.seconds, MAXIMUM_LOAD * transfer.duration);
+      duration += transfer.duration;
+    }
+    return duration < RECENT - 0.001 ? 0 : seconds / duration;
+  }
+
   #lower(now) {
     if (this.#current + 1 >= this.#levels.length) return;
     if (this.#raisedAt !== null && now - this.#raisedAt <= TRIAL) this.#upTime = Math.min(this.#upTime * 2, MAXIMUM_UP_TIME);
@@ -128,6 +153,7 @@ export class QualityController {
     this.#enoughSince = null;
     // What the other level needed says little of this one.
     this.#transfers = [];
+    this.#strainedCount = 0;
   }
 
   #sum(key) {

@@ -32,6 +32,8 @@ export class Session {
   #levels = [];
   #quality = null;
   #fixed = null;
+  #only = null;
+  #mode = "realtime";
 
   /**
    * @param {{video: HTMLVideoElement, image: HTMLImageElement}} elements
@@ -67,6 +69,26 @@ export class Session {
     return this.#fixed;
   }
 
+  /**
+   * How to play: "realtime", "smooth" (not by WebRTC: a buffer outlasts what a bad network does), or "save" (the smallest
+   * rendition unless another one is chosen).
+   */
+  get mode() {
+    return this.#mode;
+  }
+
+  set mode(mode) {
+    this.#mode = mode;
+    if (!this.#stream) return;
+    this.#chooseWays();
+    if (this.#run) this.play();
+  }
+
+  /** Whether the server has WebRTC, so that there are modes to choose from. */
+  get hasModes() {
+    return Boolean(this.#stream?.whep && this.#stream.video);
+  }
+
   set quality(name) {
     this.#fixed = this.#levels.some((level) => level.name === name) ? name : null;
     if (this.way === "stream" && this.#player) this.#player.fixedLevel = this.#fixedIndex;
@@ -78,12 +100,22 @@ export class Session {
     return this.#levels[this.#player?.level ?? -1] ?? null;
   }
 
+  get #fixedName() {
+    return this.#fixed ?? (this.#mode === "save" ? this.#levels.at(-1)?.name : null) ?? null;
+  }
+
   get #fixedIndex() {
-    return this.#fixed === null ? null : this.#levels.findIndex((level) => level.name === this.#fixed);
+    return this.#fixedName === null ? null : this.#levels.findIndex((level) => level.name === this.#fixedName);
+  }
+
+  #chooseWays() {
+    const ways = this.#only ? [this.#only] : waysFor(abilitiesOf(this.#elements.video, this.#codecs, this.#stream));
+    this.#ways = this.#mode === "smooth" && !this.#only ? ways.filter((way) => way !== "webrtc") : ways;
   }
 
   #setStream(stream) {
     this.#stream = stream;
+    this.#codecs = [stream.video?.codec, stream.audio?.codec].filter(Boolean).join(",");
     this.#levels = levelsOf(stream);
     this.#quality = this.#levels.length ? new QualityController(this.#levels) : null;
     if (!this.#levels.some((level) => level.name === this.#fixed)) this.#fixed = null;
@@ -92,15 +124,22 @@ export class Session {
   /** Plays a stream from `/api/streams`. `only` forces one way. */
   open(stream, only) {
     this.#setStream(stream);
-    const codecs = [stream.video?.codec, stream.audio?.codec].filter(Boolean).join(",");
-    this.#ways = only ? [only] : waysFor(abilitiesOf(this.#elements.video, codecs, stream));
-    this.#codecs = codecs;
+    this.#only = only;
+    this.#chooseWays();
     this.play();
   }
 
   /** Retries at once after the stream is back or has restarted; a playing player detects that by itself. */
   resume(stream) {
     this.#setStream(stream);
+    // What it plays by is unchanged while it plays: frames show that it works.
+    if (this.#state !== "playing") this.#chooseWays();
+    this.retryNow();
+  }
+
+  /** Call it when the network has changed. */
+  recover() {
+    if (this.#run) this.#player?.recover?.();
     this.retryNow();
   }
 
@@ -190,11 +229,11 @@ export class Session {
   #address() {
     if (this.way === "images") return this.#stream.mjpeg;
     if (this.way === "webrtc") {
-      const path = this.#fixed === null ? this.#stream.page : `${this.#stream.page}/${encodeURIComponent(this.#fixed)}`;
+      const path = this.#fixedName === null ? this.#stream.page : `${this.#stream.page}/${encodeURIComponent(this.#fixedName)}`;
       return new URL(`${path}/whep`, location.href).href;
     }
     // Apple's player chooses among the renditions of the multivariant playlist by itself.
-    const level = this.way === "native" && this.#fixed !== null ? this.#levels[this.#fixedIndex] : null;
+    const level = this.way === "native" && this.#fixedName !== null ? this.#levels[this.#fixedIndex] : null;
     return new URL(level?.url ?? this.#stream.hls, location.href).href;
   }
 

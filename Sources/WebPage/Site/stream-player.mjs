@@ -70,7 +70,7 @@ export class StreamPlayer {
         initialize: (bytes, options) => this.#initialize(bytes, options),
         media: (bytes, unit, options) => this.#append(bytes, unit, options),
         end: () => this.#buffer.finish(),
-        transferred: (transfer) => this.#quality?.noteTransfer(transfer),
+        transferred: (transfer) => this.#noteTransfer(transfer),
       });
       this.#loader = loader;
       this.#level = this.#levels.length ? this.#chosenLevel() : null;
@@ -123,6 +123,12 @@ export class StreamPlayer {
 
   #chosenLevel() {
     return this.#fixedLevel ?? this.#quality?.current ?? 0;
+  }
+
+  #noteTransfer(transfer) {
+    this.#quality?.noteTransfer(transfer);
+    const likely = this.#level === null || this.#fixedLevel !== null ? null : this.#quality?.likely ?? null;
+    if (likely !== null) this.#loader.prepare(new URL(this.#levels[likely].url, location.href).href);
   }
 
   #choose() {

@@ -60,7 +60,8 @@ export function codec(name) {
 }
 
 /** The protocol of a way to play. */
-export function way(name) {
+export function way(name, isOverTCP = false) {
+  if (name === "webrtc" && isOverTCP) return "WebRTC over TCP";
   return { webrtc: "WebRTC, real time", stream: "HLS, low latency", native: "HLS", images: "Motion JPEG" }[name] ?? "–";
 }
 

@@ -1,7 +1,9 @@
 // Player of WebRTC, with the interface of `StreamPlayer`. An instance plays once, until it fails, ends or is closed.
 
+import { iceServersOf, restart } from "./ice.mjs";
 import { operatorToken } from "./operator-token.mjs";
 import { RequestError } from "./requests.mjs";
+import { clock } from "./server.mjs";
 
 /** Time until the first frame after which another way is tried: a network that blocks UDP gives no error. Milliseconds. */
 const PATIENCE = 6000;
@@ -22,18 +24,8 @@ export function captureTime(report) {
   return time > NTP_EPOCH ? time - NTP_EPOCH : time;
 }
 
-/** The lines of a session description that a PATCH has, and a description with those of its answer. */
-export function restartFragment(offer) {
-  const line = (name) => new RegExp(`^a=${name}:[^\r\n]*`, "m").exec(offer)?.[0];
-  return [line("ice-ufrag"), line("ice-pwd"), ""].join("\r\n");
-}
-
-export function restartedAnswer(answer, fragment) {
-  const value = (name) => new RegExp(`^a=${name}:([^\r\n]*)`, "m").exec(fragment)?.[1];
-  return answer
-    .replace(/^a=ice-ufrag:[^\r\n]*/gm, () => `a=ice-ufrag:${value("ice-ufrag")}`)
-    .replace(/^a=ice-pwd:[^\r\n]*/gm, () => `a=ice-pwd:${value("ice-pwd")}`);
-}
+/** Those that the server named last: the first connection is made without. */
+let iceServers = [];
 
 export class WebRTCPlayer {
   #video;
@@ -41,8 +33,9 @@ export class WebRTCPlayer {
   #controller = new AbortController();
   #peer = null;
   #session = null;
-  #entityTag = null;
-  #answer = "";
+  /** Entity tag and answer of the session. */
+  #state = { entityTag: null, answer: "" };
+  #stream = null;
   #fail = () => {};
   #timer = null;
   #frames = 0;
@@ -50,7 +43,7 @@ export class WebRTCPlayer {
   #hasStarted = false;
   #isRestarting = false;
   /** The last measurement: time of capture, when it was made, received bytes, bitrate. */
-  #measured = { capturedAt: null, at: 0, bytes: 0, bitrate: null };
+  #measured = { capturedAt: null, at: 0, bytes: 0, bitrate: null, halfRoundTrip: 0 };
 
   /**
    * @param {HTMLVideoElement} video
@@ -79,9 +72,14 @@ export class WebRTCPlayer {
     this.#controller.abort(new DOMException("The player was stopped.", "AbortError"));
     this.#fail(this.#controller.signal.reason);
     clearInterval(this.#timer);
+    this.#end();
+  }
+
+  #end() {
     this.#peer?.close();
     // The server notices a closed tab too, only later.
     if (this.#session) this.#request(this.#session, { method: "DELETE", keepalive: true }).catch(() => {});
+    this.#session = null;
   }
 
   close() {
@@ -89,45 +87,75 @@ export class WebRTCPlayer {
     this.#video.srcObject = null;
   }
 
-  capturedAt() {
-    const { capturedAt, at } = this.#measured;
-    return capturedAt === null ? null : capturedAt + (performance.now() - at);
+  /**
+   * Browsers report no time of capture for a stream without audio: then it is the time of sending, half a round trip before the
+   * frame was received.
+   *
+   * @param {number} [receivedAt] Local time at which the frame was received, milliseconds since 1970.
+   */
+  capturedAt(mediaTime, receivedAt) {
+    const { capturedAt, at, halfRoundTrip } = this.#measured;
+    if (capturedAt !== null) return capturedAt + (performance.now() - at);
+    return at && receivedAt ? receivedAt + clock.offset - halfRoundTrip : null;
   }
 
   get bitrate() {
     return this.#measured.bitrate;
   }
 
+  /** Whether media comes over TCP: the network carries no UDP. */
+  isOverTCP = false;
+
   goLive() {}
+
+  /** Call it when the network has changed. */
+  recover() {
+    if (this.#hasStarted) this.#restart();
+  }
 
   async #connect(url) {
     if (!globalThis.RTCPeerConnection) throw new Unavailable("This browser has no WebRTC.");
-    const peer = this.#peer = new RTCPeerConnection();
+    let response = await this.#open(url);
+    const servers = iceServersOf(response.headers.get("Link"));
+    if (JSON.stringify(servers) !== JSON.stringify(iceServers)) {
+      iceServers = servers;
+      this.#end();
+      response = await this.#open(url);
+    }
+    this.#state.answer = await response.text();
+    const peer = this.#peer;
+    await peer.setRemoteDescription({ type: "answer", sdp: this.#state.answer });
+    if (!peer.getTransceivers().some(({ receiver, currentDirection }) =>
+      receiver.track.kind === "video" && currentDirection === "recvonly")) throw new Unavailable("This browser has no H.264 here.");
+    this.#video.srcObject = this.#stream;
+    this.#lastFrame = performance.now();
+    this.#timer = setInterval(() => this.#tick(), TICK);
+  }
+
+  /** Offers to receive; sets the session, and returns the response with the answer. */
+  async #open(url) {
+    const peer = this.#peer = new RTCPeerConnection({ iceServers });
     for (const kind of ["video", "audio"]) peer.addTransceiver(kind, { direction: "recvonly" });
-    const stream = new MediaStream();
+    const stream = this.#stream = new MediaStream();
     peer.addEventListener("track", ({ track, receiver }) => {
       // Shows frames when they come: what is late is asked for again meanwhile.
       if (track.kind === "video" && "jitterBufferTarget" in receiver) receiver.jitterBufferTarget = 0;
       stream.addTrack(track);
     });
-    peer.addEventListener("connectionstatechange", () => this.#handle(peer.connectionState));
+    peer.addEventListener("connectionstatechange", () => {
+      if (peer === this.#peer) this.#handle(peer.connectionState);
+    });
     await peer.setLocalDescription();
     const response = await this.#request(url, {
       method: "POST", body: peer.localDescription.sdp, headers: { "Content-Type": "application/sdp" } });
     if (response.status !== 201) {
       const reason = (await response.text()).trim();
-      if ([404, 406, 503].includes(response.status)) throw new Unavailable(reason);
+      if ([406, 503].includes(response.status)) throw new Unavailable(reason);
       throw new RequestError(reason, response.status);
     }
     this.#session = new URL(response.headers.get("Location"), url).href;
-    this.#entityTag = response.headers.get("ETag");
-    this.#answer = await response.text();
-    await peer.setRemoteDescription({ type: "answer", sdp: this.#answer });
-    if (!peer.getTransceivers().some(({ receiver, currentDirection }) =>
-      receiver.track.kind === "video" && currentDirection === "recvonly")) throw new Unavailable("This browser has no H.264 here.");
-    this.#video.srcObject = stream;
-    this.#lastFrame = performance.now();
-    this.#timer = setInterval(() => this.#tick(), TICK);
+    this.#state.entityTag = response.headers.get("ETag");
+    return response;
   }
 
   /** fetch, with the page's token; `url` is absolute, without credentials. */
@@ -157,15 +185,7 @@ export class WebRTCPlayer {
     if (this.#isRestarting || this.#controller.signal.aborted) return;
     this.#isRestarting = true;
     try {
-      const offer = await this.#peer.createOffer({ iceRestart: true });
-      await this.#peer.setLocalDescription(offer);
-      const response = await this.#request(this.#session, {
-        method: "PATCH", body: restartFragment(offer.sdp),
-        headers: { "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": this.#entityTag } });
-      if (response.status !== 200) throw new RequestError("The session has ended.", response.status);
-      this.#entityTag = response.headers.get("ETag");
-      this.#answer = restartedAnswer(this.#answer, await response.text());
-      await this.#peer.setRemoteDescription({ type: "answer", sdp: this.#answer });
+      await restart(this.#peer, this.#state, (options) => this.#request(this.#session, options));
     } catch (error) {
       // A session that is gone, as after a restart of the server, is opened again.
       this.#fail(error);
@@ -181,10 +201,13 @@ export class WebRTCPlayer {
     const inbound = [...reports.values()].filter(({ type }) => type === "inbound-rtp");
     const video = inbound.find(({ kind }) => kind === "video");
     if (!video) return;
+    const pair = reports.get([...reports.values()].find(({ type }) => type === "transport")?.selectedCandidatePairId);
+    this.isOverTCP = reports.get(pair?.localCandidateId)?.protocol === "tcp";
     const bytes = inbound.reduce((sum, { bytesReceived = 0 }) => sum + bytesReceived, 0);
     const seconds = (now - this.#measured.at) / 1000;
     const bitrate = this.#measured.at && seconds > 0 ? ((bytes - this.#measured.bytes) * 8) / seconds : null;
-    this.#measured = { capturedAt: captureTime(video), at: now, bytes, bitrate };
+    const halfRoundTrip = (pair?.currentRoundTripTime ?? 0) * 500;
+    this.#measured = { capturedAt: captureTime(video), at: now, bytes, bitrate, halfRoundTrip };
     const frames = video.framesDecoded ?? 0;
     if (frames > this.#frames) {
       this.#lastFrame = now;

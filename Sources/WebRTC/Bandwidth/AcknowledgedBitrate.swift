@@ -12,8 +12,8 @@ struct AcknowledgedBitrate: Sendable {
   /// First and last interval since the start, or since the client's clock was set.
   private var intervals: ClosedRange<Int64>?
 
-  /// Adds a packet that arrived. One that is a second apart from the last starts again: nothing came for as long, or the
-  /// client's clock was set.
+  /// Adds a packet that arrived. A packet whose arrival is a second or more from the last one starts a new measurement: none
+  /// arrived for as long, or the client's clock was set.
   mutating func add(byteCount: Int, arrival: MediaTime) {
     let number = arrival.nanoseconds / Self.interval.nanoseconds
     if let intervals, abs(number - intervals.upperBound) < Self.intervalCount {

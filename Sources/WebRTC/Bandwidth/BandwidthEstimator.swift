@@ -74,12 +74,14 @@ package struct BandwidthEstimator: Sendable {
   private var highestNumber: Int64 = -1
   private var lastFeedback: MediaTime?
   private var lastSent: MediaTime?
+  /// When the first packet after the last feedback was sent; nil when none was.
+  private var unreportedSince: MediaTime?
   private var lastUpdate: MediaTime?
   private var congestedSince: MediaTime?
   private var lastLowering: MediaTime?
-  /// The queue that is being emptied: its greatest delay in seconds and when that was, the least since, and the bitrate that
+  /// The queue that is being emptied: time and value of its maximum delay in seconds, the minimum since, and the bitrate that
   /// the path carried.
-  private var drain: (peakTime: MediaTime, peak: Double, least: Double, bitrate: Double)?
+  private var drain: (peakTime: MediaTime, peak: Double, minimum: Double, bitrate: Double)?
   /// Bitrate of the last congestion; nil when it is long past, or exceeded.
   private var ceiling: Double?
   /// Estimate before feedback stopped coming; tried again by a probe.
@@ -90,6 +92,8 @@ package struct BandwidthEstimator: Sendable {
   private var probeCount: UInt32 = 0
   private var nextProbe: MediaTime?
   private var currentProbeInterval = Self.probeInterval
+  /// Planned bitrate of the last probe that the path carried, relative to the one with which timers let it leave; at least 1.
+  private var probeShortfall = 1.0
   private var remb: (bitrate: Double, time: MediaTime)?
   private var minimumReportedRoundTrip: MediaDuration?
 
@@ -97,7 +101,7 @@ package struct BandwidthEstimator: Sendable {
   ///
   /// - Parameters:
   ///   - bitrate: First estimate, in bits per second; clamped to `bounds`.
-  ///   - bounds: Least and greatest estimate; the lower bound is at least 1.
+  ///   - bounds: Minimum and maximum estimate; the lower bound is at least 1.
   package init(bitrate: Int, bounds: ClosedRange<Int>) {
     precondition(bounds.lowerBound > 0, "a bitrate is greater than 0")
     self.bounds = Double(bounds.lowerBound)...Double(bounds.upperBound)
@@ -146,18 +150,19 @@ package struct BandwidthEstimator: Sendable {
     byteCount: Int, probe: UInt32 = 0, at now: MediaTime
   ) -> RTPTransportWideSequenceNumber {
     self.lastSent = now
+    if self.unreportedSince == nil { self.unreportedSince = now }
     return self.history.send(byteCount: byteCount, probe: probe, at: now)
   }
 }
 
-// MARK: What clients report
+// MARK: Received feedback
 
 extension BandwidthEstimator {
-  /// Handles transport-wide feedback.
+  /// Updates the estimate from the arrival times in transport-wide feedback.
   package mutating func handle(_ feedback: RTCPTransportWideFeedback, at now: MediaTime) {
     let reports = self.history.handle(feedback)
     guard !reports.isEmpty else { return }
-    self.followClock(reports, at: now)
+    let setClock = self.followClock(reports, at: now)
     var (lost, arrived) = (0, 0)
     for report in reports {
       if let probe = self.probe, report.probe == probe.cluster.id {
@@ -174,14 +179,17 @@ extension BandwidthEstimator {
       }
       self.highestNumber = report.number
       lost += report.arrival == nil ? 1 : 0
+      // Arrivals of this feedback before the clock was set say nothing of those after it.
+      if let setClock, let arrival = report.arrival, abs((setClock - arrival).seconds) > Self.clockStep { continue }
       self.delay.add(
         byteCount: report.byteCount, sent: report.sent, arrival: report.arrival, bitrate: self.estimate)
     }
     let isAfterSilence = self.lastFeedback.map { now - $0 > Self.silence } ?? false
-    // What was sent in vain while nothing came through says nothing of the path.
+    // Packets sent while nothing came through do not count as losses of the path.
     self.loss.add(lost: isAfterSilence ? 0 : lost, arrived: arrived, at: now)
     if isAfterSilence, self.bitrateBeforeSilence != nil { self.nextProbe = now + Self.probeInterval / 2 }
     self.lastFeedback = now
+    self.unreportedSince = nil
     self.update(at: now)
   }
 
@@ -226,8 +234,9 @@ extension BandwidthEstimator {
   package mutating func handleTimeout(at now: MediaTime) {
     if let remb, now - remb.time >= Self.rembLifetime { self.remb = nil }
     if let probe, now - probe.started > Self.silence { self.endProbe(at: now) }
-    guard let lastFeedback, let lastSent, now - lastFeedback > Self.silence, now - lastSent < Self.silence,
-      self.bitrateBeforeSilence == nil
+    // After a pause of the sender there is no feedback either, and the first packet has none yet.
+    guard self.lastFeedback != nil, let unreportedSince, let lastSent, now - unreportedSince > Self.silence,
+      now - lastSent < Self.silence, self.bitrateBeforeSilence == nil
     else { return }
     self.bitrateBeforeSilence = self.estimate
     self.congestedSince = nil
@@ -236,18 +245,20 @@ extension BandwidthEstimator {
   }
 
   /// Whether the client's clock was set, which shows as a jump of the one-way delay without one of the round trip.
-  private mutating func followClock(_ reports: [TransportWideHistory.Report], at now: MediaTime) {
-    guard let last = reports.last(where: { $0.arrival != nil }), let arrival = last.arrival else { return }
+  ///
+  /// - Returns: An arrival on the clock as it was set; nil when it was not.
+  private mutating func followClock(_ reports: [TransportWideHistory.Report], at now: MediaTime) -> MediaTime? {
+    guard let last = reports.last(where: { $0.arrival != nil }), let arrival = last.arrival else { return nil }
     let roundTrip = now - last.sent
     self.roundTrip = roundTrip
     let difference = (roundTrip.nanoseconds - (arrival - last.sent).nanoseconds)
     let seconds = Double(difference) / 1e9
-    if let known = self.clockDifference, abs(seconds - known) > Self.clockStep {
-      self.delay.rebase()
-      self.congestedSince = nil
-      self.drain = nil
-    }
-    self.clockDifference = seconds
+    defer { self.clockDifference = seconds }
+    guard let known = self.clockDifference, abs(seconds - known) > Self.clockStep else { return nil }
+    self.delay.rebase()
+    self.congestedSince = nil
+    self.drain = nil
+    return arrival
   }
 }
 
@@ -303,9 +314,9 @@ extension BandwidthEstimator {
       self.drain = nil
       return self.set(max(self.estimate, drain.bitrate * Self.restoredShare))
     }
-    if let drain, total < drain.least + Self.congestedDelay {
+    if let drain, total < drain.minimum + Self.congestedDelay {
       // It gets shorter; what arrives is limited by us.
-      self.drain?.least = min(drain.least, total)
+      self.drain?.minimum = min(drain.minimum, total)
       return
     }
     self.drain = (now, total, total, carried)
@@ -372,8 +383,8 @@ extension BandwidthEstimator {
     else { return nil }
     let bitrate = max(self.estimate * 2, (self.bitrateBeforeSilence ?? 0) * 0.85)
     self.bitrateBeforeSilence = nil
-    // A little more than wanted: the measurement loses some.
-    let limit = min(Double(self.desiredBitrate), self.bounds.upperBound) * 1.1
+    // A little more than wanted: the measurement loses some, and timers that are late more.
+    let limit = min(Double(self.desiredBitrate), self.bounds.upperBound) * 1.1 * self.probeShortfall
     self.probeCount += 1
     let cluster = ProbeCluster(id: self.probeCount, bitrate: Int(min(bitrate, max(limit, self.estimate * 1.1))))
     self.probe = ProbeMeasurement(cluster, at: now)
@@ -393,7 +404,10 @@ extension BandwidthEstimator {
       // A saturated path carries what arrived, and media needs a rest of it.
       self.set(max(before, min(result.bitrate * (result.isSaturated ? 0.9 : 1), Double(self.desiredBitrate))))
       if result.isSaturated, self.estimate > before { self.ceiling = result.bitrate }
-      if !result.isSaturated { self.ceiling = nil }
+      if !result.isSaturated {
+        self.ceiling = nil
+        self.probeShortfall = max(1, min(1.5, Double(probe.cluster.bitrate) / result.bitrate))
+      }
     }
     let isSuccess = self.estimate > before * 1.1
     self.currentProbeInterval =

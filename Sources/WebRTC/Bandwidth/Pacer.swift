@@ -23,7 +23,7 @@ package struct Pacer<Item> {
     case video(isKeyframe: Bool)
   }
 
-  /// Something to send now.
+  /// Packets or padding whose time to be sent has come.
   package enum Release {
     /// Some packets of an item: all at the same time, such as by segmentation offload.
     ///
@@ -67,19 +67,22 @@ package struct Pacer<Item> {
   /// Maximum number of audio packets that wait, and of video frames.
   private static var maximumAudio: Int { 32 }
   private static var maximumFrames: Int { 64 }
+  /// Time by which timers are late, which does not lower the bitrate of a probe.
+  private static var timerTolerance: MediaDuration { .milliseconds(2) }
   /// Span that is sent ahead, so that a client costs one call in this time.
   private static var quantum: MediaDuration { .milliseconds(5) }
 
-  private var audio = CircularBuffer<Entry>()
-  private var retransmissions = CircularBuffer<Entry>()
-  private var video = CircularBuffer<Entry>()
+  // Most paths have nothing that waits for long: memory for more is allocated when it is needed.
+  private var audio = CircularBuffer<Entry>(initialCapacity: 2)
+  private var retransmissions = CircularBuffer<Entry>(initialCapacity: 2)
+  private var video = CircularBuffer<Entry>(initialCapacity: 2)
   /// Bits per second that the path carries; nil while unknown: nothing waits.
   private var bitrate: Double?
   /// Bits per second that the path carries while its queue is being emptied at ``bitrate``; else the same.
   private var capacity = 0.0
-  /// When what was sent has left, at the pace.
+  /// Time at which the packets that were sent have left, at the pace.
   private var busyUntil: MediaTime?
-  /// When the last release began; up to ``quantum`` goes out at that time.
+  /// Time at which the last release began; up to ``quantum`` goes out at that time.
   private var burst: MediaTime?
   /// Retransmissions allowed, in bytes.
   private var retransmissionCredit = 0.0
@@ -101,7 +104,8 @@ package struct Pacer<Item> {
     self.video.first.map { now - $0.enqueued } ?? .zero
   }
 
-  /// When ``release(at:)`` may have something; nil while nothing waits.
+  /// Time at which ``release(at:)`` may have something; nil while nothing waits.
+  @inline(__always)
   package var nextDeadline: MediaTime? {
     if let first = self.audio.first { return first.enqueued }
     guard let first = self.retransmissions.first ?? self.video.first else {
@@ -175,6 +179,15 @@ package struct Pacer<Item> {
     self.needsKeyframe = true
   }
 
+  /// Drops all video and all retransmissions, also the rest of a frame that has begun: they must not be shown any more.
+  package mutating func discard() {
+    guard !self.video.isEmpty || !self.retransmissions.isEmpty else { return }
+    if !self.video.isEmpty { self.needsKeyframe = true }
+    self.dropCounts.frames += self.video.count
+    self.video.removeAll()
+    self.retransmissions.removeAll()
+  }
+
   /// Returns what is to be sent next; call it until it returns nil, then at ``nextDeadline``.
   package mutating func release(at now: MediaTime) -> Release? {
     if let entry = self.audio.popFirst() { return self.release(entry, 0..<entry.packetCount, at: now) }
@@ -243,8 +256,9 @@ package struct Pacer<Item> {
 
   private mutating func count(_ byteCount: Int, at now: MediaTime) {
     if let pace = self.pace {
-      // What was not used is not saved for later.
-      let start = max(self.busyUntil ?? now, now)
+      // What was not used is not saved for later, but for the timer of a probe.
+      var start = max(self.busyUntil ?? now, now)
+      if self.probe != nil, let busyUntil, now - busyUntil < Self.timerTolerance { start = busyUntil }
       self.busyUntil = start + MediaDuration(nanoseconds: Int64(Double(byteCount) * 8 / pace * 1e9))
     }
     guard let probe = self.probe else { return }

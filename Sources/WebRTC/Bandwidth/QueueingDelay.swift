@@ -9,27 +9,27 @@ internal import Media
 struct QueueingDelay: Sendable {
   /// Time after which the minimum is forgotten: one period at least, two at most.
   private static let period = MediaDuration.seconds(10)
-  /// Time over which the least delay counts, one span at least, two at most: jitter has packets with less.
+  /// Time whose minimum delay counts, one span at least, two at most: a queue delays every packet of it, jitter does not.
   private static let span = MediaDuration.milliseconds(40)
   /// Maximum delay that the sender's backlog explains.
   private static let maximumExplained = 0.15
 
-  /// Least delay of a span.
-  private struct Least {
+  /// Minimum delay of a span, in seconds.
+  private struct SpanMinimum {
     var excess = Double.infinity
     var total = Double.infinity
 
-    mutating func add(_ other: Least) {
+    mutating func add(_ other: SpanMinimum) {
       self.excess = min(self.excess, other.excess)
       self.total = min(self.total, other.total)
     }
   }
 
-  /// Least one-way delay in nanoseconds, of the current period and of the one before.
+  /// Minimum one-way delay in nanoseconds, of the current period and of the previous one.
   private var minimums: (current: Int64, previous: Int64) = (.max, .max)
   private var periodStart: MediaTime?
-  private var current = Least()
-  private var previous = Least()
+  private var current = SpanMinimum()
+  private var previous = SpanMinimum()
   private var spanStart: MediaTime?
   /// Bytes that wait if the path carries the estimated bitrate.
   private var backlog = 0.0
@@ -66,10 +66,10 @@ struct QueueingDelay: Sendable {
     if let start = self.spanStart, (arrival - start).nanoseconds < Self.span.nanoseconds {
     } else {
       self.previous = self.current
-      self.current = Least()
+      self.current = SpanMinimum()
       self.spanStart = arrival
     }
-    self.current.add(Least(excess: total - self.backlog * 8 / bitrate, total: total))
+    self.current.add(SpanMinimum(excess: total - self.backlog * 8 / bitrate, total: total))
   }
 
   /// Takes the current delay as that of the empty path: the client's clock was set, the route changed, or others fill the
@@ -77,8 +77,8 @@ struct QueueingDelay: Sendable {
   mutating func rebase() {
     self.minimums = (.max, .max)
     self.periodStart = nil
-    self.current = Least()
-    self.previous = Least()
+    self.current = SpanMinimum()
+    self.previous = SpanMinimum()
     self.spanStart = nil
   }
 }

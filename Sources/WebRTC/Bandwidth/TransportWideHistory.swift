@@ -14,20 +14,27 @@ package struct TransportWideHistory: Sendable {
     package var number: Int64
     /// Length of the datagram in bytes.
     package var byteCount: Int
-    /// When it was sent, on our clock.
+    /// Time at which the packet was sent, on the stream's clock.
     package var sent: MediaTime
-    /// When it arrived, on the client's clock, whose zero is unknown; nil when it is lost, or not arrived yet.
+    /// Time at which the packet arrived, on the client's clock, whose zero is unknown; nil when it is lost, or not arrived yet.
     package var arrival: MediaTime?
     /// The probe cluster that the packet belongs to; 0 for none.
     package var probe: UInt32 = 0
   }
 
+  /// 16 bytes: a session keeps hundreds.
   private struct Packet {
-    var byteCount: Int
     var sent: MediaTime
     var probe: UInt32
+    /// Length of the datagram, which has at most 65,507 bytes.
+    var byteCount: UInt16
     var hasArrived = false
     var isReportedLost = false
+
+    /// Whether nothing more is expected: what was reported as lost may have been reordered.
+    func isDone(at now: MediaTime) -> Bool {
+      self.hasArrived || now - self.sent > (self.isReportedLost ? .seconds(1) : TransportWideHistory.lifetime)
+    }
   }
 
   /// Maximum number of packets that wait for feedback; the oldest are forgotten.
@@ -56,12 +63,12 @@ package struct TransportWideHistory: Sendable {
   package mutating func send(
     byteCount: Int, probe: UInt32 = 0, at now: MediaTime
   ) -> RTPTransportWideSequenceNumber {
-    while let first = self.packets.first, self.packets.count >= Self.maximumCount || now - first.sent > Self.lifetime {
+    while let first = self.packets.first, self.packets.count >= Self.maximumCount || first.isDone(at: now) {
       self.packets.removeFirst()
       self.firstNumber += 1
     }
     let number = self.firstNumber + Int64(self.packets.count)
-    self.packets.append(Packet(byteCount: byteCount, sent: now, probe: probe))
+    self.packets.append(Packet(sent: now, probe: probe, byteCount: UInt16(clamping: byteCount)))
     return RTPTransportWideSequenceNumber(rawValue: UInt16(truncatingIfNeeded: number))
   }
 
@@ -99,7 +106,7 @@ package struct TransportWideHistory: Sendable {
   }
 
   private func report(_ number: Int64, _ packet: Packet, arrival: MediaTime?) -> Report {
-    Report(number: number, byteCount: packet.byteCount, sent: packet.sent, arrival: arrival, probe: packet.probe)
+    Report(number: number, byteCount: Int(packet.byteCount), sent: packet.sent, arrival: arrival, probe: packet.probe)
   }
 
   /// Extends a number of 16 bits to the nearest one of the last that was sent; nil before the first packet.

@@ -19,7 +19,7 @@ package enum FingerprintAlgorithm: String, Hashable, Sendable, CaseIterable {
 
 /// The value of `a=fingerprint`, RFC 8122 §5: what the certificate of the DTLS peer must hash to.
 package struct CertificateFingerprint: Hashable, Sendable, CustomStringConvertible {
-  /// The hash function.
+  /// Hash function by which the digest was made.
   package let algorithm: FingerprintAlgorithm
   /// The digest, of the algorithm's length.
   package let digest: [UInt8]
@@ -41,23 +41,16 @@ package struct CertificateFingerprint: Hashable, Sendable, CustomStringConvertib
       throw ParsingError(.unsupported, field: "fingerprint")
     }
     let digits = parts[1].split(separator: ":", omittingEmptySubsequences: false)
-    let digest = digits.compactMap { digit in
-      digit.utf8.count == 2 && digit.utf8.allSatisfy { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }
-        ? UInt8(digit, radix: 16) : nil
-    }
+    let digest = digits.compactMap { $0.utf8.count == 2 ? Hexadecimal.decode($0)?.first : nil }
     guard digits.count == algorithm.length, digest.count == algorithm.length else {
       throw ParsingError(.invalid, field: "fingerprint")
     }
     self.init(algorithm: algorithm, digest: digest)
   }
 
-  /// `sha-256 AB:CD:…`.
+  /// The value of `a=fingerprint`: `sha-256 AB:CD:…`.
   package var description: String {
-    let digits = self.digest.map { byte in
-      let text = String(byte, radix: 16, uppercase: true)
-      return byte < 16 ? "0" + text : text
-    }
-    return "\(self.algorithm.rawValue) \(digits.joined(separator: ":"))"
+    "\(self.algorithm.rawValue) \(Hexadecimal.encode(self.digest, uppercase: true, separator: ":"))"
   }
 
   /// Whether the peer of a DTLS association has this certificate, compared in constant time.

@@ -6,9 +6,9 @@ package import NIOCore
 /// The endpoint lives on after the handshake: a peer that lost the last flight sends its own again, and gets it again.
 package struct DTLSTransport {
   private let endpoint: any DTLSEndpoint
-  /// State of the association.
+  /// State of the association; changes with datagrams and timeouts.
   package private(set) var state = DTLSState.handshaking
-  /// When ``handleTimeout(at:)`` is due; nil while nothing is to be sent again.
+  /// Time at which ``handleTimeout(at:)`` is due; nil while nothing is to be sent again.
   package private(set) var nextDeadline: MediaTime?
 
   /// Minimum time before a flight is sent again. RFC 6347 has a second; ICE has verified the path, and lost flights dominate

@@ -15,7 +15,7 @@ package import NIOCore
 /// time and random bits are arguments. The caller passes each STUN message to ``handle(_:from:at:)``, and calls
 /// ``handleTimeout(at:makeRandom:)`` at ``nextDeadline``.
 package struct ICEControllingAgent: Sendable {
-  /// Something to do.
+  /// Step of the caller after a message or a timeout.
   package enum Output: Hashable, Sendable {
     /// A datagram to send.
     case send(ByteBuffer, to: TransportAddress)
@@ -33,7 +33,7 @@ package struct ICEControllingAgent: Sendable {
     var transactionID: STUNTransactionID?
     /// Number of times that this transaction was sent.
     var sendCount = 0
-    /// When the check is sent, or sent again; nil when it is answered or given up.
+    /// Time at which the check is sent, or sent again; nil when it is answered or given up.
     var nextSend: MediaTime?
     var hasSucceeded = false
     /// Whether the check has USE-CANDIDATE.
@@ -63,11 +63,11 @@ package struct ICEControllingAgent: Sendable {
   /// Priority of a peer-reflexive candidate that a check may find, RFC 8445 §7.1.1.
   private static let reflexivePriority: UInt32 = 110 << 24 | 65_535 << 8 | 255
 
-  /// By priority, the greatest first.
+  /// Candidate pairs in descending order of priority.
   private var pairs: [Pair] = []
-  /// When the next new check may be sent.
+  /// Time at which the next new check may be sent.
   private var nextCheck: MediaTime
-  /// When the agent fails, unless a check succeeds.
+  /// Time at which the agent fails, unless a check succeeds.
   private var failureTime: MediaTime
   private var isFinished = false
   /// Address for DTLS and media; nil before a nomination succeeded.
@@ -96,13 +96,18 @@ package struct ICEControllingAgent: Sendable {
     }
   }
 
-  /// When ``handleTimeout(at:makeRandom:)`` is due; nil after the end.
+  /// Time at which ``handleTimeout(at:makeRandom:)`` is due; nil after the end.
   package var nextDeadline: MediaTime? {
     guard !self.isFinished else { return nil }
     let next = self.pairs.compactMap { pair in
       pair.nextSend.map { pair.transactionID == nil ? max($0, self.nextCheck) : $0 }
     }.min()
     return next.map { min($0, self.failureTime) } ?? self.failureTime
+  }
+
+  /// Whether a check of an address has succeeded: DTLS is accepted from there.
+  package func isValid(_ address: TransportAddress) -> Bool {
+    self.pairs.contains { $0.address == address && $0.hasSucceeded }
   }
 
   /// Adds a candidate that came later.
@@ -131,7 +136,7 @@ package struct ICEControllingAgent: Sendable {
           UInt32(truncatingIfNeeded: makeRandom()), makeRandom())
         self.pairs[index].sendCount = 0
       } else if self.pairs[index].sendCount >= Self.maximumSendCount {
-        self.giveUp(index, at: now)
+        self.failCheck(index, at: now)
         continue
       }
       outputs.append(self.send(index, at: now))
@@ -183,8 +188,8 @@ package struct ICEControllingAgent: Sendable {
     return .send(buffer, to: self.pairs[index].address)
   }
 
-  /// Ends a check that was not answered. The selected pair is checked again, until consent ends.
-  private mutating func giveUp(_ index: Int, at now: MediaTime) {
+  /// Ends a check without a response. The selected pair is checked again, until consent ends.
+  private mutating func failCheck(_ index: Int, at now: MediaTime) {
     self.pairs[index].transactionID = nil
     let isSelected = self.pairs[index].address == self.selectedAddress
     self.pairs[index].nextSend = isSelected ? now : nil

@@ -34,7 +34,7 @@ package struct ICELiteAgent: Sendable {
   /// Time without an authentic datagram of the client after which its consent ends. RFC 7675 §5.1 allows 30 s; clients check every
   /// 4 to 6 s.
   package static let consentTimeout = MediaDuration.seconds(20)
-  /// Maximum number of valid addresses; the one that was checked longest ago is forgotten.
+  /// Maximum number of valid addresses; the one with the oldest check is dropped.
   package static let maximumValidAddressCount = 8
   /// Number of transactions whose repetition from another address is detected.
   private static let checkHistoryLength = 64
@@ -46,9 +46,9 @@ package struct ICELiteAgent: Sendable {
   private var validAddresses: [TransportAddress] = []
   /// The address that the client nominated; nil before. Media goes there.
   package private(set) var selectedAddress: TransportAddress?
-  /// When ``isExpired(at:)`` becomes true, unless the client sends something authentic.
+  /// Time at which ``isExpired(at:)`` becomes true, unless the client sends something authentic.
   package private(set) var nextDeadline: MediaTime
-  /// Number of authentic checks.
+  /// Number of connectivity checks whose integrity was verified.
   package private(set) var checkCount = 0
   /// Number of requests that were refused or ignored.
   package private(set) var refusedCheckCount = 0

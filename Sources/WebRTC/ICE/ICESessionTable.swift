@@ -11,7 +11,7 @@ package struct ICESessionTable<ID: Hashable & Sendable>: Sendable {
     var clientNetwork: IPAddress
   }
 
-  /// Why a session is not added.
+  /// Reasons why a session is not added.
   package enum Refusal: Error, Hashable, Sendable {
     /// The table is full.
     case tooManySessions
@@ -21,7 +21,7 @@ package struct ICESessionTable<ID: Hashable & Sendable>: Sendable {
     case usernameFragmentInUse
   }
 
-  /// Maximum number of sessions.
+  /// Maximum number of sessions at a time, over all clients.
   package let maximumCount: Int
   /// Maximum number of sessions of one IPv4 address or IPv6 network of 64 bits.
   package let maximumCountPerClient: Int
@@ -39,7 +39,7 @@ package struct ICESessionTable<ID: Hashable & Sendable>: Sendable {
     self.maximumCountPerClient = maximumCountPerClient
   }
 
-  /// Number of sessions.
+  /// Current number of sessions, connected or not.
   package var count: Int { self.sessions.count }
 
   /// Adds a session before its answer is sent: its first check may arrive before the answer does.

@@ -24,7 +24,7 @@ package struct H264ProfileLevel: Hashable, Sendable {
     }
   }
 
-  /// `profile_idc`.
+  /// `profile_idc`, 66 for Baseline, 77 for Main, 100 for High.
   package var profileIDC: UInt8
   /// `profile-iop`: the constraint flags.
   package var constraintFlags: UInt8
@@ -41,21 +41,20 @@ package struct H264ProfileLevel: Hashable, Sendable {
   /// Default of a format without the parameter: Baseline at level 1.
   package static let `default` = Self(profileIDC: 0x42, constraintFlags: 0, levelIDC: 10)
 
+  /// Constrained Baseline at level 3.1, which RFC 7742 §6.2 requires of every browser.
+  package static let constrainedBaseline = Self(profileIDC: 0x42, constraintFlags: 0xE0, levelIDC: 31)
+
   /// Parses six hexadecimal digits.
   package init(parsing text: String) throws(ParsingError) {
-    guard text.utf8.count == 6, text.utf8.first != UInt8(ascii: "+"), text.utf8.first != UInt8(ascii: "-"),
-      let value = UInt32(text, radix: 16)
-    else { throw ParsingError(.invalid, field: "profile-level-id") }
-    self.init(
-      profileIDC: UInt8(truncatingIfNeeded: value >> 16), constraintFlags: UInt8(truncatingIfNeeded: value >> 8),
-      levelIDC: UInt8(truncatingIfNeeded: value))
+    guard let bytes = Hexadecimal.decode(text), bytes.count == 3 else {
+      throw ParsingError(.invalid, field: "profile-level-id")
+    }
+    self.init(profileIDC: bytes[0], constraintFlags: bytes[1], levelIDC: bytes[2])
   }
 
   /// Six hexadecimal digits, in lower case.
   package var text: String {
-    let value = UInt32(self.profileIDC) << 16 | UInt32(self.constraintFlags) << 8 | UInt32(self.levelIDC)
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 6 - digits.utf8.count) + digits
+    Hexadecimal.encode([self.profileIDC, self.constraintFlags, self.levelIDC])
   }
 
   /// The profile; nil for one that is not in table 5, as those of 4:2:2.

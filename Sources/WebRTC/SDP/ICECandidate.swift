@@ -2,7 +2,7 @@ package import Media
 
 /// A candidate of `a=candidate`, RFC 8839 §5.1: an address where a side of an ICE session may be reached.
 package struct ICECandidate: Hashable, Sendable, CustomStringConvertible {
-  /// Origin of the address.
+  /// Kinds of candidates by the origin of their address, RFC 8445 §5.1.1.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     /// An address of the host itself.
     case host
@@ -34,19 +34,24 @@ package struct ICECandidate: Hashable, Sendable, CustomStringConvertible {
   package var priority: UInt32
   /// Numeric address and port; nil where a name stands for it, as the mDNS names of browsers.
   package var address: TransportAddress?
-  /// Origin of the address.
+  /// Origin of the address, `typ`.
   package var kind: Kind
 
-  /// A host candidate of this server for UDP.
+  /// Type preference of TCP, below those of UDP without a server between, RFC 6544 §4.2.
+  private static let tcpPreference: UInt32 = 90
+
+  /// A host candidate of this server; for TCP a passive one, to which clients connect.
   ///
   /// - Parameter rank: Position in the order of preference, from 0.
   package init(host address: TransportAddress, rank: Int) {
     self.foundation = "\(rank + 1)"
     self.component = 1
-    self.transport = "udp"
-    // RFC 8445 §5.1.2.1: type preference, local preference, 256 - component.
-    let local = UInt32(65_535 - min(max(rank, 0), 65_535))
-    self.priority = Kind.host.preference << 24 | local << 8 | 255
+    self.transport = address.isTCP ? "tcp" : "udp"
+    // RFC 8445 §5.1.2.1: type preference, local preference, 256 - component. RFC 6544 §4.2 puts the direction into the highest 3 bits
+    // of the local preference: 4 for passive.
+    let last: UInt32 = address.isTCP ? 4 << 13 | 8191 : 65_535
+    let local = last - UInt32(min(max(rank, 0), 8191))
+    self.priority = (address.isTCP ? Self.tcpPreference : Kind.host.preference) << 24 | local << 8 | 255
     self.address = address
     self.kind = .host
   }
@@ -64,6 +69,7 @@ package struct ICECandidate: Hashable, Sendable, CustomStringConvertible {
     self.transport = words[2].lowercased()
     self.priority = priority
     self.address = TransportAddress(String(words[4]), port: port)
+    self.address?.isTCP = self.transport == "tcp"
     self.kind = kind
   }
 
@@ -72,5 +78,6 @@ package struct ICECandidate: Hashable, Sendable, CustomStringConvertible {
     let address = self.address.map { "\($0.ip) \($0.port)" } ?? "0.0.0.0 9"
     return
       "\(self.foundation) \(self.component) \(self.transport) \(self.priority) \(address) typ \(self.kind.rawValue)"
+      + (self.address?.isTCP == true ? " tcptype passive" : "")
   }
 }

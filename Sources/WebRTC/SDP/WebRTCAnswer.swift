@@ -13,7 +13,7 @@ package struct WebRTCAnswer: Hashable, Sendable {
   package struct Configuration: Sendable {
     /// Identifies the session in `o=`.
     package var sessionID: UInt64
-    /// The server's ICE credentials.
+    /// ICE credentials of the server, `a=ice-ufrag` and `a=ice-pwd`.
     package var credentials: ICECredentials
     /// SHA-256 of the server's certificate.
     package var fingerprint: CertificateFingerprint
@@ -26,7 +26,7 @@ package struct WebRTCAnswer: Hashable, Sendable {
     /// SSRC of video, of its retransmissions and of audio: different random numbers.
     package var ssrcs: (video: UInt32, retransmission: UInt32, audio: UInt32)
 
-    /// Creates a configuration.
+    /// Creates a configuration; there is at least one candidate.
     package init(
       sessionID: UInt64, credentials: ICECredentials, fingerprint: CertificateFingerprint,
       candidates: [TransportAddress], video: H264ProfileLevel?, hasAudio: Bool,
@@ -43,7 +43,7 @@ package struct WebRTCAnswer: Hashable, Sendable {
     }
   }
 
-  /// Why there is no answer.
+  /// Reasons why an offer is not answered.
   package enum Refusal: Error, Hashable, Sendable, CaseIterable {
     /// No track of the offer can carry anything of the stream: HTTP 406.
     case nothingFits
@@ -57,21 +57,40 @@ package struct WebRTCAnswer: Hashable, Sendable {
   package struct Track: Hashable, Sendable {
     /// The track's mid; nil when the client has none.
     package var mid: String?
-    /// The client's payload type.
+    /// Payload type that the client offered for the codec, 0 to 127.
     package var payloadType: UInt8
-    /// SSRC of the track.
+    /// SSRC of the track's packets, `a=ssrc`.
     package var ssrc: UInt32
     /// The client's payload type of retransmissions, RFC 4588; nil without them.
     package var retransmissionPayloadType: UInt8?
-    /// SSRC of retransmissions.
+    /// SSRC of the packets that are sent again, RFC 4588; unused without a payload type for them.
     package var retransmissionSSRC: UInt32
     /// Feedback that was agreed on.
     package var feedback: WebRTCOfferMedia.Feedback
     /// Agreed header extensions, by their URI.
     package var extensionIDs: [String: UInt8]
+    /// H.264 that the client decodes in this payload type; nil for audio.
+    package var decoder: VideoDecoder?
   }
 
-  /// The answer.
+  /// A client's decoder of H.264, as a format of its offer describes it.
+  package struct VideoDecoder: Hashable, Sendable {
+    /// Profile and level of the format.
+    package var profileLevel: H264ProfileLevel
+    /// Whether the level that is sent may differ from that of the format, RFC 6184 §8.1.
+    package var allowsOtherLevel: Bool
+
+    /// Rank of the decoder for a stream: 0 is best; nil when it does not decode it.
+    fileprivate func rank(for stream: H264ProfileLevel) -> Int? {
+      guard self.allowsOtherLevel || self.profileLevel.levelIDC >= stream.levelIDC else { return nil }
+      return self.profileLevel.rank(for: stream)
+    }
+
+    /// Whether it decodes a stream.
+    package func decodes(_ stream: H264ProfileLevel) -> Bool { self.rank(for: stream) != nil }
+  }
+
+  /// Session description of the answer, as it is sent.
   package private(set) var description: SessionDescription
   /// The video track; nil when none is sent.
   package private(set) var video: Track?
@@ -80,7 +99,9 @@ package struct WebRTCAnswer: Hashable, Sendable {
   /// ICE and DTLS of the client.
   package private(set) var clientTransport: WebRTCOfferMedia.Transport
 
-  /// Answers an offer.
+  /// Answers an offer: chooses a payload type for each track of the stream.
+  ///
+  /// - Throws: The ``Refusal`` of an offer that no answer fits.
   package init(_ offer: WebRTCOffer, _ configuration: Configuration) throws(Refusal) {
     let accepted = Self.acceptedIndexes(offer, configuration)
     guard let first = accepted.first else { throw .nothingFits }
@@ -123,11 +144,11 @@ package struct WebRTCAnswer: Hashable, Sendable {
   }
 
   /// Protocols of RTP over DTLS; all mean the same, RFC 8829 §5.1.2.
-  private static let protocols: Set<String> = [
+  static let protocols: Set<String> = [
     "UDP/TLS/RTP/SAVPF", "TCP/TLS/RTP/SAVPF", "RTP/SAVPF", "UDP/TLS/RTP/SAVP", "TCP/TLS/RTP/SAVP", "RTP/SAVP",
   ]
 
-  private static func rejected(_ media: WebRTCOfferMedia) -> MediaDescription {
+  static func rejected(_ media: WebRTCOfferMedia) -> MediaDescription {
     var description = MediaDescription(
       media: media.kind, port: 0, transport: media.transportProtocol, formats: [media.firstFormat])
     description.connection = "IN IP4 0.0.0.0"
@@ -148,7 +169,7 @@ package struct WebRTCAnswer: Hashable, Sendable {
       ssrc: isVideo ? configuration.ssrcs.video : configuration.ssrcs.audio,
       retransmissionPayloadType: selection.retransmission?.payloadType,
       retransmissionSSRC: configuration.ssrcs.retransmission,
-      feedback: selection.feedback, extensionIDs: Self.extensionIDs(media, selection))
+      feedback: selection.feedback, extensionIDs: Self.extensionIDs(media, selection), decoder: selection.decoder)
     let first = configuration.candidates[0]
     var description = MediaDescription(
       media: media.kind, port: first.port, transport: media.transportProtocol,
@@ -162,6 +183,9 @@ package struct WebRTCAnswer: Hashable, Sendable {
       SDPAttribute(isSent ? "sendonly" : "inactive"), SDPAttribute("rtcp-mux"),
     ]
     if media.hasReducedSizeRTCP { description.attributes.append(SDPAttribute("rtcp-rsize")) }
+    if isVideo, isSent, media.hasReceiverRoundTrip {
+      description.attributes.append(SDPAttribute("rtcp-xr", "rcvr-rtt=all"))
+    }
     for (id, uri, direction) in Self.extensions(media, track.extensionIDs) {
       description.attributes.append(SDPAttribute("extmap", "\(id)\(direction) \(uri)"))
     }
@@ -204,9 +228,9 @@ package struct WebRTCAnswer: Hashable, Sendable {
 // MARK: Formats and extensions
 
 extension WebRTCAnswer {
-  /// URIs of header extensions.
+  /// URIs of the header extensions that are sent, `a=extmap`.
   package enum ExtensionURI {
-    /// RFC 9143 §15.
+    /// The track's mid in each packet, RFC 9143 §15.
     package static let mid = "urn:ietf:params:rtp-hdrext:sdes:mid"
     /// Send time, for the estimate of receivers.
     package static let absoluteSendTime = "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time"
@@ -223,6 +247,8 @@ extension WebRTCAnswer {
     var parameters: SDPFormatParameters
     var retransmission: WebRTCOfferMedia.Format?
     var feedback: WebRTCOfferMedia.Feedback
+    /// The decoder of ``format``; nil for audio.
+    var decoder: VideoDecoder?
 
     var formats: [WebRTCOfferMedia.Format] { [self.format] + (self.retransmission.map { [$0] } ?? []) }
 
@@ -255,19 +281,18 @@ extension WebRTCAnswer {
   /// The H.264 format whose decoders suit the stream best, in packetization mode 1: others lack fragments.
   private static func selectVideo(_ media: WebRTCOfferMedia, _ stream: H264ProfileLevel?) -> Selection? {
     // A track that is not sent gets the client's first choice.
-    let wanted = stream ?? H264ProfileLevel(profileIDC: 0x42, constraintFlags: 0xE0, levelIDC: 31)
-    var best: (rank: Int, format: WebRTCOfferMedia.Format, offered: H264ProfileLevel)?
+    let wanted = stream ?? .constrainedBaseline
+    var best: (rank: Int, format: WebRTCOfferMedia.Format, decoder: VideoDecoder)?
     for format in media.formats {
       guard format.map.isEncoding("H264"), format.map.clockRate == 90_000,
         format.parameters["packetization-mode"] == "1",
-        let offered = Self.profileLevel(format.parameters), let rank = offered.rank(for: wanted),
-        format.parameters["level-asymmetry-allowed"] == "1" || offered.levelIDC >= wanted.levelIDC,
+        let decoder = Self.decoder(format.parameters), let rank = decoder.rank(for: wanted),
         best.map({ rank < $0.rank }) ?? true
       else { continue }
-      best = (rank, format, offered)
+      best = (rank, format, decoder)
     }
     guard let best else { return nil }
-    var answered = best.offered
+    var answered = best.decoder.profileLevel
     answered.levelIDC = wanted.levelIDC
     let retransmission = media.formats.first {
       $0.map.isEncoding("rtx") && $0.parameters["apt"] == "\(best.format.payloadType)"
@@ -278,12 +303,23 @@ extension WebRTCAnswer {
         .init("level-asymmetry-allowed", "1"), .init("packetization-mode", "1"),
         .init("profile-level-id", answered.text),
       ]),
-      retransmission: best.format.feedback.contains(.nack) ? retransmission : nil, feedback: best.format.feedback)
+      retransmission: best.format.feedback.contains(.nack) ? retransmission : nil, feedback: best.format.feedback,
+      decoder: best.decoder)
   }
 
-  private static func profileLevel(_ parameters: SDPFormatParameters) -> H264ProfileLevel? {
-    guard let text = parameters["profile-level-id"] else { return .default }
-    return try? H264ProfileLevel(parsing: text)
+  /// Whether a client decodes H.264 of this profile and level in any track that it wants.
+  package static func hasDecoder(of video: H264ProfileLevel, in offer: WebRTCOffer) -> Bool {
+    offer.media.contains { $0.kind == "video" && !$0.isRejected && Self.selectVideo($0, video) != nil }
+  }
+
+  private static func decoder(_ parameters: SDPFormatParameters) -> VideoDecoder? {
+    let profileLevel =
+      if let text = parameters["profile-level-id"] { try? H264ProfileLevel(parsing: text) } else {
+        H264ProfileLevel.default
+      }
+    return profileLevel.map {
+      VideoDecoder(profileLevel: $0, allowsOtherLevel: parameters["level-asymmetry-allowed"] == "1")
+    }
   }
 
   /// Opus, RFC 7587 §7; its map is always 48,000 Hz and 2 channels.

@@ -2,7 +2,8 @@ package import Media
 package import NIOCore
 package import RTP
 
-/// A session description that a WebRTC client offers, with what an answer depends on, RFC 8829 (JSEP).
+/// A session description that a WebRTC client offers, with what an answer depends on, RFC 8829 (JSEP). The answer of a server to a
+/// push is read in the same way.
 ///
 /// Everything is read in one pass over the lines, and bounded: ``RTP/SessionDescription`` limits text and tracks, payload types
 /// are 7 bits.
@@ -52,7 +53,7 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
     /// Receiver's estimate of the bitrate, draft-alvestrand-rmcat-remb-03.
     package static let googREMB = Self(rawValue: 1 << 4)
 
-    /// The values of `a=rtcp-fb`.
+    /// Each kind of feedback by its value of `a=rtcp-fb`, RFC 4585 §4.2.
     package static let names: KeyValuePairs<String, Feedback> = [
       "nack": .nack, "nack pli": .nackPLI, "ccm fir": .ccmFIR, "transport-cc": .transportCC, "goog-remb": .googREMB,
     ]
@@ -60,13 +61,13 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
 
   /// A payload type with its encoding.
   package struct Format: Hashable, Sendable {
-    /// 0 to 127.
+    /// Payload type in the client's packets, 0 to 127.
     package var payloadType: UInt8
     /// Encoding, clock rate and channels.
     package var map: RTPMap
-    /// Parameters of `a=fmtp`.
+    /// Parameters of the encoding, `a=fmtp`; empty without the line.
     package var parameters = SDPFormatParameters([])
-    /// Feedback of `a=rtcp-fb`.
+    /// Feedback that the client offers for this payload type, `a=rtcp-fb`.
     package var feedback: Feedback = []
   }
 
@@ -74,7 +75,7 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
   package struct Extension: Hashable, Sendable {
     /// The identifier, 1 to 14: one-byte headers.
     package var id: UInt8
-    /// The URI.
+    /// URI that identifies the extension.
     package var uri: String
     /// Direction, when the offer restricts it.
     package var direction: SDPDirection?
@@ -134,7 +135,7 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
   package var firstFormat: String
   /// Formats with an encoding, in the client's order of preference.
   package var formats: [Format] = []
-  /// `a=mid`; nil without one.
+  /// Identifier of the track, `a=mid`; nil without one.
   package var mid: String?
   /// Whether the client itself does not want the track: port 0, and not `a=bundle-only`.
   package var isRejected: Bool
@@ -144,11 +145,17 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
   package var hasRTCPMux = false
   /// Whether RTCP packets need not begin with a report, `a=rtcp-rsize`, RFC 5506.
   package var hasReducedSizeRTCP = false
+  /// Whether the client measures its round trip, as a receiver, by reports of its time: `a=rtcp-xr:rcvr-rtt=all`, RFC 3611 §5.1.
+  package var hasReceiverRoundTrip = false
   /// Header extensions with identifiers of one-byte headers.
   package var extensions: [Extension] = []
-  /// ICE and DTLS.
+  /// ICE credentials, DTLS role and fingerprints of the track, completed by those of the session.
   package var transport = Transport()
+  /// Addresses of the author, at most ``maximumCandidateCount``; those that cannot be parsed are left out.
+  package var candidates: [ICECandidate] = []
 
+  /// Maximum number of candidates.
+  static let maximumCandidateCount = 64
   /// Maximum length of words that an answer repeats, in bytes.
   private static let maximumTokenLength = 64
 
@@ -187,7 +194,17 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
       self.mid = mid
     case "rtcp-mux": self.hasRTCPMux = true
     case "rtcp-rsize": self.hasReducedSizeRTCP = true
+    case "rtcp-xr":
+      let formats = (attribute.value ?? "").split(separator: " ")
+      if formats.contains(where: { $0 == "rcvr-rtt=all" || $0.hasPrefix("rcvr-rtt=all:") }) {
+        self.hasReceiverRoundTrip = true
+      }
     case "extmap": self.appendExtension(attribute.value ?? "")
+    case "candidate":
+      guard self.candidates.count < Self.maximumCandidateCount, let value = attribute.value,
+        let candidate = try? ICECandidate(parsing: value)
+      else { return }
+      self.candidates.append(candidate)
     case "rtpmap", "fmtp", "rtcp-fb": self.handleFormat(attribute.name, attribute.value ?? "", indexes)
     default: self.transport.handle(attribute)
     }

@@ -1,4 +1,4 @@
-/// Which of the last packets were received, RFC 3711 §3.3.2: the highest index and the 128 before it.
+/// Record of the last received packets, RFC 3711 §3.3.2: the highest index and the 128 before it.
 struct ReplayWindow: Hashable, Sendable {
   /// Bit n is set when index `highest - n` was received.
   private var received: UInt128 = 0

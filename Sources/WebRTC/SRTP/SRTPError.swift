@@ -1,4 +1,4 @@
-/// Why a packet is neither sealed nor opened. Every case concerns one packet, which is dropped and counted.
+/// Reasons why a packet is neither sealed nor opened. Every case concerns one packet, which is dropped and counted.
 package enum SRTPError: Error, Hashable, Sendable, CaseIterable {
   /// Shorter than its parts, or not RTP or RTCP of version 2.
   case malformed

@@ -11,11 +11,7 @@ package struct SRTPOpener {
     var control = ReplayWindow()
   }
 
-  private let profile: SRTPProfile
-  private let cipher: any SRTPCipher
-  private let nonce: SRTPNonce
-  private let controlCipher: any SRTPCipher
-  private let controlNonce: SRTPNonce
+  private let ciphers: SRTPCiphers
   private var sources: [UInt32: Source] = [:]
 
   /// Maximum number of sources that a peer sends.
@@ -32,14 +28,11 @@ package struct SRTPOpener {
   package init?(
     keys: SRTPSessionKeys, controlKeys: SRTPSessionKeys, profile: SRTPProfile, security: some DatagramSecurity
   ) {
-    guard let cipher = security.makeCipher(profile: profile, keys: keys, seals: false),
-      let controlCipher = security.makeCipher(profile: profile, keys: controlKeys, seals: false)
+    guard
+      let ciphers = SRTPCiphers(
+        keys: keys, controlKeys: controlKeys, profile: profile, security: security, seals: false)
     else { return nil }
-    self.profile = profile
-    self.cipher = cipher
-    self.controlCipher = controlCipher
-    self.nonce = SRTPNonce(salt: keys.salt)
-    self.controlNonce = SRTPNonce(salt: controlKeys.salt)
+    self.ciphers = ciphers
   }
 
   /// Opens an SRTP packet.
@@ -49,16 +42,16 @@ package struct SRTPOpener {
     guard let headerLength = RTPLayout.headerLength(of: datagram.readableBytesView),
       let (sequenceNumber, _, ssrc) = datagram.getMultipleIntegers(
         at: datagram.readerIndex + 2, as: (UInt16, UInt32, UInt32).self),
-      datagram.readableBytes >= headerLength + self.profile.tagLength
+      datagram.readableBytes >= headerLength + self.ciphers.profile.tagLength
     else { throw .malformed }
     let source = self.sources[ssrc] ?? Source()
     let index = try Self.index(of: sequenceNumber, after: source.packets.highest)
     guard source.packets.accepts(index) else { throw .replayed }
-    let end = datagram.readableBytes - self.profile.tagLength
+    let end = datagram.readableBytes - self.ciphers.profile.tagLength
     let packet = try Self.open(
-      datagram, with: self.cipher, nonce: self.nonce.value(ssrc: ssrc, index: index), headerLength: headerLength,
-      end: end, tagStart: end, tagLength: self.profile.tagLength,
-      trailer: self.profile == .aeadAES128GCM ? nil : UInt32(truncatingIfNeeded: index >> 16))
+      datagram, with: self.ciphers.rtp, nonce: self.ciphers.nonce(ssrc: ssrc, index: index), headerLength: headerLength,
+      end: end, tagStart: end, tagLength: self.ciphers.profile.tagLength,
+      trailer: self.ciphers.rolloverCounter(of: index))
     try self.update(ssrc) { $0.packets.insert(index) }
     return packet
   }
@@ -68,20 +61,19 @@ package struct SRTPOpener {
   /// - Returns: The RTCP compound packet, serialized.
   package mutating func open(rtcp datagram: ByteBuffer) throws(SRTPError) -> ByteBuffer {
     let start = datagram.readerIndex
-    let end = datagram.readableBytes - self.profile.tagLength - SRTCPTrailer.length
-    let isGCM = self.profile == .aeadAES128GCM
+    let end = datagram.readableBytes - self.ciphers.profile.tagLength - SRTCPTrailer.length
+    let layout = self.ciphers.controlLayout(end: end)
     guard end >= SRTCPTrailer.headerLength, let ssrc = datagram.getInteger(at: start + 4, as: UInt32.self),
       datagram.getInteger(at: start, as: UInt8.self).map({ $0 >> 6 }) == 2,
-      let trailer = datagram.getInteger(
-        at: start + end + (isGCM ? self.profile.tagLength : 0), as: UInt32.self)
+      let trailer = datagram.getInteger(at: start + layout.trailer, as: UInt32.self)
     else { throw .malformed }
     guard trailer & SRTCPTrailer.encrypted != 0 else { throw .notEncrypted }
     let index = UInt64(trailer & SRTCPTrailer.maximumIndex)
     guard self.sources[ssrc]?.control.accepts(index) ?? true else { throw .replayed }
     let packet = try Self.open(
-      datagram, with: self.controlCipher, nonce: self.controlNonce.value(ssrc: ssrc, index: index),
-      headerLength: SRTCPTrailer.headerLength, end: end, tagStart: isGCM ? end : end + SRTCPTrailer.length,
-      tagLength: self.profile.tagLength, trailer: trailer)
+      datagram, with: self.ciphers.rtcp, nonce: self.ciphers.controlNonce(ssrc: ssrc, index: index),
+      headerLength: SRTCPTrailer.headerLength, end: end, tagStart: layout.tag,
+      tagLength: self.ciphers.profile.tagLength, trailer: trailer)
     try self.update(ssrc) { $0.control.insert(index) }
     return packet
   }

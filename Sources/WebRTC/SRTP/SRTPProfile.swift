@@ -79,11 +79,16 @@ struct SRTPNonce {
 
   func value(ssrc: UInt32, index: UInt64) -> SIMD16<UInt8> {
     var bytes = self.salt
-    for position in 0..<4 {
-      bytes[self.indexOffset - 4 + position] ^= UInt8(truncatingIfNeeded: ssrc >> UInt32(24 - 8 * position))
-    }
-    for position in 0..<6 {
-      bytes[self.indexOffset + position] ^= UInt8(truncatingIfNeeded: index >> UInt64(40 - 8 * position))
+    // SSRC and the first four bytes of the index, then its last two: each packet has a nonce, so not byte by byte.
+    let (first, last) = (UInt64(ssrc) << 32 | index >> 16 & 0xFFFF_FFFF, UInt16(truncatingIfNeeded: index))
+    withUnsafeMutableBytes(of: &bytes) { bytes in
+      let (start, end) = (self.indexOffset - 4, self.indexOffset + 4)
+      bytes.storeBytes(
+        of: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self) ^ first.bigEndian, toByteOffset: start,
+        as: UInt64.self)
+      bytes.storeBytes(
+        of: bytes.loadUnaligned(fromByteOffset: end, as: UInt16.self) ^ last.bigEndian, toByteOffset: end,
+        as: UInt16.self)
     }
     return bytes
   }

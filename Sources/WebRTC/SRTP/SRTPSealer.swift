@@ -11,13 +11,9 @@ package import NIOCore
 /// Sequence numbers of a source must advance: an index is never sealed twice. A retransmission is either the sealed bytes
 /// again, or has a source of its own (RFC 4588).
 package struct SRTPSealer {
-  private let profile: SRTPProfile
-  private let cipher: any SRTPCipher
-  private let nonce: SRTPNonce
-  private let controlCipher: any SRTPCipher
-  private let controlNonce: SRTPNonce
-  /// The last index that was sealed, by source.
-  private var lastIndexes: [UInt32: UInt64] = [:]
+  private let ciphers: SRTPCiphers
+  /// The last index that was sealed, of each source: so few that a search is faster than a dictionary.
+  private var lastIndexes: [(ssrc: UInt32, index: UInt64)] = []
   private var nextControlIndex: UInt32 = 0
 
   /// Maximum number of sources that a session sends: audio, video and their retransmissions, with some to spare.
@@ -34,18 +30,16 @@ package struct SRTPSealer {
   package init?(
     keys: SRTPSessionKeys, controlKeys: SRTPSessionKeys, profile: SRTPProfile, security: some DatagramSecurity
   ) {
-    guard let cipher = security.makeCipher(profile: profile, keys: keys, seals: true),
-      let controlCipher = security.makeCipher(profile: profile, keys: controlKeys, seals: true)
+    guard
+      let ciphers = SRTPCiphers(
+        keys: keys, controlKeys: controlKeys, profile: profile, security: security, seals: true)
     else { return nil }
-    self.profile = profile
-    self.cipher = cipher
-    self.controlCipher = controlCipher
-    self.nonce = SRTPNonce(salt: keys.salt)
-    self.controlNonce = SRTPNonce(salt: controlKeys.salt)
+    self.ciphers = ciphers
   }
 
   /// Length that sealing adds to an RTP packet, in bytes.
-  package var overhead: Int { self.profile.tagLength }
+  @inline(__always)
+  package var overhead: Int { self.ciphers.profile.tagLength }
 
   /// Seals an RTP packet from its header and its payload, which stay as they are.
   ///
@@ -62,9 +56,9 @@ package struct SRTPSealer {
     let index = try self.nextIndex(of: ssrc, sequenceNumber)
     let end = header.count + payload.count
     output.copyMemory(from: header)
-    let isSealed = self.cipher.seal(
-      payload, nonce: self.nonce.value(ssrc: ssrc, index: index), header: header,
-      trailer: self.profile == .aeadAES128GCM ? nil : UInt32(truncatingIfNeeded: index >> 16),
+    let isSealed = self.ciphers.rtp.seal(
+      payload, nonce: self.ciphers.nonce(ssrc: ssrc, index: index), header: header,
+      trailer: self.ciphers.rolloverCounter(of: index),
       into: UnsafeMutableRawBufferPointer(rebasing: output[header.count..<end]),
       tag: UnsafeMutableRawBufferPointer(rebasing: output[end...]))
     guard isSealed else { throw .cipher }
@@ -101,23 +95,22 @@ package struct SRTPSealer {
     else { throw .malformed }
     guard self.nextControlIndex <= SRTCPTrailer.maximumIndex else { throw .indexUsed }
     let trailer = SRTCPTrailer.encrypted | self.nextControlIndex
-    let nonce = self.controlNonce.value(ssrc: ssrc, index: UInt64(self.nextControlIndex))
+    let nonce = self.ciphers.controlNonce(ssrc: ssrc, index: UInt64(self.nextControlIndex))
     self.nextControlIndex += 1
     let end = packet.readableBytes
-    let length = end + self.profile.tagLength + SRTCPTrailer.length
+    let length = end + self.overhead + SRTCPTrailer.length
+    let layout = self.ciphers.controlLayout(end: end)
     var output = ByteBufferAllocator().buffer(capacity: length)
     var isSealed = false
     output.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { output in
       packet.withUnsafeReadableBytes { bytes in
         output.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<SRTCPTrailer.headerLength]))
-        let tagStart = self.profile == .aeadAES128GCM ? end : end + SRTCPTrailer.length
-        let trailerStart = self.profile == .aeadAES128GCM ? end + self.profile.tagLength : end
-        output.storeBytes(of: trailer.bigEndian, toByteOffset: trailerStart, as: UInt32.self)
-        isSealed = self.controlCipher.seal(
+        output.storeBytes(of: trailer.bigEndian, toByteOffset: layout.trailer, as: UInt32.self)
+        isSealed = self.ciphers.rtcp.seal(
           UnsafeRawBufferPointer(rebasing: bytes[SRTCPTrailer.headerLength...]), nonce: nonce,
           header: UnsafeRawBufferPointer(rebasing: bytes[..<SRTCPTrailer.headerLength]), trailer: trailer,
           into: UnsafeMutableRawBufferPointer(rebasing: output[SRTCPTrailer.headerLength..<end]),
-          tag: UnsafeMutableRawBufferPointer(rebasing: output[tagStart..<tagStart + self.profile.tagLength]))
+          tag: UnsafeMutableRawBufferPointer(rebasing: output[layout.tag..<layout.tag + self.overhead]))
         return length
       }
     }
@@ -127,15 +120,16 @@ package struct SRTPSealer {
 
   /// The index of the next packet of a source: it continues behind the last one.
   private mutating func nextIndex(of ssrc: UInt32, _ sequenceNumber: UInt16) throws(SRTPError) -> UInt64 {
-    guard let last = self.lastIndexes[ssrc] else {
+    guard let source = self.lastIndexes.firstIndex(where: { $0.ssrc == ssrc }) else {
       guard self.lastIndexes.count < Self.maximumSourceCount else { throw .tooManySources }
-      self.lastIndexes[ssrc] = UInt64(sequenceNumber)
+      self.lastIndexes.append((ssrc, UInt64(sequenceNumber)))
       return UInt64(sequenceNumber)
     }
+    let last = self.lastIndexes[source].index
     let advance = sequenceNumber &- UInt16(truncatingIfNeeded: last)
     // A number behind the last one would be sealed with the next rollover counter, which the receiver does not expect.
     guard advance > 0, advance < 0x8000, last + UInt64(advance) < 1 << 48 else { throw .indexUsed }
-    self.lastIndexes[ssrc] = last + UInt64(advance)
+    self.lastIndexes[source].index = last + UInt64(advance)
     return last + UInt64(advance)
   }
 }
@@ -143,7 +137,7 @@ package struct SRTPSealer {
 /// E and index at the end of an SRTCP packet, RFC 3711 §3.4.
 enum SRTCPTrailer {
   static let length = 4
-  /// Length of what is not encrypted at the start: header and SSRC.
+  /// Length of the header and SSRC, in bytes, which are not encrypted.
   static let headerLength = 8
   static let encrypted: UInt32 = 0x8000_0000
   static let maximumIndex: UInt32 = 0x7FFF_FFFF

@@ -42,7 +42,7 @@ package struct STUNMessage: Hashable, Sendable {
   package var messageClass: Class
   /// The method, 12 bits; 1 is Binding.
   package var method: UInt16
-  /// The transaction.
+  /// Identifier that a request and its response have in common, 96 bits.
   package var transactionID: STUNTransactionID
   /// The attributes in their order, without integrity codes and fingerprint. Of received messages those before the first
   /// integrity code, since nothing protects the others.
@@ -61,7 +61,7 @@ package struct STUNMessage: Hashable, Sendable {
   package static let maximumAttributeCount = 64
   private static let fingerprintKey: UInt32 = 0x5354_554E
 
-  /// A message to send.
+  /// Creates a message to send; integrity code and fingerprint follow when it is serialized.
   package init(
     _ messageClass: Class, method: UInt16 = Self.binding, transactionID: STUNTransactionID, attributes: [STUNAttribute]
   ) {

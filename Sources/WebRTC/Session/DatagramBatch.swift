@@ -4,9 +4,9 @@ package import NIOCore
 ///
 /// Consecutive datagrams of equal length to one address are one message for segmentation offload; the last may be shorter.
 package struct DatagramBatch: Sendable {
-  /// Datagrams to one address.
+  /// Consecutive datagrams to one address, sent by one system call.
   package struct Message: Hashable, Sendable {
-    /// Destination of the datagrams.
+    /// Address and port to which all of them are sent.
     package var address: TransportAddress
     /// Offset of the first byte in ``DatagramBatch/bytes``.
     package var offset: Int
@@ -14,7 +14,7 @@ package struct DatagramBatch: Sendable {
     package var length: Int
     /// Length of each datagram except the last, in bytes.
     package var segmentLength: Int
-    /// Number of datagrams.
+    /// Number of datagrams, 1 to ``DatagramBatch/maximumDatagramCount``.
     package var datagramCount: Int
   }
 
@@ -26,7 +26,7 @@ package struct DatagramBatch: Sendable {
   /// The messages, in their order.
   package private(set) var messages: [Message] = []
 
-  /// An empty batch.
+  /// Creates a batch without datagrams.
   package init() {}
 
   /// Whether there is nothing to send.
@@ -38,7 +38,7 @@ package struct DatagramBatch: Sendable {
     self.messages.removeAll(keepingCapacity: true)
   }
 
-  /// Appends a datagram.
+  /// Appends a copy of a datagram, to the last message where address and length allow it.
   package mutating func append(_ datagram: ByteBuffer, to address: TransportAddress) {
     self.note(offset: self.bytes.writerIndex, length: datagram.readableBytes, to: address)
     self.bytes.writeImmutableBuffer(datagram)
@@ -61,6 +61,19 @@ package struct DatagramBatch: Sendable {
     }
     if let failure { throw failure }
     self.note(offset: offset, length: length, to: address)
+  }
+
+  /// Whether there are datagrams over TCP, and others.
+  package var kinds: (hasTCP: Bool, hasUDP: Bool) {
+    let count = self.messages.count { $0.address.isTCP }
+    return (count > 0, count < self.messages.count)
+  }
+
+  /// The messages over UDP, or those over TCP; the bytes are shared.
+  package func messages(overTCP isTCP: Bool) -> DatagramBatch {
+    var batch = self
+    batch.messages.removeAll { $0.address.isTCP != isTCP }
+    return batch
   }
 
   /// The datagrams one by one, for tests and for systems without segmentation offload.

@@ -20,7 +20,7 @@ package struct KeyframeBudget: Sendable {
   /// Length of the last keyframe in bytes.
   private var keyframeLength = Self.presumedKeyframeLength
   private var isWaiting = false
-  /// When the encoder was asked; nil when a keyframe has followed.
+  /// Time at which a keyframe was requested of the encoder; nil when it has followed.
   private var asked: MediaTime?
 
   /// A budget before the first frame.

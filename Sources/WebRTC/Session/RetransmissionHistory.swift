@@ -30,10 +30,15 @@ struct RetransmissionHistory {
   static let maximumFrameCount = 512
 
   private var frames = CircularBuffer<Frame>()
-  /// When packets were sent again, by their extended numbers; those older than ``frames`` are removed.
+  /// Times at which packets were sent again, by their extended numbers; those older than ``frames`` are removed.
   private var answers: [Int64: MediaTime] = [:]
-  /// Number behind the last packet.
-  private var endNumber: Int64 = 0
+  /// Number behind the last packet that was sent.
+  var endNumber: Int64 = 0
+  /// Number of the packet that was padding last.
+  private var paddingNumber: Int64 = 0
+
+  /// Whether there is no packet.
+  var isEmpty: Bool { self.frames.isEmpty }
 
   /// Notes a frame whose first packet has a number; the numbers continue behind the frame before.
   mutating func append(_ media: WebRTCMedia, firstNumber: Int64, roundTrip: MediaDuration?, at now: MediaTime) {
@@ -48,7 +53,6 @@ struct RetransmissionHistory {
       self.answers = self.answers.filter { $0.key >= start }
     }
     self.frames.append(Frame(media: media, firstNumber: firstNumber, sent: now))
-    self.endNumber = firstNumber + Int64(media.packetCount)
   }
 
   /// Finds a packet by its 16-bit number, and notes that it is sent again.
@@ -57,12 +61,26 @@ struct RetransmissionHistory {
   mutating func answer(_ sequenceNumber: UInt16, roundTrip: MediaDuration, at now: MediaTime) -> Answer {
     let last = self.endNumber - 1
     let number = last + Int64(Int16(bitPattern: sequenceNumber &- UInt16(truncatingIfNeeded: last)))
-    guard let frame = self.frames.last(where: { $0.firstNumber <= number }),
-      number < frame.firstNumber + Int64(frame.media.packetCount)
-    else { return .unknown }
+    guard number < self.endNumber, let (frame, index) = self.find(number) else { return .unknown }
     if let previous = self.answers[number], now - previous < roundTrip { return .answered }
     self.answers[number] = now
-    return .packet(frame.media, index: Int(number - frame.firstNumber))
+    return .packet(frame.media, index: index)
+  }
+
+  private func find(_ number: Int64) -> (Frame, index: Int)? {
+    guard let frame = self.frames.last(where: { $0.firstNumber <= number }),
+      number < frame.firstNumber + Int64(frame.media.packetCount)
+    else { return nil }
+    return (frame, Int(number - frame.firstNumber))
+  }
+
+  /// The next packet that is worth sending again for nothing but its length: the newest first, in turn.
+  mutating func nextPadding() -> (media: WebRTCMedia, index: Int, number: UInt16)? {
+    guard let last = self.frames.last else { return nil }
+    let first = min(last.firstNumber, self.endNumber - 1)
+    self.paddingNumber = self.paddingNumber > first ? min(self.paddingNumber, self.endNumber) - 1 : self.endNumber - 1
+    guard let (frame, index) = self.find(self.paddingNumber) else { return nil }
+    return (frame.media, index, UInt16(truncatingIfNeeded: self.paddingNumber))
   }
 
   /// Forgets all packets: they must not be shown any more.

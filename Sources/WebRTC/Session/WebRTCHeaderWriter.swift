@@ -49,7 +49,12 @@ struct WebRTCHeaderWriter {
       for (index, byte) in data.enumerated() { output[length + 1 + index] = byte }
       length += 1 + data.count
     }
-    if let id = self.transportWideID, let transportWide { append(id, transportWide.data) }
+    // Each packet has this one: no array of its data is made.
+    if let id = self.transportWideID, let transportWide {
+      output[length] = id << 4 | 1
+      output.storeBytes(of: transportWide.rawValue.bigEndian, toByteOffset: length + 1, as: UInt16.self)
+      length += 3
+    }
     if let id = self.sendTimeID { append(id, RTPAbsoluteSendTime(nanoseconds: now.nanoseconds).data) }
     if !self.isAcknowledged {
       if let id = self.midID { append(id, self.mid) }

@@ -10,7 +10,7 @@ package final class WebRTCMedia: Sendable {
   /// `1200 - 12 (header) - 24 (extensions) - 16 (tag) - 2 (number of a retransmitted packet)`.
   package static let maximumPayloadLength = 1200 - 12 - 24 - 16 - 2
 
-  /// The track.
+  /// Track of the media: video or audio.
   package let kind: MediaKind
   /// Whether decoding can start here.
   package let isKeyframe: Bool
@@ -36,6 +36,12 @@ package final class WebRTCMedia: Sendable {
     self.bytes = bytes
     self.payloads = payloads
     self.byteCount = payloads.reduce(0) { $0 + $1.count }
+  }
+
+  /// The same media at another time, without a copy of the bytes.
+  func moved(to time: MediaTime) -> WebRTCMedia {
+    WebRTCMedia(
+      kind: self.kind, isKeyframe: self.isKeyframe, presentationTime: time, bytes: self.bytes, payloads: self.payloads)
   }
 
   /// Number of packets for each viewer, at least one.

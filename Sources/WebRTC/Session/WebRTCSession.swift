@@ -2,8 +2,8 @@ package import Media
 package import NIOCore
 internal import RTP
 
-/// The session of one viewer: what it is sent, and what follows from its reports. Pure: time is an argument, and datagrams are
-/// values.
+/// The session of one viewer, or of a push to a server: what it is sent, and what follows from its reports. Pure: time is an
+/// argument, and datagrams are values.
 ///
 /// ```
 ///   datagrams, timeouts, media ──▶ change of state ──▶ drain(into:at:) ──▶ datagrams
@@ -12,6 +12,9 @@ internal import RTP
 ///
 /// The caller changes the state, then drains, then waits for input or ``nextDeadline``. Video starts at a keyframe, and starts
 /// again at one after frames were left out. Audio precedes retransmissions, and those precede video.
+///
+/// What the client reports of its path decides how frames leave: at once while it carries much more than the media has, else
+/// spread over time by the ``Pacer``.
 package struct WebRTCSession {
   /// Consequence of a changed state for the caller.
   package enum Event: Hashable, Sendable {
@@ -25,53 +28,64 @@ package struct WebRTCSession {
     case closed(WebRTCTransport.CloseReason)
   }
 
-  /// A frame that waits, or is sent in part.
-  private struct Queued {
-    var media: WebRTCMedia
-    var nextIndex = 0
-    var time: MediaTime
+  /// Media or a packet that waits in the pacer.
+  enum Item {
+    /// An access unit or audio frame.
+    case media(WebRTCMedia)
+    /// A packet that is sent again, with the number of the original.
+    case retransmission(WebRTCMedia, index: Int, number: UInt16)
+    /// A sealed packet that is sent again, for a client without a source of retransmissions.
+    case sealedPacket(ByteBuffer)
   }
 
-  private struct Retransmission {
-    var media: WebRTCMedia
-    var index: Int
-    var number: UInt16
-  }
-
-  /// Age of the oldest frame in the queue from which all video is dropped up to the next keyframe.
-  package static let maximumQueueAge = MediaDuration.milliseconds(500)
-  /// Interval of sender reports.
+  /// Interval between two sender reports of each track.
   package static let reportInterval = MediaDuration.seconds(1)
-  /// Time in which a client's requests for keyframes are one.
-  private static let keyframeRequestInterval = MediaDuration.seconds(1)
-  /// Round trip before the first report.
-  private static let presumedRoundTrip = MediaDuration.milliseconds(50)
-  /// Most that may be sent again beyond half of what is sent, in bytes: a client cannot multiply its traffic by requests.
-  private static let maximumRetransmissionCredit = 512 * 1024
+  /// Interval at which the pace is adjusted, and probes are started.
+  static let updateInterval = MediaDuration.milliseconds(100)
+  /// Maximum number of bytes retransmitted beyond half of the bytes sent: requests of a client cannot multiply its traffic.
+  static let maximumRetransmissionCredit = 512 * 1024
+  /// Number of round-trip times whose minimum counts as that of an empty path.
+  static let roundTripCount = 10
+  /// Bounds of the estimate in bits per second.
+  static let estimateBounds = 100_000...100_000_000
+  /// First estimate in bits per second: frames are not spread until a client's reports show that its path is slow.
+  static let firstEstimate = 10_000_000
 
-  private var transport: WebRTCTransport
-  private var video: WebRTCTrackSender?
-  private var audio: WebRTCTrackSender?
-  private let unixTime: @Sendable (MediaTime) -> Int64
-  private var history = TransportWideHistory()
+  var transport: WebRTCTransport
+  var video: WebRTCTrackSender?
+  var audio: WebRTCTrackSender?
+  /// Nanoseconds since 1970 at zero of the stream's clock, read once: clients measure with differences of the reports' times.
+  let unixTimeAtZero: Int64
+  /// Estimates what the path carries; numbers the packets with transport-wide numbers.
+  var estimator = BandwidthEstimator(bitrate: Self.firstEstimate, bounds: Self.estimateBounds)
+  /// Media and retransmissions that wait.
+  var pacer = Pacer<Item>()
+  var demand = WebRTCDemand()
+  /// Presentation time of the last access unit that was queued.
+  private var lastVideoTime: MediaTime?
+  /// A little more than a tick of the clock of video, 90 kHz.
+  private static let timestampStep = MediaDuration(nanoseconds: 11_112)
 
-  private var responses: [(datagram: ByteBuffer, address: TransportAddress)] = []
-  private var events = CircularBuffer<Event>()
-  private var audioQueue = CircularBuffer<Queued>()
-  private var videoQueue = CircularBuffer<Queued>()
-  private var retransmissions = CircularBuffer<Retransmission>()
-  private var retransmissionCredit = Self.maximumRetransmissionCredit
-  private var isReady = false
-  private var profile: SRTPProfile?
-  private var waitsForKeyframe = true
-  private var lastKeyframe: MediaTime?
-  private var lastKeyframeRequest: MediaTime?
-  private var lastFullIntraRequest: UInt8?
-  private var nextReport: MediaTime?
+  var responses: [(datagram: ByteBuffer, address: TransportAddress)] = []
+  var events = CircularBuffer<Event>(initialCapacity: 4)
+  var retransmissionCredit = Self.maximumRetransmissionCredit
+  var isReady = false
+  var profile: SRTPProfile?
+  var lastKeyframe: MediaTime?
+  var keyframeRequests = KeyframeRequestLimiter()
+  var lastFullIntraRequest: UInt8?
+  var nextReport: MediaTime?
+  var nextUpdate: MediaTime?
+  /// Bytes sent until the last receiver report, and its time.
+  var lastReceiverReport: (bytesSent: Int, time: MediaTime)?
+  /// Frames of ``Pacer/dropCounts`` that the statistics have.
+  var countedDrops = 0
+  /// The last round trips.
+  var recentRoundTrips: [MediaDuration] = []
   /// The client's last reference time (XR), and when it arrived.
-  private var referenceTime: (ssrc: UInt32, middle: UInt32, arrival: MediaTime)?
+  var referenceTime: (ssrc: UInt32, middle: UInt32, arrival: MediaTime)?
   /// Counters, and what the client reports.
-  package private(set) var statistics = WebRTCSessionStatistics()
+  package internal(set) var statistics = WebRTCSessionStatistics()
 
   /// Creates the session of an answered offer.
   ///
@@ -79,20 +93,44 @@ package struct WebRTCSession {
   ///   - answer: The answer, with the client's transport.
   ///   - credentials: The server's ICE credentials, as answered.
   ///   - makeRandom: Makes 64 random bits, for numbers and timestamps.
-  ///   - unixTime: Converts a time of the stream's clock to nanoseconds since 1970.
+  ///   - unixTime: Converts a time of the stream's clock to nanoseconds since 1970; called once, so that no report steps with
+  ///     the machine's clock.
   package init(
     _ answer: WebRTCAnswer, credentials: ICECredentials, security: any DatagramSecurity, makeRandom: () -> UInt64,
-    unixTime: @escaping @Sendable (MediaTime) -> Int64, at now: MediaTime
+    unixTime: (MediaTime) -> Int64, at now: MediaTime
   ) {
     self.transport = WebRTCTransport(
       credentials: credentials, fingerprints: answer.clientTransport.fingerprints, security: security, at: now)
     self.video = answer.video.map { WebRTCTrackSender($0, kind: .video, makeRandom: makeRandom) }
     self.audio = answer.audio.map { WebRTCTrackSender($0, kind: .audio, makeRandom: makeRandom) }
-    self.unixTime = unixTime
+    self.unixTimeAtZero = unixTime(.zero)
+  }
+
+  /// Creates the session of a push, whose offer a server has answered; its first check is due at once.
+  ///
+  /// - Parameters:
+  ///   - credentials: Our ICE credentials, as offered.
+  ///   - makeRandom: Makes 64 random bits, for numbers, timestamps and checks.
+  ///   - unixTime: Converts a time of the stream's clock to nanoseconds since 1970; called once.
+  package init(
+    _ publication: WebRTCPublication, credentials: ICECredentials, security: any DatagramSecurity,
+    makeRandom: @escaping @Sendable () -> UInt64, unixTime: (MediaTime) -> Int64, at now: MediaTime
+  ) {
+    self.transport = WebRTCTransport(
+      publication, credentials: credentials, security: security, makeRandom: makeRandom, at: now)
+    self.video = publication.video.map { WebRTCTrackSender($0, kind: .video, makeRandom: makeRandom) }
+    self.audio = publication.audio.map { WebRTCTrackSender($0, kind: .audio, makeRandom: makeRandom) }
+    self.unixTimeAtZero = unixTime(.zero)
   }
 
   /// Whether a video track was answered.
   package var hasVideo: Bool { self.video != nil }
+
+  /// Whether the client decodes H.264 of a profile and level in the payload type that was answered.
+  package func decodes(_ stream: H264ProfileLevel) -> Bool { self.video?.track.decoder?.decodes(stream) ?? false }
+
+  /// Whether an audio track was answered.
+  package var hasAudio: Bool { self.audio != nil }
 
   /// Number of the client's authentic checks.
   package var checkCount: Int { self.transport.checkCount }
@@ -100,16 +138,28 @@ package struct WebRTCSession {
   /// Destination of media; nil before the client's nomination.
   package var selectedAddress: TransportAddress? { self.transport.selectedAddress }
 
-  /// Datagrams that were dropped.
+  /// Number of datagrams dropped since the start of the session, by cause.
   package var dropCounts: WebRTCTransport.DropCounts { self.transport.dropCounts }
 
-  /// When ``handleTimeout(at:)`` is due; nil after the end.
+  /// Time at which ``handleTimeout(at:)`` and ``drain(into:at:)`` are due; nil after the end.
+  ///
+  /// Callers outside this module copy the session to read this: ``handleTimeoutIfDue(at:)`` does not.
+  @inline(__always)
   package var nextDeadline: MediaTime? {
-    guard let transport = self.transport.nextDeadline else { return nil }
-    return min(transport, self.nextReport ?? transport)
+    guard var deadline = self.transport.nextDeadline else { return nil }
+    if let nextReport { deadline = min(deadline, nextReport) }
+    if let nextUpdate { deadline = min(deadline, nextUpdate) }
+    if let nextSending { deadline = min(deadline, nextSending) }
+    return deadline
   }
 
-  /// Takes the next event.
+  /// Time at which ``drain(into:at:)`` has more to send; nil while nothing waits for its time.
+  @inline(__always)
+  private var nextSending: MediaTime? {
+    self.isReady && self.transport.selectedAddress != nil ? self.pacer.nextDeadline : nil
+  }
+
+  /// Removes and returns the oldest event; nil when all were returned.
   package mutating func nextEvent() -> Event? { self.events.popFirst() }
 
   /// Handles a datagram of the session.
@@ -120,9 +170,20 @@ package struct WebRTCSession {
   /// Does what is due at ``nextDeadline``.
   package mutating func handleTimeout(at now: MediaTime) {
     self.apply(self.transport.handleTimeout(at: now), at: now)
-    guard let due = self.nextReport, now >= due, self.isReady else { return }
+    guard self.isReady else { return }
+    if let nextUpdate, now >= nextUpdate { self.update(at: now) }
+    guard let due = self.nextReport, now >= due else { return }
     self.nextReport = now + Self.reportInterval
     self.sendReport(at: now)
+  }
+
+  /// Does what is due at ``nextDeadline``, when that has come.
+  ///
+  /// - Returns: Whether something was due: then ``drain(into:at:)`` follows.
+  package mutating func handleTimeoutIfDue(at now: MediaTime) -> Bool {
+    guard let deadline = self.nextDeadline, now >= deadline else { return false }
+    self.handleTimeout(at: now)
+    return true
   }
 
   /// Takes new ICE credentials, RFC 8445 §9; keys and media stay.
@@ -137,292 +198,58 @@ package struct WebRTCSession {
 
   /// Queues an access unit or audio frame.
   package mutating func send(_ media: WebRTCMedia, at now: MediaTime) {
-    guard (media.kind == .video ? self.video : self.audio) != nil else { return }
-    guard self.isReady else { return }
-    if media.kind == .audio {
-      // Audio that could not leave for this long is not worth its time.
-      while let first = self.audioQueue.first, now - first.time >= Self.maximumQueueAge {
-        self.audioQueue.removeFirst()
-      }
-      self.audioQueue.append(Queued(media: media, time: now))
+    guard (media.kind == .video ? self.video : self.audio) != nil, self.isReady else { return }
+    guard media.kind == .video else {
+      self.pacer.enqueue(
+        .media(media), .audio, byteCount: media.byteCount, packetCount: media.packetCount, at: now)
       return
     }
-    if let first = self.videoQueue.first, now - first.time >= Self.maximumQueueAge { self.dropVideo(at: now) }
-    if self.waitsForKeyframe, !media.isKeyframe {
+    var media = media
+    // The keyframe of another rendition may be of the frame that was sent last: players take one access unit per timestamp.
+    if let lastVideoTime, media.presentationTime <= lastVideoTime {
+      media = media.moved(to: lastVideoTime + Self.timestampStep)
+    }
+    if self.pacer.needsKeyframe, !media.isKeyframe {
       // Before the first keyframe, nothing is missed.
       if self.lastKeyframe != nil { self.statistics.framesDropped += 1 }
       self.requestKeyframe(at: now)
       return
     }
-    self.waitsForKeyframe = false
-    self.videoQueue.append(Queued(media: media, time: now))
+    self.pacer.enqueue(
+      .media(media), .video(isKeyframe: media.isKeyframe),
+      byteCount: media.byteCount + media.packetCount * Self.packetOverhead, packetCount: media.packetCount, at: now)
+    self.lastVideoTime = media.presentationTime
     if media.isKeyframe {
       self.lastKeyframe = now
-      self.lastKeyframeRequest = nil
+      self.keyframeRequests.handleKeyframe()
     }
+    self.countDrops(at: now)
   }
 
   /// Drops frames that wait and those that could be sent again: they must not be shown any more.
   package mutating func discardEarlier(at now: MediaTime) {
     self.video?.history.removeAll()
-    self.retransmissions.removeAll()
-    if !self.videoQueue.isEmpty { self.dropVideo(at: now) }
+    self.video?.sealedHistory?.removeAll()
+    self.pacer.discard()
+    self.countDrops(at: now)
+  }
+
+  /// Drops frames that wait: those of another rendition follow, from a keyframe on. Numbers and times go on.
+  package mutating func switchRendition() {
+    self.pacer.dropVideo()
+    self.countedDrops = self.pacer.dropCounts.frames
   }
 
   /// Seals and appends everything that may leave now.
-  package mutating func drain(into batch: inout DatagramBatch, at now: MediaTime) {
+  ///
+  /// - Returns: When there is more to send; nil while nothing waits for its time.
+  @discardableResult
+  package mutating func drain(into batch: inout DatagramBatch, at now: MediaTime) -> MediaTime? {
     for (datagram, address) in self.responses { batch.append(datagram, to: address) }
     self.responses.removeAll(keepingCapacity: true)
-    guard self.isReady, let address = self.transport.selectedAddress else { return }
-    while var queued = self.audioQueue.popFirst() {
-      self.sendPackets(of: &queued, to: address, into: &batch, at: now)
-    }
-    while let next = self.retransmissions.popFirst() { self.send(next, to: address, into: &batch, at: now) }
-    while var queued = self.videoQueue.popFirst() {
-      self.sendPackets(of: &queued, to: address, into: &batch, at: now)
-    }
-  }
-}
-
-// MARK: Sending
-
-extension WebRTCSession {
-  /// Sends the packets of a frame that were not sent yet.
-  private mutating func sendPackets(
-    of queued: inout Queued, to address: TransportAddress, into batch: inout DatagramBatch, at now: MediaTime
-  ) {
-    let media = queued.media
-    let roundTrip = self.statistics.roundTrip
-    if queued.nextIndex == 0 {
-      if media.kind == .video {
-        self.video?.note(media, roundTrip: roundTrip, at: now)
-      }
-      if self.nextReport == nil {
-        // Without a report within the first second, clients cannot synchronize the tracks.
-        self.nextReport = now
-      }
-    }
-    while queued.nextIndex < media.packetCount {
-      let index = queued.nextIndex
-      queued.nextIndex += 1
-      let length = media.payloadLength(index)
-      guard
-        let (header, writer) = media.kind == .video
-          ? self.video?.nextHeader(media, index: index) : self.audio?.nextHeader(media, index: index)
-      else { return }
-      self.seal(media, index: index, header: header, writer: writer, prefix: nil, to: address, into: &batch, at: now)
-      self.retransmissionCredit = min(
-        self.retransmissionCredit + length / 2, Self.maximumRetransmissionCredit)
-    }
-  }
-
-  private mutating func send(
-    _ next: Retransmission, to address: TransportAddress, into batch: inout DatagramBatch, at now: MediaTime
-  ) {
-    guard let payloadType = self.video?.track.retransmissionPayloadType,
-      let (header, writer) = self.video?.retransmissionHeader(next.media, index: next.index, payloadType: payloadType)
-    else { return }
-    self.statistics.packetsRetransmitted += 1
-    self.seal(
-      next.media, index: next.index, header: header, writer: writer, prefix: next.number, to: address, into: &batch,
-      at: now)
-  }
-
-  /// Seals one packet into the batch.
-  ///
-  /// - Parameter prefix: Number of the original packet, for one that is sent again.
-  private mutating func seal(
-    _ media: WebRTCMedia, index: Int, header: RTPHeader, writer: WebRTCHeaderWriter, prefix: UInt16?,
-    to address: TransportAddress, into batch: inout DatagramBatch, at now: MediaTime
-  ) {
-    guard let overhead = self.transport.overhead else { return }
-    let length = media.payloadLength(index) + (prefix == nil ? 0 : RTPRetransmission.overhead)
-    withUnsafeTemporaryAllocation(byteCount: WebRTCHeaderWriter.maximumLength, alignment: 8) { scratch in
-      var transportWide: RTPTransportWideSequenceNumber?
-      if writer.hasTransportWideNumbers {
-        transportWide = self.history.send(byteCount: length + 12 + overhead, at: now)
-      }
-      let headerLength = writer.write(
-        header, transportWide: transportWide, isKeyframe: media.kind == .video && media.isKeyframe, at: now,
-        into: scratch)
-      let total = headerLength + length + overhead
-      do throws(SRTPError) {
-        try batch.append(length: total, to: address) { (output) throws(SRTPError) in
-          let head = UnsafeRawBufferPointer(rebasing: scratch[..<headerLength])
-          guard let prefix else {
-            try media.withPayload(index) { (payload) throws(SRTPError) in
-              try self.transport.seal(header: head, payload: payload, into: output)
-            }
-            return
-          }
-          // Behind the header in the output, which sealing allows.
-          let body = UnsafeMutableRawBufferPointer(rebasing: output[headerLength..<headerLength + length])
-          body.storeBytes(of: prefix.bigEndian, as: UInt16.self)
-          media.withPayload(index) { payload in
-            UnsafeMutableRawBufferPointer(rebasing: body[RTPRetransmission.overhead...]).copyMemory(from: payload)
-          }
-          try self.transport.seal(header: head, payload: UnsafeRawBufferPointer(body), into: output)
-        }
-        self.statistics.packetsSent += 1
-        self.statistics.bytesSent += total
-      } catch {
-        // Not ready any more, or the library failed: the packet is lost as others are.
-        self.statistics.framesDropped += 1
-      }
-    }
-  }
-
-  /// Sends a report for each track with media, RFC 3550 §6.4.1.
-  private mutating func sendReport(at now: MediaTime) {
-    let unixTime = self.unixTime(now)
-    var packets: [RTCPPacket] = []
-    for track in [self.video, self.audio].compactMap(\.self) where track.packetCount > 0 {
-      packets.append(.senderReport(track.senderReport(at: now, unixTime: unixTime)))
-      packets.append(
-        .sourceDescription(RTCPSourceDescription(ssrc: track.track.ssrc, cname: WebRTCAnswer.canonicalName)))
-    }
-    guard !packets.isEmpty, let address = self.transport.selectedAddress else { return }
-    if let reference = self.referenceTime, let ssrc = (self.video ?? self.audio)?.track.ssrc {
-      let delay = UInt32(clamping: (now - reference.arrival).ticks(timescale: 65_536))
-      packets.append(
-        .extendedReport(
-          RTCPExtendedReport(
-            ssrc: ssrc,
-            blocks: [
-              .delaySinceLastReceiverReport([
-                .init(ssrc: reference.ssrc, lastReceiverReport: reference.middle, delay: delay)
-              ])
-            ])))
-    }
-    guard let datagram = try? self.transport.seal(RTCPCompoundPacket(packets)) else { return }
-    self.responses.append((datagram, address))
-  }
-
-  private mutating func dropVideo(at now: MediaTime) {
-    self.statistics.framesDropped += self.videoQueue.count
-    self.videoQueue.removeAll()
-    self.waitsForKeyframe = true
-    self.requestKeyframe(at: now)
-  }
-}
-
-// MARK: What the client sends
-
-extension WebRTCSession {
-  private mutating func apply(_ outputs: [WebRTCTransport.Output], at now: MediaTime) {
-    for output in outputs {
-      switch output {
-      case .send(let datagram, let address): self.responses.append((datagram, address))
-      case .connected(let profile): self.profile = profile
-      case .selected: break
-      case .valid(let address): self.events.append(.valid(address))
-      case .received(let packet): self.handle(packet, at: now)
-      case .closed(let reason):
-        self.isReady = false
-        self.videoQueue.removeAll()
-        self.audioQueue.removeAll()
-        self.retransmissions.removeAll()
-        self.events.append(.closed(reason))
-      }
-    }
-    if !self.isReady, self.transport.isReady, let profile = self.profile {
-      self.isReady = true
-      self.events.append(.ready(profile))
-    }
-  }
-
-  private mutating func handle(_ packet: RTCPCompoundPacket, at now: MediaTime) {
-    for packet in packet.packets {
-      switch packet {
-      case .receiverReport(let report): self.handle(report.reportBlocks, at: now)
-      case .senderReport(let report): self.handle(report.reportBlocks, at: now)
-      case .extendedReport(let report): self.handle(report, at: now)
-      case .feedback(let feedback): self.handle(feedback, at: now)
-      case .sourceDescription, .goodbye, .other: break
-      }
-    }
-  }
-
-  private mutating func handle(_ blocks: [RTCPReportBlock], at now: MediaTime) {
-    for block in blocks {
-      if block.ssrc == self.video?.track.ssrc {
-        self.video?.headerWriter.isAcknowledged = true
-        self.statistics.fractionLost = Double(block.fractionLost) / 256
-        self.statistics.packetsLost = Int(max(0, block.cumulativeLost))
-      } else if block.ssrc == self.audio?.track.ssrc {
-        self.audio?.headerWriter.isAcknowledged = true
-      } else {
-        continue
-      }
-      self.noteRoundTrip(of: block, at: now)
-    }
-  }
-
-  /// The round trip, RFC 3550 §6.4.1: time since the sender report without the time that the client kept it.
-  private mutating func noteRoundTrip(of block: RTCPReportBlock, at now: MediaTime) {
-    guard block.lastSenderReport != 0 else { return }
-    let arrival = NTPTimestamp(unixNanoseconds: self.unixTime(now)).middle
-    let ticks = arrival &- block.lastSenderReport &- block.delaySinceLastSenderReport
-    // A clock that was set, or a lie, gives a round trip that no path has.
-    guard ticks < 65_536 * 10 else { return }
-    self.statistics.roundTrip = .ticks(Int64(ticks), timescale: 65_536)
-  }
-
-  private mutating func handle(_ report: RTCPExtendedReport, at now: MediaTime) {
-    for case .receiverReferenceTime(let time) in report.blocks {
-      self.referenceTime = (report.ssrc, time.middle, now)
-    }
-  }
-
-  private mutating func handle(_ feedback: RTCPFeedback, at now: MediaTime) {
-    switch feedback.message {
-    case .nack(let pairs):
-      guard feedback.mediaSSRC == self.video?.track.ssrc else { return }
-      self.handle(pairs, at: now)
-    case .pictureLossIndication:
-      guard feedback.mediaSSRC == self.video?.track.ssrc else { return }
-      self.handleKeyframeRequest(at: now)
-    case .fullIntraRequest(let requests):
-      for request in requests where request.ssrc == self.video?.track.ssrc {
-        // The same number is the same request, sent again.
-        guard request.commandSequenceNumber != self.lastFullIntraRequest else { continue }
-        self.lastFullIntraRequest = request.commandSequenceNumber
-        self.handleKeyframeRequest(at: now)
-      }
-    case .transportWide(let feedback): _ = self.history.handle(feedback)
-    case .receiverEstimatedBitrate(let estimate): self.statistics.receiverBitrate = estimate.bitrate
-    case .other: break
-    }
-  }
-
-  private mutating func handle(_ pairs: [RTCPNackPair], at now: MediaTime) {
-    let roundTrip = self.statistics.roundTrip ?? Self.presumedRoundTrip
-    for number in pairs.flatMap(\.sequenceNumbers) {
-      self.statistics.packetsRequested += 1
-      guard self.video?.track.retransmissionPayloadType != nil else { continue }
-      switch self.video?.history.answer(number, roundTrip: roundTrip, at: now) {
-      case .packet(let media, let index):
-        let length = media.payloadLength(index)
-        guard self.retransmissionCredit >= length else { continue }
-        self.retransmissionCredit -= length
-        self.retransmissions.append(Retransmission(media: media, index: index, number: number))
-      case .unknown: self.handleKeyframeRequest(at: now)
-      case .answered, nil: break
-      }
-    }
-  }
-
-  /// Handles a client's request. One that a keyframe answers which is on its way counts for nothing.
-  private mutating func handleKeyframeRequest(at now: MediaTime) {
-    self.statistics.keyframesRequested += 1
-    let roundTrip = self.statistics.roundTrip ?? Self.presumedRoundTrip
-    if let last = self.lastKeyframe, now - last < roundTrip * 2 { return }
-    self.requestKeyframe(at: now)
-  }
-
-  private mutating func requestKeyframe(at now: MediaTime) {
-    if let last = self.lastKeyframeRequest, now - last < Self.keyframeRequestInterval { return }
-    self.lastKeyframeRequest = now
-    self.events.append(.keyframeNeeded)
+    guard self.isReady, let address = self.transport.selectedAddress else { return nil }
+    while let release = self.pacer.release(at: now) { self.send(release, to: address, into: &batch, at: now) }
+    self.countDrops(at: now)
+    return self.nextSending
   }
 }

@@ -6,13 +6,15 @@ package struct WebRTCSessionStatistics: Hashable, Sendable {
   package var packetsSent = 0
   /// Bytes of datagrams with media.
   package var bytesSent = 0
-  /// Packets sent again.
+  /// Packets sent again, since the client requested them.
   package var packetsRetransmitted = 0
-  /// Packets that the client asked for again.
+  /// Packets sent again as padding of probes.
+  package var paddingPackets = 0
+  /// Packets that the client requested again.
   package var packetsRequested = 0
   /// Frames that were not sent since the first one, because the queue was too old.
   package var framesDropped = 0
-  /// Keyframes that the client asked for, those that counted for nothing included.
+  /// Keyframe requests of the client, ignored ones included.
   package var keyframesRequested = 0
   /// The last round trip that the client's reports showed; nil before.
   package var roundTrip: MediaDuration?
@@ -23,6 +25,11 @@ package struct WebRTCSessionStatistics: Hashable, Sendable {
   /// The bitrate that the client estimates (REMB), in bits per second; nil without.
   package var receiverBitrate: UInt64?
 
-  /// Counters at zero.
+  /// Bits per second that the path carries, as far as known; nil before the client's first report.
+  package var estimatedBitrate: Int?
+  /// Delay of packets in the queues of the path; nil before the first feedback.
+  package var queueingDelay: MediaDuration?
+
+  /// Creates counters, all of them zero.
   package init() {}
 }

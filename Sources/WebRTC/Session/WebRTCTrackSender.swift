@@ -20,6 +20,8 @@ struct WebRTCTrackSender {
   var headerWriter: WebRTCHeaderWriter
   /// Packets that were sent.
   var history = RetransmissionHistory()
+  /// Sealed packets that were sent, for a client that requests them and has no source of retransmissions; nil for others.
+  var sealedHistory: SealedPacketHistory?
 
   /// Clock rate of Opus, RFC 7587 §4.1.
   static let audioClockRate: Int32 = 48_000
@@ -27,6 +29,9 @@ struct WebRTCTrackSender {
   init(_ track: WebRTCAnswer.Track, kind: MediaKind, makeRandom: () -> UInt64) {
     self.track = track
     self.headerWriter = WebRTCHeaderWriter(track)
+    if kind == .video, track.retransmissionPayloadType == nil, track.feedback.contains(.nack) {
+      self.sealedHistory = SealedPacketHistory()
+    }
     self.clockRate = kind == .video ? H264Packetizer.clockRate : Self.audioClockRate
     let (first, second) = (makeRandom(), makeRandom())
     self.timestampOffset = UInt32(truncatingIfNeeded: first)
@@ -56,6 +61,7 @@ struct WebRTCTrackSender {
   mutating func nextHeader(_ media: WebRTCMedia, index: Int) -> (RTPHeader, WebRTCHeaderWriter) {
     defer {
       self.nextNumber += 1
+      self.history.endNumber = self.nextNumber
       self.packetCount &+= 1
       self.octetCount &+= UInt32(truncatingIfNeeded: media.payloadLength(index))
     }

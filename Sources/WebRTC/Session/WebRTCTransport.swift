@@ -2,7 +2,9 @@ package import Media
 package import NIOCore
 package import RTP
 
-/// The transport of one session: ICE, DTLS and SRTP on a path to one client. Pure: time is an argument, and datagrams are values.
+/// The transport of one session: ICE, DTLS and SRTP on a path to one peer. Pure: time is an argument, and datagrams are values.
+///
+/// A server's side waits for its client:
 ///
 /// ```
 ///   first check          ClientHello from           handshake done,            nomination
@@ -11,10 +13,13 @@ package import RTP
 ///                       any of them: timeout, close_notify, wrong fingerprint ──▶ closed
 /// ```
 ///
+/// A client's side, of a push, begins by itself: it checks the server's candidates, nominates one, starts DTLS there or waits for the
+/// server's, and media flows when the handshake is done.
+///
 /// The caller passes each datagram of the session to ``handle(_:from:at:)`` and calls ``handleTimeout(at:)`` at
 /// ``nextDeadline``; both return what to do, in order. DTLS has no state before a check proved the client's address.
 package struct WebRTCTransport {
-  /// Something to do.
+  /// Step of the caller after a datagram or a timeout.
   package enum Output: Hashable, Sendable {
     /// A datagram to send.
     case send(ByteBuffer, to: TransportAddress)
@@ -30,13 +35,13 @@ package struct WebRTCTransport {
     case closed(CloseReason)
   }
 
-  /// Why a session ended.
+  /// Reasons for the end of a session.
   package enum CloseReason: String, Hashable, Sendable, CaseIterable {
-    /// No check arrived: the client cannot reach the candidates that it was given.
+    /// No check arrived: the client cannot reach the candidates that it was given. Of a client's side, no check was answered.
     case neverChecked
-    /// The client has not sent anything for a while, RFC 7675.
+    /// The peer has not sent anything for a while, RFC 7675.
     case consentExpired
-    /// The client sent close_notify.
+    /// The peer sent close_notify: a client, or the server of a push.
     case closedByClient
     /// ``WebRTCTransport/close(at:)`` was called.
     case closedByServer
@@ -48,26 +53,32 @@ package struct WebRTCTransport {
 
   /// Datagrams that were dropped, by cause.
   package struct DropCounts: Hashable, Sendable {
-    /// Checks that were refused.
+    /// Connectivity checks that were malformed, refused or ignored.
     package var checks = 0
     /// Datagrams of an address that no check made valid.
     package var invalidAddress = 0
     /// SRTCP that is not authentic, replayed or malformed.
     package var control = 0
-    /// Everything else: other protocols, media that the client was not asked for.
+    /// Everything else: other protocols, media that was not agreed on.
     package var other = 0
   }
 
   private let security: any DatagramSecurity
   private let fingerprints: [CertificateFingerprint]
-  private var agent: ICELiteAgent
+  /// Our role in DTLS.
+  private let role: DTLSRole
+  /// Makes 64 random bits, for checks of a client's side.
+  private let makeRandom: @Sendable () -> UInt64
+  private var agent: ICEAgent
   private var dtls: DTLSTransport?
   /// Destination of DTLS: the valid address that the client last sent DTLS from.
   private var dtlsAddress: TransportAddress?
   private var sealer: SRTPSealer?
   private var opener: SRTPOpener?
   private var isClosed = false
-  /// Datagrams that were dropped.
+  /// Time of the first response to a check: clients begin DTLS when they have it. Of a client's side, the time of its first check.
+  private var firstResponse: MediaTime?
+  /// Number of datagrams dropped since the start of the session, by cause.
   package private(set) var dropCounts = DropCounts()
 
   /// Creates the transport of an answered offer.
@@ -79,24 +90,52 @@ package struct WebRTCTransport {
     credentials: ICECredentials, fingerprints: [CertificateFingerprint], security: any DatagramSecurity,
     at now: MediaTime
   ) {
-    self.agent = ICELiteAgent(credentials: credentials, at: now)
+    self.agent = ICEAgent(ICELiteAgent(credentials: credentials, at: now))
     self.fingerprints = fingerprints
     self.security = security
+    self.role = .server
+    self.makeRandom = { 0 }
   }
 
+  /// Creates the transport of a client whose offer was answered; it begins at once, with ``handleTimeout(at:)``.
+  ///
+  /// - Parameters:
+  ///   - credentials: The client's ICE credentials, as offered.
+  ///   - makeRandom: Makes 64 random bits.
+  package init(
+    _ publication: WebRTCPublication, credentials: ICECredentials, security: any DatagramSecurity,
+    makeRandom: @escaping @Sendable () -> UInt64, at now: MediaTime
+  ) {
+    self.agent = ICEAgent(
+      ICEControllingAgent(
+        local: credentials, remote: publication.credentials, candidates: publication.candidates,
+        tieBreaker: makeRandom(), at: now))
+    self.fingerprints = publication.fingerprints
+    self.security = security
+    self.role = publication.role
+    self.makeRandom = makeRandom
+    self.firstResponse = now
+  }
+
+  // These are inlined: they read a field or two for each packet or timer, and calls would copy the whole value.
+
   /// Destination of media; nil before the client's nomination.
+  @inline(__always)
   package var selectedAddress: TransportAddress? { self.agent.selectedAddress }
 
-  /// Whether media can be sealed and has somewhere to go.
+  /// Whether media can be sealed and has a destination.
+  @inline(__always)
   package var isReady: Bool { self.sealer != nil && self.agent.selectedAddress != nil && !self.isClosed }
 
   /// Number of the client's authentic checks.
   package var checkCount: Int { self.agent.checkCount }
 
-  /// When ``handleTimeout(at:)`` is due; nil after the end.
+  /// Time at which ``handleTimeout(at:)`` is due; nil after the end.
+  @inline(__always)
   package var nextDeadline: MediaTime? {
     guard !self.isClosed else { return nil }
-    return [self.agent.nextDeadline, self.dtls?.nextDeadline].compactMap(\.self).min()
+    guard let flight = self.dtls?.nextDeadline else { return self.agent.nextDeadline }
+    return self.agent.nextDeadline.map { min(flight, $0) } ?? flight
   }
 
   /// Takes new ICE credentials, RFC 8445 §9; keys and media stay.
@@ -104,7 +143,9 @@ package struct WebRTCTransport {
     self.agent.restart(credentials: credentials, at: now)
   }
 
-  /// Processes a datagram.
+  /// Processes a datagram of the session, whatever its protocol.
+  ///
+  /// - Returns: Steps of the caller, in their order; none after the end.
   package mutating func handle(_ datagram: ByteBuffer, from source: TransportAddress, at now: MediaTime) -> [Output] {
     guard !self.isClosed else { return [] }
     switch DatagramKind(datagram.readableBytesView) {
@@ -117,14 +158,32 @@ package struct WebRTCTransport {
     }
   }
 
-  /// Sends DTLS flights again, and ends a session whose client is silent.
+  /// Opens an RTP packet of a client that publishes; nil when it is not authentic, replayed or malformed, or before the keys are known.
+  package mutating func open(
+    media datagram: ByteBuffer, from source: TransportAddress, at now: MediaTime
+  ) -> RTPPacket? {
+    guard !self.isClosed, self.agent.isValid(source) else {
+      self.dropCounts.invalidAddress += 1
+      return nil
+    }
+    guard let plain = try? self.opener?.open(rtp: datagram) else {
+      self.dropCounts.other += 1
+      return nil
+    }
+    self.agent.handleAuthenticDatagram(from: source, at: now)
+    guard let packet = try? RTPPacket(parsing: plain) else {
+      self.dropCounts.other += 1
+      return nil
+    }
+    return packet
+  }
+
+  /// Sends checks and DTLS flights again, and ends a session whose peer is silent.
   package mutating func handleTimeout(at now: MediaTime) -> [Output] {
     guard !self.isClosed else { return [] }
-    if self.agent.isExpired(at: now) {
-      return self.end(self.agent.checkCount == 0 ? .neverChecked : .consentExpired)
-    }
-    guard let datagrams = self.dtls?.handleTimeout(at: now) else { return [] }
-    return self.outputs(datagrams) + self.stateOutputs()
+    let outputs = self.perform(self.agent.handleTimeout(at: now, makeRandom: self.makeRandom), at: now)
+    guard !self.isClosed, let datagrams = self.dtls?.handleTimeout(at: now) else { return outputs }
+    return outputs + self.outputs(datagrams) + self.stateOutputs()
   }
 
   /// Ends the session, and notifies the client by close_notify.
@@ -139,11 +198,14 @@ package struct WebRTCTransport {
   package mutating func seal(
     header: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(SRTPError) {
-    guard self.isReady else { throw .notConnected }
-    try self.sealer?.seal(header: header, payload: payload, into: output)
+    // The state is read field by field: as an argument of a computed property, all of it would be copied for each packet.
+    guard !self.isClosed, self.agent.selectedAddress != nil,
+      try self.sealer?.seal(header: header, payload: payload, into: output) != nil
+    else { throw .notConnected }
   }
 
   /// Length that sealing adds to an RTP packet, in bytes; nil before the keys are known.
+  @inline(__always)
   package var overhead: Int? { self.sealer?.overhead }
 
   /// Seals RTCP.
@@ -168,20 +230,43 @@ extension WebRTCTransport {
       self.dropCounts.checks += 1
       return []
     }
-    let wasValid = self.agent.isValid(source)
-    switch self.agent.handle(message, length: datagram.readableBytes, from: source, at: now) {
-    case .valid(let response, let didSelect):
-      var outputs: [Output] = wasValid ? [] : [.valid(source)]
-      outputs.append(.send(response, to: source))
-      if didSelect { outputs.append(.selected(source)) }
-      return outputs
-    case .refused(let response):
-      self.dropCounts.checks += 1
-      return [.send(response, to: source)]
-    case .ignored:
-      self.dropCounts.checks += 1
-      return []
+    return self.perform(
+      self.agent.handle(message, length: datagram.readableBytes, from: source, at: now), at: now)
+  }
+
+  private mutating func perform(_ results: [ICEAgent.Output], at now: MediaTime) -> [Output] {
+    var outputs: [Output] = []
+    for result in results {
+      switch result {
+      case .send(let datagram, let address):
+        outputs.append(.send(datagram, to: address))
+        if self.firstResponse == nil, self.agent.checkCount > 0 { self.firstResponse = now }
+      case .valid(let address): outputs.append(.valid(address))
+      case .selected(let address):
+        outputs.append(.selected(address))
+        outputs += self.startDTLS(with: address, at: now)
+      case .refused: self.dropCounts.checks += 1
+      case .expired:
+        let wasReached = self.agent.checkCount > 0 || self.agent.selectedAddress != nil
+        return outputs + self.end(wasReached ? .consentExpired : .neverChecked)
+      }
     }
+    return outputs
+  }
+
+  /// Sends the first flight of a client.
+  private mutating func startDTLS(with address: TransportAddress, at now: MediaTime) -> [Output] {
+    guard self.role == .client, self.dtls == nil else { return [] }
+    // A check and the nomination, each with its response, have passed: two round trips, or somewhat more.
+    let timeout = DTLSTransport.timeout(roundTrip: self.firstResponse.map { (now - $0) / 2 })
+    guard let endpoint = self.security.makeEndpoint(role: .client, timeout: timeout) else {
+      return self.end(.dtlsFailed)
+    }
+    self.dtlsAddress = address
+    var dtls = DTLSTransport(endpoint: endpoint)
+    let datagrams = dtls.start(at: now)
+    self.dtls = dtls
+    return self.outputs(datagrams) + self.stateOutputs()
   }
 
   private mutating func handleDTLS(
@@ -192,9 +277,13 @@ extension WebRTCTransport {
       return []
     }
     if self.dtls == nil {
-      // The client's checks measure no round trip here; the minimum is right for most.
-      guard let endpoint = self.security.makeEndpoint(role: .server, timeout: DTLSTransport.timeout(roundTrip: nil))
-      else { return self.end(.dtlsFailed) }
+      // A client's side begins itself.
+      guard self.role == .server else { return [] }
+      // The ClientHello follows the response to a check: a round trip, or somewhat more.
+      let timeout = DTLSTransport.timeout(roundTrip: self.firstResponse.map { now - $0 })
+      guard let endpoint = self.security.makeEndpoint(role: .server, timeout: timeout) else {
+        return self.end(.dtlsFailed)
+      }
       self.dtls = DTLSTransport(endpoint: endpoint)
     }
     self.dtlsAddress = source
@@ -228,9 +317,10 @@ extension WebRTCTransport {
       guard let keys = self.dtls?.keys(peer: self.fingerprints) else {
         return self.end(self.dtls?.hasProfile == true ? .wrongFingerprint : .dtlsFailed)
       }
-      // The server seals with its own half, and opens what the client sealed.
-      self.sealer = SRTPSealer(master: keys.server, profile: keys.profile, security: self.security)
-      self.opener = SRTPOpener(master: keys.client, profile: keys.profile, security: self.security)
+      // Each side seals with its own half, and opens with the other's.
+      let (own, other) = self.role == .server ? (keys.server, keys.client) : (keys.client, keys.server)
+      self.sealer = SRTPSealer(master: own, profile: keys.profile, security: self.security)
+      self.opener = SRTPOpener(master: other, profile: keys.profile, security: self.security)
       guard self.sealer != nil, self.opener != nil else { return self.end(.dtlsFailed) }
       return [.connected(keys.profile)]
     case .closed: return self.end(.closedByClient)

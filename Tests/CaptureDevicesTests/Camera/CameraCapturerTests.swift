@@ -1,3 +1,4 @@
+import Capture
 import CaptureDevices
 import Foundation
 import TestSupport

@@ -61,6 +61,17 @@ struct CameraFailureTests {
     }
   }
 
+  @Test(arguments: [("slices", 0x65), ("parameter sets", 0x67)] as [(String, UInt8)])
+  func `an H.264 camera that sends only garbage is restarted, reopened and named`(name: String, header: UInt8) throws {
+    let unit: [UInt8] = [0, 0, 0, 1, 0x09, 0xF0, 0, 0, 0, 1, header] + [UInt8](repeating: 0x55, count: 400)
+    let path = try TestMedia.path("garbage-\(header).h264", bytes: Data((0..<4).flatMap { _ in unit }))
+    try CameraProbe.play(cameras: ["formats=H264 320x240 30;file=\(path)"]) { probe in
+      try probe.send("start")
+      let ended = try probe.lines("ended", 1)[0]
+      #expect(ended.description.contains("every frame of it is damaged"), "\(ended)")
+    }
+  }
+
   @Test func `a device that is ready and has no buffer does not keep a core busy`() throws {
     // A restart does not help, and the camera is reopened after two and a half seconds.
     try CameraProbe.play(cameras: ["phantom=10"]) { probe in

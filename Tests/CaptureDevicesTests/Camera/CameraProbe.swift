@@ -1,3 +1,4 @@
+import Capture
 import CaptureDevices
 import FakeCamera
 import Foundation

@@ -1,3 +1,4 @@
+import Capture
 import Media
 import StreamControl
 import Testing

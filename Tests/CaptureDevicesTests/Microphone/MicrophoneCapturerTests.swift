@@ -1,4 +1,5 @@
 #if os(Linux)
+import Capture
 import CaptureDevices
 import TestSupport
 import Threading

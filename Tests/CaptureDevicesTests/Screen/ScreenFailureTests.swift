@@ -1,6 +1,7 @@
 #if os(Linux)
 @testable import CaptureDevices
 @testable import Threading
+import Capture
 import Foundation
 import Media
 import Testing

@@ -1,3 +1,4 @@
+import Capture
 import CaptureDevices
 import Media
 import StreamControl

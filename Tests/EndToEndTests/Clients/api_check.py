@@ -90,12 +90,14 @@ recording = json.loads(ask("/api/recordings")[2])["recordings"][0]["file"]
 whole = {"Range": "bytes=0-9"}
 requests = [
     ("/", "/", None, 200), ("/health", "/health", None, 200), ("/metrics", "/metrics", None, 200),
+    ("/ca", "/ca", None, 404),
     ("/api/session", "/api/session", None, 200),
     ("/api/streams", "/api/streams", None, 200), ("/api/openapi.json", "/api/openapi.json", None, 200),
     ("/api/streams/{name}", f"/api/streams/{name}", None, 200), ("/api/streams/{name}", "/api/streams/none", None, 404),
     ("/api/streams/{name}", "/api/streams/%zz", None, 400),
     ("/api/qr.svg", "/api/qr.svg?text=http%3A%2F%2Fa%2Fb", None, 200), ("/api/qr.svg", "/api/qr.svg", None, 400),
     ("/api/qr.svg", "/api/qr.svg?text=" + 1025 * "a", None, 400),
+    ("/{name}/publish", f"/{name}/publish", None, 200), ("/{name}/publish", "/none/publish", None, 404),
     ("/{name}", f"/{name}", None, 200), ("/{name}", "/none", None, 404), ("/{name}", "/%2e%2e", None, 400),
     ("/{name}", "/none", {"Accept": "text/html"}, 404),
     ("/{name}/snapshot.jpg", f"/{name}/snapshot.jpg", None, 200),

@@ -29,16 +29,17 @@ class Failure(Exception):
     """the browser refused a command, or did not answer"""
 
 
-def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=False):
+def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=False, camera=False):
     """
     gesture_for_audio: block autoplay with audio until a user gesture, as browsers do by default
     dark: report that the user prefers dark colors
     names: names of /etc/hosts that Chromium may look up; no others are
     webrtc: connect over the loopback interface too, which browsers do not by themselves
+    camera: have a generated camera and microphone, and permit every page to use them; "denied": permit it to none (Chromium)
     """
     if name == "chromium":
-        return Chromium(gesture_for_audio, dark, names, webrtc)
-    return Firefox(gesture_for_audio, dark)
+        return Chromium(gesture_for_audio, dark, names, webrtc, camera)
+    return Firefox(gesture_for_audio, dark, webrtc, camera)
 
 
 class Browser:
@@ -95,7 +96,7 @@ class Chromium(Browser):
     COMMANDS = {"go": "url", "run": "execute/sync", "run_async": "execute/async", "screenshot": "screenshot",
                 "devtools": "goog/cdp/execute", "log": "se/log"}
 
-    def __init__(self, gesture_for_audio, dark, names, webrtc):
+    def __init__(self, gesture_for_audio, dark, names, webrtc, camera=False):
         super().__init__("chromium")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -113,6 +114,9 @@ class Chromium(Browser):
                 f"--user-data-dir={self.folder}/profile"]
             if webrtc:
                 arguments.append("--allow-loopback-in-peer-connection")
+            if camera:
+                permission = "--deny-permission-prompts" if camera == "denied" else "--use-fake-ui-for-media-stream"
+                arguments += ["--use-fake-device-for-media-stream", permission]
             if not gesture_for_audio:
                 arguments.append("--autoplay-policy=no-user-gesture-required")
             wanted = {"browserName": "chrome", "acceptInsecureCerts": True, "timeouts": {"script": SCRIPT_SECONDS * 1000},
@@ -180,7 +184,7 @@ class Firefox(Browser):
     COMMANDS = {"go": "WebDriver:Navigate", "run": "WebDriver:ExecuteScript", "run_async": "WebDriver:ExecuteAsyncScript",
                 "screenshot": "WebDriver:TakeScreenshot"}
 
-    def __init__(self, gesture_for_audio, dark):
+    def __init__(self, gesture_for_audio, dark, webrtc, camera=False):
         super().__init__("firefox")
         profile = self.folder / "profile"
         profile.mkdir()
@@ -190,6 +194,8 @@ class Firefox(Browser):
             "browser.shell.checkDefaultBrowser": False, "datareporting.policy.dataSubmissionEnabled": False,
             "extensions.getAddons.cache.enabled": False, "media.gmp-manager.url": "data:,",
             "network.captive-portal-service.enabled": False, "network.connectivity-service.enabled": False,
+            "media.peerconnection.ice.loopback": webrtc, "media.peerconnection.ice.obfuscate_host_addresses": not webrtc,
+            "media.navigator.streams.fake": bool(camera), "media.navigator.permission.disabled": bool(camera),
             "services.settings.server": "data:,#", "toolkit.telemetry.enabled": False}
         (profile / "user.js").write_text(
             "".join(f"user_pref({json.dumps(key)}, {json.dumps(value)});\n" for key, value in preferences.items()))

@@ -94,13 +94,17 @@ async def churn(rtsp, http, name, seconds, chance):
 
 
 def settled(pid, seconds, wanted=None):
-    """What the process holds once it no longer changes, or is what is wanted."""
+    """What the process holds once its threads and files are as wanted and its memory has stood still for two seconds, or time is up."""
     end = time.monotonic() + seconds
+    last, since = holdings(pid), time.monotonic()
     while True:
-        now = holdings(pid)
-        if time.monotonic() > end or wanted and now["threads"] <= wanted["threads"] and now["files"] <= wanted["files"]:
-            return now
         time.sleep(0.25)
+        now = holdings(pid)
+        if abs(now["kilobytes"] - last["kilobytes"]) > 500:
+            last, since = now, time.monotonic()
+        is_wanted = not wanted or now["threads"] <= wanted["threads"] and now["files"] <= wanted["files"]
+        if time.monotonic() > end or is_wanted and time.monotonic() > since + 2:
+            return now
 
 
 def main():

@@ -40,15 +40,20 @@ def frames(data):
         data = data[9 + length:]
 
 
-def main():
-    host, port, mode, path = sys.argv[1:]
+def connect(host, port, settings=b""):
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.set_alpn_protocols(["h2"])
     connection = context.wrap_socket(socket.create_connection((host, int(port)), timeout=10))
     assert connection.selected_alpn_protocol() == "h2"
-    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0))
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0, settings))
+    return connection
+
+
+def main():
+    host, port, mode, path = sys.argv[1:]
+    connection = connect(host, port)
     if mode == "waiting":
         streams = [2 * number + 1 for number in range(50)]
         for stream in streams:
@@ -76,4 +81,5 @@ def main():
     print(json.dumps({"sent": sent, "goAwayCodes": codes}))
 
 
-main()
+if __name__ == "__main__":
+    main()

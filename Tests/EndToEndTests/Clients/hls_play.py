@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Plays an HLS URL in Chromium from a page of another origin, as players on third-party pages do.
 
-usage: hls_play.py native|hlsjs URL [--library FILE] [--seconds 10]
+usage: hls_play.py native|hlsjs URL [--library FILE] [--seconds 10] [--restarts 0]
 
 "native" sets the URL as the source of a <video>; "hlsjs" plays it with hls.js, which is FILE. Prints as JSON the latency of
-each frame, read from the timecode strip, and the text cues of the stream.
+each frame, read from the timecode strip, and the text cues of the stream; then, for each further start of the page, the time
+that was played in three seconds.
 """
 import argparse
 import http.server
@@ -83,12 +84,16 @@ def main():
     parser.add_argument("url")
     parser.add_argument("--library")
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--restarts", type=int, default=0)
     options = parser.parse_args()
     port = serve(open(options.library, "rb").read() if options.library else b"")
     with open_browser("chromium") as browser:
-        browser.go(f"http://127.0.0.1:{port}/?" + urlencode({"with": options.way, "url": options.url}))
-        browser.until("const v = document.querySelector('video'); return v.readyState >= 3 && v.currentTime > 0;", seconds=25)
-        time.sleep(4)
+        def start():
+            browser.go(f"http://127.0.0.1:{port}/?" + urlencode({"with": options.way, "url": options.url}))
+            browser.until("const v = document.querySelector('video'); return v.readyState >= 3 && v.currentTime > 0;", seconds=25)
+            time.sleep(4)
+
+        start()
         browser.run(WATCH)
         before = browser.run(STATE)
         begin = time.monotonic()
@@ -98,7 +103,15 @@ def main():
         after.update({
             "elapsedSeconds": time.monotonic() - begin, "playedSeconds": after["position"] - before["position"],
             "decoded": after["decoded"] - before["decoded"], "audioBytes": after["audioBytes"] - before["audioBytes"],
-            "medianLatency": ages[len(ages) // 2] if ages else None, "latencies": len(ages)})
+            "medianLatency": ages[len(ages) // 2] if ages else None, "latencies": len(ages), "restarts": []})
+        for _ in range(options.restarts):
+            start()
+            position, begin = browser.run(STATE)["position"], time.monotonic()
+            time.sleep(3)
+            state = browser.run(STATE)
+            after["restarts"].append({
+                "elapsedSeconds": time.monotonic() - begin, "playedSeconds": state["position"] - position,
+                "errors": state["errors"]})
         print(json.dumps(after))
 
 

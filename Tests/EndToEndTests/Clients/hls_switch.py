@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays an HLS URL with hls.js in Chromium, whose network is limited for a while, and reports what is played.
 
-usage: hls_switch.py URL --library FILE --limit BITS_PER_SECOND --buffer SECONDS [--seconds 12]
+usage: hls_switch.py URL --library FILE --limit BITS_PER_SECOND [--buffer SECONDS] [--seconds 12]
 
 Prints as JSON, for the time before the limit, with it and after it: the heights that were played, in order, how long the video
 stood still, and how long it played.
@@ -43,12 +43,13 @@ def main():
     parser.add_argument("url")
     parser.add_argument("--library", required=True)
     parser.add_argument("--limit", type=int, required=True)
-    parser.add_argument("--buffer", type=float, required=True, help="distance from the live edge")
+    parser.add_argument("--buffer", type=float, help="distance from the live edge; with low latency, as hls.js has by default, without it")
     parser.add_argument("--seconds", type=float, default=12)
     options = parser.parse_args()
     port = serve(open(options.library, "rb").read())
     with open_browser("chromium") as browser:
-        query = urlencode({"with": "hlsjs", "url": options.url, "buffer": options.buffer})
+        buffer = {} if options.buffer is None else {"buffer": options.buffer}
+        query = urlencode({"with": "hlsjs", "url": options.url} | buffer)
         browser.go(f"http://127.0.0.1:{port}/?{query}")
         browser.until("const v = document.querySelector('video'); return v.readyState >= 3 && v.currentTime > 0;", seconds=25)
         time.sleep(4)

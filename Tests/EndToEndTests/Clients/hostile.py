@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Attacks a server for some seconds from one address, all at once, and prints as JSON what was sent.
 
-usage: hostile.py SERVER HTTP HTTPS RTSP RTSPS SECONDS
+usage: hostile.py SERVER HTTP HTTPS RTSP RTSPS RTMP SECONDS
 
-  crowd      10,000 connections, silent or within a request, over RTSP, HTTP, HTTPS and RTSPS; closed ones are opened again
+  crowd      10,000 connections, silent or within a request, over RTSP, HTTP, HTTPS, RTSPS and RTMP; closed ones are opened
+             again
   slow       requests byte by byte over each protocol, behind a complete TLS handshake where there is one
   logins     1,000 wrong logins a second: half with passwords over RTSP, half with tokens over HTTP
   uploads    images of 8 MiB, ten a second
   streams    event streams and Motion JPEG that are not read, also a hundred on each connection of HTTP/2
   codes      new QR codes, a hundred at once on each connection of HTTP/2, and snapshots for windows that stay closed
   messages   RTSP requests with headers and a body as large as they may be, whose last byte does not come
+  noise      RTMP handshakes with noise behind them, and messages as large as commands may be, whose last byte does not come
 
 Each attack is a process, with a lower priority than the server: on two hosts it would not compete for its processors.
 """
@@ -26,16 +28,19 @@ import struct
 import sys
 import time
 
+from rtmp import handshake, header
 from visitor import END_HEADERS, END_STREAM, HEADERS, PREFACE, SETTINGS, Visitor, basic, bearer, frame, literal
 
 CROWD, LOGINS, SLOW, UPLOADS, STREAMS, MULTIPLEXED = 10_000, 1_000, 30, 10, 150, 40
-CODES, MESSAGES = 20, 500
+CODES, MESSAGES, NOISES = 20, 500, 100
+# Bytes of a command that the server takes at most.
+COMMAND = 64 << 10
 
 
 class Target(Visitor):
-    def __init__(self, host, http, https, rtsp, rtsps, end):
+    def __init__(self, host, http, https, rtsp, rtsps, rtmp, end):
         super().__init__(host, http, https, rtsp)
-        self.rtsps, self.end = rtsps, end
+        self.rtsps, self.rtmp, self.end = rtsps, rtmp, end
 
     def begin(self, port):
         """a connection that may not be complete yet"""
@@ -55,7 +60,8 @@ class Target(Visitor):
 
 def crowd(target):
     openings = [(target.rtsp, b"OPTIONS * RTSP/1.0\r\nCS"), (target.http, b"GET / HT"), (target.https, b"\x16\x03\x01"),
-                (target.rtsps, b"\x16\x03\x01"), (target.rtsp, b""), (target.http, b""), (target.https, b"")]
+                (target.rtsps, b"\x16\x03\x01"), (target.rtsp, b""), (target.http, b""), (target.https, b""),
+                (target.rtmp, b"\x03"), (target.rtmp, b"")]
     poll, connections, opened, closed = select.epoll(), {}, 0, 0
     room = min(CROWD, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 100)
     while target.lasts():
@@ -137,6 +143,10 @@ def slow_rtsp(target):
 
 def slow_rtsps(target):
     return drip(target, target.rtsps, MESSAGE)
+
+
+def slow_rtmp(target):
+    return drip(target, target.rtmp, b"\x03" + bytes(1536))
 
 
 def logins(target):
@@ -279,7 +289,7 @@ def codes(target):
     opened = 0
     while target.lasts():
         # New ones every two seconds, since the server answers these.
-        round_of_two = Target(target.host, target.http, target.https, target.rtsp, target.rtsps,
+        round_of_two = Target(target.host, target.http, target.https, target.rtsp, target.rtsps, target.rtmp,
                               min(target.end, time.monotonic() + 2))
         opened += hold(round_of_two, CODES, begin, pause=0.5)
     return {"sent": 100 * opened}
@@ -294,6 +304,21 @@ def messages(target):
         connection.sendall(head)
         return connection
     return {"sent": hold(target, MESSAGES, begin, pause=1)}
+
+
+def noise(target):
+    def begin(number):
+        connection = target.connect(target.rtmp, 5)
+        if number % 2:
+            handshake(connection)
+            # In chunks of 128 bytes.
+            size = COMMAND - 1
+            connection.sendall(header(20, COMMAND) + b"\xc3".join(
+                [bytes(min(128, size - start)) for start in range(0, size, 128)]))
+        else:
+            connection.sendall(b"\x03" + os.urandom(10_000))
+        return connection
+    return {"sent": hold(target, NOISES, begin, pause=1)}
 
 
 def is_closed(connection):
@@ -313,13 +338,13 @@ def run(attack, target, results):
 
 
 def main():
-    server, http, https, rtsp, rtsps, seconds = sys.argv[1:]
+    server, *ports, seconds = sys.argv[1:]
     maximum = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
-    target = Target(server, int(http), int(https), int(rtsp), int(rtsps), time.monotonic() + float(seconds))
+    target = Target(server, *map(int, ports), time.monotonic() + float(seconds))
     results = multiprocessing.SimpleQueue()
-    attacks = [crowd, slow_http, slow_https, slow_http2, slow_rtsp, slow_rtsps, logins, uploads, streams,
-               streams_http2, codes, messages]
+    attacks = [crowd, slow_http, slow_https, slow_http2, slow_rtsp, slow_rtsps, slow_rtmp, logins, uploads, streams,
+               streams_http2, codes, messages, noise]
     processes = [multiprocessing.Process(target=run, args=(attack, target, results)) for attack in attacks]
     for process in processes:
         process.start()

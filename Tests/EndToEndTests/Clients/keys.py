@@ -1,24 +1,29 @@
 #!/usr/bin/env python3
 """Presses keys of `vidicon serve` on a pseudoterminal, and prints as JSON its output and the final terminal mode.
 
-usage: keys.py quit|interrupt|kill|crash|background|control VIDICON OPTION...
+usage: keys.py quit|interrupt|kill|crash|background|control|publish:FILE VIDICON OPTION...
 
 quit presses m, m, space, space, s and q; interrupt m and Ctrl-C; kill sends SIGQUIT, crash SIGSEGV; background starts it as a
 shell starts a job in the background, where it must not be stopped, and gives it the terminal later; control presses c, and
-prints as "shown" what it shows.
+prints as "shown" what it shows; publish has ffmpeg publish with the server and stream key that are shown, stores in FILE what
+an RTSP player gets of it, and prints the key.
 """
 import fcntl
 import json
 import os
 import pty
+import re
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
+import urllib.request
 
-how, command = sys.argv[1], sys.argv[2:]
+how, _, file = sys.argv[1].partition(":")
+command = sys.argv[2:]
 LIMIT = 120
 FLAGS = termios.ICANON | termios.ECHO
 
@@ -105,8 +110,50 @@ class Session:
         os.write(self.master, key)
         self.until(lambda: answer.encode() in self.text[seen:], f"{answer} after {key}")
 
+    def shown(self, pattern):
+        """What the pattern's groups match in the output."""
+        expression = re.compile(pattern.encode())
+        self.until(lambda: expression.search(self.text), pattern)
+        return [group.decode() for group in expression.search(self.text).groups()]
+
+    def run(self, arguments):
+        """Runs a program to its end, and reads the output meanwhile."""
+        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL)
+        try:
+            self.until(lambda: process.poll() is not None, arguments[0])
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode:
+            raise SystemExit(f"{arguments[0]} ended with {process.returncode}")
+
     def job(self):
         return int(self.text.split(b"<job ")[1].split(b">")[0])
+
+
+def publish(session, file):
+    """Publishes with the settings that are shown; returns the stream key."""
+    server, key = session.shown(r"server (rtmp://[^\s\x1b]+) +stream key ([0-9A-Za-z_-]+)\s")
+    page, = session.shown(r"Browser +(http://[^/\s\x1b]+)")
+    player, = session.shown(r"(rtsp://[^\s\x1b]+)")
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def passed_through():
+        metrics = opener.open(f"{page}/metrics", timeout=10).read().decode()
+        count = re.search(r"^vidicon_frames_passed_through_total\{[^}]*\} (\S+)", metrics, re.MULTILINE)
+        return count and float(count[1]) > 60
+
+    ffmpeg = ["ffmpeg", "-nostdin", "-v", "error"]
+    video = ["-re", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=30", "-c:v", "libx264", "-preset", "ultrafast",
+             "-tune", "zerolatency", "-pix_fmt", "yuv420p", "-g", "30"]
+    publisher = subprocess.Popen(ffmpeg + video + ["-f", "flv", f"{server}/{key}"], stdin=subprocess.DEVNULL)
+    try:
+        session.until(passed_through, "frames of the publisher")
+        session.run(ffmpeg + ["-rtsp_transport", "tcp", "-i", player, "-t", "4", "-an", "-c", "copy", "-y", file])
+    finally:
+        publisher.kill()
+        publisher.wait()
+    return key
 
 
 session = Session()
@@ -133,6 +180,9 @@ try:
         session.press(b"c", "#control=")
         session.until(lambda: session.text[seen:].split(b"#control=")[1].count(b"\n") > 0, "the end of the address")
         result["shown"] = session.text[seen:].decode(errors="replace")
+        os.write(session.master, b"q")
+    elif how == "publish":
+        result["key"] = publish(session, file)
         os.write(session.master, b"q")
     elif how == "interrupt":
         session.press(b"m", "is mirrored")

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Publishes a file, looped, from OBS Studio to an RTMP server, until its standard input ends; prints "publishing" when OBS sends.
 
-usage: obs_publish.py FILE SERVER KEY
+usage: obs_publish.py [--own-encoder-settings] FILE SERVER KEY
+
+--own-encoder-settings: those of OBS, with B-frames, instead of quicker ones without.
 """
 import argparse
 import sys
 
 from obs_studio import running, until
 
-# Encodes as OBS does by itself, but quicker, and without B-frames, as its tuning "zerolatency".
+# QUICK encodes quicker than OBS does by itself, and without B-frames.
 PROFILE = """
 [Output]
 Mode=Simple
@@ -18,7 +20,8 @@ RetryDelay=1
 VBitrate=800
 ABitrate=64
 StreamEncoder=x264
-Preset=ultrafast
+"""
+QUICK = """Preset=ultrafast
 UseAdvanced=true
 x264Settings=keyint=60
 """
@@ -26,6 +29,7 @@ x264Settings=keyint=60
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--own-encoder-settings", action="store_true")
     parser.add_argument("file")
     parser.add_argument("server")
     parser.add_argument("key")
@@ -33,7 +37,7 @@ def main():
 
     media = {"is_local_file": True, "local_file": options.file, "looping": True}
     service = {"server": options.server, "key": options.key, "use_auth": False}
-    with running(media, PROFILE, service) as remote:
+    with running(media, PROFILE + ("" if options.own_encoder_settings else QUICK), service) as remote:
         if remote.ask("StartStream") is None:
             raise SystemExit("OBS does not start its stream")
 

@@ -3,7 +3,7 @@
 
 usage: page_look.py BASE NAME FOLDER [STATE ...]     BASE is such as http://127.0.0.1:8080, NAME a stream; screenshots are stored in FOLDER
 
-Every state of both pages is checked at desktop and phone size, in light and in dark: nothing is wider than the screen,
+Every state of the pages is checked at desktop and phone size, in light and in dark: nothing is wider than the screen,
 overlaps or is cut off, text has a contrast of at least 4.5 (WCAG 2.2 §1.4.3), and controls are large enough, have an
 accessible name and are visible without scrolling.
 """
@@ -204,6 +204,8 @@ STATES = {
     "recordings-play": ("/recordings/", None, "if (!document.querySelector('.play')) return false;"
                         "if (!document.getElementById('theatre').open) document.querySelector('.play').click();"
                         "return document.getElementById('film').readyState >= 3;", [], ["#theatre-name", "#film", "#theatre button"]),
+    "ca": ("/ca", None, "return document.getElementById('fingerprint').textContent.length === 95;", [],
+           [".brand", ".download", "#problem"]),
     "player-code": ("/{name}", None, "if (!document.querySelector('.show')) return false;"
                     "if (!document.getElementById('code').open) document.querySelector('.show').click();"
                     "return document.getElementById('code-image').complete && document.getElementById('code-image').naturalWidth > 0;",

@@ -3,8 +3,8 @@
 
 usage: page_quality.py URL FOLDER --limit BITS_PER_SECOND
 
-Prints as JSON the seconds until each change of the rendition, the longest time that the video stood still, the entries of the
-menu, and which renditions were encoded; a screenshot is stored in FOLDER.
+Prints as JSON the seconds until each change of the rendition, the maximum time that the video stood still at the change down
+and after it, the entries of the menu, and which renditions were encoded; a screenshot is stored in FOLDER.
 """
 import argparse
 import json
@@ -16,9 +16,9 @@ from browser import open_browser
 
 WATCH = """
 const video = document.querySelector("video");
-window.shown = { last: performance.now(), longest: 0, height: 0 };
+window.shown = { last: performance.now(), maximum: 0, height: 0 };
 const look = (now, frame) => {
-  window.shown.longest = Math.max(window.shown.longest, performance.now() - window.shown.last);
+  window.shown.maximum = Math.max(window.shown.maximum, performance.now() - window.shown.last);
   window.shown.last = performance.now();
   window.shown.height = frame.height;
   video.requestVideoFrameCallback(look);
@@ -60,13 +60,16 @@ def main():
         time.sleep(5)
         seen = {"menu": browser.run(MENU), "encodedWhileFast": is_encoding()}
         browser.devtools("Network.enable")
+        browser.run("window.shown.maximum = 0;")
         limit(options.limit)
         seen["down"] = until(360, 40)
         time.sleep(5)
+        # The change itself: from the limit on, until five seconds after the smaller rendition was first shown.
+        seen["stillAtChange"] = browser.run("return Math.max(window.shown.maximum, performance.now() - window.shown.last) / 1000;")
         seen["menuWhileSlow"] = browser.run(MENU)
         seen["encodedWhileSlow"] = is_encoding()
         # What follows the change is smooth.
-        browser.run("window.shown.longest = 0;")
+        browser.run("window.shown.maximum = 0;")
         time.sleep(5)
         limit(None)
         seen["up"] = until(720, 40)
@@ -79,7 +82,7 @@ def main():
         seen["menuWhileChosen"] = browser.run("return document.getElementById('quality').selectedOptions[0].textContent;")
         choose("main")
         seen["back"] = until(720, 10)
-        seen["maximumStill"] = browser.run("return window.shown.longest / 1000;")
+        seen["maximumStill"] = browser.run("return window.shown.maximum / 1000;")
         seen["state"] = browser.run("return document.getElementById('live').textContent;")
         seen["complaints"] = browser.complaints()
         print(json.dumps(seen))

@@ -70,8 +70,9 @@ class Camera:
 
     def __init__(self, program, port=0):
         self.process = subprocess.Popen(
-            [program, "serve", "--json", "--no-discovery", "--rtsp-port", "0", "--http-port", str(port), "--name", "cam",
-             "--source", "bars", "--audio", "tone", "--size", "640x360", "--fps", "30"],
+            # By WebRTC nothing is buffered.
+            [program, "serve", "--json", "--no-discovery", "--rtsp-port", "0", "--http-port", str(port), "--webrtc", "off",
+             "--name", "cam", "--source", "bars", "--audio", "tone", "--size", "640x360", "--fps", "30"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=sys.stderr)
         self.port = json.loads(self.process.stdout.readline())["httpPort"]
         self.url = f"http://127.0.0.1:{self.port}/cam"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Opens a stream's page in Chromium, and prints as JSON how it plays: by WebRTC, or by what is left without it.
+"""Opens a stream's page in a browser, and prints as JSON how it plays: by WebRTC, or by what is left without it.
 
-usage: page_webrtc.py URL [--without] [--screenshot FILE]
+usage: page_webrtc.py URL [--without] [--browser firefox] [--screenshot FILE]
 
-With --without, the browser has no RTCPeerConnection, as where it is switched off.
+With --without, the browser has no RTCPeerConnection, as where it is switched off. Firefox has no H.264 for it as packaged.
 """
 import argparse
 import json
@@ -44,16 +44,19 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("--without", action="store_true")
+    parser.add_argument("--browser", default="chromium")
     parser.add_argument("--screenshot")
     options = parser.parse_args()
-    with open_browser("chromium", webrtc=True) as browser:
+    with open_browser(options.browser, webrtc=True) as browser:
         if options.without:
             browser.devtools("Page.addScriptToEvaluateOnNewDocument", source="delete globalThis.RTCPeerConnection")
+        if options.screenshot:
+            browser.set_screen(860, 760)
         browser.go(options.url)
         browser.until(PLAYS)
         browser.run(LISTEN)
         browser.until("return window.ages.length >= 60")
-        if not options.without:
+        if not options.without and options.browser == "chromium":
             browser.until("return window.loudest > 0.01", seconds=20)
         ages = sorted(browser.run("return window.ages"))
         if options.screenshot:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Sends requests as an unauthorized client, or as the owner, over HTTP/1.1, HTTP/2 and RTSP, and prints the outcome as JSON.
+"""Sends requests as an unauthorized client, or as the owner, over HTTP/1.1, HTTP/2, RTSP and RTMP, and prints the outcome as JSON.
 
 usage: stranger.py SERVER HTTP HTTPS RTSP ACT [ARGUMENT ...]
 
   crowd COUNT       opens connections of every protocol, prints "crowded" on standard error, and keeps them open until it is
                     terminated
   get TIMES         asks for a page over HTTP/1.1 and HTTP/2 and describes the stream over RTSP, and counts the statuses
-  slow              sends a request of each protocol slowly, and measures how long its connection lasts
+  slow RTMP KEY     sends a request of each protocol slowly, and publishes the stream "in" so, and measures how long each
+                    connection lasts
   streams COUNT     opens 100 event streams on each of some connections of HTTP/2, prints what is open on standard error, and keeps
                     them open until it is terminated
   rows [TOKEN]      sends the requests of docs/security.md over every protocol, with an operator's token or without, and prints
@@ -31,6 +32,7 @@ import sys
 import threading
 import time
 
+from rtmp import header, publish
 from visitor import (
     DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, RST_STREAM, SETTINGS, Visitor, basic, bearer, digest, frame,
     literal)
@@ -66,18 +68,24 @@ def get(visitor, times):
     return {protocol: {str(status): count for status, count in counter.items()} for protocol, counter in seen.items()}
 
 
-def slow(visitor):
-    """Seconds until each connection is closed; None when it is open after 30 s."""
-    def drip(make, text, seconds, result, name):
+def slow(visitor, rtmp, key):
+    """Seconds until each connection is closed; None when it is open after 40 s.
+
+    rtmp: the port of RTMP; key: the stream key of the stream "in"
+    """
+    def drip(make, text, seconds, result, name, pause=0.5):
+        """seconds: the interval of whole texts; 0 sends one byte each `pause` seconds"""
         begin = time.monotonic()
         try:
             connection = make()
             connection.setblocking(False)
-            while time.monotonic() - begin < 30:
+            begin = time.monotonic()
+            while time.monotonic() - begin < 40:
                 if text:
                     connection.send(text[:1] if seconds < 1 else text)
                     text = text[1:] if seconds < 1 else text
-                if select.select([connection], [], [], max(seconds, 0.5))[0]:
+                deadline = time.monotonic() + max(seconds, pause)
+                while select.select([connection], [], [], max(0, deadline - time.monotonic()))[0]:
                     try:
                         if connection.recv(65536) == b"":
                             result[name] = round(time.monotonic() - begin, 1)
@@ -88,9 +96,16 @@ def slow(visitor):
         except OSError:
             result[name] = round(time.monotonic() - begin, 1)
 
+    def publisher():
+        connection = visitor.connect(int(rtmp))
+        publish(connection, "in", key)
+        return connection
+
     head = b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 1000
     options = b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n"
     describe = b"DESCRIBE rtsp://a/live RTSP/1.0\r\nCSeq: 1\r\n\r\n"
+    # Version and handshake as they should be, and a chunk that cannot be.
+    noise = b"\x03" + bytes(3072) + b"\xff" * 5000
     attacks = {
         "RTSP byte by byte": (lambda: visitor.connect(visitor.rtsp), b"OPTIONS * RTSP/1.0\r\nX: " + b"x" * 1000, 0),
         "RTSP silent": (lambda: visitor.connect(visitor.rtsp), b"", 0),
@@ -101,9 +116,16 @@ def slow(visitor):
         "TLS silent": (lambda: visitor.connect(visitor.https), b"", 0),
         "HTTP/2 byte by byte": (lambda: visitor.connect_tls("h2"), PREFACE + b"\0" * 1000, 0),
         "TLS byte by byte": (lambda: visitor.connect(visitor.https), b"\x16\x03\x01\x02\x00\x01" + b"\0" * 1000, 0),
+        "RTMP silent": (lambda: visitor.connect(int(rtmp)), b"", 0),
+        "RTMP byte by byte": (lambda: visitor.connect(int(rtmp)), b"\x03" + bytes(1000), 0),
+        "RTMP noise": (lambda: visitor.connect(int(rtmp)), noise, 1),
+        # The header of a frame of 1000 bytes, and the frame.
+        "RTMP publisher byte by byte": (publisher, header(9, 1000, 6, 1) + bytes(1000), 0),
     }
     result = {}
-    threads = [threading.Thread(target=drip, args=(*attack, result, name)) for name, attack in attacks.items()]
+    threads = [threading.Thread(target=drip, args=(*attack, result, name),
+                                kwargs={"pause": 1} if name.startswith("RTMP") else {})
+               for name, attack in attacks.items()]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Plays a WHEP URL with aiortc, an implementation of WebRTC that shares no code with browsers, and prints as JSON what it saw.
 
-usage: whep_aiortc.py URL [--frames 60] [--bearer TOKEN]
+usage: whep_aiortc.py URL [--frames 60] [--bearer TOKEN] [--faces-until FILE] [--audio]
+
+With --faces-until it plays 640x360 until the file exists, and prints the arrival time of each frame in microseconds since 1970 with
+the luma of the brightest pixel where single_face.mp4 has its face. With --audio it decodes audio as well, until 50 frames have come.
 """
 import argparse
 import asyncio
 import json
+import os
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -21,16 +26,30 @@ def request(method, url, headers, body=None):
         return error.code, dict(error.headers), error.read().decode()
 
 
+async def listen(tracks, count=50):
+    """Number of frames that were decoded, the largest sample from 0 to 1, and whether the times increase."""
+    track = await tracks.get()
+    times, loudest = [], 0.0
+    while len(times) < count:
+        frame = await track.recv()
+        times.append(frame.time)
+        loudest = max(loudest, float(abs(frame.to_ndarray().astype(float)).max()) / 32768)
+    return len(times), loudest, all(b > a for a, b in zip(times, times[1:]))
+
+
 async def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--bearer")
+    parser.add_argument("--faces-until")
+    parser.add_argument("--audio", action="store_true")
     options = parser.parse_args()
     headers = {"Authorization": f"Bearer {options.bearer}"} if options.bearer else {}
     peer = RTCPeerConnection()
     tracks = asyncio.Queue()
-    peer.on("track", lambda track: tracks.put_nowait(track) if track.kind == "video" else None)
+    audio_tracks = asyncio.Queue()
+    peer.on("track", lambda track: (tracks if track.kind == "video" else audio_tracks).put_nowait(track))
     peer.addTransceiver("video", direction="recvonly")
     peer.addTransceiver("audio", direction="recvonly")
     await peer.setLocalDescription(await peer.createOffer())
@@ -41,16 +60,25 @@ async def main():
     if status == 201:
         await peer.setRemoteDescription(RTCSessionDescription(text, "answer"))
         track = await asyncio.wait_for(tracks.get(), 20)
+        listening = asyncio.create_task(listen(audio_tracks)) if options.audio else None
         times, deviations, size = [], [], None
-        while len(times) < options.frames:
+        faces = []
+        while not os.path.exists(options.faces_until) if options.faces_until else len(times) < options.frames:
             frame = await asyncio.wait_for(track.recv(), 20)
+            if options.faces_until:
+                luma = frame.to_ndarray(format="gray")
+                faces.append([int(time.time() * 1e6), int(luma[34 * 4:66 * 4, 60 * 4:86 * 4].max())])
             size = [frame.width, frame.height]
             times.append(frame.time)
             if len(times) % 20 == 0:
                 deviations.append(float(frame.to_ndarray(format="gray").std()))
         session = urllib.parse.urljoin(options.url, fields["Location"])
+        if options.faces_until:
+            seen["faces"] = faces
+        if listening:
+            seen["audioFrames"], seen["loudest"], seen["isAudioMonotonic"] = await asyncio.wait_for(listening, 20)
         seen.update({
-            "width": size[0], "height": size[1], "frames": len(times), "deviation": min(deviations),
+            "width": size[0], "height": size[1], "frames": len(times), "deviation": min(deviations, default=0),
             "isMonotonic": all(b > a for a, b in zip(times, times[1:])), "seconds": times[-1] - times[0],
             "deleted": (await loop.run_in_executor(None, lambda: request("DELETE", session, headers)))[0]})
     await peer.close()

@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
 """Plays a WHEP URL in Chromium from a bare page of another origin, and prints as JSON what it saw.
 
-usage: whep_play.py URL [--frames 60] [--wrong-fingerprint] [--restart] [--bearer TOKEN]
+usage: whep_play.py URL [--frames 60] [--wrong-fingerprint] [--restart] [--tcp] [--bearer TOKEN] [--browser firefox]
+                    [--while COMMAND] [--center]
 
 The latency of each frame is read from its timecode strip. With --wrong-fingerprint the offer names another certificate than
-the browser has. With --restart ICE is restarted by PATCH while it plays.
+the browser has. With --restart ICE is restarted by PATCH while it plays. With --tcp the browser does not get the server's UDP
+candidates. With --while, the stream plays while a shell command runs. With --center, the deviation is that of the face in the
+clip of the tests. The colors are those of four points of the last frame: of the bars' first, second and last bar, and of the
+white field below.
 """
 import argparse
 import http.server
 import json
+import subprocess
 import threading
+import time
 from urllib.parse import urlencode
 
 from browser import open_browser
@@ -36,6 +42,7 @@ const answer = await fetch(query.get("url"), {
   method: "POST", headers: { "Content-Type": "application/sdp", ...credentials }, body: sdp });
 window.code = answer.status;
 window.answer = await answer.text();
+if (query.has("tcp")) window.answer = window.answer.replace(/a=candidate:[^\\n]* udp [^\\n]*\\n/g, "");
 if (answer.status === 201) {
   const session = window.session = new URL(answer.headers.get("Location"), query.get("url")).href;
   window.entityTag = answer.headers.get("ETag");
@@ -71,16 +78,27 @@ video.requestVideoFrameCallback(look);
 
 # Statistics of the browser's WebRTC, and the deviation of the luma of the shown frame.
 STATE = """
-const done = arguments[arguments.length - 1], video = document.querySelector("video");
+const parameters = [...arguments], done = parameters.at(-1), video = document.querySelector("video");
 (async () => {
   const reports = [...(await window.peer.getStats()).values()];
   const inbound = reports.find(({ type, kind }) => type === "inbound-rtp" && kind === "video") ?? {};
   const transport = reports.find(({ type }) => type === "transport") ?? {};
   const context = new OffscreenCanvas(64, 36).getContext("2d");
-  if (video.videoWidth) context.drawImage(video, 0, 0, 64, 36);
+  const [width, height] = [video.videoWidth, video.videoHeight];
+  // As Harness/FaceClip.swift.
+  const part = parameters[0] ? [width * 60 / 160, height * 34 / 90, width * 26 / 160, height * 32 / 90] : [0, 0, width, height];
+  if (width) context.drawImage(video, ...part, 0, 0, 64, 36);
   const luma = [...context.getImageData(0, 0, 64, 36).data].filter((_, index) => index % 4 === 1);
   const mean = luma.reduce((sum, value) => sum + value, 0) / luma.length;
-  done({ decoded: inbound.framesDecoded ?? 0, keyframes: inbound.keyFramesDecoded ?? 0, nacks: inbound.nackCount ?? 0,
+  const wide = new OffscreenCanvas(100, 100).getContext("2d");
+  if (video.videoWidth) wide.drawImage(video, 0, 0, 100, 100);
+  const colors = [[7, 45], [21, 45], [93, 45], [25, 92]].map(([x, y]) => [...wide.getImageData(x, y, 1, 1).data].slice(0, 3));
+  const pair = reports.find(({ id }) => id === transport.selectedCandidatePairId)
+    ?? reports.find(({ type, nominated, state }) => type === "candidate-pair" && nominated && state === "succeeded") ?? {};
+  const local = reports.find(({ id }) => id === pair.localCandidateId) ?? {};
+  const audio = reports.find(({ type, kind }) => type === "inbound-rtp" && kind === "audio") ?? {};
+  const currentDirections = window.peer.getTransceivers().map(({ currentDirection }) => currentDirection);
+  done({ colors, protocol: local.protocol ?? "", currentDirections, audioPackets: audio.packetsReceived ?? 0, decoded: inbound.framesDecoded ?? 0, keyframes: inbound.keyFramesDecoded ?? 0, nacks: inbound.nackCount ?? 0,
     plis: inbound.pliCount ?? 0, freezes: inbound.freezeCount ?? 0, received: inbound.packetsReceived ?? 0,
     cipher: transport.srtpCipher ?? "", connection: window.peer.connectionState, states: window.states,
     width: video.videoWidth, height: video.videoHeight,
@@ -112,6 +130,10 @@ def main():
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--wrong-fingerprint", action="store_true")
     parser.add_argument("--restart", action="store_true")
+    parser.add_argument("--tcp", action="store_true")
+    parser.add_argument("--browser", default="chromium")
+    parser.add_argument("--while", dest="command")
+    parser.add_argument("--center", action="store_true")
     parser.add_argument("--bearer")
     options = parser.parse_args()
     query = {"url": options.url}
@@ -119,14 +141,24 @@ def main():
         query["wrong"] = "1"
     if options.bearer:
         query["bearer"] = options.bearer
-    with open_browser("chromium", webrtc=True) as browser:
+    if options.tcp:
+        query["tcp"] = "1"
+    with open_browser(options.browser, names=("::1",), webrtc=True) as browser:
         browser.go(f"http://127.0.0.1:{serve()}/?" + urlencode(query))
         status = browser.until("return window.code")
         seen = {"status": status}
         if status == 201 and options.wrong_fingerprint:
             # The server ends the session: close_notify of DTLS, or silence.
             browser.until("return ['failed', 'closed', 'disconnected'].includes(window.peer.connectionState)", seconds=40)
-            seen.update(browser.run_async(STATE))
+            seen.update(browser.run_async(STATE, options.center))
+        elif status == 201 and options.browser == "firefox":
+            # It has no H.264 as packaged: audio alone.
+            browser.until("return window.peer.connectionState === 'connected'")
+            deadline = time.monotonic() + 20
+            while not seen.get("audioPackets", 0) > 50 and time.monotonic() < deadline:
+                seen.update(browser.run_async(STATE, options.center))
+                time.sleep(0.2)
+            seen["deleted"] = browser.run_async("window.finish().then(arguments[arguments.length - 1])")
         elif status == 201:
             browser.run(WATCH)
             browser.until(f"return window.frames >= {options.frames} && window.first !== undefined")
@@ -134,7 +166,14 @@ def main():
                 seen["restart"] = browser.run_async("window.restart().then(arguments[arguments.length - 1])")
                 count = browser.run("return window.frames")
                 browser.until(f"return window.frames >= {count + options.frames}")
-            seen.update(browser.run_async(STATE))
+            if options.command:
+                count = browser.run("return window.frames")
+                freezes = browser.run_async(STATE, options.center)["freezes"]
+                subprocess.run(options.command, shell=True, check=True)
+                seen["framesMeanwhile"] = browser.run("return window.frames") - count
+                browser.until(f"return window.frames >= {count} + 10")
+                seen["freezesMeanwhile"] = browser.run_async(STATE, options.center)["freezes"] - freezes
+            seen.update(browser.run_async(STATE, options.center))
             ages = sorted(browser.run("return window.ages"))
             seen.update({
                 "firstFrameSeconds": browser.run("return window.first") / 1000, "latencies": len(ages),

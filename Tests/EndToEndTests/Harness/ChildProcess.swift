@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The caller ends each process, with ``end(within:)`` or ``kill()``, on every path.
 final class ChildProcess: Sendable {
-  /// How a program ended.
+  /// End of a program.
   enum Exit: Equatable {
     case status(Int32)
     case signal(Int32)

@@ -12,10 +12,13 @@ struct FaceClip {
 
   let frames: LumaFrames
 
-  /// Plays a URL for some seconds, or a file to its end.
-  init(_ url: String, seconds: Int? = nil) async throws {
+  /// Frames of 160×90 that a client has decoded.
+  init(frames: LumaFrames) { self.frames = frames }
+
+  /// Plays a URL for some seconds, or a number of frames however long they take, or a file to its end.
+  init(_ url: String, seconds: Int? = nil, frameCount: Int? = nil) async throws {
     let options = url.hasPrefix("rtsp") ? FFmpeg.overTCP + ["-fpsprobesize", "0"] : []
-    let end = seconds.map { ["-t", "\($0)"] } ?? []
+    let end = (seconds.map { ["-t", "\($0)"] } ?? []) + (frameCount.map { ["-frames:v", "\($0)"] } ?? [])
     let run = try await Tool.run(
       "ffmpeg",
       FFmpeg.quiet + ["-xerror"] + options + ["-i", url] + end
@@ -23,6 +26,17 @@ struct FaceClip {
       within: .seconds(40))
     guard run.succeeded else { throw VidiconProcess.Failure(description: "\(url): \(run.errors)") }
     self.frames = LumaFrames(width: 160, height: 90, bytes: run.output)
+  }
+
+  /// The clip with the order of its columns, or rows, reversed where the sign is negative.
+  func turned(columns: Int, rows: Int) -> FaceClip {
+    let bytes = (0..<self.frames.count).flatMap { index -> [UInt8] in
+      let frame = Array(self.frames[index])
+      return (0..<90).flatMap { row in
+        (0..<160).map { column in frame[(rows < 0 ? 89 - row : row) * 160 + (columns < 0 ? 159 - column : column)] }
+      }
+    }
+    return FaceClip(frames: LumaFrames(width: 160, height: 90, bytes: bytes))
   }
 
   /// Luma of a region of a frame, row by row.

@@ -143,7 +143,8 @@ struct LowLatencyViewer: Sendable {
       self.problems.append("\(uri): \(answer.status) \(answer.text)")
       return false
     }
-    self.expect(answer, uri, type: "video/mp4", caching: "public, max-age=31536000, immutable")
+    let caching = uri.contains("-init") ? "public, max-age=31536000, immutable" : "public, max-age=1, s-maxage=6"
+    self.expect(answer, uri, type: "video/mp4", caching: caching)
     self.checker.checkFile(uri, answer.body)
     self.files[uri] = answer.body
     return true

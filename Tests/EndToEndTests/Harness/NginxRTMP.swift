@@ -33,7 +33,7 @@ struct NginxRTMP {
     get throws { [try Tool("nginx").path, "-p", self.folder, "-c", "\(self.folder)/conf"] }
   }
 
-  /// What it has written to its log.
+  /// Text of the server's error log; empty where there is none.
   var log: String { (try? String(contentsOfFile: "\(self.folder)/errors", encoding: .utf8)) ?? "" }
 
   /// Address of a stream.

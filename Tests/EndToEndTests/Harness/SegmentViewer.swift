@@ -53,7 +53,7 @@ struct SegmentViewer: Sendable {
       guard let uri = segment.uri, index == 0 || playlist.number(index) > self.lastNumber else { continue }
       let answer = try connection.get(self.folder + uri)
       guard answer.status == 200 else { throw HTTPConnection.Failure(what: "\(uri): \(answer.status)") }
-      self.expect(answer, uri, type: "video/mp2t", caching: "public, max-age=31536000, immutable")
+      self.expect(answer, uri, type: "video/mp2t", caching: "public, max-age=1, s-maxage=6")
       self.checker.checkFile(uri, answer.body)
       guard playlist.number(index) > self.lastNumber else { continue }
       if self.lastNumber >= 0, playlist.number(index) != self.lastNumber + 1 {

@@ -10,6 +10,8 @@ struct SwitchWatch {
   var audioTimes: [Double]
   /// Distinct parameter sets (SPS and PPS) received, as hexadecimal text.
   var parameterSets: Set<String>
+  /// Number of times that a sequence parameter set differs from the one before it.
+  var parameterSetChanges = 0
 
   /// Plays and decodes a URL.
   static func watch(_ url: String, seconds: Int, options: [String] = []) async throws -> SwitchWatch {
@@ -30,10 +32,14 @@ struct SwitchWatch {
         "ffmpeg",
         FFmpeg.quiet + ["-i", path, "-map", "0:v:0", "-c", "copy"]
           + ["-bsf:v", "h264_mp4toannexb,filter_units=pass_types=7-8", "-f", "data", "pipe:1"], within: .seconds(60))
+      let units = Self.units(in: sets.output)
+      // nal_unit_type 7, ITU-T H.264 Table 7-1.
+      let sequenceSets = units.filter { UInt8($0.prefix(2), radix: 16).map { $0 & 0x1F == 7 } ?? false }
       return SwitchWatch(
         url: url, run: run, frames: try await FFmpeg.times(ofVideoIn: path),
         audioTimes: try await FFmpeg.times(path, selecting: "a:0"),
-        parameterSets: Set(Self.units(in: sets.output)))
+        parameterSets: Set(units),
+        parameterSetChanges: zip(sequenceSets, sequenceSets.dropFirst()).count { $0 != $1 })
     }
   }
 

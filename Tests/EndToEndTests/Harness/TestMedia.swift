@@ -18,6 +18,13 @@ enum TestMedia {
     return path
   }
 
+  /// The folder of the face models.
+  static var modelFolder: String {
+    let variables = ProcessInfo.processInfo.environment
+    let data = variables["XDG_DATA_HOME"] ?? "\(NSHomeDirectory())/.local/share"
+    return variables["VIDICON_MODELS"] ?? "\(data)/vidicon/models"
+  }
+
   /// Path of a script in Clients.
   static func client(_ name: String) -> String {
     self.checkout.appendingPathComponent("Tests/EndToEndTests/Clients/\(name)").path

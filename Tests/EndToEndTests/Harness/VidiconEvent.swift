@@ -4,6 +4,8 @@ struct VidiconEvent: Decodable {
   struct Stream: Decodable {
     var name: String
     var urls: [String]?
+    /// Addresses of publishers to the source whip:.
+    var publish: [String]?
     var framesIn: Int?
     var framesDropped: Int?
     var framesEncoded: Int?
@@ -20,6 +22,38 @@ struct VidiconEvent: Decodable {
     var effectMilliseconds: Double?
     /// In events "status".
     var pushes: [Push]?
+    var renditions: [Rendition]?
+    var datagramsDropped: Int?
+    /// In events "status" of the source whip:.
+    var publisher: Publisher?
+  }
+
+  /// The publishers of a stream over WebRTC.
+  struct Publisher: Decodable {
+    var isLive: Bool
+    var video: String?
+    var audio: String?
+    var framesReceived: Int
+    var framesDropped: Int
+    var packetsLost: Int
+    var keyframesRequested: Int
+    var sessionsOpened: Int
+    var sessionsTakenOver: Int
+    var attemptsRefused: Int
+  }
+
+  /// A further rendition of a stream.
+  struct Rendition: Decodable {
+    var name: String
+    var width: Int
+    var height: Int
+    var bitrate: Int
+    var isEncoding: Bool
+    var hasFailed: Bool
+    var framesEncoded: Int
+    var framesDropped: Int
+    var encodeMilliseconds: Double?
+    var viewers: Int
   }
 
   /// A push of a stream.
@@ -31,6 +65,7 @@ struct VidiconEvent: Decodable {
     var bitrate: Int
     var videoBitrate: Int
     var ownEncoding: Bool
+    var waitingForEncoding: Bool
     /// Seconds.
     var queue: Double
     var framesDropped: Int
@@ -48,6 +83,7 @@ struct VidiconEvent: Decodable {
   var rtmpsPort: Int?
   var httpPort: Int?
   var httpsPort: Int?
+  var authorityFingerprint: String?
   var certificateFingerprint: String?
   var streams: [Stream]?
   /// By reason, in events "status".
@@ -58,7 +94,7 @@ struct VidiconEvent: Decodable {
   var choice: String?
   /// Path of the file with the operator token.
   var controlTokenFile: String?
-  /// What happened to a recording, and to which file, in events "recording".
+  /// Change of a recording, and its file, in events "recording".
   var change: String?
   var path: String?
   /// Sentences about what strangers may do.

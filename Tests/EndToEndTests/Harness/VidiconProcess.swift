@@ -25,7 +25,7 @@ final class VidiconProcess: Sendable {
   ///
   /// - Parameters:
   ///   - arguments: Arguments after `serve --json --rtsp-port 0 --http-port 0 --no-discovery`; without `--control` among
-  ///     them, also after `--control machine`.
+  ///     them, also after `--control machine`; without `--webrtc-port` or `--webrtc`, also after `--webrtc off`.
   ///   - input: Standard input.
   ///   - environment: Variables added to, or replacing, those of the test process.
   ///   - entry: A command before the program's, which ends in the program's process: `nsenter`.
@@ -55,11 +55,13 @@ final class VidiconProcess: Sendable {
   ) async throws {
     // Only tests of access need a token: all others control from this machine.
     let control = arguments.contains("--control") ? [] : ["--control", "machine"]
+    // Only tests of WebRTC need it: the page plays by it first, and its default port is shared by all programs.
+    let webRTC = arguments.contains("--webrtc-port") || arguments.contains("--webrtc") ? [] : ["--webrtc", "off"]
     let command = entry + [try Self.path()]
     let child = try ChildProcess(
       command[0],
       command[1...] + ["serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--no-discovery"] + control
-        + arguments,
+        + webRTC + arguments,
       input: input, environment: environment)
     let (events, continuation) = AsyncStream.makeStream(of: ReceivedEvent.self)
     Task {
@@ -102,6 +104,9 @@ final class VidiconProcess: Sendable {
     }
     return path
   }
+
+  /// Options for ports that no other program listens at, and for no announcement.
+  static let freePorts = ["--rtsp-port", "0", "--http-port", "0", "--webrtc-port", "0", "--no-discovery"]
 
   /// Runs the program until it exits, for command lines that fail.
   static func run(

@@ -1,6 +1,8 @@
 import Foundation
 
-/// A private X server (Xvfb) on a free display number.
+/// A private X server (Xvfb).
+///
+/// Its display number is a random one, which no other test takes when the server has ended.
 final class XDisplay: Sendable {
   /// Display name, such as ":7".
   let name: String
@@ -17,7 +19,8 @@ final class XDisplay: Sendable {
 
   private init(_ size: String, arguments: [String]) async throws {
     let server = try ChildProcess(
-      Tool("Xvfb").path, ["-displayfd", "1", "-screen", "0", "\(size)x24", "-noreset"] + arguments)
+      Tool("Xvfb").path,
+      [":\(Int.random(in: 100..<50_000))", "-displayfd", "1", "-screen", "0", "\(size)x24", "-noreset"] + arguments)
     for await _ in server.output.pieces where server.output.text.hasSuffix("\n") { break }
     guard let number = Int(server.output.text.dropLast()) else {
       server.kill()

@@ -9,7 +9,9 @@
 //                      FourCC, sizes or a range with steps, rates or a range; uncompressed frames are drawn
 //   planes=1           the multi-planar API
 //   file=PATH          content of compressed formats: JPEG images, or H.264 with access unit delimiters, in sequence;
-//                      H.264 restarts with a keyframe when one is requested
+//                      H.264 restarts with a keyframe when one is requested; refuse=1 unless requests are refused
+//   raw=PATH           frames of the format YU12, in sequence; the zoom and the exposure of controls=2 change them
+//   lossless=1         frames that are not dequeued in time wait, as in a driver with many buffers
 //   count=4            maximum number of buffers stride=64   padding of each row in bytes colorspace=7
 //   lie=1              buffers have half the size of a frame
 //   short=5, error=5, empty=5, lost=5, jump=5   failure of every fifth frame
@@ -26,6 +28,7 @@
 //   fail=5             number of frames of an open after which DQBUF fails; fails=1 for the first of these opens only
 //   again=16           errno of each REQBUFS after such a failure
 //   endless=1          endless enumerations                 controls=1   controls, see below       rotation=90 facing=0
+//   controls=2         zoom and exposure too, in per cent
 //
 // As in the kernel, the file that requested buffers owns the camera until it requests none, or is closed and has no mapping
 // left: a mapping keeps the file open. Meanwhile other files get EBUSY.
@@ -54,7 +57,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CAMERAS = 4, BUFFERS = 32, FORMATS = 8, SIZES = 16, RATES = 16, OPENS = 32, CONTROLS = 6, MAPPINGS = 256 };
+enum { CAMERAS = 4, BUFFERS = 32, FORMATS = 8, SIZES = 16, RATES = 16, OPENS = 32, CONTROLS = 8, MAPPINGS = 256 };
+// Indexes of controls.
+enum { EXPOSURE = 2, FOCUS, AUTOMATIC_FOCUS, ZOOM, FACING, ROTATION };
 
 struct format {
   uint32_t fourcc;
@@ -70,6 +75,8 @@ struct camera {
   struct format formats[FORMATS];
   unsigned format_count;
   uint8_t *file;
+  uint8_t *raw;
+  size_t raw_length;
   size_t *starts;
   unsigned piece_count;
   double streaming_since;
@@ -90,6 +97,7 @@ struct opened {
   bool is_queued[BUFFERS];
   struct format *format;
   unsigned width, height, rate, sequence, taken, start_count;
+  unsigned waiting; // Number of frames that are there besides the timer's, with the option "lossless".
   unsigned shown;  // Number in the squares of the next frame.
   unsigned stream; // Number of this open among those that have streamed.
   unsigned first; // Number of the frame with the start of the file.
@@ -194,6 +202,17 @@ static void read_file(struct camera *camera, const char *path) {
   camera->starts[camera->piece_count] = length;
 }
 
+static void read_raw(struct camera *camera, const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return;
+  fseek(file, 0, SEEK_END);
+  camera->raw_length = (size_t)ftell(file);
+  rewind(file);
+  camera->raw = malloc(camera->raw_length);
+  camera->raw_length = fread(camera->raw, 1, camera->raw_length, file);
+  fclose(file);
+}
+
 __attribute__((constructor)) static void set_up(void) {
   for (int i = 0; i < CAMERAS; i++) {
     struct camera *camera = &cameras[i];
@@ -207,6 +226,7 @@ __attribute__((constructor)) static void set_up(void) {
     if (!option(camera, "kind", camera->kind, sizeof camera->kind)) strcpy(camera->kind, "capture");
     option(camera, "elsewhere", camera->elsewhere, sizeof camera->elsewhere);
     if (option(camera, "file", text, sizeof text)) read_file(camera, text);
+    if (option(camera, "raw", text, sizeof text)) read_raw(camera, text);
     if (!option(camera, "formats", text, sizeof text)) strcpy(text, "YUYV 320x240,640x480 30");
     for (char *save, *format = strtok_r(text, "|", &save); format && camera->format_count < FORMATS;
          format = strtok_r(NULL, "|", &save))
@@ -383,6 +403,28 @@ static uint8_t sample(const struct opened *opened, char kind, unsigned x, unsign
   }
 }
 
+// Fills a frame from the option "raw": its middle, as far as the zoom shows it, with the exposure's luma.
+static unsigned paint_raw(const struct opened *opened, uint8_t *bytes) {
+  const struct camera *camera = opened->camera;
+  int zoom = 100 + camera->values[ZOOM], exposure = 100 + camera->values[EXPOSURE];
+  size_t size = (size_t)opened->width * opened->height * 3 / 2, count = camera->raw_length / size;
+  if (!count) return 0;
+  const uint8_t *from = camera->raw + opened->sequence % count * size;
+  for (int plane = 0; plane < 3; plane++) {
+    int width = (int)opened->width / (plane ? 2 : 1), height = (int)opened->height / (plane ? 2 : 1);
+    for (int y = 0; y < height; y++) {
+      const uint8_t *row = from + (height / 2 + (y - height / 2) * 100 / zoom) * width;
+      for (int x = 0; x < width; x++) {
+        int value = row[width / 2 + (x - width / 2) * 100 / zoom];
+        if (!plane) value = 16 + (value - 16) * exposure / 100;
+        *bytes++ = (uint8_t)(plane ? value : value > 235 ? 235 : value < 16 ? 16 : value);
+      }
+    }
+    from += width * height;
+  }
+  return (unsigned)size;
+}
+
 // Fills one of a buffer's memories; returns the number of bytes.
 static unsigned paint(const struct opened *opened, uint8_t *bytes, unsigned memory) {
   unsigned length = length_of(opened, memory);
@@ -395,6 +437,7 @@ static unsigned paint(const struct opened *opened, uint8_t *bytes, unsigned memo
     memcpy(bytes, camera->file + camera->starts[piece], size);
     return (unsigned)size;
   }
+  if (opened->camera->raw && opened->format->fourcc == V4L2_PIX_FMT_YUV420) return paint_raw(opened, bytes);
   struct plane planes[3];
   int count = planes_of(opened->format->fourcc, planes);
   uint8_t *start = bytes;
@@ -463,15 +506,24 @@ static int dequeue(struct opened *opened, struct v4l2_buffer *buffer) {
     pthread_mutex_lock(&lock);
   }
   if (opened->head == opened->tail || is_spoiled(opened, "phantom")) return fail(EAGAIN);
-  if (read(opened->descriptor, &ticks, sizeof ticks) < 0) return fail(errno);
+  if (opened->waiting) {
+    opened->waiting--;
+    ticks = 1;
+  } else if (read(opened->descriptor, &ticks, sizeof ticks) < 0) {
+    return fail(errno);
+  }
   opened->taken++;
+  if (number(camera, "lossless")) {
+    opened->waiting += (unsigned)ticks - 1;
+    ticks = 1;
+  }
   // Frames that were not dequeued in time are lost, and those selected by an option.
   opened->sequence += (unsigned)ticks - 1;
   if (is_every(opened, "lost")) opened->sequence += 2;
   unsigned index = opened->queue[opened->tail++ % (BUFFERS * 2)], used[2] = {0, 0};
   opened->is_queued[index] = false;
   double late = number(camera, "late");
-  double time = now() - (late ? late / 1000 : 0.005);
+  double time = now() - (late ? late / 1000 : 0.005) - (double)opened->waiting / (opened->rate ? opened->rate : 30);
   char shown[8] = "";
   option(camera, "shown", shown, sizeof shown);
   opened->shown = strcmp(shown, "time") ? opened->sequence : (unsigned)((uint64_t)(time * 1000) % 60000);
@@ -602,16 +654,22 @@ static const struct {
 } controls[CONTROLS] = {
     {V4L2_CID_BRIGHTNESS, V4L2_CTRL_TYPE_INTEGER, "Brightness", -64, 64, 2, 0},
     {V4L2_CID_POWER_LINE_FREQUENCY, V4L2_CTRL_TYPE_MENU, "Power Line Frequency", 0, 2, 1, 1},
+    {V4L2_CID_EXPOSURE_ABSOLUTE, V4L2_CTRL_TYPE_INTEGER, "Exposure Time, Absolute", 25, 400, 1, 100},
     {V4L2_CID_FOCUS_ABSOLUTE, V4L2_CTRL_TYPE_INTEGER, "Focus, Absolute", 0, 250, 5, 0},
     {V4L2_CID_FOCUS_AUTO, V4L2_CTRL_TYPE_BOOLEAN, "Focus, Automatic Continuous", 0, 1, 1, 1},
+    {V4L2_CID_ZOOM_ABSOLUTE, V4L2_CTRL_TYPE_INTEGER, "Zoom, Absolute", 100, 300, 1, 100},
     {V4L2_CID_CAMERA_CLASS_BASE + 34, V4L2_CTRL_TYPE_MENU, "Camera Orientation", 0, 2, 1, 0},
     {V4L2_CID_CAMERA_CLASS_BASE + 35, V4L2_CTRL_TYPE_INTEGER, "Camera Sensor Rotation", 0, 270, 90, 0},
 };
 
 static int value_of(struct opened *opened, int index) {
-  if (index == 4) return (int)number(opened->camera, "facing");
-  if (index == 5) return (int)number(opened->camera, "rotation");
+  if (index == FACING) return (int)number(opened->camera, "facing");
+  if (index == ROTATION) return (int)number(opened->camera, "rotation");
   return opened->camera->values[index] + controls[index].value;
+}
+
+static bool has_control(const struct camera *camera, int index) {
+  return number(camera, "controls") > 1 || (index != EXPOSURE && index != ZOOM);
 }
 
 static int control(struct opened *opened, unsigned long request, void *argument) {
@@ -626,6 +684,7 @@ static int control(struct opened *opened, unsigned long request, void *argument)
   }
   if (request == VIDIOC_S_CTRL && id == V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME &&
       opened->format->fourcc == V4L2_PIX_FMT_H264) {
+    if (number(camera, "refuse")) return fail(EINVAL);
     opened->first = opened->sequence;
     return 0;
   }
@@ -633,11 +692,13 @@ static int control(struct opened *opened, unsigned long request, void *argument)
   bool is_next = id & V4L2_CTRL_FLAG_NEXT_CTRL;
   id &= ~V4L2_CTRL_FLAG_NEXT_CTRL;
   int index = 0;
-  while (index < CONTROLS && (is_next ? controls[index].id <= id : controls[index].id != id)) index++;
+  while (index < CONTROLS && (!has_control(camera, index) ||
+                              (is_next ? controls[index].id <= id : controls[index].id != id)))
+    index++;
   // An endless enumeration repeats the first control.
   if (index == CONTROLS && is_next && number(camera, "endless")) index = 0;
   if (index == CONTROLS) return fail(EINVAL);
-  bool is_fixed = index >= 4, is_inactive = index == 2 && value_of(opened, 3);
+  bool is_fixed = index >= FACING, is_inactive = index == FOCUS && value_of(opened, AUTOMATIC_FOCUS);
   uint32_t flags = (is_fixed ? V4L2_CTRL_FLAG_READ_ONLY : 0) | (is_inactive ? V4L2_CTRL_FLAG_INACTIVE : 0);
   switch (request) {
   case VIDIOC_QUERY_EXT_CTRL: {
@@ -653,7 +714,7 @@ static int control(struct opened *opened, unsigned long request, void *argument)
     struct v4l2_querymenu *item = argument;
     static const char *const menus[2][3] = {{"Disabled", "50 Hz", "60 Hz"}, {"Front", "Back", "External"}};
     if (item->index > 2) return fail(EINVAL);
-    strcpy((char *)item->name, menus[index == 4][item->index]);
+    strcpy((char *)item->name, menus[index == FACING][item->index]);
     return 0;
   }
   case VIDIOC_G_CTRL: ((struct v4l2_control *)argument)->value = value_of(opened, index); return 0;
@@ -672,6 +733,7 @@ static int set_streaming(struct opened *opened, bool is_on) {
   if (is_on) time.it_interval.tv_nsec = time.it_value.tv_nsec = 1000000000 / (opened->rate > 1 ? opened->rate : 2);
   timerfd_settime(opened->descriptor, 0, &time, NULL);
   opened->is_on = is_on;
+  opened->waiting = 0;
   if (!is_on) {
     opened->head = opened->tail = 0;
     memset(opened->is_queued, 0, sizeof opened->is_queued);
@@ -889,7 +951,7 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout) {
       notice(opened);
       gone = is_lost(opened);
       silent = number(opened->camera, "after") && opened->taken >= number(opened->camera, "after");
-      phantom = is_spoiled(opened, "phantom");
+      phantom = is_spoiled(opened, "phantom") || (opened->waiting && opened->head != opened->tail);
       double unplug = number(opened->camera, "unplug");
       if (unplug && (rest < 0 || rest > 20)) rest = 20;
     }

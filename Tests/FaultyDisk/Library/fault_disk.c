@@ -10,7 +10,7 @@
 //   CALL      write (also pwrite, writev, pwritev), copy (sendfile, copy_file_range), read (also pread), sync (fdatasync,
 //             fsync), rename, link, unlink, truncate, create (open with O_CREAT), make (mkdir), lock (flock; not in the journal)
 //   NUMBER    number of the call in that folder, the first is 1; with + that call and all later ones
-//   FAULT     what ends at the next dot: EIO, ENOSPC, EBADF; short: half of the bytes, or one; kill: half of the bytes, then SIGKILL
+//   FAULT     what ends at the next dot: EIO, ENOSPC, EBADF, EPERM, EOPNOTSUPP; short: half of the bytes, or one; kill: half of the bytes, then SIGKILL
 //
 // Synchronization succeeds at once where it is not to fail: the journal says what would survive.
 
@@ -78,7 +78,14 @@ static void parse(struct folder *folder) {
     size_t fault_length = strcspn(end, ".");
     folder->is_short = !strncmp(end, "short", fault_length);
     folder->is_fatal = !strncmp(end, "kill", fault_length);
-    folder->error = !strncmp(end, "ENOSPC", fault_length) ? ENOSPC : !strncmp(end, "EBADF", fault_length) ? EBADF : EIO;
+    static const struct {
+      const char *name;
+      int number;
+    } errors[] = {{"ENOSPC", ENOSPC}, {"EBADF", EBADF}, {"EPERM", EPERM}, {"EOPNOTSUPP", EOPNOTSUPP}};
+    folder->error = EIO;
+    for (size_t index = 0; index < sizeof errors / sizeof *errors; index++)
+      if (strlen(errors[index].name) == fault_length && !strncmp(end, errors[index].name, fault_length))
+        folder->error = errors[index].number;
     return;
   }
 }

@@ -98,7 +98,7 @@ struct ConnectGuardTests {
     let isOpened = Mutex(false)
     let opening = Thread { [specification] in
       // Its result does not matter: no packet comes.
-      _ = try? NetworkConnection(specification, interrupt: interrupt)
+      _ = try? NetworkConnections.open(specification, interrupt: interrupt)
       isOpened.withLock { $0 = true }
     }
     opening.start()

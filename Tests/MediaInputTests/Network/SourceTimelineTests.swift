@@ -51,6 +51,21 @@ struct SourceTimelineTests {
       Self.place(.live, [(0, 0), (40, 40), (80, 1_500), (120, 1_500), (1_540, 1_540)]) == [0, 40, 80, 120, 1_540])
   }
 
+  @Test func `times on the stream's clock stay as they are, and only increase`() {
+    var timeline = SourceTimeline()
+    timeline.restart(.live)
+    let times = [0, 40, 40, 20, 80].map { timeline.accept(.video, at: Self.at($0)) }
+    let step = SourceTimeline.minimumStep
+    let expected = [
+      Self.at(0), Self.at(40), Self.at(40) + step, Self.at(40) + step + step, Self.at(80),
+    ]
+    #expect(times.map(\.decode) == expected && times.map(\.presentation) == expected)
+    // Each track has an order of its own, which a new connection keeps.
+    #expect(timeline.accept(.audio, at: Self.at(10)).decode == Self.at(10))
+    timeline.restart(.live)
+    #expect(timeline.accept(.video, at: Self.at(60)).decode == Self.at(80) + step)
+  }
+
   @Test func `a playout buffer that ran empty is filled again`() {
     #expect(Self.place(.buffered, [(0, 0), (40, 10), (80, 2_000), (120, 2_001)]) == [500, 540, 2_500, 2_540])
   }

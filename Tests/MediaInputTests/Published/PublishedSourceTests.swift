@@ -1,5 +1,6 @@
 import Bitstreams
 import Capture
+import Codecs
 import Foundation
 import Media
 import NIOCore
@@ -108,6 +109,91 @@ struct PublishedSourceTests {
     #expect(video.wait { $0.ends.count == 2 && $0.samples.count == 1 }.ends.map { $0?.cause } == ["HEVC", "HEVC"])
   }
 
+  @Test func `audio that is described amid the video, and again, does not interrupt it`() throws {
+    let collector = SampleCollector()
+    try self.source.video.start(consumer: collector)
+    defer { self.source.video.stop() }
+    let id = try #require(self.input.begin())
+    #expect(self.input.describe(.h264(Self.h264), by: id))
+    #expect(self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
+    #expect(self.input.describe(.aac(Self.aac), by: id))
+    #expect(self.input.consume(self.video(at: 33), by: id))
+    #expect(self.input.describe(.h264(Self.h264), by: id))
+    #expect(self.input.consume(self.video(at: 67), by: id))
+    #expect(self.input.consume(self.video(at: 100, isKeyframe: true), by: id))
+    let state = collector.wait { $0.samples.last?.isKeyframe == true && $0.samples.count > 1 }
+    #expect(state.samples.map(\.isKeyframe) == [true, false, false, true])
+  }
+
+  @Test func `a track that cannot be decoded ends alone, with its reason`() throws {
+    let (video, audio) = (SampleCollector(), AudioCollector())
+    let id = try #require(self.input.begin())
+    try self.source.video.start(consumer: video)
+    try self.source.audio.start(consumer: audio)
+    defer {
+      self.source.video.stop()
+      self.source.audio.stop()
+    }
+    #expect(self.input.describe(.h264(Self.h264), by: id))
+    #expect(self.input.report(self.error("MP3"), of: .audio, by: id))
+    #expect(self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
+    #expect(audio.end()??.cause == "MP3")
+    #expect(self.input.report(self.error("no keyframe"), of: .video, by: id))
+    #expect(video.wait { $0.ends.count == 1 && $0.samples.count == 1 }.ends.map { $0?.cause } == ["no keyframe"])
+  }
+
+  private func error(_ cause: String) -> VidiconError {
+    VidiconError(.unsupported, subject: "publisher", cause: cause, nextStep: "send H.264 and AAC")
+  }
+
+  /// Slices of a second of x264 with intra refresh, without its first keyframe; parameter sets and frames of MP4 samples.
+  @Test func `a publisher without an IDR picture is decoded from a recovery point on`() throws {
+    let path = try TestMedia.path(
+      "refresh.h264",
+      [
+        "-f", "lavfi", "-i", "testsrc=s=160x96:r=10:d=8", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt",
+        "yuv420p",
+        "-x264-params", "intra-refresh=1:keyint=10:bframes=0:aud=1", "-f", "h264",
+      ])
+    let stream = ByteBuffer(bytes: try Data(contentsOf: URL(filePath: path)))
+    var units: [H264AccessUnit] = []
+    var pending = ByteBuffer()
+    for nalUnit in AnnexBNALUnits(stream) {
+      let type = nalUnit.getInteger(at: nalUnit.readerIndex, as: UInt8.self).map { $0 & 0x1F }
+      if type == 9, pending.readableBytes > 0 {
+        units.append(H264AccessUnit(parsingAnnexB: pending))
+        pending = ByteBuffer()
+      }
+      pending.writeBytes([0, 0, 0, 1])
+      pending.writeImmutableBuffer(nalUnit)
+    }
+    let first = try #require(units.first)
+    let description = try H264Description(
+      parsing: Array(try #require(first.sequenceParameterSets.first).readableBytesView),
+      pictureParameterSet: Array(try #require(first.pictureParameterSets.first).readableBytesView), frameRate: 10)
+    let collector = SampleCollector()
+    try self.source.video.start(consumer: collector)
+    defer { self.source.video.stop() }
+    let id = try #require(self.input.begin())
+    #expect(self.input.describe(.h264(description), by: id))
+    var start = H264DecodingStart()
+    var taken = 0
+    for (index, unit) in units.enumerated().dropFirst() {
+      #expect(!unit.isKeyframe)
+      let time = MediaTime.zero + .milliseconds(Int64(index * 100))
+      guard case .take(let isStart) = start.handle(unit, isMarked: false, at: time) else { continue }
+      #expect(isStart || taken > 0)
+      taken += 1
+      let sample = EncodedSample(
+        kind: .video, payload: unit.payload, presentationTime: time, duration: .zero, isKeyframe: isStart)
+      #expect(self.input.consume(sample, by: id))
+    }
+    #expect((30...60).contains(taken))
+    let state = collector.wait { $0.frameCount >= taken - 12 }
+    #expect(state.frameCount >= taken - 12 && state.frames.first?.format.width == 160)
+    #expect(state.samples.isEmpty, "no other output can start at such frames")
+  }
+
   @Test func `a consumer that starts amid a publication gets it`() throws {
     let id = try #require(self.input.begin())
     #expect(self.input.describe(.h264(Self.h264), by: id))
@@ -119,5 +205,75 @@ struct PublishedSourceTests {
     #expect(self.input.consume(self.video(at: 67, isKeyframe: true), by: id))
     let state = collector.wait { $0.samples.count == 1 }
     #expect(state.samples.map(\.isKeyframe) == [true] && state.ends.isEmpty)
+  }
+
+  /// Compressed frames of rising brightness; only those of `keyframes` are keyframes.
+  private static func samples(_ count: Int, keyframes: Set<Int>) throws -> ([EncodedSample], CodecDescription) {
+    let encoder = try LibavH264Encoder(
+      VideoEncoderSettings(width: 64, height: 48, frameRate: 25, bitrate: 300_000, keyframeInterval: .seconds(100)))
+    let pool = VideoFramePool(format: VideoFormat(width: 64, height: 48, frameRate: 25), capacity: 4)
+    var samples: [EncodedSample] = []
+    for index in 0..<count {
+      let frame = try #require(
+        pool.frame(at: .zero + .milliseconds(Int64(index) * 40)) { buffer in
+          for plane in 0..<3 {
+            buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? 60 + UInt8(index) : 128)
+          }
+        })
+      try encoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: keyframes.contains(index)) {
+        samples.append($0)
+      }
+    }
+    #expect(samples.map(\.isKeyframe) == (0..<count).map { keyframes.contains($0) })
+    return (samples, .h264(try #require(encoder.description)))
+  }
+
+  private static func brightness(_ frame: VideoFrame) -> UInt8 {
+    frame.withPlane(0) { $0[0] }
+  }
+
+  @Test func `a consumer that starts amid a group of pictures gets its newest frame, and what follows`() throws {
+    let (samples, description) = try Self.samples(20, keyframes: [0, 18])
+    let id = try #require(self.input.begin())
+    #expect(self.input.describe(description, by: id))
+    for sample in samples[..<15] { #expect(self.input.consume(sample, by: id)) }
+    for _ in 0..<2 {
+      let collector = SampleCollector()
+      try self.source.video.start(consumer: collector)
+      // Known at once: the owner of the source announces it.
+      #expect(self.source.video.format.width == 64)
+      let frames = collector.wait { $0.frameCount == 1 }.frames
+      self.source.video.stop()
+      #expect(frames.map(Self.brightness).allSatisfy { abs(Int($0) - 74) <= 3 } && frames.count == 1)
+    }
+    let collector = SampleCollector()
+    try self.source.video.start(consumer: collector)
+    defer { self.source.video.stop() }
+    for sample in samples[15...] { #expect(self.input.consume(sample, by: id)) }
+    let state = collector.wait { $0.samples.count == 2 }
+    #expect(state.samples.map(\.payload) == samples[18...].map(\.payload))
+    #expect(state.frames.map(Self.brightness).map { Int($0) - 74 }.allSatisfy { (-3...6).contains($0) })
+    #expect(state.frameCount == 4 && state.formats.isEmpty)
+  }
+
+  @Test func `a group of pictures is kept within its bounds, and not over a gap`() throws {
+    func sample(isKeyframe: Bool = false, size: Int = 1) -> EncodedSample {
+      EncodedSample(
+        kind: .video, payload: ByteBuffer(repeating: 0, count: size), presentationTime: .zero, duration: .zero,
+        isKeyframe: isKeyframe)
+    }
+    let times = SourceTimeline.Times(decode: .zero, presentation: .zero)
+    var group = OpenGroup()
+    group.append(sample(), times: times)
+    #expect(group.samples.isEmpty)
+    group.append(sample(isKeyframe: true), times: times)
+    for _ in 1..<OpenGroup.maximumCount { group.append(sample(), times: times) }
+    #expect(group.samples.count == OpenGroup.maximumCount)
+    for _ in 0..<2 { group.append(sample(), times: times) }
+    #expect(group.samples.isEmpty)
+    group.append(sample(isKeyframe: true, size: OpenGroup.maximumByteCount), times: times)
+    #expect(group.samples.count == 1)
+    group.append(sample(), times: times)
+    #expect(group.samples.isEmpty)
   }
 }

@@ -83,6 +83,38 @@ struct RTPStreamReceiverTests {
     #expect(try #require(second.first).presentationTime - (try #require(second.first)).decodeTime > .milliseconds(66))
   }
 
+  @Test func `video without a keyframe is dropped, and reported once after six seconds`() throws {
+    var receiver = try Self.receiver()
+    var reports: [(number: Int, dropped: Int)] = []
+    for number in 0..<100 {
+      let outputs = try receiver.receive(
+        rtp: Self.packet(UInt16(number), UInt32(number * 9_000), [0x41, 0x80]), track: 0,
+        at: Self.at(Int64(number) * 100))
+      #expect(Self.samples(outputs).isEmpty)
+      for case .missingKeyframe(let dropped) in outputs { reports.append((number, dropped)) }
+    }
+    #expect(reports.map(\.number) == [60] && reports.map(\.dropped) == [61])
+    #expect(receiver.droppedSampleCount == 100)
+    let late = try receiver.receive(rtp: Self.packet(100, 900_000, [0x65, 0x80]), track: 0, at: Self.at(10_000))
+    #expect(Self.samples(late).map(\.isKeyframe) == [true], "a late one is taken")
+  }
+
+  @Test func `video without keyframes starts at a recovery point after three seconds, and goes on after a loss`() throws
+  {
+    var receiver = try Self.receiver()
+    // STAP-A: a recovery point as supplemental enhancement information, and a slice.
+    let recovery: [UInt8] = [0x78, 0, 5, 0x06, 0x06, 0x01, 0xC4, 0x80, 0, 2, 0x41, 0x80]
+    var taken: [(number: Int, isKeyframe: Bool)] = []
+    for number in 0..<60 where number != 50 {
+      let outputs = try receiver.receive(
+        rtp: Self.packet(UInt16(number), UInt32(number * 9_000), number % 10 == 5 ? recovery : [0x41, 0x80]), track: 0,
+        at: Self.at(Int64(number) * 100))
+      taken += Self.samples(outputs).map { (number, $0.isKeyframe) }
+    }
+    #expect(taken.map(\.number) == Array(35..<50) + Array(51..<60))
+    #expect(taken.filter(\.isKeyframe).map(\.number) == [35, 45, 55])
+  }
+
   @Test func `parameter sets in the stream describe video whose session description has none`() throws {
     var media = MediaDescription(.h264(Self.h264), payloadType: 96, control: "x")
     media.attributes.removeAll { $0.name == "fmtp" }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CaptureTimes, ServerClock } from "../../../Sources/WebPage/Site/clock.mjs";
 
-test("the response with the shortest round trip gives the offset", () => {
+test("the response with the minimum round trip gives the offset", () => {
   const clock = new ServerClock();
   assert.equal(clock.offset, 0);
   clock.note(1000, 1400, 6390); // Slow response: 5190.

@@ -221,3 +221,20 @@ test("a rendition that cannot be had changes nothing", async () => {
   assert.equal(delivered.at(-1), "end");
   assert.ok(delivered.filter((name) => /^\w\d/.test(name)).every((name) => name.startsWith("m")));
 });
+
+test("the playlist of a rendition that is likely to be needed is requested once, and its failure is none of the player's", async () => {
+  const requested = [];
+  globalThis.fetch = async (url) => {
+    requested.push(url.href);
+    return new Response("", { status: requested.length === 1 ? 404 : 503 });
+  };
+  const loader = new Loader(new AbortController().signal, {});
+  for (let time = 0; time < 3; time += 1) {
+    loader.prepare("http://h/low.m3u8");
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  loader.prepare("http://h/lowest.m3u8");
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(requested.length, 2);
+  assert.ok(requested[0].startsWith("http://h/low.m3u8") && requested[1].startsWith("http://h/lowest.m3u8"), String(requested));
+});

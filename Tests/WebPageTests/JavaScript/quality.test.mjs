@@ -37,6 +37,31 @@ test("in a network that carries less, the lower one follows within two seconds, 
   assert.ok(changes[0][1] <= 2, String(changes));
 });
 
+test("a network that becomes too slow is recognized in a second of media, and the lower one is likely before", () => {
+  for (const rate of [1.2e6, 2e6]) {
+    const quality = new QualityController(LEVELS);
+    let likelyAt = null;
+    const changes = play(quality, { seconds: 30, rate: (now) => {
+      if (quality.likely === 1 && quality.current === 0) likelyAt ??= now;
+      return now < 20 ? 50e6 : rate;
+    } });
+    assert.equal(changes.length, 1, String(changes));
+    assert.ok(changes[0][0] === "low" && changes[0][1] >= 20 && changes[0][1] <= 21, String(changes));
+    assert.ok(likelyAt !== null && likelyAt <= changes[0][1], String(likelyAt));
+    assert.equal(quality.likely, null);
+  }
+});
+
+test("a single late part changes nothing, and makes no other one likely", () => {
+  const quality = new QualityController(LEVELS);
+  for (let round = 0; round < 5; round += 1) {
+    play(quality, { from: round * 4, seconds: 4, rate: () => 20e6 });
+    quality.noteTransfer({ bytes: 60_000, seconds: 1, duration: 0.2 });
+    assert.equal(quality.decide(round * 4 + 4), 0);
+    assert.equal(quality.likely, null);
+  }
+});
+
 test("when the network has recovered the higher one is back after ten seconds", () => {
   const quality = new QualityController(LEVELS);
   const changes = play(quality, { seconds: 60, rate: (now) => now < 20 ? 1e6 : 20e6 });
@@ -84,6 +109,7 @@ test("nothing is decided from little media, and there is nothing below the lowes
   const lowest = new QualityController(LEVELS.slice(1));
   for (let part = 0; part < 20; part += 1) lowest.noteTransfer({ bytes: 60_000, seconds: 3, duration: 0.2 });
   assert.equal(lowest.decide(60), 0);
+  assert.equal(lowest.likely, null);
 });
 
 test("the levels are the stream's own playlist and those of its renditions, highest first", () => {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  captureTime, restartedAnswer, restartFragment, Unavailable, WebRTCPlayer,
-} from "../../../Sources/WebPage/Site/webrtc-player.mjs";
+import { iceServersOf, restartedAnswer, restartFragment } from "../../../Sources/WebPage/Site/ice.mjs";
+import { captureTime, Unavailable, WebRTCPlayer } from "../../../Sources/WebPage/Site/webrtc-player.mjs";
 
 /** A connection whose state and statistics tests set. */
 class Peer extends EventTarget {
@@ -15,8 +14,12 @@ class Peer extends EventTarget {
   direction = "recvonly";
   offers = [];
 
-  constructor() {
+  protocol = "udp";
+  playoutTimestamp = 3_900_000_000_000;
+
+  constructor(configuration) {
     super();
+    this.configuration = configuration;
     Peer.last = this;
   }
 
@@ -30,7 +33,9 @@ class Peer extends EventTarget {
   getTransceivers() { return [{ receiver: { track: { kind: "video" } }, currentDirection: this.direction }]; }
   async getStats() {
     return new Map([["v", { type: "inbound-rtp", kind: "video", framesDecoded: this.frames, bytesReceived: this.frames * 1000,
-      estimatedPlayoutTimestamp: 3_900_000_000_000 }]]);
+      estimatedPlayoutTimestamp: this.playoutTimestamp }],
+    ["t", { type: "transport", selectedCandidatePairId: "p" }], ["p", { type: "candidate-pair", localCandidateId: "l", currentRoundTripTime: 0.04 }],
+    ["l", { type: "local-candidate", protocol: this.protocol }]]);
   }
   close() { this.isClosed = true; }
   become(state) {
@@ -84,7 +89,7 @@ test("plays, measures, and ends the session", async (context) => {
 });
 
 test("a server without WebRTC, an offer that does not fit, a video line that is refused: another way at once", async (context) => {
-  for (const status of [404, 406, 503]) {
+  for (const status of [406, 503]) {
     const { result } = begin(context, () => response(status, "no"));
     assert.ok(await result instanceof Unavailable);
     context.mock.timers.reset();
@@ -94,11 +99,71 @@ test("a server without WebRTC, an offer that does not fit, a video line that is 
   assert.ok(await result instanceof Unavailable);
 });
 
-test("a stream that is not there yet is tried again", async (context) => {
-  const { result } = begin(context, () => response(409, "no video yet"));
-  const error = await result;
-  assert.ok(!(error instanceof Unavailable));
-  assert.equal(error.status, 409);
+test("a stream that is not there yet, or no longer, is tried again", async (context) => {
+  for (const status of [404, 409]) {
+    const { result } = begin(context, () => response(status, "no video yet"));
+    const error = await result;
+    assert.ok(!(error instanceof Unavailable));
+    assert.equal(error.status, status);
+    context.mock.timers.reset();
+  }
+});
+
+test("the servers of Link fields are used from the first connection that knows them", async (context) => {
+  const link = '<stun:a.example>; rel="ice-server", <turn:b.example?transport=tcp>; rel="ice-server"; username="u,s"; credential="p;w"; '
+    + 'credential-type="password", </x>; rel="next", <stun:c.example>';
+  const servers = [{ urls: "stun:a.example" }, { urls: "turn:b.example?transport=tcp", username: "u,s", credential: "p;w" }];
+  assert.deepEqual(iceServersOf(link), servers);
+  assert.deepEqual(iceServersOf(null), []);
+  const answer = () => response(201, ANSWER, { Location: "/live/whep/5", ETag: '"one"', Link: link });
+  const first = begin(context, (method) => method === "POST" ? answer() : response(200, ""));
+  await settle();
+  assert.deepEqual(first.requests.map(({ method }) => method), ["POST", "DELETE", "POST"]);
+  assert.deepEqual(Peer.last.configuration, { iceServers: servers });
+  first.player.halt();
+  await first.result;
+  context.mock.timers.reset();
+  const second = begin(context, (method) => method === "POST" ? answer() : response(200, ""));
+  await settle();
+  assert.deepEqual(second.requests.map(({ method }) => method), ["POST"]);
+  second.player.halt();
+  await second.result;
+  context.mock.timers.reset();
+  // The server has none any more.
+  const third = begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  await settle();
+  assert.deepEqual(Peer.last.configuration, { iceServers: [] });
+  third.player.halt();
+  await third.result;
+});
+
+test("a change of the network restarts ICE once frames were shown", async (context) => {
+  const { player, requests, result } = begin(context, (method) => ({
+    POST: created(), PATCH: response(200, "a=ice-ufrag:two\r\na=ice-pwd:fresh\r\n", { ETag: '"two"' }), DELETE: response(200, "") })[method]);
+  await settle();
+  player.recover();
+  await settle();
+  assert.deepEqual(requests.map(({ method }) => method), ["POST"]);
+  Peer.last.frames = 1;
+  context.mock.timers.tick(500);
+  await settle();
+  player.recover();
+  await settle();
+  assert.deepEqual(requests.map(({ method }) => method), ["POST", "PATCH"]);
+  player.halt();
+  await result;
+});
+
+test("media over TCP is reported", async (context) => {
+  const { player, result } = begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  await settle();
+  Peer.last.protocol = "tcp";
+  Peer.last.frames = 1;
+  context.mock.timers.tick(500);
+  await settle();
+  assert.ok(player.isOverTCP);
+  player.halt();
+  await result;
 });
 
 test("a connection that fails before the first frame is another way's, after it a new one's", async (context) => {
@@ -115,6 +180,58 @@ test("a connection that fails before the first frame is another way's, after it 
   Peer.last.become("failed");
   const error = await second.result;
   assert.ok(!(error instanceof Unavailable) && error.message.includes("lost"));
+});
+
+/** A clock that tests set; `pass` lets the player measure every half second until a time. */
+function clockOf(context) {
+  let now = 10_000;
+  context.mock.method(performance, "now", () => now);
+  return {
+    async pass(milliseconds) {
+      for (const end = now + milliseconds; now < end;) {
+        now += 500;
+        context.mock.timers.tick(500);
+        await settle();
+      }
+    },
+  };
+}
+
+test("without a frame for six seconds another way is tried, as where the network drops UDP", async (context) => {
+  const clock = clockOf(context);
+  const { requests, played, result } = begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  let failure = null;
+  result.then((error) => { failure = error; });
+  await settle();
+  await clock.pass(6000);
+  assert.equal(failure, null);
+  await clock.pass(500);
+  assert.ok(failure instanceof Unavailable);
+  assert.deepEqual(requests.map(({ method }) => method), ["POST", "DELETE"]);
+  assert.equal(played.length, 0);
+});
+
+test("five seconds without a frame, while the connection counts as alive, end it for a new one", async (context) => {
+  const clock = clockOf(context);
+  const { requests, result } = begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  let failure = null;
+  result.then((error) => { failure = error; });
+  await settle();
+  // Later than the time for the first frame, so that only the time since the last one counts.
+  for (let second = 0; second < 8; second += 1) {
+    Peer.last.frames += 30;
+    await clock.pass(1000);
+  }
+  await clock.pass(4500);
+  assert.equal(failure, null);
+  // A single frame is enough.
+  Peer.last.frames += 1;
+  await clock.pass(5500);
+  assert.equal(failure, null);
+  await clock.pass(500);
+  assert.ok(failure && !(failure instanceof Unavailable) && failure.message.includes("No video"));
+  assert.equal(failure.status, 0);
+  assert.deepEqual(requests.map(({ method }) => method), ["POST", "DELETE"]);
 });
 
 test("after a change of the network ICE is restarted, with the entity tag of the session", async (context) => {
@@ -143,6 +260,20 @@ test("times of capture count from 1900 or 1970, and may be missing", () => {
   assert.equal(captureTime({ estimatedPlayoutTimestamp: 3_900_000_000_000 }), 1_691_011_200_000);
   assert.equal(captureTime({ estimatedPlayoutTimestamp: 1_691_011_200_000 }), 1_691_011_200_000);
   assert.equal(captureTime({}), null);
+});
+
+test("without a time of capture, a frame's age counts from its sending, half a round trip before it was received", async (context) => {
+  const { player, result } = begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  await settle();
+  assert.equal(player.capturedAt(0, 5000), null);
+  Peer.last.playoutTimestamp = undefined;
+  Peer.last.frames = 1;
+  context.mock.timers.tick(500);
+  await settle();
+  assert.equal(player.capturedAt(0, 5000), 4980);
+  assert.equal(player.capturedAt(0, undefined), null);
+  player.halt();
+  await result;
 });
 
 test("credentials with characters of replacements are kept", () => {

@@ -1,6 +1,7 @@
 #if os(Linux)
 internal import CXCB
 internal import CYUV
+internal import Capture
 internal import Media
 
 /// The image of the mouse pointer.

@@ -1,5 +1,6 @@
 #if os(Linux)
 internal import CXCB
+internal import Capture
 internal import Glibc
 internal import Media
 

@@ -7,7 +7,7 @@ internal import Media
 // Safe because one thread at a time uses it: the one that creates it, then the capture thread.
 /// Captures a screen or window over one connection to the X server.
 final class ScreenSession: @unchecked Sendable {
-  /// Why ``run(_:formatChanged:)`` returned.
+  /// Reasons why ``run(_:formatChanged:)`` returned.
   enum End {
     /// The capturer was stopped.
     case stopped

@@ -1,5 +1,6 @@
 #if os(Linux)
 internal import CXCB
+internal import Capture
 internal import Media
 
 /// The drawable, region and pixel layout that a specification resolves to on an X server.
@@ -16,7 +17,7 @@ struct ScreenTarget {
     var pixels: ScreenPixels
   }
 
-  /// Why a specification cannot be resolved.
+  /// Reasons why a specification cannot be resolved.
   enum Problem: Error {
     /// The X server failed.
     case server(X11Failure)
@@ -137,6 +138,17 @@ struct ScreenTarget {
 
   private static func error(_ code: VidiconError.Code, _ source: String, _ cause: String) -> VidiconError {
     VidiconError(code, subject: source, cause: cause, nextStep: "find its number with: vidicon devices, or xwininfo")
+  }
+}
+
+extension ScreenSpecification.Region {
+  /// The common part of two rectangles; nil when they do not overlap.
+  func intersection(_ other: Self) -> Self? {
+    let (left, top) = (max(self.x, other.x), max(self.y, other.y))
+    let right = min(self.x + self.width, other.x + other.width)
+    let bottom = min(self.y + self.height, other.y + other.height)
+    guard left < right, top < bottom else { return nil }
+    return Self(x: left, y: top, width: right - left, height: bottom - top)
   }
 }
 #endif

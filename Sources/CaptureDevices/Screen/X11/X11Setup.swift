@@ -11,7 +11,7 @@
 ///     n  authorization protocol name, padded to a multiple of four
 ///     d  authorization data, padded to a multiple of four
 package enum X11Setup {
-  /// The server's decision.
+  /// Decision of the X server about a connection.
   package enum Reply: Hashable {
     case accepted
     /// The reason is the server's text, which may be empty.

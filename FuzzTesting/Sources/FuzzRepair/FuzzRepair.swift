@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzRepair {
+  static func main() {
+    fuzz(.repair)
+  }
+}

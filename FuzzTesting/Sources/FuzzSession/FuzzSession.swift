@@ -1,0 +1,8 @@
+import FuzzEntry
+
+@main
+enum FuzzSession {
+  static func main() {
+    fuzz(.session)
+  }
+}

@@ -1,0 +1,46 @@
+internal import CTransport
+package import Media
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// State of a TCP socket that the system knows.
+package enum TCPSocket {
+  /// Bytes that the peer has not acknowledged; 0 where the system does not say.
+  package static func unsentByteCount(of socket: CInt) -> Int {
+    var count: CInt = 0
+    #if canImport(Darwin)
+    var length = socklen_t(MemoryLayout<CInt>.size)
+    let result = getsockopt(socket, SOL_SOCKET, SO_NWRITE, &count, &length)
+    #else
+    let result = ioctl(socket, UInt(TIOCOUTQ), &count)
+    #endif
+    return result == 0 ? Int(count) : 0
+  }
+
+  /// Bytes that have not left yet, without those on their way; on systems that do not distinguish them, both.
+  package static func notSentByteCount(of socket: CInt) -> Int {
+    #if canImport(Darwin)
+    return self.unsentByteCount(of: socket)
+    #else
+    // SIOCOUTQNSD, which Swift's Glibc module lacks.
+    let request = UInt(0x894B)
+    var count: CInt = 0
+    return ioctl(socket, request, &count) == 0 ? Int(count) : 0
+    #endif
+  }
+
+  /// Minimum round-trip time of the last minutes; zero where the system does not say.
+  package static func minimumRoundTripTime(of socket: CInt) -> MediaDuration {
+    .microseconds(Int64(vidicon_tcp_minimum_round_trip_time(socket)))
+  }
+
+  /// Makes closing the socket discard what it holds, and reset the connection.
+  package static func discardUnsent(of socket: CInt) {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    _ = setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+}

@@ -1,0 +1,28 @@
+public import Media
+
+/// Counters of one WebRTC viewer, as of the last second.
+public struct WebRTCViewerStatistics: Hashable, Sendable {
+  /// Number of the viewer among those of all streams since the start, from 1.
+  public var number: Int
+  /// Name of the rendition that the viewer gets, `main` for the stream's own; `audio` for audio without video.
+  public var rendition: String
+  /// Round trip that the last report of the viewer showed; nil before.
+  public var roundTrip: MediaDuration?
+  /// Fraction of video packets lost between its last two reports, 0 to 1; nil before the first.
+  public var fractionLost: Double?
+  /// Bits per second that its network carries, as far as known; nil before its first report.
+  public var estimatedBitrate: Int?
+  /// Packets sent, with those sent again.
+  public var packetsSent = 0
+  /// Packets sent again, since the viewer had lost them.
+  public var packetsRetransmitted = 0
+  /// Frames not sent, because its network was too slow.
+  public var framesSkipped = 0
+  /// Keyframes that the viewer requested.
+  public var keyframesRequested = 0
+  /// Creates the counters of a viewer, all zero.
+  public init(number: Int, rendition: String) {
+    self.number = number
+    self.rendition = rendition
+  }
+}

@@ -1,0 +1,26 @@
+internal import Media
+internal import NIOCore
+internal import SwiftASN1
+internal import X509
+
+/// The certificate of the local authority, without its key, in the two forms that systems import.
+struct AuthorityDocument: Sendable {
+  let pem: ByteBuffer
+  let der: ByteBuffer
+  /// SHA-256 of the DER form: pairs of upper-case hexadecimal digits separated by colons.
+  let fingerprint: String
+
+  init(of authority: LocalAuthority) throws(VidiconError) {
+    var serializer = DER.Serializer()
+    do {
+      try serializer.serialize(authority.certificate)
+      self.pem = ByteBuffer(string: try authority.certificate.serializeAsPEM().pemString + "\n")
+    } catch {
+      throw VidiconError(
+        .failed, subject: "the certificate authority", cause: "cannot be encoded (\(error))",
+        nextStep: "give a certificate and its key")
+    }
+    self.der = ByteBuffer(bytes: serializer.serializedBytes)
+    self.fingerprint = ServerCertificate.fingerprint(of: serializer.serializedBytes)
+  }
+}

@@ -1,0 +1,184 @@
+internal import CLibav
+internal import Codecs
+internal import Media
+
+/// A network stream opened by libavformat: its tracks and packets. Used by one thread at a time.
+// Safe because the opening thread transfers it to the reading thread and keeps no reference.
+final class LibavConnection: NetworkConnection, @unchecked Sendable {
+  let tracks: NetworkTracks
+  let pace: SourceTimeline.Pace
+  let interrupt: LibavInterrupt
+  private let specification: NetworkSpecification
+  private let context: UnsafeMutablePointer<AVFormatContext>
+  private let requests: RequestOptions
+  /// Stream index of each track.
+  private let streams: [MediaKind: Int]
+  /// Whether packets have no timestamps.
+  private let isUntimed: Bool
+  /// Maximum time to wait for the next packet.
+  private let readTimeout: MediaDuration
+
+  /// Connects and reads the stream information; each takes at most 10 seconds.
+  ///
+  /// - Parameter interrupt: Interrupts blocking calls.
+  init(_ specification: NetworkSpecification, interrupt: LibavInterrupt) throws(VidiconError) {
+    let requests = RequestOptions(Self.requestOptions(of: specification))
+    let context = try Self.open(specification, requests: requests, interrupt: interrupt)
+    var streams: [MediaKind: Int] = [:]
+    do throws(VidiconError) {
+      streams[.video] = context.bestStream(AVMEDIA_TYPE_VIDEO)
+      streams[.audio] = context.bestStream(AVMEDIA_TYPE_AUDIO)
+      self.tracks = try NetworkTracks(
+        context, video: streams[.video], audio: streams[.audio], source: specification.description)
+    } catch {
+      var opened: UnsafeMutablePointer<AVFormatContext>? = context
+      avformat_close_input(&opened)
+      throw error
+    }
+    if self.tracks.audio == nil { streams[.audio] = nil }
+    self.specification = specification
+    self.interrupt = interrupt
+    self.context = context
+    self.requests = requests
+    self.streams = streams
+    let name = String(cString: context.pointee.iformat.pointee.name)
+    let isSegmented = name.hasPrefix("hls") || name.hasPrefix("dash")
+    let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
+    self.pace = isSegmented || isFile ? .buffered : .live
+    self.readTimeout = isSegmented ? .seconds(30) : .seconds(10)
+    self.isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
+    for index in 0..<Int(context.pointee.nb_streams) where !streams.values.contains(index) {
+      context.pointee.streams[index]?.pointee.discard = AVDISCARD_ALL
+    }
+  }
+
+  deinit {
+    var opened: UnsafeMutablePointer<AVFormatContext>? = self.context
+    avformat_close_input(&opened)
+  }
+
+  func read() throws(VidiconError) -> NetworkItem? {
+    guard let packet = NetworkPacket() else { throw self.error(-ENOMEM) }
+    self.interrupt.callBegins(limit: self.readTimeout)
+    let (status, isRefused) = ConnectGuard.run(isActive: !self.specification.allowsLinkLocal) {
+      av_read_frame(self.context, packet.pointer)
+    }
+    // A playlist that leads to a refused address goes on with its next segment.
+    if isRefused { throw .refusedLinkLocal(self.specification.description) }
+    if status == vidicon_averror_eagain { return nil }
+    guard status >= 0 else { throw self.error(status) }
+    guard packet.pointer.pointee.size > 0, let kind = self.kind(of: packet.pointer.pointee.stream_index),
+      let stream = self.context.pointee.streams[Int(packet.pointer.pointee.stream_index)]
+    else { return nil }
+    packet.kind = kind
+    let timeBase = stream.pointee.time_base
+    packet.decodeTime = self.isUntimed ? nil : Self.nanoseconds(packet.pointer.pointee.dts, timeBase)
+    packet.presentationTime = self.isUntimed ? nil : Self.nanoseconds(packet.pointer.pointee.pts, timeBase)
+    packet.duration = Self.nanoseconds(packet.pointer.pointee.duration, timeBase).flatMap {
+      (1...10_000_000_000).contains($0) ? MediaDuration(nanoseconds: $0) : nil
+    }
+    return .packet(packet)
+  }
+
+  private func kind(of stream: Int32) -> MediaKind? {
+    self.streams.first { $0.value == Int(stream) }?.key
+  }
+
+  private func error(_ status: Int32) -> VidiconError {
+    VidiconError(network: status, of: self.specification)
+  }
+
+  /// Converts a timestamp to nanoseconds; nil when it is absent, or beyond 36 years, which is damaged and would overflow.
+  private static func nanoseconds(_ time: Int64, _ timeBase: AVRational) -> Int64? {
+    guard time != vidicon_av_nopts_value, timeBase.num > 0, timeBase.den > 0 else { return nil }
+    let nanoseconds = av_rescale_q(time, timeBase, PacketDecoder.timeBase)
+    return (-(1 << 60)...(1 << 60)).contains(nanoseconds) ? nanoseconds : nil
+  }
+
+  private static func open(
+    _ specification: NetworkSpecification, requests: RequestOptions, interrupt: LibavInterrupt
+  ) throws(VidiconError) -> UnsafeMutablePointer<AVFormatContext> {
+    if specification.scheme == "rtsps", !specification.isInsecure, !Self.verifiesRTSPS {
+      throw .unverifiableRTSPS(specification.description)
+    }
+    let isGuarded = !specification.allowsLinkLocal
+    guard !isGuarded || ConnectGuard.isEffective else { throw .uncheckedConnections(specification.description) }
+    var opened = avformat_alloc_context()
+    guard let allocated = opened else { throw VidiconError(network: -ENOMEM, of: specification) }
+    allocated.pointee.interrupt_callback = interrupt.callback
+    requests.attach(to: allocated)
+    var options = Self.options(of: specification)
+    defer { av_dict_free(&options) }
+    interrupt.callBegins()
+    LibavLog.silence()
+    var (status, isRefused) = ConnectGuard.run(isActive: isGuarded) {
+      avformat_open_input(&opened, specification.url, nil, &options)
+    }
+    // On failure the context has been freed.
+    guard status >= 0, let context = opened else {
+      throw isRefused
+        ? .refusedLinkLocal(specification.description) : VidiconError(network: status, of: specification)
+    }
+    interrupt.callBegins()
+    let search = ConnectGuard.run(isActive: isGuarded) { avformat_find_stream_info(context, nil) }
+    status = search.result
+    guard status >= 0, !isRefused, !search.isRefused, !interrupt.isCancelled else {
+      avformat_close_input(&opened)
+      throw isRefused || search.isRefused
+        ? .refusedLinkLocal(specification.description)
+        : VidiconError(network: status >= 0 ? vidicon_averror_exit : status, of: specification)
+    }
+    return context
+  }
+
+  /// Whether libavformat verifies certificates of RTSP over TLS: version 5.1, Debian 12's, has no option for it.
+  private static let verifiesRTSPS: Bool = {
+    guard let format = av_find_input_format("rtsp") else { return false }
+    var options: UnsafePointer<AVClass>? = format.pointee.priv_class
+    return withUnsafeMutablePointer(to: &options) {
+      av_opt_find($0, "tls_verify", nil, 0, AV_OPT_SEARCH_FAKE_OBJ) != nil
+    }
+  }()
+
+  /// Names of all demuxers but some.
+  private static func formats(without excluded: [String]) -> String {
+    var names: [String] = []
+    var position: UnsafeMutableRawPointer?
+    while let format = av_demuxer_iterate(&position) {
+      let name = String(cString: format.pointee.name)
+      if !excluded.contains(name) { names.append(name) }
+    }
+    return names.joined(separator: ",")
+  }
+
+  /// Options of the connection and of each request of a demuxer.
+  private static func requestOptions(of specification: NetworkSpecification) -> KeyValuePairs<String, String> {
+    // The system's certificate authorities.
+    let verification = specification.isInsecure ? "0" : "1"
+    // A proxy of the environment would connect to addresses that are not checked here.
+    return specification.allowsLinkLocal
+      ? ["tls_verify": verification] : ["tls_verify": verification, "http_proxy": ""]
+  }
+
+  private static func options(of specification: NetworkSpecification) -> OpaquePointer? {
+    var options: OpaquePointer?
+    let network = "tcp,tls,udp,rtp,srtp,http,https,httpproxy,crypto,data"
+    let entries: KeyValuePairs<String, String> = [
+      // A playlist or redirection must not open a local file.
+      "protocol_whitelist": "\(network),rtsp,rtsps,rtmp,rtmps,rtmpt,rtmpts,ffrtmphttp,srt",
+      "rtsp_transport": specification.transport.rawValue,
+      "allowed_media_types": "video+audio",
+      "user_agent": "Vidicon",
+      // Missing stream information is detected within the first 3 s, without decoding frames for the frame rate.
+      "analyzeduration": "3000000",
+      "fpsprobesize": "0",
+    ]
+    for (name, value) in entries { av_dict_set(&options, name, value, 0) }
+    for (name, value) in Self.requestOptions(of: specification) { av_dict_set(&options, name, value, 0) }
+    var excluded = specification.allowsSessionDescriptions ? [] : ["sdp"]
+    // DASH's requests have no callback: their certificates would not be verified.
+    if specification.scheme == "https", !specification.isInsecure { excluded.append("dash") }
+    if !excluded.isEmpty { av_dict_set(&options, "format_whitelist", Self.formats(without: excluded), 0) }
+    return options
+  }
+}

@@ -1,0 +1,116 @@
+internal import Codecs
+internal import Media
+internal import NIOCore
+internal import RTP
+internal import Threading
+
+#if canImport(Darwin)
+internal import Darwin
+#else
+internal import Glibc
+#endif
+
+/// A stream of H.264 and AAC that an RTSP server sends interleaved in its connection. Used by one thread at a time.
+///
+/// A frame is complete with its last packet, which has the marker bit: libavformat ignores that bit, and returns a frame with the first
+/// packet of the next one, a frame interval later.
+// Safe because the opening thread transfers it to the reading thread and keeps no reference.
+final class RTSPConnection: NetworkConnection, @unchecked Sendable {
+  let tracks: NetworkTracks
+  let pace = SourceTimeline.Pace.live
+  let interrupt: LibavInterrupt
+  private let specification: NetworkSpecification
+  private var video: H264Description?
+  private var audio: AACDescription?
+  private var transfer: RTSPTransfer
+  /// Content that was received and not yet read.
+  private var outputs: ArraySlice<RTPStreamReceiver.Output>
+
+  /// Maximum pause of the packets.
+  private static let timeout = MediaDuration.seconds(10)
+  /// Maximum time to wait for parameter sets that the session description lacks.
+  private static let descriptionTimeout = MediaDuration.seconds(5)
+
+  /// Whether an address can be tried.
+  static func supports(_ specification: NetworkSpecification) -> Bool {
+    specification.scheme == "rtsp" && specification.transport == .tcp
+  }
+
+  /// Connects, and starts the stream.
+  ///
+  /// - Parameter interrupt: Ends blocking calls.
+  init(_ specification: NetworkSpecification, interrupt: LibavInterrupt) throws(RTSPTransfer.Failure) {
+    var transfer = try RTSPTransfer.open(specification, interrupt: interrupt)
+    var (video, audio): (H264Description?, AACDescription?)
+    var outputs: [RTPStreamReceiver.Output] = []
+    var byteCount = 0
+    let deadline = StreamClock.system.now() + Self.descriptionTimeout
+    while transfer.hasVideo ? video == nil : audio == nil {
+      guard StreamClock.system.now() < deadline, !interrupt.isCancelled else { throw .unsupported }
+      for output in try transfer.receive(until: deadline) {
+        switch output {
+        case .description(.h264(let description)): video = description
+        case .description(.aac(let description)): audio = description
+        case .sample(let sample):
+          outputs.append(output)
+          byteCount += sample.payload.readableBytes
+        case .missingKeyframe: outputs.append(output)
+        }
+      }
+      // Audio without end, and no video.
+      guard outputs.count <= PlayoutBuffer.maximumPacketCount, byteCount <= PlayoutBuffer.maximumByteCount else {
+        throw .unsupported
+      }
+    }
+    guard let tracks = NetworkTracks(video: video, audio: audio, source: specification.description),
+      (tracks.video != nil) == transfer.hasVideo
+    else { throw .unsupported }
+    self.tracks = tracks
+    self.interrupt = interrupt
+    self.specification = specification
+    (self.video, self.audio) = (video, audio)
+    self.transfer = transfer
+    self.outputs = outputs[...]
+  }
+
+  func read() throws(VidiconError) -> NetworkItem? {
+    if self.outputs.isEmpty { self.outputs = try self.receive()[...] }
+    switch self.outputs.popFirst() {
+    case .sample(let sample)?: return NetworkPacket(sample).map { .packet($0) }
+    case .description(.h264(let description))?:
+      guard description != self.video else { return nil }
+      self.video = description
+      return NetworkTracks(video: description, audio: nil, source: self.specification.description).map {
+        .changedTracks($0)
+      }
+    case .description(.aac(let description))?:
+      guard description != self.audio else { return nil }
+      self.audio = description
+      return NetworkTracks(video: nil, audio: description, source: self.specification.description).map {
+        .changedTracks($0)
+      }
+    case .missingKeyframe(let count)?:
+      return .noVideo(
+        VidiconError(
+          .invalidData, subject: self.specification.description,
+          cause: "no keyframe arrives, \(count) frames were dropped",
+          nextStep: "set the camera's keyframe interval to 2 s"))
+    case nil: return nil
+    }
+  }
+
+  /// The next content; empty when the source was stopped.
+  private func receive() throws(VidiconError) -> [RTPStreamReceiver.Output] {
+    let outputs: [RTPStreamReceiver.Output]
+    do throws(RTSPTransfer.Failure) {
+      outputs = try self.transfer.receive(until: StreamClock.system.now() + Self.timeout)
+    } catch {
+      switch error {
+      case .failed(let error): throw error
+      case .unsupported: throw VidiconError(network: -EIO, of: self.specification)
+      }
+    }
+    if outputs.isEmpty, !self.interrupt.isCancelled { throw VidiconError(network: -ETIMEDOUT, of: self.specification) }
+    return outputs
+  }
+}

@@ -1,0 +1,277 @@
+internal import Authentication
+public import Media
+internal import NIOCore
+public import RTP
+
+/// The client's side of an RTSP session that receives a stream interleaved in its connection, RFC 2326: OPTIONS, DESCRIBE, SETUP of
+/// each track, PLAY, and keep-alive. Pure: `now` is an argument.
+///
+/// Receives the first video and the first audio track; other media, as ONVIF metadata, are left out. One request is under way at a
+/// time.
+public struct RTSPClientSession: Sendable {
+  /// A user and a password, for servers that ask for them.
+  public struct Credentials: Hashable, Sendable {
+    /// The user's name, not percent-encoded.
+    public var user: String
+    /// The password in plain text, not percent-encoded.
+    public var password: String
+
+    /// Credentials as the server knows them.
+    public init(user: String, password: String) {
+      (self.user, self.password) = (user, password)
+    }
+  }
+
+  /// A track that is received.
+  public struct Track: Hashable, Sendable {
+    /// Codec, payload type and clock.
+    public var format: RTPMediaFormat
+    /// Channels of its RTP and RTCP packets.
+    public var channels: RTSPTransport.Pair<UInt8>
+    /// The track's absolute URL.
+    var url: String
+  }
+
+  /// The reason for there being no stream.
+  public enum Failure: Hashable, Sendable {
+    /// The server has refused a request.
+    case refused(RTSPStatus)
+    /// Redirections, other codecs than H.264 and AAC, and servers that do not interleave.
+    case unsupported
+    /// A response is malformed or not expected.
+    case invalid
+  }
+
+  /// An action that the connection performs.
+  public enum Action: Hashable, Sendable {
+    /// Sends a request.
+    case send(RTSPRequest)
+    /// Sends a response to a request of the server.
+    case respond(RTSPResponse)
+    /// The server sends the ``RTSPClientSession/tracks`` from now on.
+    case play
+    /// Closes the connection.
+    case fail(Failure)
+  }
+
+  private enum State {
+    case options, describing, playing, ended
+    /// SETUP of a track is under way.
+    case settingUp(Int)
+    case starting
+  }
+
+  /// The tracks, of which there is at least one while the server sends.
+  public private(set) var tracks: [Track] = []
+
+  private let url: String
+  private var state = State.options
+  private var responder: ChallengeResponder?
+  private var sequence = 0
+  /// The request that waits for its response.
+  private var pending: RTSPRequest?
+  /// Number of challenges that the pending request has got.
+  private var challengeCount = 0
+  private var sessionID: String?
+  private var timeout = Self.defaultTimeout
+  private var keepAlive = RTSPMethod.options
+  /// URL of the whole stream, for PLAY.
+  private var aggregateURL: String
+  /// Time of the next keep-alive request; nil before PLAY.
+  public private(set) var nextDeadline: MediaTime?
+
+  /// RFC 2326 §12.37.
+  private static let defaultTimeout = MediaDuration.seconds(60)
+  private static let maximumChallengeCount = 3
+
+  /// A session that ``begin()`` starts.
+  ///
+  /// - Parameters:
+  ///   - url: The stream's absolute URL without user and password.
+  ///   - credentials: User and password; nil without any.
+  ///   - clientNonce: Random hexadecimal digits, for proofs of the password.
+  public init(url: String, credentials: Credentials?, clientNonce: String) {
+    self.url = url
+    self.aggregateURL = url
+    self.responder = credentials.map {
+      ChallengeResponder(user: $0.user, password: $0.password, clientNonce: clientNonce)
+    }
+  }
+
+  /// Index of the track, and whether the packet is RTCP, by the channel; nil for other channels.
+  public func track(forChannel channel: UInt8) -> (index: Int, isRTCP: Bool)? {
+    for (index, track) in self.tracks.enumerated() {
+      if track.channels.rtp == channel { return (index, false) }
+      if track.channels.rtcp == channel { return (index, true) }
+    }
+    return nil
+  }
+
+  /// Starts the session: its first request is OPTIONS.
+  public mutating func begin() -> [Action] {
+    [self.send(.options, self.url)]
+  }
+
+  /// A keep-alive request, once ``nextDeadline`` has passed.
+  public mutating func handleTime(_ now: MediaTime) -> [Action] {
+    guard let deadline = self.nextDeadline, now >= deadline else { return [] }
+    self.nextDeadline = now + self.keepAliveInterval
+    // A server that does not respond to keep-alive requests still sends.
+    return [self.send(self.keepAlive, self.aggregateURL)]
+  }
+
+  /// Half the session's timeout, at most half a minute: routers forget silent connections.
+  private var keepAliveInterval: MediaDuration {
+    min(max(self.timeout / 2, .seconds(1)), .seconds(30))
+  }
+
+  /// The request that ends the session; nil before there is one.
+  public mutating func end() -> RTSPRequest? {
+    defer { self.state = .ended }
+    guard self.sessionID != nil, case .send(let request) = self.send(.teardown, self.aggregateURL) else { return nil }
+    return request
+  }
+
+  /// Handles a request of the server: OPTIONS is answered, others are not supported.
+  public func handle(_ request: RTSPRequest) -> [Action] {
+    var headers: RTSPHeaders = [:]
+    headers["CSeq"] = request.headers["CSeq"]
+    return [.respond(RTSPResponse(status: request.method == .options ? .ok : .notImplemented, headers: headers))]
+  }
+
+  /// Handles a response of the server.
+  public mutating func handle(_ response: RTSPResponse, now: MediaTime) -> [Action] {
+    guard let request = self.pending else { return [] }
+    // Another number is that of a late response, as to an earlier keep-alive; some servers leave it out of errors.
+    if let cSeq = response.headers["CSeq"], cSeq != request.headers["CSeq"] { return [] }
+    if response.status.code < 200 { return [] }
+    if response.status == .unauthorized, self.challengeCount < Self.maximumChallengeCount,
+      self.responder?.take(response.headers.values(of: "WWW-Authenticate")) == true
+    {
+      self.challengeCount += 1
+      return [self.send(request.method, request.uri, request.headers)]
+    }
+    // Schemes and algorithms that are not known here.
+    if response.status == .unauthorized, self.responder?.isChallenged == false { return self.fail(.unsupported) }
+    self.pending = nil
+    self.challengeCount = 0
+    switch self.state {
+    case .options: return self.handleOptions(response)
+    case .describing: return self.handleDescription(response)
+    case .settingUp(let index): return self.handleSetup(response, index)
+    case .starting:
+      guard response.status.isSuccess else { return self.refused(response.status) }
+      self.state = .playing
+      self.nextDeadline = now + self.keepAliveInterval
+      return [.play]
+    case .playing:
+      // The session is gone, and with it the stream.
+      return response.status == .sessionNotFound ? self.refused(response.status) : []
+    case .ended: return []
+    }
+  }
+
+  private mutating func handleOptions(_ response: RTSPResponse) -> [Action] {
+    if response.status == .unauthorized || response.status.isRedirection { return self.refused(response.status) }
+    // Cameras that do not know OPTIONS know DESCRIBE.
+    let methods = response.headers.list(of: "Public")?.splitOutsideQuotes(UInt8(ascii: ",")) ?? []
+    if methods.contains(where: { $0.trimmingSpace() == RTSPMethod.getParameter.rawValue }) {
+      self.keepAlive = .getParameter
+    }
+    self.state = .describing
+    return [self.send(.describe, self.url, ["Accept": "application/sdp"])]
+  }
+
+  private mutating func handleDescription(_ response: RTSPResponse) -> [Action] {
+    guard response.status.isSuccess else { return self.refused(response.status) }
+    let base = response.headers["Content-Base"] ?? response.headers["Content-Location"] ?? self.url
+    do throws(ParsingError) {
+      let session = try SessionDescription(parsing: response.body)
+      self.aggregateURL = Self.resolve(session.attributes.value(of: "control"), base: base)
+      for kind in ["video", "audio"] {
+        guard let media = session.media.first(where: { $0.media == kind }) else { continue }
+        let format = try RTPMediaFormat(media)
+        let channel = UInt8(2 * self.tracks.count)
+        self.tracks.append(
+          Track(
+            format: format, channels: .init(rtp: channel, rtcp: channel + 1),
+            url: Self.resolve(media.control, base: base)))
+      }
+    } catch {
+      return self.fail(error.code == .unsupported ? .unsupported : .invalid)
+    }
+    return self.tracks.isEmpty ? self.fail(.unsupported) : self.setUp(0)
+  }
+
+  /// The URL of a control attribute, RFC 2326 §C.1.1: as clients and servers understand it, behind the base and a slash.
+  private static func resolve(_ control: String?, base: String) -> String {
+    guard let control, !control.isEmpty, control != "*" else { return base }
+    if (try? RTSPURL(parsing: control))?.scheme != nil { return control }
+    return base.utf8.last == UInt8(ascii: "/") ? base + control : base + "/" + control
+  }
+
+  private mutating func setUp(_ index: Int) -> [Action] {
+    self.state = .settingUp(index)
+    var transport = RTSPTransport(.tcp)
+    transport.interleaved = self.tracks[index].channels
+    return [self.send(.setup, self.tracks[index].url, ["Transport": transport.serialize()])]
+  }
+
+  private mutating func handleSetup(_ response: RTSPResponse, _ index: Int) -> [Action] {
+    if response.status == .unsupportedTransport { return self.fail(.unsupported) }
+    guard response.status.isSuccess else { return self.refused(response.status) }
+    if let text = response.headers["Transport"] {
+      guard let transport = try? RTSPTransport(parsing: text), transport.lowerTransport == .tcp else {
+        return self.fail(.unsupported)
+      }
+      if let channels = transport.interleaved { self.tracks[index].channels = channels }
+    }
+    if let session = response.headers["Session"] { self.readSession(session) }
+    guard self.sessionID != nil else { return self.fail(.invalid) }
+    if index + 1 < self.tracks.count { return self.setUp(index + 1) }
+    self.state = .starting
+    return [self.send(.play, self.aggregateURL, ["Range": "npt=0.000-"])]
+  }
+
+  /// `identifier;timeout=seconds`, RFC 2326 §12.37.
+  private mutating func readSession(_ value: String) {
+    let parts = value.splitOutsideQuotes(UInt8(ascii: ";"))
+    guard let id = parts.first?.trimmingSpace(), !id.isEmpty else { return }
+    self.sessionID = id
+    for part in parts.dropFirst() {
+      let pair = part.splitOutsideQuotes(UInt8(ascii: "="))
+      guard pair.count == 2, pair[0].trimmingSpace().equalsIgnoringCase("timeout"),
+        let seconds = pair[1].trimmingSpace().decimal(as: Int32.self), seconds > 0
+      else { continue }
+      self.timeout = .seconds(Int64(seconds))
+    }
+  }
+
+  private mutating func refused(_ status: RTSPStatus) -> [Action] {
+    self.fail(status.isRedirection ? .unsupported : .refused(status))
+  }
+
+  private mutating func fail(_ failure: Failure) -> [Action] {
+    self.state = .ended
+    return [.fail(failure)]
+  }
+
+  private mutating func send(_ method: RTSPMethod, _ uri: String, _ headers: RTSPHeaders = [:]) -> Action {
+    var headers = headers
+    self.sequence += 1
+    headers["CSeq"] = String(self.sequence)
+    headers["User-Agent"] = "Vidicon"
+    headers["Session"] = self.sessionID
+    headers["Authorization"] = self.responder?.authorization(method: method.rawValue, uri: uri)
+    let request = RTSPRequest(method: method, uri: uri, headers: headers)
+    self.pending = request
+    return .send(request)
+  }
+}
+
+extension RTSPStatus {
+  /// Whether the request has succeeded.
+  fileprivate var isSuccess: Bool { (200..<300).contains(self.code) }
+  /// Whether the stream is at another address.
+  fileprivate var isRedirection: Bool { (300..<400).contains(self.code) }
+}

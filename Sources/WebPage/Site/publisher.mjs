@@ -1,0 +1,171 @@
+// Publisher over WebRTC: WHIP, RFC 9725. It connects again by itself, and never displaces another publisher by itself.
+
+import { iceServersOf, restart } from "./ice.mjs";
+
+/** Times between attempts, in milliseconds: the last one repeats. */
+const DELAYS = [500, 1000, 2000, 4000];
+/** Statuses after which another attempt has the same result. */
+const FINAL = [400, 401, 403, 404, 422];
+
+/** The quality of the network from what the server reports, 0 to 1 and seconds: "good", "fair" or "poor". */
+export function networkQuality({ fractionLost = 0, roundTripTime = 0 }) {
+  if (fractionLost > 0.08 || roundTripTime > 0.6) return "poor";
+  return fractionLost > 0.02 || roundTripTime > 0.25 ? "fair" : "good";
+}
+
+export class Publisher {
+  #url;
+  #token;
+  #show;
+  #tracks = [];
+  #peer = null;
+  #session = null;
+  /** Entity tag and answer of the session. */
+  #state = { entityTag: null, answer: "" };
+  #iceServers = [];
+  /** Identifies the current call of `start`; null when stopped. */
+  #run = null;
+  #isRestarting = false;
+  #takesOver = false;
+  #fail = () => {};
+  #wake = () => {};
+  #timer = null;
+
+  /**
+   * @param {string} url The stream's endpoint.
+   * @param {(state: "connecting"|"live"|"waiting"|"taken"|"refused", message?: string) => void} show Called with each state.
+   */
+  constructor(url, token, show) {
+    this.#url = url;
+    this.#token = token;
+    this.#show = show;
+  }
+
+  /** Publishes tracks until `stop`, or the server refuses them for good. Call it when stopped. */
+  async start(tracks) {
+    this.#tracks = tracks;
+    const run = this.#run = {};
+    for (let attempt = 0; run === this.#run; attempt += 1) {
+      const broken = new Promise((_, reject) => { this.#fail = reject; });
+      broken.catch(() => {});
+      try {
+        this.#show("connecting");
+        await Promise.race([this.#connect(() => { attempt = 0; }), broken]);
+        await broken;
+      } catch (error) {
+        if (run !== this.#run) return;
+        this.#end();
+        if (FINAL.includes(error.status)) {
+          this.#run = null;
+          return this.#show("refused", error.message);
+        }
+        const isTaken = error.status === 409;
+        this.#show(isTaken ? "taken" : "waiting");
+        await this.#pause(isTaken ? error.seconds * 1000 : DELAYS[Math.min(attempt, DELAYS.length - 1)]);
+      }
+    }
+  }
+
+  /** Displaces the other publisher: the wish of a person. */
+  takeOver() {
+    this.#takesOver = true;
+    this.#wake();
+  }
+
+  /** Ends the session. */
+  stop() {
+    this.#run = null;
+    this.#fail(new Error("stopped"));
+    this.#wake();
+    this.#end();
+  }
+
+  /** Sends another track of the same kind, without a new session. */
+  async replace(track) {
+    this.#tracks = this.#tracks.map((other) => other.kind === track.kind ? track : other);
+    const sender = this.#peer?.getSenders().find((sender) => sender.track?.kind === track.kind);
+    await sender?.replaceTrack(track);
+  }
+
+  /** Call it when the network has changed, or the page is visible again. */
+  recover() {
+    if (this.#session) this.#restart();
+    else this.#wake();
+  }
+
+  /** What the connection carries; null without one. */
+  async measure() {
+    const reports = [...(await this.#peer?.getStats().catch(() => null) ?? new Map()).values()];
+    const video = reports.find(({ type, kind }) => type === "outbound-rtp" && kind === "video");
+    if (!video) return null;
+    const remote = reports.find(({ type, kind }) => type === "remote-inbound-rtp" && kind === "video") ?? {};
+    return { width: video.frameWidth, height: video.frameHeight, quality: networkQuality(remote) };
+  }
+
+  #pause(milliseconds) {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      this.#timer = setTimeout(resolve, milliseconds);
+    }).finally(() => clearTimeout(this.#timer));
+  }
+
+  #end() {
+    this.#peer?.close();
+    if (this.#session) this.#delete(this.#session);
+    this.#peer = this.#session = null;
+  }
+
+  #delete(session) {
+    this.#request(session, { method: "DELETE", keepalive: true }).catch(() => {});
+  }
+
+  async #connect(connected) {
+    const peer = this.#peer = new RTCPeerConnection({ iceServers: this.#iceServers });
+    for (const track of this.#tracks) peer.addTransceiver(track, { direction: "sendonly" });
+    peer.addEventListener("connectionstatechange", () => {
+      if (peer !== this.#peer) return;
+      const state = peer.connectionState;
+      if (state === "connected") {
+        connected();
+        this.#show("live");
+      }
+      if (state === "failed" || state === "closed") this.#fail(new Error("lost"));
+      if (state === "disconnected") this.#restart();
+    });
+    await peer.setLocalDescription();
+    const url = this.#takesOver ? `${this.#url}?takeover=1` : this.#url;
+    this.#takesOver = false;
+    const response = await this.#request(url, {
+      method: "POST", body: peer.localDescription.sdp, headers: { "Content-Type": "application/sdp" } });
+    if (response.status !== 201) {
+      throw Object.assign(new Error((await response.text()).trim()), {
+        status: response.status, seconds: Number(response.headers.get("Retry-After")) || 3 });
+    }
+    const session = response.headers.get("Location");
+    // Stopped meanwhile: the session must not live on.
+    if (peer !== this.#peer) return this.#delete(session);
+    this.#session = session;
+    this.#iceServers = iceServersOf(response.headers.get("Link"));
+    this.#state = { entityTag: response.headers.get("ETag"), answer: await response.text() };
+    await peer.setRemoteDescription({ type: "answer", sdp: this.#state.answer });
+  }
+
+  #request(url, { headers, ...options }) {
+    return fetch(new URL(url, location.href), { ...options, headers: { ...headers, Authorization: `Bearer ${this.#token}` } });
+  }
+
+  /** Restarts ICE after the network has changed; keys and media go on. */
+  async #restart() {
+    if (this.#isRestarting) return;
+    this.#isRestarting = true;
+    const peer = this.#peer;
+    try {
+      await restart(peer, this.#state, (options) => this.#request(this.#session, options));
+    } catch {
+      // A session that is gone, as after a restart of the server, is opened again.
+      if (peer === this.#peer) this.#fail(new Error("lost"));
+    } finally {
+      this.#isRestarting = false;
+    }
+  }
+}

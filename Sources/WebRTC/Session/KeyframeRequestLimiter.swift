@@ -1,0 +1,33 @@
+internal import Media
+
+/// Bounds the keyframes that one viewer asks for, so that one which always asks costs the others nothing that they see: some at
+/// once, then one in ``interval``. Between them, the stream's regular keyframes have to do.
+struct KeyframeRequestLimiter: Sendable {
+  /// Time in which requests are one.
+  static let repetitionInterval = MediaDuration.seconds(1)
+  /// Time after which one more request is allowed.
+  static let interval = MediaDuration.seconds(5)
+  /// Maximum number of requests that are saved.
+  static let maximumSaved = 4
+  /// Round trip before the first report.
+  static let presumedRoundTrip = MediaDuration.milliseconds(50)
+
+  /// Time at which a request is allowed for which no saved one is left: each takes ``interval``.
+  private var usedUntil: MediaTime?
+  private var lastRequest: MediaTime?
+
+  /// Notes a keyframe: the next request is another one.
+  mutating func handleKeyframe() { self.lastRequest = nil }
+
+  /// Notes a request.
+  ///
+  /// - Returns: Whether to request a keyframe.
+  mutating func request(at now: MediaTime) -> Bool {
+    if let lastRequest, now - lastRequest < Self.repetitionInterval { return false }
+    let start = max(self.usedUntil ?? now, now)
+    guard start - now < Self.interval * Int64(Self.maximumSaved) else { return false }
+    self.usedUntil = start + Self.interval
+    self.lastRequest = now
+    return true
+  }
+}

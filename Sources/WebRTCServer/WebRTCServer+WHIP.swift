@@ -1,0 +1,76 @@
+package import Authentication
+package import Connections
+public import Delivery
+internal import Media
+internal import MediaInput
+package import NIOCore
+public import Streaming
+internal import WebRTC
+
+// MARK: WHIP
+
+extension WebRTCServer: WHIPService {
+  package func admitPublication(of name: String, takesOver: Bool) async throws(WebRTCRefusal) {
+    let (stream, _) = try self.publishable(name)
+    try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
+      try hub.admitPublication(of: stream, takesOver: takesOver)
+    }
+  }
+
+  package func openPublication(
+    of name: String, offer: ByteBuffer, takesOver: Bool, client: IPAddress, serverAddresses: [IPAddress]
+  ) async throws(WebRTCRefusal) -> WHEPSession {
+    let parsed: WebRTCOffer
+    do throws(ParsingError) {
+      parsed = try WebRTCOffer(parsing: offer)
+    } catch {
+      throw .malformed("\(error)")
+    }
+    let (stream, input) = try self.publishable(name)
+    guard let port = self.udpPort else { throw .notFound }
+    let candidates = self.candidates(port: UInt16(clamping: port), used: serverAddresses)
+    return try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
+      try hub.openPublication(
+        of: stream, input, parsed, takesOver: takesOver, candidates: candidates, client: client)
+    }
+  }
+
+  package func changePublication(
+    _ id: String, of name: String, fragment: ByteBuffer, entityTags: String?
+  ) async throws(WebRTCRefusal) -> WHEPChange {
+    let parsed: TrickleFragment
+    do throws(ParsingError) {
+      parsed = try TrickleFragment(parsing: fragment)
+    } catch {
+      throw .malformed("\(error)")
+    }
+    return try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
+      try hub.changePublication(id, of: name, parsed, entityTags: entityTags)
+    }
+  }
+
+  package func closePublication(_ id: String, of name: String) async -> Bool {
+    let hub = self.hub
+    return (try? await hub.eventLoop.submit { hub.closePublication(id, of: name) }.get()) ?? false
+  }
+
+  /// The stream of a name with its source `whip:`, also while another source is current.
+  private func publishable(_ name: String) throws(WebRTCRefusal) -> (LiveStream, PublishedInput) {
+    guard let stream = self.directory.stream(named: name) else { throw .notFound }
+    guard let input = Self.input(of: stream) else { throw .noSource }
+    return (stream, input)
+  }
+
+  private static func input(of stream: LiveStream) -> PublishedInput? {
+    stream.videoSources.lazy.compactMap { PublishedSource.input(of: $0, over: .whip) }.first
+  }
+}
+
+// MARK: Counters
+
+extension WebRTCServer {
+  /// Counters of a stream's WebRTC publishers; nil for a stream without the source `whip:`.
+  public func publisherStatistics(of stream: LiveStream) -> WebRTCPublisherStatistics? {
+    self.hub.publisherBoard[stream] ?? Self.input(of: stream).map { _ in WebRTCPublisherStatistics() }
+  }
+}

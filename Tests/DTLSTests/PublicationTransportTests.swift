@@ -1,0 +1,115 @@
+import DTLS
+import Media
+import NIOCore
+import RTP
+import Testing
+import WebRTC
+
+@Suite("Transport of a push, with real DTLS")
+struct PublicationTransportTests {
+  private static let own = OpenSSLSecurity()!
+  private static let other = OpenSSLSecurity()!
+  private static let credentials = ICECredentials(usernameFragment: "push", password: "pushing0password0pushing")!
+  private static let serverCredentials = ICECredentials(usernameFragment: "serv", password: "server0password0server")!
+  private static let address = TransportAddress("198.51.100.1", port: 4000)!
+  private static let server = TransportAddress("192.0.2.7", port: 8189)!
+  private static let report = RTCPCompoundPacket([.receiverReport(RTCPReceiverReport(ssrc: 5))])
+
+  private static func fingerprint(_ security: OpenSSLSecurity) -> CertificateFingerprint {
+    CertificateFingerprint(algorithm: .sha256, digest: security.fingerprint)
+  }
+
+  private static func push(_ role: DTLSRole) -> WebRTCTransport {
+    WebRTCTransport(
+      WebRTCPublication(
+        credentials: self.serverCredentials, fingerprints: [self.fingerprint(self.other)], role: role,
+        candidates: [ICECandidate(host: self.server, rank: 0)]),
+      credentials: self.credentials, security: self.own, makeRandom: { .random(in: 0...UInt64.max) }, at: .zero)
+  }
+
+  /// The datagrams of outputs, and the others.
+  private static func split(
+    _ outputs: [WebRTCTransport.Output]
+  ) -> (datagrams: [ByteBuffer], events: [WebRTCTransport.Output]) {
+    var (datagrams, events): ([ByteBuffer], [WebRTCTransport.Output]) = ([], [])
+    for output in outputs {
+      if case .send(let datagram, _) = output { datagrams.append(datagram) } else { events.append(output) }
+    }
+    return (datagrams, events)
+  }
+
+  @Test func `with a passive server it checks, nominates, starts DTLS, and both sides open what the other seals`()
+    throws
+  {
+    var push = Self.push(.client)
+    var server = WebRTCTransport(
+      credentials: Self.serverCredentials, fingerprints: [Self.fingerprint(Self.own)], security: Self.other, at: .zero)
+    var (pushEvents, serverEvents): ([WebRTCTransport.Output], [WebRTCTransport.Output]) = ([], [])
+    // The nomination is due at once behind the first check's success.
+    for _ in 0..<2 {
+      var toServer = Self.split(push.handleTimeout(at: .zero)).datagrams
+      while !toServer.isEmpty {
+        var toPush: [ByteBuffer] = []
+        for datagram in toServer {
+          let (datagrams, events) = Self.split(server.handle(datagram, from: Self.address, at: .zero))
+          toPush += datagrams
+          serverEvents += events
+        }
+        toServer = []
+        for datagram in toPush {
+          let (datagrams, events) = Self.split(push.handle(datagram, from: Self.server, at: .zero))
+          toServer += datagrams
+          pushEvents += events
+        }
+      }
+    }
+    #expect(pushEvents == [.selected(Self.server), .connected(.aeadAES128GCM)])
+    #expect(serverEvents == [.valid(Self.address), .selected(Self.address), .connected(.aeadAES128GCM)])
+    #expect(push.isReady && server.isReady)
+    let fromPush = try push.seal(Self.report)
+    #expect(server.handle(fromPush, from: Self.address, at: .zero) == [.received(Self.report)])
+    let fromServer = try server.seal(Self.report)
+    #expect(push.handle(fromServer, from: Self.server, at: .zero) == [.received(Self.report)])
+    let farewell = Self.split(push.close())
+    #expect(farewell.events == [.closed(.closedByServer)])
+    let ends = farewell.datagrams.flatMap { Self.split(server.handle($0, from: Self.address, at: .zero)).events }
+    #expect(ends == [.closed(.closedByClient)])
+  }
+
+  @Test func `with an active server it waits for the ClientHello, and seals with the server's half of the keys`() throws
+  {
+    var push = Self.push(.server)
+    var agent = ICELiteAgent(credentials: Self.serverCredentials, at: .zero)
+    let endpoint = try #require(Self.other.makeEndpoint(role: .client, timeout: .seconds(1)))
+    var dtls = DTLSTransport(endpoint: endpoint)
+    var events: [WebRTCTransport.Output] = []
+    for _ in 0..<2 {
+      for datagram in Self.split(push.handleTimeout(at: .zero)).datagrams {
+        let message = try STUNMessage(parsing: datagram)
+        let outcome = agent.handle(message, length: datagram.readableBytes, from: Self.address, at: .zero)
+        guard case .valid(let response, _) = outcome else {
+          Issue.record("\(outcome)")
+          return
+        }
+        events += push.handle(response, from: Self.server, at: .zero)
+      }
+    }
+    // Nothing of DTLS is sent before the server's.
+    #expect(events == [.selected(Self.server)])
+    var toPush = dtls.start(at: .zero)
+    while !toPush.isEmpty {
+      var toServer: [ByteBuffer] = []
+      for bytes in toPush {
+        let (datagrams, others) = Self.split(push.handle(ByteBuffer(bytes: bytes), from: Self.server, at: .zero))
+        toServer += datagrams
+        events += others
+      }
+      toPush = toServer.flatMap { dtls.receive($0, at: .zero) }
+    }
+    #expect(events == [.selected(Self.server), .connected(.aeadAES128GCM)])
+    let keys = try #require(dtls.keys(peer: [Self.fingerprint(Self.own)]))
+    var opener = try #require(SRTPOpener(master: keys.server, profile: keys.profile, security: Self.other))
+    let sealed = try push.seal(Self.report)
+    #expect(try RTCPCompoundPacket(parsing: opener.open(rtcp: sealed)) == Self.report)
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("WebRTC under a bad network: Chromium behind a link that loses, delays, reorders, and fails")
+  struct BadNetworks {
+    /// Duration of the loss in seconds; docs/webrtc.md has figures of 60 s.
+    private static let seconds =
+      ProcessInfo.processInfo.environment["VIDICON_NETWORK_SECONDS"].flatMap { Int($0) } ?? 10
+
+    /// Runs a scenario of bad_network.py, and decodes the figures that it prints.
+    private static func run<Figures: Decodable>(
+      _ scenario: String, seconds: Int? = nil, as type: Figures.Type = Figures.self
+    ) async throws -> Figures {
+      let options = seconds.map { ["--seconds", "\($0)"] } ?? []
+      let run = try await Tool.run(
+        "python3", [TestMedia.client("bad_network.py"), VidiconProcess.path(), scenario] + options,
+        within: .seconds(60 + (seconds ?? 0)))
+      print("network: \(scenario): \(run.outputText)")
+      try #require(run.succeeded, "\(run.errors.suffix(2_000))")
+      return try JSONDecoder().decode(type, from: Data(run.output))
+    }
+
+    /// Figures of "loss". Shares are those of the frames that were encoded meanwhile: 29 of 30 for 29 frames a second.
+    private struct Loss: Decodable {
+      struct Burst: Decodable {
+        var secondsToFrames: Double
+        var frameShareAfter: Double
+      }
+
+      var frameShare: Double
+      var freezes: Int
+      var additionalKeyframes: Double
+      var packetsLost: Int
+      var burst: Burst
+    }
+
+    @Test(.tags(.timing)) func `two percent of loss freeze nothing, and a burst of ten is over at once`() async throws {
+      let seen: Loss = try await Self.run("loss", seconds: Self.seconds)
+      #expect(seen.freezes == 0 && seen.frameShare >= 29.0 / 30)
+      #expect(seen.additionalKeyframes <= 1)
+      #expect(seen.packetsLost > Self.seconds)
+      #expect(seen.burst.secondsToFrames <= 0.5 && seen.burst.frameShareAfter >= 0.95)
+    }
+
+    /// Figures of "changes".
+    private struct Changes: Decodable {
+      struct Change: Decodable {
+        var frameShare: Double
+        var secondsToFrames: Double?
+        var freezes: Int?
+      }
+
+      var reordered: Change
+      var rebound: Change
+      var outage: Change
+      var sessions: Int
+      var connection: String
+    }
+
+    @Test(.tags(.timing)) func `media continue after reordering, another port of the viewer, and five seconds without`()
+      async throws
+    {
+      let seen: Changes = try await Self.run("changes")
+      #expect(seen.reordered.freezes == 0 && seen.reordered.frameShare >= 0.95)
+      // Chromium checks its path every two and a half seconds.
+      #expect(seen.rebound.secondsToFrames ?? 9 <= 4 && seen.rebound.frameShare >= 0.9)
+      #expect(seen.outage.secondsToFrames ?? 9 <= 3 && seen.outage.frameShare >= 0.9)
+      #expect(seen.sessions == 1 && seen.connection == "connected")
+    }
+
+    /// Figures of "joins".
+    private struct Joins: Decodable {
+      var median: Double
+      var seconds: [Double]
+    }
+
+    /// A POST whose own packets are lost waits for TCP, which few do.
+    @Test(.tags(.timing)) func `frames are shown within a second and a half at 100 ms of round trip and 5% of loss`()
+      async throws
+    {
+      let count = max(6, Self.seconds / 3)
+      let seen: Joins = try await Self.run("joins", seconds: count)
+      #expect(seen.seconds.count == count && seen.median <= 1)
+      #expect(seen.seconds.count { $0 > 1.5 } <= count / 5, "\(seen.seconds)")
+    }
+
+    /// Figures of "crowd".
+    private struct Crowd: Decodable {
+      var secondsToLow: Double
+      var slowWidth: Int
+      var slowFrameShare: Double
+      var frameShares: [Double]
+      var lost: Int
+      var framesSkipped: Int
+      var rateShares: [Double]
+    }
+
+    @Test(.tags(.timing)) func `one slow viewer of ten gets the low rendition, and the nine lose nothing`() async throws
+    {
+      let seen: Crowd = try await Self.run("crowd")
+      #expect(seen.secondsToLow <= 5 && seen.slowWidth == 320 && seen.slowFrameShare > 0.5)
+      #expect(seen.lost == 0 && seen.framesSkipped == 0)
+      #expect(seen.frameShares.count == 9 && seen.frameShares.allSatisfy { $0 >= 0.95 }, "\(seen.frameShares)")
+      #expect(seen.rateShares.allSatisfy { $0 >= 0.95 }, "\(seen.rateShares)")
+    }
+
+    /// Figures of "steps".
+    private struct Steps: Decodable {
+      var used: Double
+      var queue: Double
+      var usedAfterFall: Double
+      var secondsToRate: Double?
+    }
+
+    /// Takes most of a minute, and runs with `Benchmarks/run network`; in virtual time, SessionSeeds has the same bounds.
+    @Test(.tags(.timing), .enabled(if: Self.seconds >= 60))
+    func `the only viewer's bitrate follows its link from 4 to 0_8 Mb per second and back`() async throws {
+      let seen: Steps = try await Self.run("steps")
+      #expect(seen.used >= 0.7)
+      #expect(seen.queue <= 0.2 && seen.usedAfterFall >= 0.75)
+      #expect(seen.secondsToRate ?? 99 <= 20)
+    }
+  }
+}

@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+"""Plays a WHEP URL with GStreamer's webrtcbin, and prints as JSON what it saw.
+
+usage: whep_gstreamer.py URL [--frames 60]
+
+Runs with the system's interpreter, for which Debian packages GStreamer's bindings. The colors are those of four points of the last
+frame: of the bars' first, second and last bar, and of the white field below.
+"""
+import argparse
+import json
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstSdp", "1.0")
+gi.require_version("GstWebRTC", "1.0")
+from gi.repository import Gst, GstSdp, GstWebRTC  # noqa: E402
+
+POINTS = [(0.07, 0.45), (0.21, 0.45), (0.93, 0.45), (0.25, 0.92)]
+CAPS = {
+    "video": "application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=90000,"
+             "packetization-mode=(string)1,profile-level-id=(string)42e01f",
+    "audio": "application/x-rtp,media=audio,encoding-name=OPUS,payload=97,clock-rate=48000,encoding-params=(string)2",
+}
+
+
+def request(method, url, body=None):
+    fields = {"Content-Type": "application/sdp"} if body else {}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body, fields, method=method), timeout=20) as response:
+            return response.status, dict(response.headers), response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, dict(error.headers), error.read().decode()
+
+
+class Player:
+    def __init__(self, frames):
+        self.wanted = frames
+        self.done = threading.Event()
+        self.kept = []
+        self.frames, self.size, self.colors, self.audio, self.problem = 0, [0, 0], [], 0, None
+        self.pipeline = Gst.Pipeline.new()
+        self.peer = Gst.ElementFactory.make("webrtcbin")
+        self.peer.set_property("bundle-policy", GstWebRTC.WebRTCBundlePolicy.MAX_BUNDLE)
+        self.peer.set_property("latency", 50)
+        self.pipeline.add(self.peer)
+        self.peer.connect("pad-added", self.add_decoder)
+        for kind in ("video", "audio"):
+            self.peer.emit("add-transceiver", GstWebRTC.WebRTCRTPTransceiverDirection.RECVONLY, Gst.Caps.from_string(CAPS[kind]))
+        bus = self.pipeline.get_bus()
+        bus.set_sync_handler(self.note)
+
+    def note(self, bus, message):
+        if message.type == Gst.MessageType.ERROR:
+            self.problem = message.parse_error()[0].message
+            self.done.set()
+        return Gst.BusSyncReply.PASS
+
+    def add_decoder(self, peer, pad):
+        if pad.get_direction() != Gst.PadDirection.SRC:
+            return
+        is_video = pad.get_current_caps().get_structure(0).get_string("media") == "video"
+        chain = ("rtph264depay ! avdec_h264 ! videoconvert ! video/x-raw,format=RGB" if is_video
+                 else "rtpopusdepay ! opusdec ! audioconvert ! audio/x-raw,format=S16LE")
+        branch = Gst.parse_bin_from_description(f"{chain} ! appsink name=sink sync=false emit-signals=true", True)
+        branch.get_by_name("sink").connect("new-sample", self.see if is_video else self.hear)
+        self.pipeline.add(branch)
+        branch.sync_state_with_parent()
+        pad.link(branch.sinkpads[0])
+
+    def hear(self, sink):
+        buffer = sink.emit("pull-sample").get_buffer()
+        samples = memoryview(buffer.extract_dup(0, buffer.get_size())).cast("h")
+        self.audio = max(self.audio, max(map(abs, samples[::16]), default=0) / 32768)
+        return Gst.FlowReturn.OK
+
+    def see(self, sink):
+        sample = sink.emit("pull-sample")
+        self.frames += 1
+        if self.frames == self.wanted:
+            structure = sample.get_caps().get_structure(0)
+            self.size = [structure.get_value("width"), structure.get_value("height")]
+            width, height = self.size
+            data, stride = sample.get_buffer().extract_dup(0, sample.get_buffer().get_size()), (width * 3 + 3) // 4 * 4
+            for x, y in POINTS:
+                offset = int(y * height) * stride + int(x * width) * 3
+                self.colors.append(list(data[offset:offset + 3]))
+            self.done.set()
+        return Gst.FlowReturn.OK
+
+    def ask(self, signal, *arguments):
+        promise = Gst.Promise.new()
+        self.peer.emit(signal, *arguments, promise)
+        promise.wait()
+        reply = promise.get_reply()
+        # The bindings free what is in them with them.
+        self.kept += [promise, reply]
+        return reply
+
+    def play(self, url):
+        self.pipeline.set_state(Gst.State.PLAYING)
+        offer = self.ask("create-offer", None).get_value("offer")
+        self.ask("set-local-description", offer)
+        status, fields, text = request("POST", url, offer.sdp.as_text().encode())
+        seen = {"status": status}
+        if status == 201:
+            _, message = GstSdp.SDPMessage.new_from_text(text)
+            answer = GstWebRTC.WebRTCSessionDescription.new(GstWebRTC.WebRTCSDPType.ANSWER, message)
+            self.ask("set-remote-description", answer)
+            self.done.wait(30)
+            session = urllib.parse.urljoin(url, fields["Location"])
+            seen.update({
+                "width": self.size[0], "height": self.size[1], "frames": self.frames, "colors": self.colors,
+                "loudest": self.audio,
+                "problem": self.problem, "deleted": request("DELETE", session)[0]})
+        self.pipeline.set_state(Gst.State.NULL)
+        return seen
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("--frames", type=int, default=60)
+    options = parser.parse_args()
+    Gst.init(None)
+    print(json.dumps(Player(options.frames).play(options.url)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+import Authentication
+import Connections
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import Synchronization
+import Testing
+
+@testable import HTTPServer
+
+@Suite("Responses on the event loop")
+struct ExchangeHandlerTests {
+  /// Counts writes and flushes, each of which is a system call of a socket.
+  private final class Counter: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    private(set) var writes = 0
+    private(set) var flushes = 0
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+      self.writes += 1
+      context.write(data, promise: promise)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+      self.flushes += 1
+      context.flush()
+    }
+  }
+
+  private let eventLoop = EmbeddedEventLoop()
+
+  private static func response(isPrepared: Bool) -> ServerResponse {
+    var response = ServerResponse(
+      .ok, [.contentType: "video/mp2t", .contentLength: "4"], body: .bytes(ByteBuffer(string: "body")))
+    if isPrepared { response.serializedHead = response.serializeHead() }
+    return response
+  }
+
+  /// An HTTP/1 connection whose requests are answered at once, unless their path is `/task`.
+  private func connect(
+    isPrepared: Bool, _ loop: ConnectionLoop
+  ) throws -> (channel: EmbeddedChannel, counter: Counter, guardian: ConnectionGuard) {
+    let (counter, guardian) = (Counter(), ConnectionGuard(loop: loop))
+    let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters()) { request, _, maximumLength in
+      request.path != "/task" && maximumLength == .max ? Self.response(isPrepared: isPrepared) : nil
+    }
+    let channel = EmbeddedChannel(loop: self.eventLoop)
+    try channel.pipeline.syncOperations.addHandlers([
+      counter, guardian, HTTPResponseEncoder(), ByteToMessageHandler(HTTPRequestDecoder()),
+      HTTP1ToHTTPServerCodec(secure: false), exchange,
+    ])
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    try #require(loop.add(guardian, on: channel))
+    return (channel, counter, guardian)
+  }
+
+  private func loop() -> ConnectionLoop {
+    ConnectionLoop(
+      eventLoop: self.eventLoop, limits: HTTPServerLimits(), registry: ConnectionRegistry(maximumCount: 4))
+  }
+
+  private static func text(_ channel: EmbeddedChannel) throws -> String {
+    var text = ""
+    while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+    return text
+  }
+
+  private static let expected = "HTTP/1.1 200 OK\r\nContent-Type: video/mp2t\r\nContent-Length: 4\r\n\r\nbody"
+
+  @Test(arguments: [false, true])
+  func `400 responses of HTTP/1 are 400 writes of head and body together`(isPrepared: Bool) throws {
+    let (channel, counter, guardian) = try self.connect(isPrepared: isPrepared, self.loop())
+    defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+    for _ in 0..<400 {
+      try channel.writeInbound(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"))
+      #expect(try Self.text(channel) == Self.expected)
+    }
+    #expect(counter.flushes == 400 && counter.writes == 800)
+    #expect(guardian.use == .idle)
+    #expect(try channel.readInbound(as: HTTPRequestPart.self) == nil)
+  }
+
+  @Test(arguments: [false, true])
+  func `requests that are sent together are answered in their order, also around one of a task`(isPrepared: Bool) throws
+  {
+    let loop = self.loop()
+    let (channel, _, guardian) = try self.connect(isPrepared: isPrepared, loop)
+    defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+    let requests = ["/a", "/task", "/b"].map { "GET \($0) HTTP/1.1\r\nHost: h\r\n\r\n" }
+    try channel.writeInbound(ByteBuffer(string: requests.joined()))
+    #expect(try Self.text(channel) == Self.expected)
+    #expect(guardian.use == .request && loop.active.load(ordering: .relaxed) == 1)
+    var paths: [String?] = []
+    while let part = try channel.readInbound(as: HTTPRequestPart.self) {
+      if case .head(let request) = part { paths.append(request.path) }
+    }
+    // The task has the one behind too.
+    #expect(paths == ["/task", "/b"])
+    for _ in paths {
+      try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .noContent)))
+      try channel.writeOutbound(HTTPResponsePart.end(nil))
+    }
+    #expect(guardian.use == .idle && loop.active.load(ordering: .relaxed) == 0)
+    try channel.writeInbound(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"))
+    #expect(try Self.text(channel).hasSuffix(Self.expected))
+  }
+
+  @Test func `a head that depends on the request is not sent as prepared`() throws {
+    let (channel, _, _) = try self.connect(isPrepared: true, self.loop())
+    defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+    try channel.writeInbound(ByteBuffer(string: "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"))
+    let text = try Self.text(channel)
+    #expect(text.hasPrefix("HTTP/1.0 200 OK\r\n") && text.contains("\r\nconnection: keep-alive\r\n"))
+    #expect(text.hasSuffix("\r\n\r\nbody"))
+  }
+
+  @Test func `400 responses of HTTP/2 are 400 flushes`() throws {
+    for _ in 0..<400 {
+      let lengths = Mutex<[Int]>([])
+      let counter = FlushCounter()
+      let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters()) { _, _, maximumLength in
+        lengths.withLock { $0.append(maximumLength) }
+        return Self.response(isPrepared: true)
+      }
+      let stream = EmbeddedChannel(handlers: [counter, exchange], loop: self.eventLoop)
+      defer { _ = try? stream.finish(acceptAlreadyClosed: true) }
+      Self.receive(stream)
+      let parts = try (0..<3).map { _ in try stream.readOutbound(as: HTTPResponsePart.self) }
+      let fields: HTTPFields = [.contentType: "video/mp2t", .contentLength: "4"]
+      #expect(
+        parts == [.head(HTTPResponse(status: .ok, headerFields: fields)), .body(ByteBuffer(string: "body")), .end(nil)])
+      #expect(counter.flushes == 1)
+      #expect(lengths.withLock { $0 } == [65_536])
+      #expect(!exchange.isUnsent)
+      #expect(try stream.readInbound(as: HTTPRequestPart.self) == nil)
+    }
+  }
+
+  @Test func `a request of HTTP/2 for a file that is longer than a slice is a task's`() throws {
+    let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters())
+    let stream = EmbeddedChannel(handler: exchange, loop: self.eventLoop)
+    defer { _ = try? stream.finish(acceptAlreadyClosed: true) }
+    Self.receive(stream)
+    #expect(try stream.readInbound(as: HTTPRequestPart.self) == .head(Self.request))
+    #expect(try stream.readInbound(as: HTTPRequestPart.self) == .end(nil))
+    #expect(try stream.readOutbound(as: HTTPResponsePart.self) == nil)
+  }
+
+  /// Counts the flushes of an HTTP/2 stream.
+  private final class FlushCounter: ChannelOutboundHandler {
+    typealias OutboundIn = HTTPResponsePart
+
+    private(set) var flushes = 0
+
+    func flush(context: ChannelHandlerContext) {
+      self.flushes += 1
+      context.flush()
+    }
+  }
+
+  private static let request = HTTPRequest(method: .get, scheme: "https", authority: "h", path: "/a")
+
+  /// Lets a stream receive a request in one frame.
+  private static func receive(_ stream: EmbeddedChannel) {
+    let pipeline = stream.pipeline.syncOperations
+    pipeline.fireChannelRead(NIOAny(HTTPRequestPart.head(Self.request)))
+    pipeline.fireChannelRead(NIOAny(HTTPRequestPart.end(nil)))
+    pipeline.fireChannelReadComplete()
+  }
+}

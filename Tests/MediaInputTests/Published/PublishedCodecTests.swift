@@ -1,0 +1,200 @@
+import Capture
+import Codecs
+import Foundation
+import Media
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import MediaInput
+@testable import Threading
+
+@Suite("A source whose publisher sends VP8 and Opus, and keyframes on request")
+struct PublishedCodecTests {
+  private let source = PublishedSource(
+    format: VideoFormat(width: 64, height: 48, pixelFormat: .i420),
+    audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2), scheme: .whip, passesThrough: false)
+  private let input: PublishedInput
+  private let requests = Monitor(0)
+
+  init() throws {
+    self.input = try #require(PublishedSource.input(of: self.source.video, over: .whip))
+  }
+
+  private func begin() throws -> PublisherSlot.ID {
+    let request: @Sendable () -> Void = { [requests] in requests.withLock { $0 += 1 } }
+    return try #require(self.input.begin(requestKeyframe: request))
+  }
+
+  /// Whether a number of keyframes is requested in time.
+  private func areRequested(_ count: Int) -> Bool {
+    self.requests.wait(until: StreamClock.system.now() + .seconds(20)) { $0 >= count ? true : nil } ?? false
+  }
+
+  private static func sample(
+    _ payload: ByteBuffer, at milliseconds: Int64, kind: MediaKind = .video, isKeyframe: Bool
+  ) -> EncodedSample {
+    EncodedSample(
+      kind: kind, payload: payload, presentationTime: .zero + .milliseconds(milliseconds), duration: .zero,
+      isKeyframe: isKeyframe)
+  }
+
+  /// The frames of an IVF file: a header of 32 bytes, and 12 bytes before each frame, the first four its length.
+  private static func vp8(_ size: String) throws -> [ByteBuffer] {
+    let path = try TestMedia.path(
+      "published-\(size).ivf",
+      [
+        "-f", "lavfi", "-i", "testsrc=s=\(size):r=10:d=1", "-c:v", "libvpx", "-b:v", "300k", "-deadline", "realtime",
+        "-cpu-used", "8", "-g", "100", "-auto-alt-ref", "0", "-f", "ivf",
+      ])
+    var file = ByteBuffer(bytes: try Data(contentsOf: URL(filePath: path)))
+    file.moveReaderIndex(forwardBy: 32)
+    var frames: [ByteBuffer] = []
+    while let length = file.readInteger(endianness: .little, as: UInt32.self), file.readInteger(as: UInt64.self) != nil,
+      let frame = file.readSlice(length: Int(length))
+    {
+      frames.append(frame)
+    }
+    return frames
+  }
+
+  /// The packets of an Ogg file with one packet a page, RFC 3533 §6 and RFC 7845, without the two headers.
+  private static func opus() throws -> [ByteBuffer] {
+    let path = try TestMedia.path(
+      "published.opus",
+      [
+        "-f", "lavfi", "-i", "sine=1000:r=48000:d=1", "-ac", "2", "-c:a", "libopus", "-frame_duration", "20",
+        "-page_duration", "20000", "-f", "ogg",
+      ])
+    var file = ByteBuffer(bytes: try Data(contentsOf: URL(filePath: path)))
+    var packets: [ByteBuffer] = []
+    while file.readString(length: 4) == "OggS" {
+      file.moveReaderIndex(forwardBy: 22)
+      let count = Int(file.readInteger(as: UInt8.self) ?? 0)
+      let lengths = file.readBytes(length: count) ?? []
+      let length = lengths.reduce(0) { $0 + Int($1) }
+      packets.append(file.readSlice(length: length) ?? ByteBuffer())
+    }
+    return Array(packets.dropFirst(2))
+  }
+
+  @Test func `VP8 is decoded with the given times, and a new size is announced`() throws {
+    let collector = SampleCollector()
+    try self.source.video.start(consumer: collector)
+    defer { self.source.video.stop() }
+    let id = try self.begin()
+    var time: Int64 = 1_000
+    for (width, height) in [(160, 96), (96, 160)] {
+      #expect(self.input.describe(codec: .vp8(width: width, height: height), by: id))
+      for (index, frame) in try Self.vp8("\(width)x\(height)").prefix(3).enumerated() {
+        #expect(self.input.consumeTimed(Self.sample(frame, at: time, isKeyframe: index == 0), by: id))
+        time += 100
+      }
+    }
+    let state = collector.wait { $0.frameCount == 6 }
+    #expect(state.frameCount == 6 && state.samples.isEmpty)
+    #expect(state.formats.map(\.width) == [160, 96] && state.formats.map(\.height) == [96, 160])
+    #expect(state.frames.map(\.format.width) == [160, 160, 160, 96, 96])
+    let times = state.frames.map { $0.timestamp.nanoseconds / 1_000_000 }
+    #expect(times == [1_000, 1_100, 1_200, 1_300, 1_400])
+  }
+
+  @Test func `Opus is decoded into the source's format with the given times`() throws {
+    let audio = AudioCollector()
+    try self.source.audio.start(consumer: audio)
+    defer { self.source.audio.stop() }
+    let id = try self.begin()
+    #expect(self.input.describe(codec: .opus, by: id))
+    let packets = try Self.opus()
+    #expect(packets.count >= 50)
+    for (index, packet) in packets.enumerated() {
+      let sample = Self.sample(packet, at: 5_000 + Int64(index) * 20, kind: .audio, isKeyframe: true)
+      #expect(self.input.consumeTimed(sample, by: id))
+    }
+    let blocks = audio.blocks(samples: 40_000)
+    #expect(blocks.reduce(0) { $0 + $1.sampleCount } >= 40_000)
+    #expect(blocks.allSatisfy { $0.format == AudioFormat(sampleRate: 48_000, channelCount: 2) && $0.packet == nil })
+    #expect(blocks.contains { $0.samples.contains { abs($0) > 0.05 } })
+    #expect(blocks.first?.timestamp == .zero + .seconds(5))
+  }
+
+  @Test func `H.264 is decoded at a source that does not pass through`() throws {
+    let encoder = try LibavH264Encoder(VideoEncoderSettings(width: 64, height: 48, frameRate: 25, bitrate: 300_000))
+    let pool = VideoFramePool(format: VideoFormat(width: 64, height: 48, frameRate: 25), capacity: 4)
+    var samples: [EncodedSample] = []
+    for index in 0..<3 {
+      let frame = try #require(
+        pool.frame(at: .zero + .milliseconds(Int64(index) * 40)) { buffer in
+          for plane in 0..<3 { buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: 100) }
+        })
+      try encoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: index == 0) { samples.append($0) }
+    }
+    let description = try #require(encoder.description)
+    let collector = SampleCollector()
+    try self.source.video.start(consumer: collector)
+    defer { self.source.video.stop() }
+    let id = try self.begin()
+    #expect(self.input.describe(codec: .h264(description), by: id))
+    for sample in samples { #expect(self.input.consumeTimed(sample, by: id)) }
+    let state = collector.wait { $0.frameCount == samples.count }
+    #expect(state.frameCount == samples.count && state.samples.isEmpty && samples.count == 3)
+  }
+
+  @Test func `a keyframe is requested where decoding could not start otherwise`() throws {
+    let id = try self.begin()
+    #expect(self.requests.read { $0 } == 0)
+    // Nothing of the publisher is kept yet.
+    let collector = SampleCollector()
+    try self.source.video.start(consumer: collector)
+    #expect(self.requests.read { $0 } == 1)
+    self.source.video.requestKeyframe()
+    #expect(self.requests.read { $0 } == 2)
+    self.source.video.stop()
+    // A kept group of frames needs no request.
+    #expect(self.input.describe(codec: .vp8(width: 160, height: 96), by: id))
+    for (index, frame) in try Self.vp8("160x96").prefix(2).enumerated() {
+      #expect(self.input.consumeTimed(Self.sample(frame, at: Int64(index) * 100, isKeyframe: index == 0), by: id))
+    }
+    try self.source.video.start(consumer: collector)
+    #expect(collector.wait { $0.frameCount == 1 }.frameCount == 1)
+    self.source.video.stop()
+    #expect(self.requests.read { $0 } == 2)
+    self.input.end(id)
+    self.source.video.requestKeyframe()
+    #expect(self.requests.read { $0 } == 2)
+  }
+
+  @Test func `a keyframe is requested after frames that cannot be decoded`() throws {
+    let collector = SampleCollector()
+    let id = try self.begin()
+    #expect(self.input.describe(codec: .vp8(width: 160, height: 96), by: id))
+    try self.source.video.start(consumer: collector)
+    defer { self.source.video.stop() }
+    #expect(self.areRequested(1))
+    let frames = try Self.vp8("160x96")
+    #expect(self.input.consumeTimed(Self.sample(frames[0], at: 0, isKeyframe: true), by: id))
+    // Its first partition would be longer than the frame.
+    let damaged = ByteBuffer(bytes: [0xF1, 0xFF, 0xFF, 1, 2, 3])
+    #expect(self.input.consumeTimed(Self.sample(damaged, at: 100, isKeyframe: false), by: id))
+    #expect(self.areRequested(2))
+    #expect(self.input.consumeTimed(Self.sample(frames[0], at: 200, isKeyframe: true), by: id))
+    #expect(collector.wait { $0.frameCount == 2 }.frameCount == 2)
+  }
+
+  @Test func `a keyframe is requested when frames were dropped, since decoding is too slow`() throws {
+    let collector = SampleCollector()
+    let id = try self.begin()
+    #expect(self.input.describe(codec: .vp8(width: 160, height: 96), by: id))
+    try self.source.video.start(consumer: collector)
+    defer { self.source.video.stop() }
+    #expect(self.areRequested(1))
+    // Frames of the future wait.
+    let start = StreamClock.system.now() + .seconds(3600)
+    for index in 0...PlayoutBuffer.maximumPacketCount {
+      var sample = Self.sample(ByteBuffer(bytes: [1]), at: 0, isKeyframe: index == 0)
+      sample.presentationTime = start + .milliseconds(Int64(index))
+      #expect(self.input.consumeTimed(sample, by: id))
+    }
+    #expect(self.areRequested(2))
+  }
+}

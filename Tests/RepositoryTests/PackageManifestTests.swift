@@ -1,0 +1,52 @@
+import Testing
+
+@Suite("Dependencies of targets")
+struct PackageManifestTests {
+  @Test func `dependencies are read from the manifest, and theirs are linked too`() {
+    let manifest = PackageManifest(
+      text: """
+        let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+        let xcb: Target.Dependency = .target(name: "CXCB", condition: .when(platforms: [.linux]))
+        let package = Package(
+          products: [.library(name: "A", targets: ["A"])],
+          targets: [
+            // .target(name: "Old", dependencies: ["A"]),
+            .target(name: "A", dependencies: ["B", nio, .product(name: "C", package: "c")], swiftSettings: settings),
+            .target(
+              name: "B",
+              dependencies: [
+                "Yams", xcb,
+                .target(name: "CALSA", condition: .when(platforms: [.linux])),
+              ], path: "Tests/B"),
+            .systemLibrary(name: "CXCB", providers: [.apt(["libxcb1-dev", "C"])]),
+            .systemLibrary(name: "CALSA"), .target(name: "C"),
+          ]
+        )
+        """)
+    #expect(manifest.dependencies == ["A": ["B"], "B": ["CXCB", "CALSA"], "CXCB": [], "CALSA": [], "C": []])
+    #expect(manifest.closure(of: "A") == ["B", "CXCB", "CALSA"])
+  }
+
+  @Test func `each room declares the targets that it imports`() throws {
+    let manifest = try PackageManifest.ofRepository()
+    for room in try Repository.rooms() {
+      let imports = Set(try Repository.swiftFiles(in: "Sources/\(room)").flatMap { $0.imports.map(\.module) })
+      let declared = try #require(manifest.dependencies[room])
+      #expect(imports.intersection(manifest.dependencies.keys).subtracting(declared) == [], "\(room)")
+    }
+  }
+
+  @Test func `only the program and its public face link the libraries of devices`() throws {
+    let manifest = try PackageManifest.ofRepository()
+    let libraries: Set = ["CALSA", "CV4L2", "CXCB"]
+    let linking = try Repository.rooms().filter { !manifest.closure(of: $0).isDisjoint(with: libraries) }
+    #expect(Set(linking) == ["CaptureDevices", "Vidicon", "VidiconCommand", "VidiconMain"])
+    #expect(manifest.closure(of: "Vidicon").isSuperset(of: libraries))
+  }
+
+  @Test func `only rooms that decode or read media declare libav`() throws {
+    let declaring = try PackageManifest.ofRepository().dependencies.filter { $0.value.contains("CLibav") }.map(\.key)
+    let rooms = try Set(declaring).intersection(Repository.rooms())
+    #expect(rooms == Floor.roomsOfModules["CLibav"])
+  }
+}

@@ -1,0 +1,57 @@
+// Test program that runs sessions under bad networks in virtual time, on all processors, and prints one line for each figure
+// of a seed that is out of its range, then the number of seeds and the time they took:
+//
+//   SessionProbe SEEDS [SCENARIO…]
+//
+// Each scenario of SessionScenario, or each named one, runs with the seeds 0 to SEEDS - 1. One seed of fifty may be out of a
+// scenario's ranges: of packets that are lost again each time they are sent again, some freeze the display. The program is
+// built with optimization: a minute of a session takes some hundredths of a second, and in debug builds seconds.
+
+import Foundation
+import WebRTCPeers
+
+let arguments = CommandLine.arguments.dropFirst()
+guard let seedCount = arguments.first.flatMap({ UInt64($0) }), seedCount > 0 else {
+  print("usage: SessionProbe SEEDS [SCENARIO…]")
+  exit(64)
+}
+let names = arguments.dropFirst()
+let scenarios = SessionScenario.allCases.filter { names.isEmpty || names.contains($0.rawValue) }
+guard !scenarios.isEmpty else {
+  print("scenarios: \(SessionScenario.allCases.map(\.rawValue).joined(separator: ", "))")
+  exit(64)
+}
+
+/// A seed with figures that are out of their ranges.
+struct Failure: Sendable {
+  var scenario: SessionScenario
+  var lines: [String]
+}
+
+/// Runs seeds on all processors.
+nonisolated func failures(_ runs: [(scenario: SessionScenario, seed: UInt64)]) async throws -> [Failure] {
+  let taskCount = ProcessInfo.processInfo.activeProcessorCount
+  return try await withThrowingTaskGroup(of: [Failure].self) { group in
+    for task in 0..<taskCount {
+      // Scenarios differ in duration: each task has a part of each.
+      let part = stride(from: task, to: runs.count, by: taskCount).map { runs[$0] }
+      group.addTask {
+        try part.compactMap { run in
+          let lines = try run.scenario.failures(seed: run.seed)
+          return lines.isEmpty ? nil : Failure(scenario: run.scenario, lines: lines)
+        }
+      }
+    }
+    return try await group.reduce(into: []) { $0 += $1 }
+  }
+}
+
+let start = ContinuousClock.now
+let runs = scenarios.flatMap { scenario in (0..<seedCount).map { (scenario: scenario, seed: $0) } }
+let failed = try await failures(runs)
+for line in failed.flatMap(\.lines).sorted() { print(line) }
+let duration = (ContinuousClock.now - start) / .seconds(1)
+let text = String(format: "%.1f", duration)
+print("\(runs.count) seeds in \(text) s, \(failed.count) of them with figures out of their ranges")
+let isGood = scenarios.allSatisfy { scenario in failed.count { $0.scenario == scenario } <= Int(seedCount / 50) }
+exit(isGood ? 0 : 1)

@@ -1,0 +1,49 @@
+import Codecs
+import Media
+import Testing
+import Threading
+
+@testable import Streaming
+
+@Suite("Encodings for one output alone", .timeLimit(.minutes(2)))
+struct PrivateRenditionTests {
+  private let source = ScriptedVideoCapturer()
+  private let main = CollectingOutput()
+  private let output = CollectingOutput()
+
+  @Test(arguments: [nil, "low"] as [String?])
+  func `an encoding for one output has the size, frame rate and profile of the one it is like`(name: String?)
+    async throws
+  {
+    let low = RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000, frameRate: 15)
+    let stream = LiveStream(
+      "test", video: VideoSettings(sourceTimeout: .seconds(1000), renditions: .list([low])))
+    stream.attachVideo(self.source)
+    stream.add(self.main)
+    async let start: Void = stream.start()
+    try await stream.eventually { self.source.isStarted }
+    self.source.deliver(at: StreamClock.system.now())
+    try await start
+    let like = name.flatMap { stream.rendition(named: $0) }
+    #expect((like == nil) == (name == nil))
+    let encoding = try #require(stream.makePrivateRendition(like: like, bitrate: 50_000))
+    #expect(!stream.renditions.contains { $0 === encoding })
+    encoding.add(self.output)
+    encoding.beginUse()
+    try await stream.eventually { encoding.statistics.isRunning }
+    self.source.deliver(at: StreamClock.system.now())
+    #expect(self.output.samples(atLeast: 1).first?.isKeyframe == true)
+    guard case .h264(let own)? = encoding.description, case .h264(let all)? = stream.descriptions.first else {
+      Issue.record("there is no description")
+      return
+    }
+    #expect(own.width == (like == nil ? all.width : 32) && own.height == (like == nil ? all.height : 24))
+    #expect(own.frameRate == (like == nil ? all.frameRate : 15))
+    // profile_idc and constraint flags.
+    #expect(own.sequenceParameterSet[1..<3] == all.sequenceParameterSet[1..<3])
+    #expect(encoding.bitrate == 50_000 && stream.videoBitrate != 50_000)
+    stream.removePrivateRendition(encoding)
+    #expect(self.output.hasEnded && !self.main.hasEnded)
+    await stream.stop()
+  }
+}

@@ -1,0 +1,134 @@
+import Codecs
+import Media
+import NIOCore
+import Synchronization
+import TestSupport
+import Testing
+import Threading
+
+@testable import Streaming
+
+@Suite("Encoders of renditions that fail or hang", .timeLimit(.minutes(5)))
+struct RenditionEncodersTests {
+  /// An encoder that has no parameter sets before its first frame.
+  private final class LateEncoder: VideoEncoder {
+    private let encoder: LibavH264Encoder
+    private(set) var description: H264Description?
+
+    init(_ settings: VideoEncoderSettings) throws(VidiconError) { self.encoder = try LibavH264Encoder(settings) }
+
+    func encode(_ frame: ReleasedFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void) throws(VidiconError) {
+      try self.encoder.encode(frame, forcesKeyframe: forcesKeyframe) {
+        self.description = self.encoder.description
+        emit($0)
+      }
+    }
+
+    func setBitrate(_ bitrate: Int) { self.encoder.setBitrate(bitrate) }
+  }
+
+  private static let busy = VidiconError(.busy, subject: "encoder", cause: "it is in use", nextStep: "wait")
+
+  private let encoders = RenditionEncoders()
+
+  private func rendition(
+    retryDelay: MediaDuration = .seconds(10), report: @escaping @Sendable (StreamEvent) -> Void = { _ in }
+  ) -> StreamRendition {
+    StreamRendition(
+      RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000),
+      of: VideoFormat(width: 64, height: 48, frameRate: 30), video: VideoSettings(), lingerTime: .zero,
+      retryDelay: retryDelay, encoders: self.encoders, report: report, request: {}, usageChanged: {})
+  }
+
+  private final class EventList: Sendable {
+    private let list = Mutex<[StreamEvent]>([])
+    func append(_ event: StreamEvent) { self.list.withLock { $0.append(event) } }
+    var count: Int { self.list.withLock { $0.count } }
+  }
+
+  private static func prepare(_ rendition: StreamRendition) async -> Result<CodecDescription, VidiconError> {
+    await withCheckedContinuation { continuation in rendition.prepare { continuation.resume(returning: $0) } }
+  }
+
+  private static func code(_ result: Result<CodecDescription, VidiconError>) -> VidiconError.Code? {
+    guard case .failure(let error) = result else { return nil }
+    return error.code
+  }
+
+  @Test func `requests for an encoder that never opens are answered after two seconds, and it is closed once it does`()
+    async throws
+  {
+    let gate = Monitor(false)
+    self.encoders.replace { (settings) throws(VidiconError) in
+      gate.wait { $0 ? () : nil }
+      return try LibavH264Encoder(settings)
+    }
+    let rendition = self.rendition()
+    let start = StreamClock.system.now()
+    async let other = Self.prepare(rendition)
+    #expect(Self.code(await Self.prepare(rendition)) == .timedOut)
+    #expect(Self.code(await other) == .timedOut)
+    #expect(StreamClock.system.now() - start >= .seconds(2))
+    // It is still asked for, and then open after all.
+    let later = StreamClock.system.now()
+    #expect(Self.code(await Self.prepare(rendition)) == .timedOut)
+    #expect(StreamClock.system.now() - later >= .seconds(2))
+    async let last = Self.prepare(rendition)
+    gate.withLock { $0 = true }
+    #expect(try await last.get() == rendition.description)
+    try await eventually { !rendition.statistics.isRunning }
+    rendition.end()
+  }
+
+  @Test func `requests for an encoder that needs a frame are answered, and do not keep it open`() async throws {
+    self.encoders.replace { (settings) throws(VidiconError) in try LateEncoder(settings) }
+    let rendition = self.rendition()
+    #expect(Self.code(await Self.prepare(rendition)) == .timedOut)
+    #expect(!rendition.isInUse)
+    try await eventually { !rendition.statistics.isRunning }
+    rendition.end()
+  }
+
+  @Test func `the end of a stream does not wait for an encoder that hangs`() async throws {
+    let gate = Monitor(false)
+    self.encoders.replace { (settings) throws(VidiconError) in
+      gate.wait { $0 ? () : nil }
+      return try LibavH264Encoder(settings)
+    }
+    let rendition = self.rendition()
+    async let waiting = Self.prepare(rendition)
+    try await eventually { rendition.isInUse }
+    rendition.end()
+    rendition.waitForThread(until: StreamClock.system.now() + .seconds(60))
+    #expect(Self.code(await waiting) == .wrongState)
+    gate.withLock { $0 = true }
+  }
+
+  @Test func `an encoder that fails is opened again for a request after a while, and reported once`() async throws {
+    let (openings, fails, events) = (Monitor(0), Monitor(true), EventList())
+    self.encoders.replace { (settings) throws(VidiconError) in
+      openings.withLock { $0 += 1 }
+      if fails.read({ $0 }) { throw Self.busy }
+      return try LibavH264Encoder(settings)
+    }
+    let delay = MediaDuration.milliseconds(500)
+    let rendition = self.rendition(retryDelay: delay) { events.append($0) }
+    for attempt in 1...2 {
+      let start = StreamClock.system.now()
+      #expect(Self.code(await Self.prepare(rendition)) == .busy)
+      let (output, isEarly) = (CollectingOutput(), StreamClock.system.now() - start < delay)
+      rendition.add(output)
+      if isEarly { #expect(rendition.failure == Self.busy && output.hasEnded) }
+      #expect(rendition.hasFailed && openings.read({ $0 }) == attempt)
+      try await eventually { rendition.failure == nil }
+      #expect(rendition.hasFailed)
+    }
+    fails.withLock { $0 = false }
+    #expect(try await Self.prepare(rendition).get() == rendition.description)
+    let output = CollectingOutput()
+    rendition.add(output)
+    #expect(!rendition.hasFailed && !output.hasEnded && events.count == 1)
+    rendition.end()
+    #expect(output.hasEnded)
+  }
+}

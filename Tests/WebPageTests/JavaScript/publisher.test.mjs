@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { networkQuality, Publisher } from "../../../Sources/WebPage/Site/publisher.mjs";
+
+/** A connection whose state tests set. */
+class Peer extends EventTarget {
+  static all = [];
+  connectionState = "new";
+  localDescription = null;
+  remoteDescription = null;
+  isClosed = false;
+  senders = [];
+  offers = [];
+
+  constructor(configuration) {
+    super();
+    this.configuration = configuration;
+    Peer.all.push(this);
+  }
+
+  static get last() { return Peer.all.at(-1); }
+
+  addTransceiver(track, options) {
+    assert.deepEqual(options, { direction: "sendonly" });
+    this.senders.push({ track, async replaceTrack(next) { this.track = next; } });
+  }
+  getSenders() { return this.senders; }
+  async setLocalDescription(offer) { this.localDescription = offer ?? { sdp: "offer" }; }
+  async setRemoteDescription(description) { this.remoteDescription = description; }
+  async createOffer(options) {
+    this.offers.push(options);
+    return { sdp: "v=0\r\na=ice-ufrag:new\r\na=ice-pwd:secret\r\n" };
+  }
+  async getStats() {
+    return new Map([["o", { type: "outbound-rtp", kind: "video", frameWidth: 640, frameHeight: 360 }],
+      ["r", { type: "remote-inbound-rtp", kind: "video", fractionLost: 0.05, roundTripTime: 0.02 }]]);
+  }
+  close() { this.isClosed = true; }
+  become(state) {
+    this.connectionState = state;
+    this.dispatchEvent(new Event("connectionstatechange"));
+  }
+}
+
+globalThis.RTCPeerConnection = Peer;
+globalThis.location = { href: "https://camera/live/publish" };
+
+const response = (status, text, fields = {}) =>
+  ({ status, text: async () => text, headers: { get: (name) => fields[name] ?? null } });
+const ANSWER = "v=0\r\na=ice-ufrag:one\r\na=ice-pwd:old\r\n";
+const created = () => response(201, ANSWER, { Location: "/live/whip/5", ETag: '"one"', Link: '<stun:a.example>; rel="ice-server"' });
+/** Lets promises run until nothing follows. */
+const settle = async () => { for (let step = 0; step < 50; step += 1) await Promise.resolve(); };
+const TRACKS = [{ kind: "video", id: 1 }, { kind: "audio", id: 2 }];
+
+/** Starts a publisher against responses; returns its requests and states. */
+async function begin(context, respond) {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  Peer.all = [];
+  const requests = [], states = [];
+  globalThis.fetch = async (url, { method, body, headers }) => {
+    requests.push({ url: url.href, method, body, headers });
+    return respond(method, requests.length);
+  };
+  const publisher = new Publisher("/live/whip", "TOKEN", (state, message) => states.push(message ? `${state}: ${message}` : state));
+  publisher.start(TRACKS);
+  await settle();
+  return { publisher, requests, states, tick: async (milliseconds) => { context.mock.timers.tick(milliseconds); await settle(); } };
+}
+
+test("sends its tracks with the token in a field, never in the address, and ends the session", async (context) => {
+  const { publisher, requests, states } = await begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  assert.deepEqual(Peer.last.senders.map(({ track }) => track.kind), ["video", "audio"]);
+  assert.equal(requests[0].url, "https://camera/live/whip");
+  assert.deepEqual(requests[0].headers, { "Content-Type": "application/sdp", Authorization: "Bearer TOKEN" });
+  assert.equal(Peer.last.remoteDescription.sdp, ANSWER);
+  Peer.last.become("connected");
+  assert.deepEqual(states, ["connecting", "live"]);
+  assert.deepEqual(await publisher.measure(), { width: 640, height: 360, quality: "fair" });
+  publisher.stop();
+  await settle();
+  assert.deepEqual([requests[1].method, requests[1].url], ["DELETE", "https://camera/live/whip/5"]);
+  assert.equal(requests[1].headers.Authorization, "Bearer TOKEN");
+  assert.ok(Peer.last.isClosed && Peer.all.length === 1);
+  assert.equal(await publisher.measure(), null);
+  assert.ok(requests.every(({ url }) => !url.includes("TOKEN")));
+});
+
+test("another publisher is not displaced until a person wishes it", async (context) => {
+  let isTaken = true;
+  const { publisher, requests, states, tick } = await begin(context, (method) => {
+    if (method !== "POST") return response(200, "");
+    return isTaken ? response(409, "taken", { "Retry-After": "3" }) : created();
+  });
+  assert.deepEqual(states, ["connecting", "taken"]);
+  await tick(2999);
+  assert.equal(requests.length, 1);
+  await tick(1);
+  assert.deepEqual(requests.map(({ url }) => url), ["https://camera/live/whip", "https://camera/live/whip"]);
+  isTaken = false;
+  publisher.takeOver();
+  await settle();
+  assert.equal(requests[2].url, "https://camera/live/whip?takeover=1");
+  Peer.last.become("connected");
+  // Displaced itself, it tries as a program: without the wish.
+  isTaken = true;
+  Peer.last.become("closed");
+  await settle();
+  await tick(1000);
+  assert.equal(requests.at(-1).url, "https://camera/live/whip");
+  assert.equal(states.at(-1), "taken");
+  publisher.stop();
+});
+
+test("a wrong token, a stream without the source, an offer that cannot be answered: no further attempt", async (context) => {
+  for (const status of [401, 403, 404, 422]) {
+    const { requests, states, tick } = await begin(context, () => response(status, " no \n"));
+    assert.deepEqual(states, ["connecting", "refused: no"]);
+    await tick(60_000);
+    assert.equal(requests.length, 1);
+    context.mock.timers.reset();
+  }
+});
+
+test("a lost connection is made again, the later the more often it fails", async (context) => {
+  let fails = false;
+  const { publisher, requests, states, tick } = await begin(context, (method) => {
+    if (fails) throw new TypeError("no network");
+    return method === "POST" ? created() : response(200, "");
+  });
+  Peer.last.become("connected");
+  fails = true;
+  Peer.last.become("failed");
+  await settle();
+  assert.equal(states.at(-1), "waiting");
+  const posts = () => requests.filter(({ method }) => method === "POST").length;
+  for (const delay of [500, 1000, 2000, 4000, 4000]) {
+    const before = posts();
+    await tick(delay - 1);
+    assert.equal(posts(), before, `${delay}`);
+    await tick(1);
+    assert.equal(posts(), before + 1, `${delay}`);
+  }
+  fails = false;
+  await tick(4000);
+  Peer.last.become("connected");
+  assert.equal(states.at(-1), "live");
+  // With the servers that the answer named.
+  assert.deepEqual(Peer.last.configuration.iceServers, [{ urls: "stun:a.example" }]);
+  publisher.stop();
+});
+
+test("after a change of the network ICE is restarted; a session that is gone is opened again", async (context) => {
+  let status = 200;
+  const { publisher, requests, states, tick } = await begin(context, (method) => {
+    if (method === "PATCH") return response(status, "a=ice-ufrag:two\r\na=ice-pwd:new\r\n", { ETag: '"two"' });
+    return method === "POST" ? created() : response(200, "");
+  });
+  Peer.last.become("connected");
+  publisher.recover();
+  await settle();
+  assert.equal(requests[1].method, "PATCH");
+  assert.deepEqual(requests[1].headers, {
+    "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": '"one"', Authorization: "Bearer TOKEN" });
+  assert.equal(requests[1].body, "a=ice-ufrag:new\r\na=ice-pwd:secret\r\n");
+  assert.equal(Peer.last.remoteDescription.sdp, "v=0\r\na=ice-ufrag:two\r\na=ice-pwd:new\r\n");
+  status = 404;
+  Peer.last.become("disconnected");
+  await settle();
+  assert.equal(requests.filter(({ method }) => method === "PATCH")[1].headers["If-Match"], '"two"');
+  assert.equal(states.at(-1), "waiting");
+  await tick(1000);
+  assert.equal(Peer.all.length, 2);
+  assert.equal(states.at(-1), "connecting");
+  publisher.stop();
+});
+
+test("another camera is sent within the session, and in the next one", async (context) => {
+  const { publisher, tick } = await begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  Peer.last.become("connected");
+  const other = { kind: "video", id: 3 };
+  await publisher.replace(other);
+  assert.deepEqual(Peer.last.senders.map(({ track }) => track.id), [3, 2]);
+  assert.equal(Peer.all.length, 1);
+  Peer.last.become("failed");
+  await settle();
+  await tick(1000);
+  assert.deepEqual(Peer.last.senders.map(({ track }) => track.id), [3, 2]);
+  publisher.stop();
+});
+
+test("a session that is opened after the stop is ended", async (context) => {
+  let answer;
+  const { publisher, requests } = await begin(context, (method) =>
+    method === "POST" ? new Promise((resolve) => { answer = resolve; }) : response(200, ""));
+  publisher.stop();
+  publisher.start(TRACKS);
+  await settle();
+  const first = answer;
+  first(created());
+  await settle();
+  assert.equal(Peer.all.length, 2);
+  assert.ok(!Peer.all[1].isClosed);
+  publisher.stop();
+  await settle();
+  assert.ok(requests.some(({ method }) => method === "DELETE"));
+});
+
+test("the quality of the network is that of its worse measure", () => {
+  assert.deepEqual([{}, { fractionLost: 0.03 }, { roundTripTime: 0.3 }, { fractionLost: 0.1 }, { roundTripTime: 1, fractionLost: 0 }]
+    .map(networkQuality), ["good", "fair", "fair", "poor", "poor"]);
+});

@@ -1,0 +1,81 @@
+import Authentication
+import Connections
+import Media
+import NIOCore
+import NIOPosix
+import Streaming
+import Synchronization
+import Testing
+
+@testable import WebRTCServer
+
+@Suite("The ports of a WebRTC server", .timeLimit(.minutes(1)))
+struct WebRTCServerTests {
+  private final class Lines: Sendable {
+    let all = Mutex<[String]>([])
+  }
+
+  /// A server on this machine, and the lines for its owner.
+  private func server(port: Int, isRequired: Bool) throws -> (WebRTCServer, Lines) {
+    var settings = WebRTCServerSettings(port: port)
+    settings.address = "127.0.0.1"
+    settings.isRequired = isRequired
+    let lines = Lines()
+    let server = WebRTCServer(
+      settings: settings, group: .singleton, registry: ConnectionRegistry(),
+      report: { line in lines.all.withLock { $0.append(line) } })
+    return (try #require(server), lines)
+  }
+
+  @Test func `a port in use ends the start where it is required, and is replaced by a free one elsewhere`() async throws
+  {
+    let (first, firstLines) = try self.server(port: 0, isRequired: true)
+    try await first.start()
+    let port = try #require(first.udpPort)
+    #expect(port > 0 && firstLines.all.withLock { $0 } == [])
+    let (required, _) = try self.server(port: port, isRequired: true)
+    await #expect {
+      try await required.start()
+    } throws: { error in
+      (error as? VidiconError)?.code == .portInUse
+    }
+    let (preferred, lines) = try self.server(port: port, isRequired: false)
+    try await preferred.start()
+    let other = try #require(preferred.udpPort)
+    #expect(other != port)
+    #expect(
+      lines.all.withLock { $0 } == [
+        "UDP port \(port) of 127.0.0.1 is in use by another program: WebRTC uses port \(other)"
+      ])
+    await preferred.stop()
+    await first.stop()
+    // The number is free again, for both protocols.
+    let (again, _) = try self.server(port: port, isRequired: true)
+    try await again.start()
+    #expect(again.udpPort == port)
+    await again.stop()
+  }
+
+  @Test func `a client that cannot be given video gets the audio, and is refused where it wants video alone`()
+    async throws
+  {
+    let (server, _) = try self.server(port: 0, isRequired: true)
+    try await server.start()
+    // A stream that does not run: there is no encoder for its transcoding.
+    let stream = LiveStream("hello")
+    server.directory.publish(stream, descriptions: [.h264(EmbeddedHub.high), .aac(EmbeddedHub.aac)])
+    func open(_ tracks: EmbeddedHub.Tracks) async throws -> String {
+      let session = try await server.open(
+        path: "hello", offer: ByteBuffer(string: EmbeddedHub.offerText(tracks)), client: .v4(0x7F00_0001),
+        serverAddresses: [.v4(0x7F00_0001)])
+      return String(buffer: session.answer)
+    }
+    for tracks in [[.video, .audio], .audio] as [EmbeddedHub.Tracks] {
+      let answer = try await open(tracks)
+      #expect(answer.contains("a=sendonly") && answer.contains("opus/48000/2"), "\(answer)")
+      #expect(answer.contains("m=video 0 ") == tracks.contains(.video))
+    }
+    await #expect(throws: WebRTCRefusal.nothingFits) { _ = try await open(.video) }
+    await server.stop()
+  }
+}
