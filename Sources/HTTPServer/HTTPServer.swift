@@ -108,7 +108,8 @@ package final class HTTPServer: Sendable {
   package func publish(_ stream: LiveStream) {
     let clock = StreamClock.system
     let published = PublishedStream(
-      stream, publishedAt: MediaDuration(nanoseconds: clock.unixTime(at: clock.now())), eventLoop: self.group.next())
+      stream, publishedAt: MediaDuration(nanoseconds: clock.unixTime(at: clock.now())),
+      viewerIdleTime: self.settings.limits.viewerIdleTime, eventLoop: self.group.next())
     self.streams.append(published)
     stream.add(published.hls)
     stream.add(published.faces)
@@ -116,8 +117,8 @@ package final class HTTPServer: Sendable {
 
   /// Stops serving a stream: waiting requests are answered, and motion JPEG responses end.
   ///
-  /// Its playlists, now with `EXT-X-ENDLIST`, and its segments are served for ten more target durations (10 s, unless the
-  /// source's keyframes are rare), so that HLS players can play to the end.
+  /// Its playlists, now with `EXT-X-ENDLIST`, and its segments are served for ten more target durations, at least
+  /// ``HTTPServerLimits/viewerIdleTime`` (10 s, unless the source's keyframes are rare), so that HLS players can play to the end.
   package func unpublish(_ stream: LiveStream) {
     guard let published = self.streams.end(stream) else { return }
     stream.remove(published.hls)

@@ -19,6 +19,9 @@ public struct HTTPServerLimits: Hashable, Sendable {
   public var bodyTime = MediaDuration.seconds(15)
   /// Maximum number of open event streams and Motion JPEG responses of an HTTP/2 connection.
   public var endlessResponses = 16
+  /// Time after its last HLS request for which a viewer is counted, and for which segments are stored; three target durations
+  /// where that is longer.
+  public var viewerIdleTime = MediaDuration.seconds(10)
   /// Maximum number of recorded files being sent at a time.
   public var downloads = 64
 

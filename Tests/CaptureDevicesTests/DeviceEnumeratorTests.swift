@@ -6,7 +6,7 @@ import Testing
 @testable import CaptureDevices
 @testable import Threading
 
-@Suite("Device enumerator", .timeLimit(.minutes(2)))
+@Suite("Device enumerator", .timeLimit(.minutes(5)))
 struct DeviceEnumeratorTests {
   /// Devices that respond with their names in upper case; stuck ones only after their release.
   private final class Devices: Sendable {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Generator capturer", .timeLimit(.minutes(2)))
+@Suite("Generator capturer", .timeLimit(.minutes(5)))
 struct GeneratorCapturerTests {
   /// Rows of 18 bytes of pixels and 2 of padding.
   private static let padded = VideoFormat(

@@ -30,7 +30,8 @@ struct TCPSocketTests {
     let pair = try LoopbackPair()
     // The handshake was a round trip.
     let time = TCPSocket.minimumRoundTripTime(of: pair.client)
-    #expect(time > .zero && time < .milliseconds(50))
+    #expect(time > .zero)
+    #expect(onQuietMachine(time < .milliseconds(50)))
   }
   #endif
 }

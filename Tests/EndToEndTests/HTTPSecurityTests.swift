@@ -108,56 +108,6 @@ extension EndToEnd {
       #expect(lines.count == 1 && lines.first?.contains("/dev/null/nowhere") == true, "\(run.errors)")
     }
 
-    @Test func `HTTP/2 and HTTP/1.1 serve low-latency HLS with a certificate from a file`()
-      async throws
-    {
-      try await TestMedia.withTemporaryFolder { folder in
-        let made = try await Tool.run(
-          "openssl",
-          ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-            + [
-              "-addext", "subjectAltName=DNS:localhost", "-keyout", "\(folder)/key.pem", "-out", "\(folder)/cert.pem",
-            ],
-          within: .seconds(20))
-        try #require(made.succeeded, "\(made.errors)")
-        let options = ["--https-port", "0", "--tls-cert", "\(folder)/cert.pem", "--tls-key", "\(folder)/key.pem"]
-        try await VidiconProcess.serving(Self.bars + options) { vidicon in
-          for (option, version) in [("--http2", "2"), ("--http1.1", "1.1")] {
-            let page = try await Curl.get(vidicon.securePage("/live"), [option])
-            #expect(page.status == 200 && page.version == version)
-            try await Self.followParts(vidicon, [option, "--cacert", "\(folder)/cert.pem"])
-          }
-          // Many HTTP/2 streams on few connections.
-          let load = try await Tool.run(
-            "h2load", ["-n", "2000", "-c", "10", "-m", "100", try vidicon.securePage("/live/live.m3u8")],
-            within: .seconds(40))
-          #expect(load.outputText.contains("Application protocol: h2"))
-          #expect(load.outputText.contains("2000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(load.outputText)")
-        }
-      }
-    }
-
-    /// Requests the next parts with blocking reloads, as a low-latency player does.
-    private static func followParts(_ vidicon: VidiconProcess, _ options: [String]) async throws {
-      _ = try await HLSFiles(of: vidicon, stream: "/live")
-      var seen: Set<Substring> = []
-      for _ in 0..<4 {
-        let playlist = try await Curl.get(vidicon.page("/live/live.m3u8"))
-        let hint = try #require(playlist.text.split(separator: "\n").last { $0.hasPrefix("#EXT-X-PRELOAD-HINT") })
-        let uri = try #require(hint.split(separator: "URI=\"").last?.prefix { $0 != "\"" })
-        let pieces = uri.split(separator: "-").last?.split(separator: ".").compactMap { Int($0) } ?? []
-        try #require(pieces.count == 2, "\(uri)")
-        let query = "_HLS_msn=\(pieces[0])&_HLS_part=\(pieces[1])"
-        async let part = Curl.get(vidicon.securePage("/live/\(uri)"), options)
-        async let next = Curl.get(vidicon.securePage("/live/live.m3u8?\(query)"), options)
-        let (file, reloaded) = try await (part, next)
-        #expect(file.status == 200 && file.body.count > 100, "\(uri)")
-        #expect(reloaded.status == 200 && reloaded.text.contains("URI=\"\(uri)\""), "\(uri): \(reloaded.text)")
-        seen.insert(uri)
-      }
-      #expect(seen.count == 4)
-    }
-
     /// Fingerprint and names of the certificate that a port serves, as printed by openssl.
     private static func certificate(port: Int, in folder: String) async throws -> String {
       let shown = try await Tool.run("openssl", ["s_client", "-connect", "127.0.0.1:\(port)"], within: .seconds(10))

@@ -20,26 +20,6 @@ extension EndToEnd {
       }
     }
 
-    @Test func `players find two tracks, and those of a rendition, and an error for a stream that is not there`()
-      async throws
-    {
-      let low = ["--rendition", "name=low,size=320x180,bitrate=200k"]
-      try await VidiconProcess.serving(Self.plasma + low) { vidicon in
-        for (path, width) in [("live/live", 640), ("live/live/low", 320), ("live/low", 320)] {
-          let run = try await Tool.run(
-            "ffprobe",
-            ["-v", "error", "-show_entries", "stream=codec_name,width", "-of", "compact=p=0", vidicon.rtmp(path)],
-            within: .seconds(20))
-          // A third track, of text, would be FFmpeg's reading of metadata at another time than 0.
-          let tracks = run.outputText.split(separator: "\n").map(String.init)
-          #expect(tracks == ["codec_name=h264|width=\(width)", "codec_name=aac"], "\(path): \(run.errors)")
-        }
-        let missing = try await Tool.run(
-          "ffprobe", ["-v", "error", vidicon.rtmp("live/other")], within: .seconds(10))
-        #expect(!missing.succeeded && missing.errors.contains("there is no stream of this name"), "\(missing.errors)")
-      }
-    }
-
     @Test func `watching that is protected needs a token or a password in the address`() async throws {
       let token = "0123456789abcdef0123456789abcdef"
       try await TestMedia.withTemporaryFolder { folder in

@@ -6,14 +6,14 @@ extension EndToEnd {
   struct RTSPPublishers {
     private static let key = "0123456789abcdef0123"
     private static let source = ["--source", "rtsp:?key=\(key)", "--size", "640x360", "--fps", "30"]
-    private static let tests = [
+    static let tests = [
       "-f", "lavfi", "-i", "testsrc2=s=640x360:r=30", "-f", "lavfi", "-i", "sine=1000:r=48000",
     ]
 
     private static func url(_ vidicon: VidiconProcess, key: String = key) -> String { vidicon.url() + "?key=\(key)" }
 
     /// Publishes with ffmpeg until `body` has ended, then interrupts it.
-    private static func publishing(
+    static func publishing(
       to url: String, over transport: String = "tcp", input: [String] = tests,
       encoder: [String] = ["-tune", "zerolatency"],
       _ body: () async throws -> Void

@@ -3,13 +3,13 @@ import Testing
 
 extension EndToEnd {
   @Suite("Recording over HTTP") struct RecordingOverHTTP {
-    private struct State: Decodable {
+    struct State: Decodable {
       var state: String
       var file: String?
       var duration: Double
     }
 
-    private struct Files: Decodable {
+    struct Files: Decodable {
       struct Entry: Decodable {
         var file: String
         var bytes: Int
@@ -17,52 +17,6 @@ extension EndToEnd {
       }
 
       var recordings: [Entry]
-    }
-
-    @Test(.tags(.pacing)) func `a recording is paused, resumed and stopped, and its file is served in ranges`()
-      async throws
-    {
-      try await TestMedia.withTemporaryFolder { folder in
-        let options = ["--source", "bars", "--audio", "tone", "--size", "320x180", "--fps", "30"]
-        try await VidiconProcess.serving(options + ["--record", "\(folder)/{name}.mp4"]) { vidicon in
-          let address = vidicon.page("/api/streams/live/recording")
-          var first = try await Curl.get(address).json(State.self)
-          while first.duration < 3 { first = try await Curl.get(address).json(State.self) }
-          // The unfinished file plays up to its last second.
-          let part = "\(folder)/part"
-          _ = try await Curl.get(vidicon.page(try #require(first.file)), ["--output", part])
-          #expect(try await FFmpeg.times(ofVideoIn: part).count >= 50)
-
-          #expect(try await Self.command("pause", address).json(State.self).state == "paused")
-          #expect(try await Self.command("start", address).status == 409)
-          #expect(["waiting", "recording"].contains(try await Self.command("resume", address).json(State.self).state))
-          var end = try await Self.command("stop", address).json(State.self)
-          #expect(["finishing", "idle"].contains(end.state))
-          while end.state == "finishing" { end = try await Curl.get(address).json(State.self) }
-          #expect(end.state == "idle")
-          #expect(try await Self.command("stop", address).status == 409)
-
-          let files = try await Curl.get(vidicon.page("/api/recordings")).json(Files.self).recordings
-          try #require(files.count == 1)
-          #expect(files[0].finished)
-          #expect(files[0].file == end.file)
-          let whole = "\(folder)/whole"
-          let url = vidicon.page(files[0].file)
-          _ = try await Curl.get(url, ["--output", whole])
-          let middle = files[0].bytes / 2
-          let (head, tail) = ("\(folder)/head", "\(folder)/tail")
-          #expect(try await Curl.get(url, ["--range", "0-\(middle - 1)", "--output", head]).status == 206)
-          #expect(try await Curl.get(url, ["--range", "\(middle)-", "--output", tail]).status == 206)
-          let bytes = try [head, tail].map { try Data(contentsOf: URL(filePath: $0)) }.reduce(Data(), +)
-          #expect(bytes.count == files[0].bytes)
-          #expect(try bytes == Data(contentsOf: URL(filePath: whole)))
-          #expect(try bytes == Data(contentsOf: URL(filePath: "\(folder)/live.mp4")))
-          // No gap at the pause.
-          let times = try await FFmpeg.times(ofVideoIn: whole)
-          #expect(abs((times.last ?? 0) - end.duration) < 0.1)
-          #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 < 0.1 })
-        }
-      }
     }
 
     @Test(.tags(.pacing)) func `a recording starts on request, into the given folder, and is refused without one`()
@@ -75,7 +29,7 @@ extension EndToEnd {
           #expect(try await Curl.get(address).json(State.self).state == "idle")
           #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
           #expect(try await Self.command("start", address).status == 200)
-          while try await Curl.get(address).json(State.self).duration < 2 {}
+          _ = try await Self.state(at: address) { $0.duration >= 2 }
           let numbers = try await Curl.get(vidicon.page("/metrics")).text
           #expect(numbers.contains(#"vidicon_recording_state{stream="live",state="recording"} 1"#))
           // curl sends Expect: 100-continue before a large body.
@@ -88,7 +42,7 @@ extension EndToEnd {
           // The next recording starts at once, while the file of the first is finished.
           #expect(["finishing", "idle"].contains(try await Self.command("stop", address).json(State.self).state))
           #expect(try await Self.command("start", address).status == 200)
-          while try await Curl.get(address).json(State.self).duration < 1 {}
+          _ = try await Self.state(at: address) { $0.duration >= 1 }
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
         #expect(names.count == 2 && names.allSatisfy { $0.hasPrefix("live_20") && $0.hasSuffix(".mp4") }, "\(names)")
@@ -120,7 +74,7 @@ extension EndToEnd {
           var durations: [Duration] = []
           for _ in 0..<2 {
             #expect(try await Self.command("start", address).status == 200)
-            while try await Curl.get(address).json(State.self).duration < 1 {}
+            _ = try await Self.state(at: address) { $0.duration >= 1 }
             let begin = ContinuousClock.now
             let answer = try await Self.command("stop", address)
             durations.append(ContinuousClock.now - begin)
@@ -142,7 +96,17 @@ extension EndToEnd {
       }
     }
 
-    private static func command(_ action: String, _ address: String) async throws -> Curl {
+    /// Waits until the state of a recording meets a condition.
+    static func state(at address: String, where condition: (State) -> Bool) async throws -> State {
+      let end = ContinuousClock.now + .seconds(60) * MachineShare.timeoutFactor
+      while true {
+        let state = try await Curl.get(address).json(State.self)
+        if condition(state) { return state }
+        guard .now < end else { throw VidiconProcess.Failure(description: "the recording stays \(state)") }
+      }
+    }
+
+    static func command(_ action: String, _ address: String) async throws -> Curl {
       try await Curl.get(
         address, ["--header", "Content-Type: application/json", "--data", "{\"action\": \"\(action)\"}"])
     }

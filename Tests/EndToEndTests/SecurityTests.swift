@@ -7,23 +7,6 @@ extension EndToEnd {
     private static let plasma = ["--source", "plasma", "--audio", "tone", "--size", "640x360"]
     private static let user = ["--user", "anna:open sesame"]
 
-    @Test func `players play with the right password only`() async throws {
-      try await VidiconProcess.serving(Self.plasma + ["--user", "anna:sesame"]) { vidicon in
-        let port = vidicon.rtspPort
-        let right = try await FFmpeg.play("rtsp://anna:sesame@127.0.0.1:\(port)/live", seconds: 3)
-        #expect(right.run.exit == .status(0), "\(right.run.errors)")
-        #expect(right.frames.count > 70)
-        for login in ["", "anna:wrong@", "eve:sesame@"] {
-          let wrong = try await FFmpeg.play("rtsp://\(login)127.0.0.1:\(port)/live", seconds: 3)
-          #expect(wrong.run.exit != .status(0) && wrong.run.exit != nil, "\(login)")
-          #expect(wrong.run.errors.contains("401"), "\(wrong.run.errors)")
-        }
-        let login = ["user-id=anna", "user-pw=sesame"]
-        let frames = try await GStreamer.play(vidicon.url(), protocols: "tcp", options: login)
-        #expect(frames.count >= GStreamer.frameCount)
-      }
-    }
-
     @Test func `Digest with SHA-256 and MD5 and Basic are offered, each in its own header field, and accepted`()
       async throws
     {
@@ -50,26 +33,6 @@ extension EndToEnd {
             try RTSPDialogue(port: port).ask("DESCRIBE", nil, ["Authorization: Basic \(login)"]).status
           }
           #expect(answered == status, "Basic, \(password)")
-        }
-      }
-    }
-
-    @Test(.tags(.pacing)) func `RTSPS is played by ffmpeg and GStreamer`() async throws {
-      try await TestMedia.withTemporaryFolder { folder in
-        let certificate = try await Tool.run(
-          "openssl",
-          ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-            + ["-keyout", "\(folder)/key.pem", "-out", "\(folder)/cert.pem"],
-          within: .seconds(20))
-        try #require(certificate.succeeded, "\(certificate.errors)")
-        let options = ["--rtsps-port", "0", "--tls-cert", "\(folder)/cert.pem", "--tls-key", "\(folder)/key.pem"]
-        try await VidiconProcess.serving(Self.plasma + options) { vidicon in
-          let port = try #require(vidicon.started.rtspsPort)
-          let url = "rtsps://127.0.0.1:\(port)/live"
-          async let frames = GStreamer.play(url, protocols: "tcp+tls", options: ["tls-validation-flags=0"])
-          let play = try await FFmpeg.play(url, seconds: 8)
-          try expectGood(play, frameRate: 30, seconds: 8)
-          #expect(try await frames.count >= GStreamer.frameCount)
         }
       }
     }

@@ -11,7 +11,7 @@ extension EndToEnd {
         async let frames = GStreamer.play(vidicon.url(), protocols: "udp")
         let play = try await FFmpeg.play(vidicon.url(), seconds: 10, options: ["-rtsp_transport", "udp"])
         try expectGood(play, frameRate: 30, seconds: 10)
-        try expectMoving(await frames)
+        try expectMoving(await frames, count: GStreamer.frameCount)
       }
     }
 
@@ -72,12 +72,6 @@ extension EndToEnd {
       }
     }
 
-    @Test func `GStreamer plays over TCP`() async throws {
-      try await VidiconProcess.serving(Self.plasma) { vidicon in
-        try expectMoving(try await GStreamer.play(vidicon.url(), protocols: "tcp"))
-      }
-    }
-
     @Test(.tags(.pacing)) func `a player that requests UDP falls back to TCP at once`() async throws {
       try await VidiconProcess.serving(Self.plasma) { vidicon in
         let play = try await FFmpeg.play(vidicon.url(), seconds: 2, options: [])
@@ -85,15 +79,6 @@ extension EndToEnd {
         #expect(play.frames.count > 50)
         #expect(play.run.duration < .seconds(6))
       }
-    }
-
-    /// Checks that the decoded frames have moving content.
-    private func expectMoving(_ frames: LumaFrames) throws {
-      try #require(frames.count >= GStreamer.frameCount)
-      let last = GStreamer.frameCount - 1
-      #expect(frames.mean(last) > 10)
-      #expect(frames.deviation(last) > 4)
-      #expect(frames.difference(last, last - 30) > 0.3)
     }
   }
 }

@@ -373,36 +373,5 @@ extension EndToEnd {
       #expect(seen.reloaded == "HLS, low latency" && seen.remembered == "smooth")
       #expect(seen.exit == 0 && seen.message.contains("lost") && seen.restarted == "WebRTC, real time")
     }
-
-    /// Output of whep_aiortc.py.
-    private struct Received: Decodable {
-      var status: Int
-      var width: Int?
-      var height: Int?
-      var deviation: Double?
-      var isMonotonic: Bool?
-      var seconds: Double?
-      var deleted: Int?
-      var audioFrames: Int?
-      var loudest: Double?
-      var isAudioMonotonic: Bool?
-    }
-
-    @Test func `aiortc decodes two seconds of video and one of audio in their order`() async throws {
-      let tone = ["--source", "bars", "--audio", "tone", "--size", "640x360", "--fps", "30", "--webrtc-port", "0"]
-      try await VidiconProcess.serving(tone) { vidicon in
-        let run = try await Tool.run(
-          "env",
-          ["PYTHONPATH=\(try TestMedia.file("aiortc"))", "python3", TestMedia.client("whep_aiortc.py")]
-            + [vidicon.page("/live/whep"), "--audio"], within: .seconds(60))
-        try #require(run.succeeded, "\(run.errors)")
-        let received = try JSONDecoder().decode(Received.self, from: Data(run.output))
-        #expect(received.status == 201 && received.width == 640 && received.height == 360)
-        #expect(try #require(received.deviation) > 40 && received.isMonotonic == true)
-        #expect(try #require(received.seconds) > 1.5 && received.deleted == 200)
-        #expect(received.audioFrames == 50 && received.isAudioMonotonic == true)
-        #expect(try #require(received.loudest) > 0.01)
-      }
-    }
   }
 }

@@ -15,7 +15,7 @@ import X509
 
 @testable import HTTPServer
 
-@Suite("Certificate of HTTPS", .timeLimit(.minutes(2)))
+@Suite("Certificate of HTTPS", .timeLimit(.minutes(5)))
 struct CertificateTests {
   private static func withFolder(_ body: (_ folder: String) async throws -> Void) async throws {
     let folder = NSTemporaryDirectory() + "vidicon-\(UUID().uuidString)/state/vidicon"
@@ -269,7 +269,7 @@ extension CertificateTests {
   @Test func `the certificate of the authority is offered without a password, and as a page to browsers`() async throws
   {
     try await Self.withFolder { folder in
-      var settings = HTTPServerSettings(port: 0)
+      var settings = HTTPServerSettings.patient()
       settings.tls = .init(port: 0, certificate: .localAuthority(folder: folder))
       var providers = HTTPServerProviders()
       providers.file = { page in

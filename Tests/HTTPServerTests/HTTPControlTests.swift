@@ -16,7 +16,7 @@ extension SourceCatalog {
   static let none = Self.empty { _ in [] }
 }
 
-@Suite("Streams changed over HTTP", .timeLimit(.minutes(2)))
+@Suite("Streams changed over HTTP", .timeLimit(.minutes(5)))
 struct HTTPControlTests {
   /// A camera that records the values of its controls.
   final class Camera: ControllableCapturer {

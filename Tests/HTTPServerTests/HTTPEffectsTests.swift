@@ -15,7 +15,7 @@ import Threading
 @testable import Effects
 @testable import HTTPServer
 
-@Suite("Effects and events over HTTP", .timeLimit(.minutes(2)))
+@Suite("Effects and events over HTTP", .timeLimit(.minutes(5)))
 struct HTTPEffectsTests {
   /// Runs a server with the streams `cam/1`, whose effects can be changed but have no face models, and `other`.
   private func withEffects(

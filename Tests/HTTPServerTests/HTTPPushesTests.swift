@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Pushes over HTTP", .timeLimit(.minutes(2)))
+@Suite("Pushes over HTTP", .timeLimit(.minutes(5)))
 struct HTTPPushesTests {
   private static let path = "/api/streams/cam/1/pushes"
 

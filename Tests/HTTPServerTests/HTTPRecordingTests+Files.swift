@@ -125,7 +125,7 @@ extension HTTPRecordingTests {
   }
 
   @Test func `a download that is not read uses bounded memory and is closed`() async throws {
-    var settings = HTTPServerSettings(port: 0)
+    var settings = HTTPServerSettings.patient()
     settings.limits.stallTime = .milliseconds(1)
     settings.limits.downloads = 1
     try await self.withRecorder(settings: settings) { fake, port in

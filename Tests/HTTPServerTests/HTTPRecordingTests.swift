@@ -11,7 +11,7 @@ import Testing
 @testable import HTTPServer
 @testable import Recording
 
-@Suite("Recordings over HTTP", .timeLimit(.minutes(2)))
+@Suite("Recordings over HTTP", .timeLimit(.minutes(5)))
 struct HTTPRecordingTests {
   /// Recording control with the state rules of the real one, and files in a temporary folder.
   final class FakeRecorder: Sendable {
@@ -71,7 +71,7 @@ struct HTTPRecordingTests {
 
   /// Runs a server with the streams `cam/1`, which is recorded, and `other`, which is not.
   func withRecorder(
-    _ access: AccessControl = .permissive(), settings: HTTPServerSettings = HTTPServerSettings(port: 0),
+    _ access: AccessControl = .permissive(), settings: HTTPServerSettings = .patient(),
     _ body: (FakeRecorder, _ port: Int) async throws -> Void
   ) async throws {
     let fake = try FakeRecorder()
@@ -208,7 +208,7 @@ struct HTTPRecordingTests {
   }
 
   @Test func `a body without an end, and one that is too long, are refused`() async throws {
-    var settings = HTTPServerSettings(port: 0)
+    var settings = HTTPServerSettings.patient()
     settings.limits.bodyTime = .milliseconds(1)
     try await self.withRecorder(settings: settings) { _, port in
       let late = try await RawClient.connect(port: port).exchange([Self.orderHead + "Content-Length: 9\r\n\r\n{"])

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPServer
 @testable import Streaming
 
-@Suite("Responses without a task", .timeLimit(.minutes(2)))
+@Suite("Responses without a task", .timeLimit(.minutes(5)))
 struct ImmediateResponsesTests {
   private static func get(_ path: String, _ fields: String = "") -> String {
     "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n"

@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPServer
 @testable import Streaming
 
-@Suite("Media that are being sent when faces become private", .timeLimit(.minutes(2)))
+@Suite("Media that are being sent when faces become private", .timeLimit(.minutes(5)))
 struct MediaTransfersTests {
   /// A client whose system receives a few kilobytes ahead.
   final class Client: Sendable {

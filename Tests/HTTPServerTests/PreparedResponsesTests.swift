@@ -10,7 +10,7 @@ import Threading
 @testable import HTTPServer
 @testable import Streaming
 
-@Suite("Prepared responses", .timeLimit(.minutes(2)))
+@Suite("Prepared responses", .timeLimit(.minutes(5)))
 struct PreparedResponsesTests {
   private static func get(_ path: String, _ fields: HTTPFields = [:], authority: String = "localhost") -> HTTPRequest {
     HTTPRequest(method: .get, scheme: "http", authority: authority, path: path, headerFields: fields)

@@ -168,10 +168,10 @@ struct ServerResponseTests {
   }
 
   @Test func `times for HLS viewers follow the target duration`() {
-    let short = HLSViewerTimes(target: .seconds(1))
+    let short = HLSViewerTimes(target: .seconds(1), idleTime: .seconds(10))
     #expect(short.viewing == .seconds(10) && short.retention == .seconds(10))
     #expect(short.farewell == .milliseconds(1300) && short.reloading == .seconds(3))
-    let long = HLSViewerTimes(target: .seconds(12))
+    let long = HLSViewerTimes(target: .seconds(12), idleTime: .seconds(10))
     #expect(long.viewing == .seconds(36) && long.retention == .seconds(120))
     #expect(long.farewell == .milliseconds(4300) && long.reloading == .seconds(36))
   }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("WHEP, draft-ietf-wish-whep", .timeLimit(.minutes(2)))
+@Suite("WHEP, draft-ietf-wish-whep", .timeLimit(.minutes(5)))
 struct WHEPTests {
   private func withService(
     access: AccessControl = .permissive(), isOn: Bool = true, links: [String] = [],

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("WHIP, RFC 9725", .timeLimit(.minutes(2)))
+@Suite("WHIP, RFC 9725", .timeLimit(.minutes(5)))
 struct WHIPTests {
   private static let token = "cHVibGlzaGVyLW9mLWEtYg"
   private static let authorization = "Authorization: Bearer \(token)"

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite("Missing and damaged files as sources", .timeLimit(.minutes(3)))
+@Suite("Missing and damaged files as sources", .timeLimit(.minutes(5)))
 struct FileSourceFailureTests {
   @Test func `an unusable path is reported with its cause and a next step`() throws {
     let folder = TestMedia.folder.path

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite("Frames of a file source", .timeLimit(.minutes(3)))
+@Suite("Frames of a file source", .timeLimit(.minutes(5)))
 struct FileSourceFrameTests {
   @Test(arguments: [
     ("i420", "yuv420p"), ("nv12", "nv12"), ("bgra", "bgra"), ("bgra", "bgr0"), ("argb", "argb"), ("rgb24", "rgb24"),
@@ -86,7 +86,8 @@ struct FileSourceFrameTests {
       try #require(frames.count == 8)
       for (frame, next) in zip(frames, frames.dropFirst()) {
         let distance = next.timestamp - frame.timestamp
-        #expect(distance > .milliseconds(5) && distance < .milliseconds(101))
+        #expect(distance > .milliseconds(5))
+        #expect(onQuietMachine(distance < .milliseconds(101)))
       }
     }
   }

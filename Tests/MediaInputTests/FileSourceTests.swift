@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite("File source", .timeLimit(.minutes(3)))
+@Suite("File source", .timeLimit(.minutes(5)))
 struct FileSourceTests {
   @Test func `video and audio continue through the loop without a jump, and stay in sync`() throws {
     let source = try FileSource(path: TestMedia.flashAndBeep())
@@ -139,7 +139,7 @@ struct FileSourceTests {
     source.audio?.stop()
     for (frame, next) in zip(frames, frames.dropFirst()) {
       #expect(next.timestamp > frame.timestamp)
-      #expect(next.timestamp - frame.timestamp <= .milliseconds(600))
+      #expect(onQuietMachine(next.timestamp - frame.timestamp <= .milliseconds(600)))
     }
     #expect(frames.last.map { $0.timestamp - frames[0].timestamp > .milliseconds(1_500) } == true)
   }
@@ -201,7 +201,7 @@ struct FileSourceTests {
     let frame = try #require(videoCollector.frames(1).first)
     source.video?.stop()
     source.audio?.stop()
-    #expect(frame.timestamp - first.timestamp < .seconds(1))
+    #expect(onQuietMachine(frame.timestamp - first.timestamp < .seconds(1)))
   }
 
   @Test func `audio started long after a single frame begins at once`() throws {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite("Pipe capturer", .timeLimit(.minutes(2)))
+@Suite("Pipe capturer", .timeLimit(.minutes(5)))
 struct PipeCapturerTests {
   /// A pipe whose write end is fed by a thread.
   final class Feed: Sendable {
@@ -169,7 +169,7 @@ struct PipeCapturerTests {
     #expect(first.frames(2).map { pixels($0)[0] } == [1, 2])
     let before = StreamClock.system.now()
     capturer.stop()
-    #expect(StreamClock.system.now() - before < .seconds(5))
+    #expect(onQuietMachine(StreamClock.system.now() - before < .seconds(5)))
     feed.write(Array(Self.frame(3)[100...]) + Self.frame(4) + Self.frame(5))
     feed.finish()
     let second = FrameCollector()

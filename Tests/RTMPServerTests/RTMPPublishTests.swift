@@ -29,7 +29,7 @@ struct RTMPPublishTests {
     func captureEnded(_ error: VidiconError?) {}
 
     func wait(for number: Int) -> Bool {
-      self.count.wait(until: StreamClock.system.now() + .seconds(20)) { $0 >= number ? true : nil } ?? false
+      self.count.wait(until: StreamClock.system.now() + .seconds(300)) { $0 >= number ? true : nil } ?? false
     }
   }
 
@@ -170,7 +170,7 @@ struct RTMPPublishTests {
     let client = try self.server.connect("rtmp://h/hello/\(Self.key)", .publish)
     try client.publish([RTMPMessage(type: .audio, streamID: 1, payload: ByteBuffer(bytes: payload))] + Self.messages(3))
     #expect(client.isOpen && self.consumer.wait(for: 3))
-    let error = audio.state.wait(until: StreamClock.system.now() + .seconds(20)) { state in
+    let error = audio.state.wait(until: StreamClock.system.now() + .seconds(300)) { state in
       state.ends.compactMap(\.self).first { $0.description.contains("Opus") }
     }
     #expect(error?.description.contains("send H.264 and AAC") == true)

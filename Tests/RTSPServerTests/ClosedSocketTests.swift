@@ -11,7 +11,7 @@ import Testing
 
 @testable import RTSPServer
 
-@Suite("RTSP viewers that close while packets are sent", .timeLimit(.minutes(2)))
+@Suite("RTSP viewers that close while packets are sent", .timeLimit(.minutes(5)))
 struct ClosedSocketTests {
   @Test func `a viewer that has closed since the list of viewers was copied is sent nothing`() async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)

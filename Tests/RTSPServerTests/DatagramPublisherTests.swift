@@ -21,7 +21,7 @@ import Glibc
 
 @Suite("Publishing over RTSP and UDP, on real sockets")
 struct DatagramPublisherTests {
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `datagrams of a publisher reach the source in order, those of others do not`() async throws {
     let token = try #require(AccessToken(parsing: PublishedFrames.key, role: .publisher(stream: "live")))
     var access = AccessSettings()

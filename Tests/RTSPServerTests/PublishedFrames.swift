@@ -15,7 +15,7 @@ final class SampleCounter: VideoConsumer {
 
   /// Waits until this number of samples has come; false after a time that no busy machine needs.
   func wait(for number: Int) -> Bool {
-    self.count.wait(until: StreamClock.system.now() + .seconds(30)) { $0 >= number ? true : nil } ?? false
+    self.count.wait(until: StreamClock.system.now() + .seconds(300)) { $0 >= number ? true : nil } ?? false
   }
 }
 

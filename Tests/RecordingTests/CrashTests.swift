@@ -58,7 +58,7 @@ struct CrashTests {
     guard case .finished(let finished)? = results.first else {
       // Killed within the first second, while waiting up to half a second for a keyframe.
       #expect(results == [.removedEmpty(path: path)])
-      #expect(streamed.count <= 30 + 15 + 12)
+      #expect(onQuietMachine(streamed.count <= 30 + 15 + 12))
       return
     }
     #expect(results.count == 1)
@@ -70,7 +70,7 @@ struct CrashTests {
     let lost = expected.count - recorded.count
     // A fragment of 30 frames, the frame that ends it, 3 frames whose audio is 70 ms behind, and 8 as a margin for a
     // busy disk and machine; 4 to 31 were measured.
-    #expect(lost <= 30 + 1 + 3 + 8, "a fragment, and what was on its way: \(lost) of \(expected.count)")
+    #expect(onQuietMachine(lost <= 30 + 1 + 3 + 8), "a fragment, and what was on its way: \(lost) of \(expected.count)")
     #expect(try Tools.warnings(path) == "")
     #expect(finished.duration > .milliseconds(700))
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Recording
 
-@Suite("Recordings of a rendition", .timeLimit(.minutes(2)))
+@Suite("Recordings of a rendition", .timeLimit(.minutes(5)))
 struct RenditionRecordingTests {
   private func withStream(_ body: (LiveStream, StreamRendition) async throws -> Void) async throws {
     let low = RenditionSettings(name: "low", width: 64, height: 48, bitrate: 100_000)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Recording
 
-@Suite("Snapshot folders", .timeLimit(.minutes(2)))
+@Suite("Snapshot folders", .timeLimit(.minutes(5)))
 struct SnapshotFolderTests {
   /// Runs a stream whose face tracker reports a smile whenever a test requests one.
   private func run(

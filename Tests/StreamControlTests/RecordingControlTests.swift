@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamControl
 
-@Suite("Recording control", .timeLimit(.minutes(2)))
+@Suite("Recording control", .timeLimit(.minutes(5)))
 struct RecordingControlTests {
   /// Runs a stream with silence only, and the control of a recorder in a folder of its own.
   private func withControl(_ body: (RecordingControl, String) async throws -> Void) async throws {

@@ -8,7 +8,7 @@ import Threading
 
 @testable import StreamControl
 
-@Suite("Source changes that fail, wait, or name the same device", .timeLimit(.minutes(2)))
+@Suite("Source changes that fail, wait, or name the same device", .timeLimit(.minutes(5)))
 struct SourceChangeTests {
   /// A device with one owner at a time, opened with options.
   private final class Camera: ExclusiveCapturer {

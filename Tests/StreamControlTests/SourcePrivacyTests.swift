@@ -13,7 +13,7 @@ import Darwin
 import Glibc
 #endif
 
-@Suite("Sources that streams hide", .timeLimit(.minutes(2)))
+@Suite("Sources that streams hide", .timeLimit(.minutes(5)))
 struct SourcePrivacyTests {
   /// Bars, whatever the name.
   private static let catalog = SourceCatalog(devices: { [] }, generators: []) { _ in

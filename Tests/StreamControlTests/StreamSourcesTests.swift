@@ -9,7 +9,7 @@ import Testing
 
 @testable import StreamControl
 
-@Suite("Sources of a stream", .timeLimit(.minutes(2)))
+@Suite("Sources of a stream", .timeLimit(.minutes(5)))
 struct StreamSourcesTests {
   // Names.
 

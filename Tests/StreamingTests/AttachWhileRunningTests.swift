@@ -5,7 +5,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite("Sources attached while a stream runs", .timeLimit(.minutes(1)))
+@Suite("Sources attached while a stream runs", .timeLimit(.minutes(5)))
 struct AttachWhileRunningTests {
   /// Video capturer that fails to start.
   private final class Broken: VideoCapturer {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite("Published streams of a server", .timeLimit(.minutes(2)))
+@Suite("Published streams of a server", .timeLimit(.minutes(5)))
 struct BroadcasterTableTests {
   /// An output without viewers.
   private final class Output: StreamBroadcaster {

@@ -140,9 +140,9 @@ struct LiveStreamTests {
     try await stream.eventually { stream.statistics.framesEncoded > 21 }
     let requested = self.output.samples.dropFirst().first
     let last = try #require(self.output.samples.last)
-    #expect(try last.presentationTime - #require(requested).presentationTime < .seconds(2))
+    #expect(try onQuietMachine(try last.presentationTime - #require(requested).presentationTime < .seconds(2)))
     await stream.stop()
-    #expect(stream.statistics.framesEncoded < 60)
+    #expect(onQuietMachine(stream.statistics.framesEncoded < 60))
   }
 
   @Test func `while encoding is paused frames are not encoded, but a new viewer gets one`() async throws {

@@ -5,7 +5,7 @@ import Threading
 
 @testable import Streaming
 
-@Suite("Encodings for one output alone", .timeLimit(.minutes(2)))
+@Suite("Encodings for one output alone", .timeLimit(.minutes(5)))
 struct PrivateRenditionTests {
   private let source = ScriptedVideoCapturer()
   private let main = CollectingOutput()

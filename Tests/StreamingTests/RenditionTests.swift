@@ -334,7 +334,8 @@ struct RenditionTests {
     rendition.endUse()
     try await eventually { !rendition.statistics.isRunning }
     let duration = StreamClock.system.now() - end
-    #expect(duration >= .seconds(10) && duration < .seconds(12), "\(duration.seconds)")
+    #expect(duration >= .seconds(10), "\(duration.seconds)")
+    #expect(onQuietMachine(duration < .seconds(12)), "\(duration.seconds)")
     #expect(rendition.statistics.starts == 1 && !rendition.hasFailed)
     rendition.end()
   }

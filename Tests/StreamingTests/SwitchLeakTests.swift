@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A hundred source switches")
 struct SwitchLeakTests {
-  @Test(.timeLimit(.minutes(3))) func `switches leak no descriptor, thread, source or memory`() async throws {
+  @Test(.timeLimit(.minutes(5))) func `switches leak no descriptor, thread, source or memory`() async throws {
     let lines = try await BuiltProgram("SwitchProbe").lines(["100"])
     try #require(lines.count == 4, "\(lines)")
     #expect(ResourceUsage(lines[1]).growth(since: ResourceUsage(lines[0])) == [], "\(lines)")
@@ -13,7 +13,7 @@ struct SwitchLeakTests {
     #expect(lines[3] == "ended with 0 sources")
   }
 
-  @Test(.timeLimit(.minutes(2))) func `switches fail when no thread can be started, and the stream continues`()
+  @Test(.timeLimit(.minutes(5))) func `switches fail when no thread can be started, and the stream continues`()
     async throws
   {
     let lines = try await BuiltProgram("SwitchProbe").lines(["threads"])

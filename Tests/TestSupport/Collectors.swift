@@ -41,13 +41,13 @@ package final class FrameCollector: VideoConsumer {
   }
 
   /// Waits until `count` frames have arrived, or for a timeout, and returns the kept ones.
-  package func frames(_ count: Int, within seconds: Int64 = 20) -> [VideoFrame] {
+  package func frames(_ count: Int, within seconds: Int64 = 300) -> [VideoFrame] {
     _ = self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { $0.arrivals.count >= count ? true : nil }
     return self.state.read { $0.frames }
   }
 
   /// Waits for the first reported end: an error, `.some(nil)` for the end of the input, nil on timeout.
-  package func end(within seconds: Int64 = 20) -> VidiconError?? {
+  package func end(within seconds: Int64 = 300) -> VidiconError?? {
     self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { $0.ends.first }
   }
 }
@@ -73,7 +73,7 @@ package final class AudioCollector: AudioConsumer {
   }
 
   /// Waits until `count` samples of each channel have arrived, or for a timeout, and returns the blocks.
-  package func blocks(samples count: Int, within seconds: Int64 = 20) -> [AudioBlock] {
+  package func blocks(samples count: Int, within seconds: Int64 = 300) -> [AudioBlock] {
     _ = self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { state in
       state.blocks.reduce(0) { $0 + $1.sampleCount } >= count ? true : nil
     }
@@ -81,7 +81,7 @@ package final class AudioCollector: AudioConsumer {
   }
 
   /// Waits for the first reported end; nil on timeout.
-  package func end(within seconds: Int64 = 20) -> VidiconError?? {
+  package func end(within seconds: Int64 = 300) -> VidiconError?? {
     self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { $0.ends.first }
   }
 }

@@ -11,7 +11,7 @@ package struct ConditionTimeout: Error {}
 ///
 /// - Parameter limit: Maximum time; long, since other tests may keep all cores busy.
 /// - Throws: ``ConditionTimeout``, so that the test fails and does not hang.
-package func eventually(within limit: MediaDuration = .seconds(60), _ condition: () throws -> Bool) async throws {
+package func eventually(within limit: MediaDuration = .seconds(300), _ condition: () throws -> Bool) async throws {
   let end = StreamClock.system.now() + limit
   let nothing = Monitor(())
   var checkCount = 0

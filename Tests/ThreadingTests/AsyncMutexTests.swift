@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import Threading
 
-@Suite("Async mutex", .timeLimit(.minutes(1)))
+@Suite("Async mutex", .timeLimit(.minutes(5)))
 struct AsyncMutexTests {
   private final class Order: Sendable {
     let numbers = Mutex<[Int]>([])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Threading
 
-@Suite("Blocking calls", .timeLimit(.minutes(1)))
+@Suite("Blocking calls", .timeLimit(.minutes(5)))
 struct BlockingCallsTests {
   @Test func `a result is returned, and the next call of the kind runs`() async throws {
     let calls = BlockingCalls()

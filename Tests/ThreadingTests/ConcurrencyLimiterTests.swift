@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import Threading
 
-@Suite("Concurrency limiter", .timeLimit(.minutes(1)))
+@Suite("Concurrency limiter", .timeLimit(.minutes(5)))
 struct ConcurrencyLimiterTests {
   private final class Counts: Sendable {
     let value = Mutex((running: 0, maximum: 0, admitted: 0))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Threading
 
-@Suite("Monitor", .timeLimit(.minutes(1)))
+@Suite("Monitor", .timeLimit(.minutes(5)))
 struct MonitorTests {
   private struct State {
     var value = 0

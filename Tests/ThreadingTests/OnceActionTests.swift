@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import Threading
 
-@Suite("Once action", .timeLimit(.minutes(1)))
+@Suite("Once action", .timeLimit(.minutes(5)))
 struct OnceActionTests {
   @Test func `only the first of several calls runs the closure`() {
     let runs = Mutex(0)

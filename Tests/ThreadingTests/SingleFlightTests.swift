@@ -4,7 +4,7 @@ import Testing
 
 @testable import Threading
 
-@Suite("Single flight", .timeLimit(.minutes(1)))
+@Suite("Single flight", .timeLimit(.minutes(5)))
 struct SingleFlightTests {
   @Test func `callers that arrive during a computation share the next one`() async throws {
     let count = Atomic(0)

@@ -2,7 +2,7 @@ import Media
 import Testing
 import Threading
 
-@Suite("Stop signal", .timeLimit(.minutes(1)))
+@Suite("Stop signal", .timeLimit(.minutes(5)))
 struct StopSignalTests {
   @Test func `a wait without the signal lasts until its time`() {
     let signal = StopSignal()

@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import Threading
 
-@Suite("Transfer box", .timeLimit(.minutes(1)))
+@Suite("Transfer box", .timeLimit(.minutes(5)))
 struct TransferBoxTests {
   /// Neither `Sendable` nor copyable.
   private struct Token: ~Copyable {

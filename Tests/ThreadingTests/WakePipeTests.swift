@@ -4,7 +4,7 @@ import Testing
 
 @testable import Threading
 
-@Suite("Wake pipe", .timeLimit(.minutes(1)))
+@Suite("Wake pipe", .timeLimit(.minutes(5)))
 struct WakePipeTests {
   private let wake: WakePipe
   private let pipe = Pipe()

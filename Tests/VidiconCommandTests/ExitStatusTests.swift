@@ -129,7 +129,7 @@ struct ExitStatusTests {
     #expect(OutputLines(result.standardErrorContent).own == [])
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(5)))
   func `a recording of a given length ends with status 0, and reports its file as text`() async throws {
     let folder = try TemporaryFolder()
     let result = try await #require(
@@ -154,7 +154,7 @@ struct ExitStatusTests {
     #expect(errors.last?.hasSuffix("it exists already; give another name, or --overwrite") == true, "\(errors)")
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(5)))
   func `SIGHUP of a closed terminal finishes the recording, with status 0`() async throws {
     let folder = try TemporaryFolder()
     _ = try await #require(processExitsWith: .success) {
@@ -167,7 +167,7 @@ struct ExitStatusTests {
     #expect(files.map(\.isFinished) == [true])
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(5)))
   func `SIGHUP is ignored when it was ignored at the start, as with nohup`() async throws {
     let folder = try TemporaryFolder()
     let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
@@ -183,7 +183,7 @@ struct ExitStatusTests {
     #expect(lines.last?.contains("00:00:05") == true, "\(lines)")
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(5)))
   func `with JSON, a recording's events are its parts in order`() async throws {
     let folder = try TemporaryFolder()
     let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {

@@ -184,7 +184,7 @@ struct StatusDisplayTests {
       ])
   }
 
-  @Test(.timeLimit(.minutes(4)))
+  @Test(.timeLimit(.minutes(5)))
   func `the start shows the tracks, the chosen source and every address`() async throws {
     let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
       let server = StatusDisplayTests.server()

@@ -69,7 +69,7 @@ struct TerminalTests {
     #expect(OutputLines(result.standardOutputContent).lines == [#"{"event":"x\"y","path":"a/b\nc"}"#])
   }
 
-  @Test(.timeLimit(.minutes(4)))
+  @Test(.timeLimit(.minutes(5)))
   func `a reader of standard output that does not read or has gone does not stop the program`() async {
     await #expect(processExitsWith: .success) {
       var ends: [Int32] = [0, 0]

@@ -61,7 +61,7 @@ struct CameraServerPortsTests {
     await first.stop()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `a cancelled run ends in order: streams and ports are closed, recordings are finished`() async throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "vidicon-\(UUID().uuidString).mp4").path
     defer { try? FileManager.default.removeItem(atPath: path) }  // A leftover file is harmless.

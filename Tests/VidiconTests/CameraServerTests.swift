@@ -62,7 +62,7 @@ struct CameraServerTests {
     withExtendedLifetime(sources) {}
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
   func `a stream is announced, published before the ports are open or after`(isBefore: Bool) async throws {
     // Without a daemon the failure is reported: either event shows the attempt.
     let (events, continuation) = AsyncStream.makeStream(of: DiscoveryEvent.self)

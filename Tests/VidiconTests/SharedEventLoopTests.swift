@@ -12,7 +12,7 @@ import Vidicon
 
 @testable import RTSPServer
 
-@Suite("RTSP and HTTP on one event loop", .timeLimit(.minutes(3)))
+@Suite("RTSP and HTTP on one event loop", .timeLimit(.minutes(5)))
 struct SharedEventLoopTests {
   @Test func `a request is answered while more frames come than the viewers can be sent`() async throws {
     let servers = try await SharedLoopServers()

@@ -9,7 +9,7 @@ import WebRTC
 
 @testable import WebRTCServer
 
-@Suite("The TCP port of all sessions, RFC 6544", .timeLimit(.minutes(1)))
+@Suite("The TCP port of all sessions, RFC 6544", .timeLimit(.minutes(5)))
 struct ICETCPPortTests {
   private static let group = MultiThreadedEventLoopGroup.singleton
 

@@ -15,7 +15,7 @@ import WebRTCPeers
 
 @testable import WebRTCServer
 
-@Suite("Publishers over WebRTC", .timeLimit(.minutes(1)))
+@Suite("Publishers over WebRTC", .timeLimit(.minutes(5)))
 struct WebRTCPublisherTests {
   /// Samples and ends that a source has delivered.
   private final class Consumer: VideoConsumer, AudioConsumer {
@@ -41,7 +41,7 @@ struct WebRTCPublisherTests {
 
     /// The state once a condition holds, or after a timeout.
     func wait(until condition: (State) -> Bool) -> State {
-      _ = self.state.wait(until: StreamClock.system.now() + .seconds(20)) { condition($0) ? true : nil }
+      _ = self.state.wait(until: StreamClock.system.now() + .seconds(300)) { condition($0) ? true : nil }
       return self.state.withLock { $0 }
     }
   }
@@ -283,7 +283,7 @@ struct WebRTCPublisherTests {
   }
 }
 
-@Suite("WHIP at a WebRTC server", .timeLimit(.minutes(1)))
+@Suite("WHIP at a WebRTC server", .timeLimit(.minutes(5)))
 struct WHIPServiceTests {
   private static let offer = ByteBuffer(
     string: PublishOffers.lines("chromium").joined(separator: "\r\n") + "\r\n")

@@ -9,7 +9,7 @@ import Testing
 
 @testable import WebRTCServer
 
-@Suite("The ports of a WebRTC server", .timeLimit(.minutes(1)))
+@Suite("The ports of a WebRTC server", .timeLimit(.minutes(5)))
 struct WebRTCServerTests {
   private final class Lines: Sendable {
     let all = Mutex<[String]>([])

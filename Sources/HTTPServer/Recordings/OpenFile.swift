@@ -13,10 +13,12 @@ internal import Glibc
 /// Opens files for responses, up to a maximum number at a time: of a client network half of it, of all clients but
 /// operators three quarters.
 final class OpenFiles: Sendable {
-  /// The slot of one open file; released on deinitialization.
+  /// The slot of one open file; released by its file, at the latest on deinitialization: a thread may hold it a moment
+  /// longer than its work.
   fileprivate final class Place: Sendable {
     private let files: OpenFiles
     private let network: IPAddress?
+    private let isReleased = Atomic(false)
 
     init?(of files: OpenFiles, for network: IPAddress?, isOperator: Bool) {
       let isFree = files.state.withLock { state in
@@ -32,6 +34,11 @@ final class OpenFiles: Sendable {
     }
 
     deinit {
+      self.release()
+    }
+
+    func release() {
+      guard !self.isReleased.exchange(true, ordering: .relaxed) else { return }
       self.files.state.withLock { state in
         let count = state.networks[self.network, default: 1] - 1
         state.networks[self.network] = count > 0 ? count : nil
@@ -65,7 +72,10 @@ final class OpenFiles: Sendable {
     guard let place = Place(of: self, for: network, isOperator: isOperator) else { throw .tooMany }
     // Throws when the task is cancelled: no client waits for the response then.
     let file = try? await NIOThreadPool.singleton.runIfActive { find(name).flatMap { OpenFile($0, place: place) } }
-    guard let file else { throw .notFound }
+    guard let file else {
+      place.release()
+      throw .notFound
+    }
     return file
   }
 }
@@ -120,6 +130,7 @@ final class OpenFile: Sendable {
 
   deinit {
     close(self.descriptor)
+    self.place.release()
   }
 
   /// Reads bytes, off the event loop.

@@ -49,13 +49,15 @@ final class HLSOutput: StreamOutput {
   /// - Parameters:
   ///   - stream: A started stream.
   ///   - token: Makes file names unique across runs.
+  ///   - idleTime: ``HTTPServerLimits/viewerIdleTime``.
   ///   - eventLoop: Runs the deadline check, and resumes requests that are not on an event loop.
-  init(stream: LiveStream, token: String, eventLoop: any EventLoop) {
+  init(stream: LiveStream, token: String, idleTime: MediaDuration, eventLoop: any EventLoop) {
     self.stream = stream
     self.eventLoop = eventLoop
     let zero = MediaDuration(nanoseconds: StreamClock.system.unixTime(at: .zero))
     let configuration = HLSConfiguration(
-      token: token, unixTimeAtZero: zero, bitrate: stream.videoBitrate + stream.audioSettings.bitrate)
+      token: token, unixTimeAtZero: zero, bitrate: stream.videoBitrate + stream.audioSettings.bitrate,
+      idleTime: idleTime)
     self.configuration = configuration
     self.state = Mutex(
       State(machine: HLSStreamGroup(HLSStream(stream.descriptions, configuration: configuration))))
@@ -71,7 +73,8 @@ final class HLSOutput: StreamOutput {
 
   /// Times for which its viewers are waited for.
   var viewerTimes: HLSViewerTimes {
-    HLSViewerTimes(target: self.state.withLock { $0.machine.main.targetDuration })
+    HLSViewerTimes(
+      target: self.state.withLock { $0.machine.main.targetDuration }, idleTime: self.configuration.idleTime)
   }
 
   /// Number of waiting requests.

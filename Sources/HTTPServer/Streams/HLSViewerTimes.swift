@@ -4,13 +4,15 @@ internal import Media
 struct HLSViewerTimes {
   /// `EXT-X-TARGETDURATION` of the stream.
   let target: MediaDuration
+  /// ``HTTPServerLimits/viewerIdleTime``.
+  let idleTime: MediaDuration
 
   /// Time after the last request during which a viewer is counted.
-  var viewing: MediaDuration { max(.seconds(10), self.target * 3) }
+  var viewing: MediaDuration { max(self.idleTime, self.target * 3) }
 
   /// Time for which playlists and segments of an ended stream are served: a player is about three target durations behind, and
   /// plays to the end.
-  var retention: MediaDuration { self.target * 10 }
+  var retention: MediaDuration { max(self.idleTime, self.target * 10) }
 
   /// Maximum time for which a stopping server waits until viewers have reloaded the playlist, so that they see the end. Viewers
   /// of segments longer than 4 s may miss it: stopping takes no longer for them.

@@ -38,11 +38,13 @@ final class PublishedStream: Sendable {
   private let mjpegBytes = Atomic(0)
   private let snapshotBytes = Atomic(0)
 
-  init(_ stream: LiveStream, publishedAt: MediaDuration, eventLoop: any EventLoop) {
+  init(
+    _ stream: LiveStream, publishedAt: MediaDuration, viewerIdleTime: MediaDuration, eventLoop: any EventLoop
+  ) {
     self.stream = stream
     self.publishedAt = publishedAt
     let token = String(UInt64.random(in: 0...UInt64.max), radix: 36)
-    let hls = HLSOutput(stream: stream, token: token, eventLoop: eventLoop)
+    let hls = HLSOutput(stream: stream, token: token, idleTime: viewerIdleTime, eventLoop: eventLoop)
     self.hls = hls
     self.faces = FaceFeed(eventLoop: eventLoop) { hls.consume($0) }
   }

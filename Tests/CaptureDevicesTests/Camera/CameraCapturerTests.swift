@@ -187,8 +187,10 @@ struct CameraCapturerTests {
       try probe.send("start")
       let frames = try self.frames(probe, 20)
       let steps = zip(frames.dropFirst(), frames).map { $0.microseconds - $1.microseconds }
-      #expect(steps.allSatisfy { $0 > 0 && $0 < 1_000_000 }, "\(steps)")
-      #expect(frames.allSatisfy { $0.latency >= -2000 && $0.latency < 1_000_000 })
+      #expect(steps.allSatisfy { $0 > 0 }, "\(steps)")
+      #expect(frames.allSatisfy { $0.latency >= -2000 })
+      #expect(onQuietMachine(steps.allSatisfy { $0 < 1_000_000 }), "\(steps)")
+      #expect(onQuietMachine(frames.allSatisfy { $0.latency < 1_000_000 }))
     }
   }
 
@@ -202,7 +204,7 @@ struct CameraCapturerTests {
       #expect(again.allSatisfy { $0.distance() == 0 } && before.name == "frame")
       #expect(probe.all.count { $0.name == "ended" } == 1)
       let stopped = try #require(try probe.send("stop").first { $0.name == "stopped" })
-      #expect(try #require(Int(stopped.words[0])) < 1000)
+      #expect(try onQuietMachine(try #require(Int(stopped.words[0])) < 1000))
     }
   }
 
@@ -260,7 +262,7 @@ struct CameraCapturerTests {
       let began = ContinuousClock.now
       _ = try self.frames(probe, 1)
       // 0.7 s without a camera, and at most 2 s more.
-      #expect(ContinuousClock.now - began < .seconds(2.7))
+      #expect(onQuietMachine(ContinuousClock.now - began < .seconds(2.7)))
     }
   }
 
@@ -278,7 +280,7 @@ struct CameraCapturerTests {
       try probe.send("start")
       _ = try self.frames(probe, 9)
       let stopped = try #require(try probe.send("stop").first { $0.name == "stopped" })
-      #expect(try #require(Int(stopped.words[0])) < 1000)
+      #expect(try onQuietMachine(try #require(Int(stopped.words[0])) < 1000))
       let isSilent = probe.isSilent("frame", for: 4)
       #expect(isSilent)
     }
@@ -289,7 +291,7 @@ struct CameraCapturerTests {
       try probe.send("start")
       _ = try self.frames(probe, 5)
       let stopped = try #require(try probe.send("stop").first { $0.name == "stopped" })
-      #expect(try #require(Int(stopped.words[0])) < 500)
+      #expect(try onQuietMachine(try #require(Int(stopped.words[0])) < 500))
     }
   }
 

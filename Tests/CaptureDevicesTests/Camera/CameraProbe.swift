@@ -105,7 +105,7 @@ final class CameraProbe: Sendable {
   }
 
   /// Waits for the next lines with a first word.
-  func lines(_ name: String, _ count: Int, within seconds: Int64 = 20) throws -> [Line] {
+  func lines(_ name: String, _ count: Int, within seconds: Int64 = 300) throws -> [Line] {
     try (0..<count).map { _ in
       guard let line = try self.next(within: seconds, where: { $0.name == name }) else {
         throw Failure(description: "the program ended before it printed \(name); output: \(self.text)")

@@ -2,7 +2,7 @@ import Capture
 import CaptureDevices
 import Testing
 
-@Suite("Relation of camera specifications", .timeLimit(.minutes(1)))
+@Suite("Relation of camera specifications", .timeLimit(.minutes(5)))
 struct CameraRelationTests {
   private static let cameras = ["card=Desk", "path=/dev/video1;card=Door"]
 

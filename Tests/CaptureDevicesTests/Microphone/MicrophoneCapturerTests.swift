@@ -81,7 +81,7 @@ struct MicrophoneCapturerTests {
     #expect(isContinuous)
     let last = try #require(blocks.last)
     let age = StreamClock.system.now() - last.timestamp - last.duration
-    #expect(age < .milliseconds(500))
+    #expect(onQuietMachine(age < .milliseconds(500)))
     let samples = blocks.flatMap(\.samples)
     let maximumStep = zip(samples.dropFirst(500), samples.dropFirst(501)).map { abs($1 - $0) }.max()
     #expect(try #require(maximumStep) < 0.5 * 2 * .pi / 48 * 1.02, "no sample jumps")
@@ -105,7 +105,8 @@ struct MicrophoneCapturerTests {
     try microphone.start(consumer: collector)
     let before = collector.blocks(samples: 9_600).count
     try device.set("overrun")
-    _ = collector.state.wait(until: StreamClock.system.now() + .seconds(20)) { _ in device.isSet("overrun") ? nil : true
+    _ = collector.state.wait(until: StreamClock.system.now() + .seconds(300)) { _ in
+      device.isSet("overrun") ? nil : true
     }
     let blocks = collector.blocks(samples: 9_600 * 3)
     microphone.stop()
@@ -130,9 +131,9 @@ struct MicrophoneCapturerTests {
     #expect(microphone.isStarted)
     try device.clear("gone")
     let back = StreamClock.system.now()
-    let found = collector.state.wait(until: back + .seconds(10)) { $0.blocks.count > count ? true : nil }
+    let found = collector.state.wait(until: back + .seconds(60)) { $0.blocks.count > count ? true : nil }
     #expect(found == true)
-    #expect(StreamClock.system.now() - back < .seconds(2))
+    #expect(onQuietMachine(StreamClock.system.now() - back < .seconds(2)))
     microphone.stop()
     #expect(collector.state.read { $0.ends.count } == 1)
   }
@@ -149,7 +150,7 @@ struct MicrophoneCapturerTests {
     let count = collector.state.read { $0.blocks.count }
     try device.clear("stalled")
     #expect(
-      collector.state.wait(until: StreamClock.system.now() + .seconds(10)) { $0.blocks.count > count ? true : nil }
+      collector.state.wait(until: StreamClock.system.now() + .seconds(60)) { $0.blocks.count > count ? true : nil }
         == true)
     microphone.stop()
   }
@@ -194,7 +195,7 @@ struct MicrophoneCapturerTests {
     _ = opened.wait(until: StreamClock.system.now() + .seconds(5)) { _ in microphone.isStarted ? true : nil }
     let before = StreamClock.system.now()
     microphone.stop()
-    #expect(StreamClock.system.now() - before < .milliseconds(1_500))
+    #expect(onQuietMachine(StreamClock.system.now() - before < .milliseconds(1_500)))
     try device.clear("hung")
   }
 
@@ -222,7 +223,7 @@ struct MicrophoneCapturerTests {
       _ = collector.blocks(samples: 1)
       let before = StreamClock.system.now()
       microphone.stop()
-      #expect(StreamClock.system.now() - before < .seconds(1))
+      #expect(onQuietMachine(StreamClock.system.now() - before < .seconds(1)))
       let count = collector.state.read { $0.blocks.count }
       #expect(count > 0)
     }

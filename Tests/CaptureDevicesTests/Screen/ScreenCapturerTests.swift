@@ -14,7 +14,7 @@ private func pattern(_ x: Int, _ y: Int) -> UInt32 {
 }
 
 extension Screens {
-  @Suite("Screen capturer", .serialized, .timeLimit(.minutes(3)))
+  @Suite("Screen capturer", .serialized, .timeLimit(.minutes(5)))
   struct ScreenCapturerTests {
     /// Captures while a body runs.
     private static func capturing(
@@ -41,7 +41,7 @@ extension Screens {
         let screenshot = try #require(viewer.screenshot())
         #expect(screenshot.frame.format == capturer.format)
         #expect(screenshot.differences(from: pattern) == 0)
-        #expect(before - screenshot.frame.timestamp < .seconds(5))
+        #expect(onQuietMachine(before - screenshot.frame.timestamp < .seconds(5)))
       }
     }
 
@@ -78,7 +78,8 @@ extension Screens {
         #expect(viewer.further(4))
         let (times, buffers) = viewer.state.read { ($0.times[(first - 1)...], $0.buffers[(first - 1)...]) }
         for (before, after) in zip(times, times.dropFirst()) {
-          #expect(after - before >= .milliseconds(500) && after - before < .milliseconds(1_500))
+          #expect(after - before >= .milliseconds(500))
+          #expect(onQuietMachine(after - before < .milliseconds(1_500)))
         }
         #expect(Set(buffers).count == 1)
         #expect(viewer.state.read { $0.ends.isEmpty && $0.skips == 0 })
@@ -99,12 +100,12 @@ extension Screens {
           painter.fill(window, x: 0, y: 0, width: 64, height: 64, color: UInt32(index))
         }
         let times = viewer.state.read { $0.times }
-        #expect(times.count <= 42 && times.count > 10, "\(times.count) frames")
+        #expect(onQuietMachine(times.count <= 42 && times.count > 10), "\(times.count) frames")
         // Half of the intervals are that of the frame rate, also on a busy machine.
         let intervals = zip(times, times.dropFirst()).map { $1 - $0 }
         #expect(intervals.allSatisfy { $0 > .zero })
         let median = intervals.sorted()[intervals.count / 2]
-        #expect(median > .milliseconds(40) && median < .milliseconds(60), "\(median.seconds) s")
+        #expect(onQuietMachine(median > .milliseconds(40) && median < .milliseconds(60)), "\(median.seconds) s")
       }
     }
 

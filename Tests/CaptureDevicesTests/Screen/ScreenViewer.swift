@@ -63,7 +63,7 @@ final class ScreenViewer: VideoConsumer {
   }
 
   /// Waits for a frame that meets a condition, beginning with the last one; nil on timeout.
-  func screenshot(within seconds: Int64 = 10, where condition: (Screenshot) -> Bool = { _ in true }) -> Screenshot? {
+  func screenshot(within seconds: Int64 = 300, where condition: (Screenshot) -> Bool = { _ in true }) -> Screenshot? {
     var seen: MediaTime?
     return self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { state -> Screenshot? in
       guard let frame = state.last, frame.timestamp != seen else { return nil }
@@ -74,7 +74,7 @@ final class ScreenViewer: VideoConsumer {
   }
 
   /// Waits for a number of reported ends; fewer on timeout.
-  func ends(_ count: Int, within seconds: Int64 = 10) -> [VidiconError?] {
+  func ends(_ count: Int, within seconds: Int64 = 300) -> [VidiconError?] {
     _ = self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { $0.ends.count >= count ? true : nil }
     return self.state.read { $0.ends }
   }
@@ -83,7 +83,7 @@ final class ScreenViewer: VideoConsumer {
   var count: Int { self.state.read { $0.times.count } }
 
   /// Waits for a number of further frames.
-  func further(_ count: Int, within seconds: Int64 = 10) -> Bool {
+  func further(_ count: Int, within seconds: Int64 = 300) -> Bool {
     let expected = self.count + count
     return self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) {
       $0.times.count >= expected ? true : nil

@@ -37,7 +37,7 @@ private struct CapturedWindow {
 }
 
 extension Screens {
-  @Suite("Screen capturer of a window", .serialized, .timeLimit(.minutes(2)))
+  @Suite("Screen capturer of a window", .serialized, .timeLimit(.minutes(5)))
   struct ScreenWindowTests {
     @Test func `a window is captured without its border, also when moved or covered`() throws {
       let fixture = try CapturedWindow(x: 40, y: 30, border: 3)

@@ -20,7 +20,7 @@ from aiortc import RTCPeerConnection, RTCSessionDescription
 
 def request(method, url, headers, body=None):
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, body, headers, method=method), timeout=20) as response:
+        with urllib.request.urlopen(urllib.request.Request(url, body, headers, method=method), timeout=300) as response:
             return response.status, dict(response.headers), response.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, dict(error.headers), error.read().decode()
@@ -59,12 +59,12 @@ async def main():
     seen = {"status": status}
     if status == 201:
         await peer.setRemoteDescription(RTCSessionDescription(text, "answer"))
-        track = await asyncio.wait_for(tracks.get(), 20)
+        track = await asyncio.wait_for(tracks.get(), 300)
         listening = asyncio.create_task(listen(audio_tracks)) if options.audio else None
         times, deviations, size = [], [], None
         faces = []
         while not os.path.exists(options.faces_until) if options.faces_until else len(times) < options.frames:
-            frame = await asyncio.wait_for(track.recv(), 20)
+            frame = await asyncio.wait_for(track.recv(), 300)
             if options.faces_until:
                 luma = frame.to_ndarray(format="gray")
                 faces.append([int(time.time() * 1e6), int(luma[34 * 4:66 * 4, 60 * 4:86 * 4].max())])
@@ -76,7 +76,7 @@ async def main():
         if options.faces_until:
             seen["faces"] = faces
         if listening:
-            seen["audioFrames"], seen["loudest"], seen["isAudioMonotonic"] = await asyncio.wait_for(listening, 20)
+            seen["audioFrames"], seen["loudest"], seen["isAudioMonotonic"] = await asyncio.wait_for(listening, 300)
         seen.update({
             "width": size[0], "height": size[1], "frames": len(times), "deviation": min(deviations, default=0),
             "isMonotonic": all(b > a for a, b in zip(times, times[1:])), "seconds": times[-1] - times[0],

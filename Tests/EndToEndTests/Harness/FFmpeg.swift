@@ -31,8 +31,23 @@ enum FFmpeg {
   static func play(
     _ url: String, seconds: Int, options: [String] = overTCP, audio: Bool = true, within limit: Duration? = nil
   ) async throws -> Play {
+    try await self.play(
+      url, until: ["-t", "\(seconds)"], options: options, audio: audio, within: limit ?? .seconds(seconds + 15))
+  }
+
+  /// Plays and decodes a URL until a number of frames of video, and as many of audio, are there, however long it takes.
+  static func play(
+    _ url: String, frames: Int, options: [String] = overTCP, audio: Bool = true
+  ) async throws -> Play {
+    try await self.play(
+      url, until: ["-frames", "\(frames)"], options: options, audio: audio, within: .seconds(30))
+  }
+
+  /// - Parameter end: Output options that end each output.
+  private static func play(
+    _ url: String, until end: [String], options: [String], audio: Bool, within limit: Duration
+  ) async throws -> Play {
     try await TestMedia.withTemporaryFolder { folder in
-      let end = ["-t", "\(seconds)"]
       var outputs = end + ["-map", "0:v:0"] + self.copy(to: "\(folder)/copy.nut", from: url)
       outputs +=
         end + ["-map", "0:v:0", "-vf", "scale=160:90,format=gray", "-fps_mode", "passthrough"] + [
@@ -41,8 +56,7 @@ enum FFmpeg {
       outputs += ["-f", "rawvideo", "pipe:1"]
       if audio { outputs += end + ["-map", "0:a:0", "-ac", "1", "-ar", "44100", "-f", "s16le", "\(folder)/audio"] }
       let run = try await Tool.run(
-        "ffmpeg", self.quiet + ["-xerror"] + options + ["-i", url] + outputs,
-        within: limit ?? .seconds(seconds + 15))
+        "ffmpeg", self.quiet + ["-xerror"] + options + ["-i", url] + outputs, within: limit)
       let audioBytes = try audio && run.succeeded ? Data(contentsOf: URL(fileURLWithPath: "\(folder)/audio")) : Data()
       return Play(
         run: run,

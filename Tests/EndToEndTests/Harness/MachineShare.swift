@@ -18,8 +18,9 @@ extension Tag {
 /// ``Testing/Tag/pacing``; then those tagged ``Testing/Tag/timing``. The wait for a share precedes the body of the test,
 /// so that the limits in it do not include the wait; the trait `.timeLimit` does.
 struct MachineShare: SuiteTrait, TestTrait, TestScoping {
-  /// Factor of the timeouts of tools, which are given for a test that runs alone.
-  static let timeoutFactor = 3
+  /// Factor of the timeouts of tools and of the program, which are given for a test that runs alone on a machine like those of
+  /// its developers: the environment variable `VIDICON_TEST_TIMEOUT_FACTOR`, 3 without it.
+  static let timeoutFactor = ProcessInfo.processInfo.environment["VIDICON_TEST_TIMEOUT_FACTOR"].flatMap { Int($0) } ?? 3
 
   private static let limiter = ShareLimiter()
 

@@ -20,8 +20,8 @@ final class VidiconProcess: Sendable {
     var instant: ContinuousClock.Instant
   }
 
-  /// Runs `vidicon serve` for the duration of `body`, then ends it with SIGINT, after which it must exit with status 0 within
-  /// 2 s.
+  /// Runs `vidicon serve` for the duration of `body`, then ends it with SIGINT, after which it must exit with status 0; how soon
+  /// is judged by the tests of endings.
   ///
   /// - Parameters:
   ///   - arguments: Arguments after `serve --json --rtsp-port 0 --http-port 0 --no-discovery`; without `--control` among
@@ -38,10 +38,10 @@ final class VidiconProcess: Sendable {
       let result = try await body(vidicon)
       if vidicon.child.isRunning {
         vidicon.child.signal(SIGINT)
-        let exit = await vidicon.child.end(within: .seconds(2))
+        let exit = await vidicon.child.end(within: .seconds(20) * MachineShare.timeoutFactor)
         #expect(
           exit == .status(0),
-          "SIGINT must end the program with status 0 within 2 s; its errors: \(vidicon.child.errors.text)")
+          "SIGINT must end the program with status 0; its errors: \(vidicon.child.errors.text)")
       }
       return result
     } catch {
@@ -114,7 +114,7 @@ final class VidiconProcess: Sendable {
     within limit: Duration = .seconds(30)
   ) async throws -> (exit: ChildProcess.Exit?, errors: String) {
     let child = try ChildProcess(Self.path(), arguments, input: input, environment: environment)
-    let exit = await child.end(within: limit)
+    let exit = await child.end(within: limit * MachineShare.timeoutFactor)
     await child.errors.end()
     return (exit, child.errors.text)
   }
@@ -184,7 +184,8 @@ final class VidiconProcess: Sendable {
     of events: AsyncStream<ReceivedEvent>, within limit: Duration,
     where condition: @escaping @Sendable (ReceivedEvent) -> Bool
   ) async throws -> VidiconEvent {
-    try await withThrowingTaskGroup(of: VidiconEvent?.self) { group in
+    let limit = limit * MachineShare.timeoutFactor
+    return try await withThrowingTaskGroup(of: VidiconEvent?.self) { group in
       group.addTask { await events.first(where: condition)?.event }
       group.addTask {
         try await Task.sleep(for: limit)

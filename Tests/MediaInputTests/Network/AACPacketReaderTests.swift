@@ -8,7 +8,7 @@ import Testing
 
 @testable import MediaInput
 
-@Suite("AAC packets", .timeLimit(.minutes(2)))
+@Suite("AAC packets", .timeLimit(.minutes(5)))
 struct AACPacketReaderTests {
   static let block: [UInt8] = [0x21, 0x10, 0x04, 0x60, 0x8C, 0x1C]
   /// AAC-LC, 48 kHz, two channels.

@@ -46,7 +46,7 @@ private final class TLSServer {
   }
 }
 
-@Suite("Certificates of network sources", .timeLimit(.minutes(1)))
+@Suite("Certificates of network sources", .timeLimit(.minutes(5)))
 struct CertificateTests {
   /// A server of each kind for a folder with `a.ts`: HTTPS, and HTTP with what leads there.
   private static func withServers(_ body: (_ secure: String, _ clear: String) throws -> Void) throws {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Threading
 
-@Suite("Network source", .timeLimit(.minutes(2)))
+@Suite("Network source", .timeLimit(.minutes(5)))
 struct NetworkSourceTests {
   static let folder = TestMedia.folder.path
 
@@ -43,7 +43,8 @@ struct NetworkSourceTests {
     audio.stop()
     #expect(!video.isStarted && !audio.isStarted)
     #expect(state.samples.count >= 75 && state.frameCount == 0)
-    #expect(elapsed > .milliseconds(2_700) && elapsed < .milliseconds(6_000))
+    #expect(elapsed > .milliseconds(2_700))
+    #expect(onQuietMachine(elapsed < .milliseconds(6_000)))
     let times = state.samples.map(\.decodeTime)
     #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_000_000 })
     #expect(state.samples.contains { $0.presentationTime > $0.decodeTime })
@@ -184,7 +185,7 @@ struct NetworkSourceTests {
     #expect(state.samples.count >= 20)
     let before = StreamClock.system.now()
     video.stop()
-    #expect(StreamClock.system.now() - before < .seconds(1))
+    #expect(onQuietMachine(StreamClock.system.now() - before < .seconds(1)))
     let count = videoCollector.state.withLock { $0.samples.count }
     // Started again, the source reconnects.
     try video.start(consumer: videoCollector)
@@ -201,6 +202,6 @@ struct NetworkSourceTests {
     let start = StreamClock.system.now()
     let error = #expect(throws: VidiconError.self) { try NetworkSource(url: Self.url(headers, "a.ts")) }
     #expect(error?.code == .failed)
-    #expect(StreamClock.system.now() - start < .seconds(15))
+    #expect(onQuietMachine(StreamClock.system.now() - start < .seconds(15)))
   }
 }

@@ -10,7 +10,7 @@ import Threading
 
 @testable import MediaInput
 
-@Suite("RTSP sources over one connection", .timeLimit(.minutes(1)))
+@Suite("RTSP sources over one connection", .timeLimit(.minutes(5)))
 struct RTSPConnectionTests {
   /// Bytes that a server sends after its response to PLAY.
   private enum Ending {
@@ -124,7 +124,7 @@ struct RTSPConnectionTests {
     #expect(packet.isKeyframe && packet.kind == .video && packet.byteCount > 100)
     #expect(connection.tracks.video?.format.width == 320)
     // A reader that waits for the next frame would give up after 10 s.
-    #expect(StreamClock.system.now() - begin < .seconds(5))
+    #expect(onQuietMachine(StreamClock.system.now() - begin < .seconds(5)))
     #expect(log.methods.prefix(4) == ["OPTIONS", "DESCRIBE", "SETUP", "PLAY"])
   }
 
@@ -186,7 +186,8 @@ struct RTSPConnectionTests {
     let error = #expect(throws: VidiconError.self) { try Self.open(server) }
     #expect(error?.description.contains("no data arrived in time") == true)
     let duration = StreamClock.system.now() - begin
-    #expect(duration >= .seconds(9) && duration < .seconds(20))
+    #expect(duration >= .seconds(9))
+    #expect(onQuietMachine(duration < .seconds(20)))
   }
 
   @Test func `a flood of audio before the first video is given up, not kept`() throws {
@@ -199,7 +200,7 @@ struct RTSPConnectionTests {
     let begin = StreamClock.system.now()
     #expect(throws: RTSPTransfer.Failure.self) { try RTSPConnection(specification, interrupt: LibavInterrupt()) }
     // Without a bound, it waits for the parameter sets for 5 s.
-    #expect(StreamClock.system.now() - begin < .seconds(4))
+    #expect(onQuietMachine(StreamClock.system.now() - begin < .seconds(4)))
   }
 
   @Test func `a stop ends a wait at once`() throws {
@@ -213,7 +214,7 @@ struct RTSPConnectionTests {
     }
     let begin = StreamClock.system.now()
     #expect(throws: VidiconError.self) { try NetworkConnections.open(silent, interrupt: interrupt) }
-    #expect(StreamClock.system.now() - begin < .seconds(3))
+    #expect(onQuietMachine(StreamClock.system.now() - begin < .seconds(3)))
     stopper.stop()
   }
 }

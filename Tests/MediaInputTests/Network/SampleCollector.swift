@@ -40,7 +40,7 @@ final class SampleCollector: VideoConsumer {
   }
 
   /// The collected state once a condition holds, or after a timeout.
-  func wait(within seconds: Int64 = 20, until condition: (State) -> Bool) -> State {
+  func wait(within seconds: Int64 = 300, until condition: (State) -> Bool) -> State {
     _ = self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { condition($0) ? true : nil }
     return self.state.withLock { $0 }
   }

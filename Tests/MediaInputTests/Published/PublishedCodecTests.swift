@@ -28,7 +28,7 @@ struct PublishedCodecTests {
 
   /// Whether a number of keyframes is requested in time.
   private func areRequested(_ count: Int) -> Bool {
-    self.requests.wait(until: StreamClock.system.now() + .seconds(20)) { $0 >= count ? true : nil } ?? false
+    self.requests.wait(until: StreamClock.system.now() + .seconds(300)) { $0 >= count ? true : nil } ?? false
   }
 
   private static func sample(
