@@ -59,7 +59,7 @@ public final class AccessControl: Sendable {
     /// Whether the user file has had a viewer: watching stays protected when a later version has none, such as one that an
     /// editor has truncated.
     var hasHadViewers = false
-    var throttle = LoginThrottle()
+    var throttle: LoginThrottle
     var nonces = NonceCounts()
     /// Logins on the page, oldest first.
     var sessions: [(token: AccessToken, user: String, expiry: MediaTime)] = []
@@ -111,10 +111,12 @@ public final class AccessControl: Sendable {
   ///   - machineNames: Host names of this machine.
   ///   - makeRandom: Returns unpredictable numbers, for nonces and tokens.
   ///   - isOnOwnLink: Whether an IPv6 address is in a network of this machine's own, whose hosts are not of one owner.
+  ///   - firstLoginDelay: Time for which the first failed login that is not free refuses further ones.
   ///   - report: Receives lines about refusals for the owner, at most one a minute by address or host name.
   package init(
     settings: AccessSettings, machineNames: [String] = [], makeRandom: @escaping @Sendable () -> UInt64,
-    isOnOwnLink: @escaping @Sendable (IPAddress) -> Bool, report: @escaping @Sendable (String) -> Void = { _ in }
+    isOnOwnLink: @escaping @Sendable (IPAddress) -> Bool, firstLoginDelay: MediaDuration = .seconds(1),
+    report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     func bytes() -> [UInt8] {
       (0..<4).flatMap { _ in
@@ -131,7 +133,9 @@ public final class AccessControl: Sendable {
     self.makeRandom = makeRandom
     self.isOnOwnLink = isOnOwnLink
     self.report = report
-    self.state = Mutex(State(users: settings.users, tokens: settings.tokens))
+    self.state = Mutex(
+      State(
+        users: settings.users, tokens: settings.tokens, throttle: LoginThrottle(firstDelay: firstLoginDelay)))
   }
 }
 

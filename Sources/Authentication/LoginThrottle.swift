@@ -11,7 +11,7 @@ package import Media
 struct LoginThrottle {
   /// Number of failures without a delay.
   static let freeFailures = 5
-  /// Maximum delay after a failure.
+  /// Maximum delay after a failure, unless the first one is longer.
   static let maximumDelay = MediaDuration.seconds(60)
   /// Time without failures after which they are forgotten.
   static let memory = MediaDuration.seconds(3600)
@@ -52,10 +52,16 @@ struct LoginThrottle {
     var level: Level
   }
 
+  /// Delay after the first failure that is not free; each further one doubles it.
+  private let firstDelay: MediaDuration
   /// By network.
   private var entries: [String: Entry] = [:]
   /// The last login of each.
   private var logins: [Exempt: MediaTime] = [:]
+
+  init(firstDelay: MediaDuration = .seconds(1)) {
+    self.firstDelay = firstDelay
+  }
 
   /// Number of networks with failures.
   var count: Int { self.entries.count }
@@ -79,7 +85,7 @@ struct LoginThrottle {
       !self.isExempt(address, level, now: now)
     else { return nil }
     let exponent = min(failures.count - Self.freeFailures, 6)
-    let delay = min(MediaDuration.seconds(1 << Int64(exponent)), Self.maximumDelay)
+    let delay = min(self.firstDelay * (1 << Int64(exponent)), max(Self.maximumDelay, self.firstDelay))
     let remaining = failures.last + delay - now
     return remaining > .zero ? remaining : nil
   }

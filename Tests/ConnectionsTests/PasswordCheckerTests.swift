@@ -83,9 +83,9 @@ struct PasswordCheckerTests {
     let (thread, isFree) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     threads.submit { _ in
       thread.signal()
-      isFree.wait()
+      isFree.waitWithLimit()
     }
-    thread.wait()
+    thread.waitWithLimit()
     let tickets = try ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map { address in
       let check = try #require(Self.check("wrong", from: address, access))
       let ticket = checker.makeTicket()

@@ -92,7 +92,7 @@ struct FaceTrackerTests {
     for doesAnswer in [false, true] {
       let gate = DispatchSemaphore(value: 0)
       let tracker = try FaceTracker(models: FaceModels(), settings: .init()) { _, _ in
-        if doesAnswer { gate.wait() }
+        if doesAnswer { gate.waitWithLimit() }
         return doesAnswer
       }
       let chain = EffectChain([tracker])
@@ -131,7 +131,7 @@ struct FaceTrackerTests {
     for index in 0..<10 {
       let tracker = try FaceTracker(models: FaceModels(), settings: .init(), hung: hung) { _, _ in
         starts.withLock { $0 += 1 }
-        gate.wait()
+        gate.waitWithLimit()
         gate.signal()
         return true
       }
@@ -173,7 +173,7 @@ struct FaceTrackerTests {
         starts += 1
         return starts == 1
       }) {
-        gate.wait()
+        gate.waitWithLimit()
       }
       return true
     }
@@ -189,7 +189,7 @@ struct FaceTrackerTests {
       models: FaceModels(), settings: .init(), hung: HungDetections(), searchTimeout: .milliseconds(20)
     ) { _, _ in
       starts.withLock { $0 += 1 }
-      gate.wait()
+      gate.waitWithLimit()
       gate.signal()
       return true
     }

@@ -169,7 +169,7 @@ struct PrivacyReleaseTests {
       starts.add()
       let isFirst = starts.count == 1
       return { _, _ in
-        if isFirst { gate.wait() }
+        if isFirst { gate.waitWithLimit() }
         return true
       }
     }
@@ -197,7 +197,7 @@ struct PrivacyReleaseTests {
     ) {
       starts.add()
       return { _, _ in
-        gate.wait()
+        gate.waitWithLimit()
         gate.signal()
         return true
       }
@@ -229,7 +229,7 @@ struct PrivacyReleaseTests {
       let hangs = starts.count == 1
       return { _, _ in
         looks.add()
-        if hangs { gate.wait() }
+        if hangs { gate.waitWithLimit() }
         return true
       }
     }
@@ -262,7 +262,7 @@ struct PrivacyReleaseTests {
       PrivacyMask(limits: limits, hung: hung) {
         { _, _ in
           entries.add()
-          gate.wait()
+          gate.waitWithLimit()
           gate.signal()
           return true
         }

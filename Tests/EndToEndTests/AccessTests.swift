@@ -108,15 +108,9 @@ extension EndToEnd {
         defer { child.kill() }
         let runtime = "\(folder)/vidicon"
         // It prints the path of the file, as text or as JSON.
-        var port: Int?
-        for await piece in child.output.pieces {
-          guard let match = String(decoding: piece, as: UTF8.self).firstMatch(of: #/vidicon/control-([0-9]+)/#) else {
-            continue
-          }
-          port = Int(match.1)
-          break
-        }
-        let httpPort = try #require(port, "\(child.errors.text)")
+        let name = #/vidicon/control-([0-9]+)/#
+        try await child.says(name)
+        let httpPort = try #require(child.output.text.firstMatch(of: name).flatMap { Int($0.1) })
         let token = try String(contentsOfFile: "\(runtime)/control-\(httpPort)", encoding: .utf8)
         let page = "http://127.0.0.1:\(httpPort)"
         for (path, options, status) in [
@@ -285,16 +279,6 @@ extension EndToEnd {
           let open = try await Self.command(["status"], folder: other)
           #expect(open.errors.contains("it is not a file that only its user reads"), "\(open.errors)")
         }
-      }
-    }
-
-    @Test func `the page shows controls to operators only, and removes the token from its address`() async throws {
-      try await Self.serving(Self.operators) { vidicon, folder in
-        let path = try #require(vidicon.started.controlTokenFile)
-        let token = try String(contentsOfFile: path, encoding: .utf8)
-        let run = try await Tool.run(
-          "python3", [TestMedia.client("page_control.py"), vidicon.page("/live"), token], within: .seconds(60))
-        #expect(run.succeeded, "\(run.errors)")
       }
     }
   }

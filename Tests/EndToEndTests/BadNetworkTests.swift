@@ -40,6 +40,7 @@ extension EndToEnd {
       #expect(seen.freezes == 0 && seen.frameShare >= 29.0 / 30)
       #expect(seen.additionalKeyframes <= 1)
       #expect(seen.packetsLost > Self.seconds)
+      report("burst: seconds to frames", seen.burst.secondsToFrames, limit: 0.5)
       #expect(seen.burst.secondsToFrames <= 0.5 && seen.burst.frameShareAfter >= 0.95)
     }
 
@@ -64,7 +65,9 @@ extension EndToEnd {
       let seen: Changes = try await Self.run("changes")
       #expect(seen.reordered.freezes == 0 && seen.reordered.frameShare >= 0.95)
       // Chromium checks its path every two and a half seconds.
+      report("rebound: seconds to frames", seen.rebound.secondsToFrames ?? 9, limit: 4)
       #expect(seen.rebound.secondsToFrames ?? 9 <= 4 && seen.rebound.frameShare >= 0.9)
+      report("outage: seconds to frames", seen.outage.secondsToFrames ?? 9, limit: 3)
       #expect(seen.outage.secondsToFrames ?? 9 <= 3 && seen.outage.frameShare >= 0.9)
       #expect(seen.sessions == 1 && seen.connection == "connected")
     }
@@ -81,6 +84,7 @@ extension EndToEnd {
     {
       let count = max(6, Self.seconds / 3)
       let seen: Joins = try await Self.run("joins", seconds: count)
+      report("median of joins, s", seen.median, limit: 1)
       #expect(seen.seconds.count == count && seen.median <= 1)
       #expect(seen.seconds.count { $0 > 1.5 } <= count / 5, "\(seen.seconds)")
     }
@@ -99,6 +103,7 @@ extension EndToEnd {
     @Test(.tags(.timing)) func `one slow viewer of ten gets the low rendition, and the nine lose nothing`() async throws
     {
       let seen: Crowd = try await Self.run("crowd")
+      report("seconds to the smaller rendition", seen.secondsToLow, limit: 5)
       #expect(seen.secondsToLow <= 5 && seen.slowWidth == 320 && seen.slowFrameShare > 0.5)
       #expect(seen.lost == 0 && seen.framesSkipped == 0)
       #expect(seen.frameShares.count == 9 && seen.frameShares.allSatisfy { $0 >= 0.95 }, "\(seen.frameShares)")
@@ -118,6 +123,7 @@ extension EndToEnd {
     func `the only viewer's bitrate follows its link from 4 to 0_8 Mb per second and back`() async throws {
       let seen: Steps = try await Self.run("steps")
       #expect(seen.used >= 0.7)
+      report("queue, s", seen.queue, limit: 0.2)
       #expect(seen.queue <= 0.2 && seen.usedAfterFall >= 0.75)
       #expect(seen.secondsToRate ?? 99 <= 20)
     }

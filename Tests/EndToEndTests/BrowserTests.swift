@@ -7,7 +7,7 @@ extension EndToEnd {
     private static let bars = ["--source", "bars", "--audio", "tone", "--size", "1280x720", "--fps", "30"]
 
     /// Output of page_play.py.
-    private struct Seen: Decodable {
+    struct Seen: Decodable {
       var firstFrameSeconds: Double
       var playedSeconds: Double
       var elapsedSeconds: Double
@@ -35,44 +35,6 @@ extension EndToEnd {
       var forbidden: [String]
     }
 
-    /// Output of page_settings.py.
-    private struct PageSettings: Decodable {
-      struct Changed: Decodable, Equatable {
-        var mirror: Bool
-        var rotation: Int
-        var mute: Bool
-        var pause: Bool
-      }
-
-      var groups: [String]
-      var source: String
-      var changed: Changed
-      var preview: String
-      var previewAsTold: Bool
-      var problem: String
-      var complaints: [String]
-    }
-
-    @Test(.tags(.demanding), arguments: ["chromium", "firefox"])
-    func `it switches sources, rotates the frame, and shows refusals`(
-      browser: String
-    ) async throws {
-      try await VidiconProcess.serving(["--source", "bars", "--audio", "tone", "--size", "320x180"]) { vidicon in
-        try await TestMedia.withTemporaryFolder { folder in
-          let seen: PageSettings = try await Self.drive(
-            "page_settings.py", [vidicon.page("/live"), folder, "--browser", browser], within: .seconds(90))
-          #expect(seen.groups.contains("Test patterns"))
-          #expect(seen.source == "plasma")
-          #expect(seen.changed == .init(mirror: true, rotation: 90, mute: true, pause: true))
-          // The preview is mirrored for this viewer only.
-          #expect(seen.preview.hasPrefix("matrix(-1"))
-          #expect(!seen.previewAsTold)
-          #expect(seen.problem.contains("/dev/video99"))
-          #expect(seen.complaints == [])
-        }
-      }
-    }
-
     /// Output of page_pushes.py: of each push the state, the server, and details.
     private struct PagePushes: Decodable {
       var hiddenAtFirst: Bool
@@ -91,11 +53,11 @@ extension EndToEnd {
       browser: String
     ) async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let nginx = try NginxRTMP(in: folder, port: FreePort.take())
         let server = try nginx.start()
         defer { server.kill() }
         let key = "SECRETKEY"
-        let closed = "rtmp://127.0.0.1:\(try NginxRTMP.freePort())/app/\(key)2"
+        let closed = "rtmp://127.0.0.1:\(try FreePort.take())/app/\(key)2"
         try await VidiconProcess.serving(["--source", "bars", "--audio", "tone", "--size", "320x180"]) { vidicon in
           let seen: PagePushes = try await Self.drive(
             "page_pushes.py", [vidicon.page("/live"), nginx.url("\(key)1"), closed, key, "--browser", browser],
@@ -135,6 +97,7 @@ extension EndToEnd {
           if browser == "chromium" { #expect(seen.loudest > 0.01, "there is no audio; \(seen.audio)") }
           #expect(seen.latencies > 30)
           #expect(seen.unread * 10 < seen.latencies)
+          report("median latency, s", seen.medianLatency, limit: 1.2)
           #expect(seen.medianLatency < 1.2)
           #expect(abs(seen.shownMinusStrip) < 0.15, "the page tells another latency than the frame")
           #expect(seen.buffered < 20)
@@ -163,11 +126,11 @@ extension EndToEnd {
     {
       let took: [String: Double] = try await Self.drive(
         "page_survive.py", [VidiconProcess.path()], within: .seconds(240))
-      #expect(took.count == 10)
+      #expect(took.count == 10 && took.values.allSatisfy { $0 < 30 }, "\(took)")
       #expect(try #require(took["bufferedSeconds"]) < 20)
     }
 
-    private static func drive<Result: Decodable>(
+    static func drive<Result: Decodable>(
       _ script: String, _ arguments: [String], within limit: Duration
     ) async throws -> Result {
       let run = try await Tool.run("python3", [TestMedia.client(script)] + arguments, within: limit)

@@ -9,7 +9,7 @@ extension EndToEnd {
     /// Luma of the fake camera's bars, in the full range of ffmpeg's "gray": (235 - 16) * 255 / 219 and so on.
     private static let bars = [255, 226, 179, 150, 105, 76, 29, 0]
 
-    private static func serving<Result>(
+    static func serving<Result>(
       _ cameras: [String], source: String = "v4l2:/dev/video0", _ body: (VidiconProcess) async throws -> Result
     ) async throws -> Result {
       try await VidiconProcess.serving(
@@ -89,34 +89,6 @@ extension EndToEnd {
           try #require(play.frames.count > 60)
           #expect(play.frames.deviation(30) > 20)
           #expect(play.frames.difference(20, 35) > 0.3)
-        }
-      }
-    }
-
-    @Test func `H.264 is passed through, and transcoded when it must be rotated`() async throws {
-      try await TestMedia.withTemporaryFolder { folder in
-        let path = "\(folder)/frames.h264"
-        let made = try await Tool.run(
-          "ffmpeg",
-          FFmpeg.quiet + ["-f", "lavfi", "-i", "testsrc2=s=320x240:r=30", "-frames:v", "600", "-c:v", "libx264"]
-            + ["-preset", "ultrafast", "-g", "600", "-sc_threshold", "0", "-bf", "0", "-pix_fmt", "yuv420p"]
-            + ["-bsf:v", "h264_metadata=aud=insert", "-f", "h264", path],
-          within: .seconds(20))
-        try #require(made.succeeded)
-        for (options, isPassed) in [("", true), (";controls=1;rotation=180", false)] {
-          try await Self.serving(["formats=H264 320x240 30;file=\(path)\(options)"]) { vidicon in
-            // The file has one keyframe in 20 s; keyframes for viewers come from the encoder.
-            _ = try await vidicon.status { $0.framesIn ?? 0 > 60 }
-            let play = try await FFmpeg.play(vidicon.url(), seconds: 4, audio: false)
-            #expect(play.run.exit == .status(0), "ffmpeg: \(play.run.errors)")
-            #expect(FFmpeg.complaints(in: play.run.errors) == [])
-            try #require(play.frames.count > 60)
-            #expect(play.frames.deviation(30) > 20)
-            #expect(play.frames.difference(20, 35) > 0.3)
-            // The status comes once a second.
-            let status = try await vidicon.status { isPassed || $0.framesEncoded ?? 0 > 60 }
-            #expect(!isPassed || status.framesEncoded == 0)
-          }
         }
       }
     }

@@ -7,33 +7,6 @@ extension EndToEnd {
     /// Part of the warning about a missing daemon.
     private static let missing = "streams cannot be found by name"
 
-    @Test func `a stream is found as web page and as RTSP, with path and port, and is gone after the exit`()
-      async throws
-    {
-      try await MDNSNetwork.with { network in
-        let daemon = try await network.startDaemon()
-        defer { daemon.kill() }
-        let announcer = try AnnouncerProcess(in: network, stream: "front/door")
-        defer { announcer.child.kill() }
-        try await announcer.child.says("\"event\":\"announced\"", times: 2)
-        for (type, port) in [("_http._tcp", 8080), ("_rtsp._tcp", 8554)] {
-          let records = try await network.browse(type) { $0.count == 2 }
-          let expected = [("lo", "127.0.0.1"), ("veth0", "10.200.0.1")].map { interface, address in
-            MDNSNetwork.Record(
-              interface: interface, name: AnnouncerProcess.name(of: "front/door"), address: address, port: port,
-              text: "\"path=/front/door\"")
-          }
-          #expect(Set(records) == Set(expected))
-        }
-        #expect(try await announcer.end() == .status(0))
-        #expect(announcer.child.output.text.hasSuffix("{\"event\":\"stopped\"}\n"))
-        #expect(announcer.child.errors.text == "")
-        for type in ["_http._tcp", "_rtsp._tcp"] {
-          #expect(try await network.browse(type) { $0.isEmpty } == [])
-        }
-      }
-    }
-
     @Test func `a name that is taken gets a number`() async throws {
       try await MDNSNetwork.with { network in
         let daemon = try await network.startDaemon()

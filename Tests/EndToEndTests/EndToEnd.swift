@@ -4,5 +4,5 @@ import Testing
 ///
 /// Tests run side by side within the limits of ``MachineShare``. Each has its own ports, folders, displays and network
 /// namespaces.
-@Suite("End to end", .machineShare)
+@Suite("End to end", .machineShare(limit: .seconds(3600)))
 enum EndToEnd {}

@@ -132,7 +132,7 @@ extension EndToEnd {
           let recording = vidicon.page("/api/streams/live/recording")
           let stop = ["--header", "Content-Type: application/json", "--data", #"{"action": "stop"}"#]
           #expect(try await Curl.get(recording, stop).status == 200)
-          while try await !Curl.get(recording).text.contains(#""state":"idle""#) {}
+          try await waitUntil { try await Curl.get(recording).text.contains(#""state":"idle""#) }
           let touched = try await Tool.run("touch", ["-d", "2300-01-01", path], within: .seconds(5))
           try #require(touched.succeeded)
           let list = try await Curl.get(vidicon.page("/api/recordings"))

@@ -124,6 +124,7 @@ extension EndToEnd {
         #expect(abs(seen.playedSeconds - seen.elapsedSeconds) < 1)
         #expect(seen.decoded > 200)
         #expect(seen.latencies > 100)
+        report("median latency, s, \(way) \(playlist)", seen.medianLatency, limit: maximumLatency)
         #expect(seen.medianLatency < maximumLatency)
         // With segments of one second hls.js starts so close to the live edge that it may stall once.
         #expect(seen.errors.filter { $0 != "hls.js: bufferStalledError" } == [])

@@ -76,6 +76,7 @@ extension EndToEnd {
       let start = ContinuousClock.now
       let answer = try await waiting { try HTTPConnection(port: port).get("/live/playlist.m3u8") }
       #expect(answer.status == 200)
+      report("first playlist, s", inSeconds(answer.instant - start), limit: 2.5)
       #expect(answer.instant - start < .milliseconds(2500))
       return MediaPlaylistText(answer.text)
     }

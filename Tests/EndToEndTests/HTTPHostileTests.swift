@@ -133,6 +133,7 @@ extension EndToEnd {
       try await self.whilePlaying(seconds: 12) { vidicon in
         let outcome = try await self.attack("waiting", vidicon, as: Outcome.self, within: .seconds(60))
         #expect(outcome.count == 3_200)
+        report("seconds until forgotten", outcome.secondsUntilForgotten ?? 99, limit: 4)
         #expect(try #require(outcome.secondsUntilForgotten) < 4)
         #expect(outcome.answers == ["HTTP/1.1 200"], "five hundred that wait at once")
       }

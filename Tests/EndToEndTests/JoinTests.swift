@@ -61,6 +61,7 @@ extension EndToEnd {
           #expect(frame.deviation(0) > 4)
           waits.append(run.duration)
         }
+        report("median of joins, s", inSeconds(waits.sorted()[2]), limit: 1.5)
         #expect(waits.sorted()[2] < .seconds(1.5), "\(waits)")
         _ = try await vidicon.status { ($0.keyframeRequests ?? 0) > requests }
       }
@@ -99,6 +100,7 @@ extension EndToEnd {
               #expect(FFmpeg.complaints(in: run.errors) == [])
               waits.append(run.duration)
             }
+            report("median of joins, s, \(transport)", inSeconds(waits.sorted()[2]), limit: 0.5)
             #expect(waits.sorted()[2] < .seconds(0.5), "\(transport): \(waits)")
             // All that followed the keyframe comes at once, and live frames join it without a gap: seconds of frames in less
             // than their time.

@@ -6,7 +6,7 @@ extension EndToEnd {
   @Suite("Network sources")
   struct NetworkSources {
     /// Slice NAL units of an H.264 byte stream file.
-    private static func slices(_ path: String) throws -> [Data] {
+    static func slices(_ path: String) throws -> [Data] {
       let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
       var slices: [Data] = []
       var rest = bytes[...]
@@ -20,59 +20,6 @@ extension EndToEnd {
         rest = rest[end...]
       }
       return slices
-    }
-
-    private static func record(_ url: String, to path: String, seconds: Int) async throws {
-      let run = try await Tool.run(
-        "ffmpeg",
-        FFmpeg.quiet + FFmpeg.overTCP + [
-          "-i", url, "-map", "0:v", "-c", "copy", "-t", "\(seconds)", "-f", "h264", path,
-        ],
-        within: .seconds(seconds + 20))
-      #expect(run.succeeded)
-    }
-
-    @Test func `video of another Vidicon is passed through byte for byte, and resumes after its restart`() async throws
-    {
-      try await TestMedia.withTemporaryFolder { folder in
-        let camera = ["--source", "bars", "--size", "320x240"]
-        let port = try await VidiconProcess.serving(camera) { camera in
-          try await VidiconProcess.serving(["--source", camera.url()]) { vidicon in
-            _ = try await vidicon.status { $0.framesIn ?? 0 > 30 }
-            async let first: Void = Self.record(camera.url(), to: "\(folder)/a.h264", seconds: 6)
-            async let second: Void = Self.record(vidicon.url(), to: "\(folder)/b.h264", seconds: 4)
-            _ = try await (first, second)
-            let (sent, received) = (try Self.slices("\(folder)/a.h264"), try Self.slices("\(folder)/b.h264"))
-            #expect(received.count > 60)
-            let known = Set(sent)
-            #expect(received.count { !known.contains($0) } < received.count / 2)
-            let start = try #require(received.firstIndex { known.contains($0) })
-            let offset = try #require(sent.firstIndex(of: received[start]))
-            let count = min(sent.count - offset, received.count - start)
-            #expect(count > 30)
-            #expect(Array(sent[offset..<offset + count]) == Array(received[start..<start + count]))
-            #expect(try await vidicon.status { _ in true }.framesEncoded == 0)
-
-            camera.child.kill()
-            _ = try await vidicon.status { $0.framesEncoded ?? 0 > 10 }
-            let arguments = [
-              "serve", "--json", "--no-discovery", "--rtsp-port", "\(camera.rtspPort)", "--http-port", "0",
-            ]
-            let back = try ChildProcess(VidiconProcess.path(), arguments + ["--source", "bars", "--size", "320x240"])
-            defer { back.kill() }
-            // After the reconnection frames are encoded only until the first keyframe.
-            var last = -1
-            for _ in 0..<20 {
-              let now = try await vidicon.status { _ in true }.framesEncoded ?? 0
-              if now == last, vidicon.child.errors.text.contains("is back") { break }
-              last = now
-            }
-            #expect(vidicon.child.errors.text.contains("the video source is back"))
-          }
-          return camera.rtspPort
-        }
-        #expect(port > 0)
-      }
     }
 
     /// A compressed packet as received.
@@ -205,7 +152,7 @@ extension EndToEnd {
             + [file],
           within: .seconds(60))
         try #require(made.succeeded, "\(made.errors)")
-        let port = 20_000 + Int.random(in: 0..<10_000)
+        let port = try FreePort.take()
         let url = "rtmp://127.0.0.1:\(port)/live/x"
         let server = try ChildProcess(
           Tool("ffmpeg").path, FFmpeg.quiet + ["-re", "-i", file, "-c", "copy", "-f", "flv", "-listen", "1", url])
@@ -301,7 +248,7 @@ extension EndToEnd {
 
     @Test func `an RTMP source with B-frames is transcoded`() async throws {
       let ffmpeg = try Tool("ffmpeg").path
-      let port = 20_000 + Int.random(in: 0..<10_000)
+      let port = try FreePort.take()
       let url = "rtmp://127.0.0.1:\(port)/live/x"
       let server = try ChildProcess(
         ffmpeg,

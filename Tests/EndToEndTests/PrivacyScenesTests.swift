@@ -7,7 +7,7 @@ extension EndToEnd {
   @Suite("Privacy: faces at known places in recorded files")
   struct PrivacyScenes {
     /// Verdict of the judge on a scene.
-    private struct Scene: Decodable {
+    struct Scene: Decodable {
       var scene: String
       /// Number of recorded frames, and of labeled faces in them.
       var frames: Int
@@ -30,8 +30,7 @@ extension EndToEnd {
     ]
 
     /// Records and judges scenes; the exit status is that of the judge.
-    private static func judge(_ scenes: [String], _ options: [String]) async throws -> (run: Tool.Run, scenes: [Scene])
-    {
+    static func judge(_ scenes: [String], _ options: [String]) async throws -> (run: Tool.Run, scenes: [Scene]) {
       let script = TestMedia.checkout.appendingPathComponent("Benchmarks/privacy.py").path
       let media = URL(filePath: try TestMedia.file("multi_face.jpg")).deletingLastPathComponent().path
       // Debian's Python has Debian's OpenCV.
@@ -93,7 +92,7 @@ extension EndToEnd {
         // A search that falls behind lowers the frame rate. 270 where a run of the model takes LiteRT 1.9 ms; a machine on which two
         // cores cannot do 30 runs for each frame, with its decoder and encoder, need not record all of them.
         let possible = min(270, 2 * 9_000 / (30 * modelTime))
-        print("privacy at 720p30: \(count) frames of \(possible), LiteRT \(modelTime) ms")
+        report("frames in 9 s, LiteRT \(modelTime) ms", Double(count), limit: -0.9 * possible)
         #expect(Double(count) >= 0.9 * possible, "\(count) frames of \(possible)")
       }
     }

@@ -133,7 +133,7 @@ extension EndToEnd {
 
     @Test(.tags(.demanding)) func `none of them shows a face in a frame from after the switch`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let nginx = try NginxRTMP(in: folder, port: FreePort.take())
         let server = try nginx.start()
         defer { server.kill() }
         let recordings = "\(folder)/recordings"

@@ -4,11 +4,11 @@ import Testing
 extension EndToEnd {
   @Suite("Pushes to media servers")
   struct Pushes {
-    private static let key = "SECRETKEY"
+    static let key = "SECRETKEY"
     private static let plasma = ["--source", "plasma", "--audio", "tone", "--size", "640x360", "--bitrate", "800k"]
 
     /// A file of pushes that only its owner reads.
-    private static func file(_ urls: [String], in folder: String) throws -> String {
+    static func file(_ urls: [String], in folder: String) throws -> String {
       let path = "\(folder)/pushes"
       let data = Data(urls.joined(separator: "\n").utf8)
       try #require(
@@ -16,12 +16,12 @@ extension EndToEnd {
       return path
     }
 
-    private static func state(of push: Int, _ stream: VidiconEvent.Stream) -> String? {
+    static func state(of push: Int, _ stream: VidiconEvent.Stream) -> String? {
       stream.pushes?.first { $0.id == push }?.state
     }
 
     /// Reads frames of a stream of an RTMP server, and checks that they decode and move.
-    private static func expectPlays(_ url: String) async throws {
+    static func expectPlays(_ url: String) async throws {
       let run = try await Tool.run(
         "ffmpeg",
         FFmpeg.quiet + ["-xerror", "-rw_timeout", "20000000", "-i", url, "-an", "-vf", "scale=160:90,format=gray"]
@@ -34,52 +34,6 @@ extension EndToEnd {
       #expect(frames.difference(44, 14) > 0.3)
     }
 
-    @Test(.tags(.pacing)) func `nginx and a listening ffmpeg get one encoding, and nothing shows the keys`()
-      async throws
-    {
-      try await TestMedia.withTemporaryFolder { folder in
-        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
-        let server = try nginx.start()
-        defer { server.kill() }
-        let port = try NginxRTMP.freePort()
-        let recording = "\(folder)/recorded.nut"
-        let listener = Task {
-          try await Tool.run(
-            "ffmpeg",
-            FFmpeg.quiet + ["-listen", "1", "-i", "rtmp://127.0.0.1:\(port)/app/\(Self.key)2", "-t", "6", "-c", "copy"]
-              + [recording], within: .seconds(60))
-        }
-        let urls = [nginx.url("\(Self.key)1"), "rtmp://127.0.0.1:\(port)/app/\(Self.key)2"]
-        try await VidiconProcess.serving(Self.plasma + ["--push-file", Self.file(urls, in: folder)]) { vidicon in
-          _ = try await vidicon.status { Self.state(of: 1, $0) == "sending" && ($0.pushes?.first?.bytesSent ?? 0) > 1 }
-          try await Self.expectPlays(nginx.url("\(Self.key)1"))
-          let recorded = try await listener.value
-          #expect(recorded.succeeded && FFmpeg.complaints(in: recorded.errors) == [], "\(recorded.errors)")
-          let file = try await FFprobe.look(at: recording, options: [])
-          #expect((file.video?.width, file.video?.height, file.audio?.codecName) == (640, 360, "aac"))
-          let status = try await vidicon.status { _ in true }
-          #expect(
-            status.pushes?.map(\.server) == ["rtmp://127.0.0.1:\(nginx.port)/app", "rtmp://127.0.0.1:\(port)/app"])
-          #expect(status.pushes?.first?.framesDropped == 0)
-          for path in ["/metrics", "/api/streams", "/api/streams/live", "/api/streams/live/pushes", "/live", "/health"]
-          {
-            let text = try await Curl.get(vidicon.page(path)).text
-            #expect(!text.contains(Self.key), "\(path)")
-          }
-          let metrics = try await Curl.get(vidicon.page("/metrics")).text
-          #expect(metrics.contains(#"vidicon_push_sending{stream="live",push="1"} 1"#))
-          let options = try String(contentsOfFile: "/proc/\(vidicon.child.processIdentifier)/cmdline", encoding: .utf8)
-          #expect(!options.contains(Self.key))
-          for text in [vidicon.child.output.text, vidicon.child.errors.text] {
-            #expect(!text.isEmpty || text == vidicon.child.errors.text)
-            #expect(!text.contains(Self.key), "\(text)")
-          }
-        }
-        // The stream was ended, and not lost.
-        #expect(nginx.log.contains("deleteStream"))
-      }
-    }
-
     /// A file that ffmpeg writes from an RTMP URL, until it is interrupted.
     private static func startRecording(_ url: String, to path: String) throws -> ChildProcess {
       try ChildProcess(Tool("ffmpeg").path, FFmpeg.quiet + ["-i", url, "-c", "copy", "-flush_packets", "1", path])
@@ -89,7 +43,7 @@ extension EndToEnd {
       async throws
     {
       try await TestMedia.withTemporaryFolder { folder in
-        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let nginx = try NginxRTMP(in: folder, port: FreePort.take())
         let server = try nginx.start()
         defer { server.kill() }
         let pushes = ["--push", nginx.url("main"), "--push", "rendition=low,url=\(nginx.url("low"))"]
@@ -193,8 +147,8 @@ extension EndToEnd {
         var pushes: [Push]
       }
       try await TestMedia.withTemporaryFolder { folder in
-        let steady = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
-        let shaky = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let steady = try NginxRTMP(in: folder, port: FreePort.take())
+        let shaky = try NginxRTMP(in: folder, port: FreePort.take())
         let server = try steady.start()
         defer { server.kill() }
         var killed = try shaky.start()
@@ -253,7 +207,7 @@ extension EndToEnd {
 
     @Test func `rtmps verifies the authority and the host name, and sends the name`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let nginx = try NginxRTMP(in: folder, port: FreePort.take())
         let server = try nginx.start()
         defer { server.kill() }
         for command in [
@@ -271,7 +225,7 @@ extension EndToEnd {
           try #require(run.succeeded, "\(run.errors)")
         }
         func startTerminator(_ certificate: String) async throws -> (port: Int, process: ChildProcess) {
-          let port = try NginxRTMP.freePort()
+          let port = try FreePort.take()
           let terminator = try ChildProcess(
             Tool("python3").path,
             [
@@ -357,7 +311,7 @@ extension EndToEnd {
       async throws
     {
       try await TestMedia.withTemporaryFolder { folder in
-        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let nginx = try NginxRTMP(in: folder, port: FreePort.take())
         let server = try nginx.start()
         defer { server.kill() }
         let path = "\(folder)/vidicon.yaml"
@@ -385,7 +339,7 @@ extension EndToEnd {
       async throws
     {
       try await TestMedia.withTemporaryFolder { folder in
-        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let nginx = try NginxRTMP(in: folder, port: FreePort.take())
         let server = try nginx.start()
         defer { server.kill() }
         let options = ["--source", "plasma", "--audio", "none", "--size", "320x180", "--fps", "30"]
@@ -416,7 +370,7 @@ extension EndToEnd {
         var pushes: [Push]
       }
       try await TestMedia.withTemporaryFolder { folder in
-        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let nginx = try NginxRTMP(in: folder, port: FreePort.take())
         let server = try nginx.start()
         defer { server.kill() }
         let pushes = ["a", "b", "c"].flatMap { ["--push", "bitrate=150k,url=\(nginx.url($0))"] }
@@ -447,7 +401,7 @@ extension EndToEnd {
 
     @Test func `operators change the list while the stream runs`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let nginx = try NginxRTMP(in: folder, port: FreePort.take())
         let server = try nginx.start()
         defer { server.kill() }
         try await VidiconProcess.serving(Self.plasma + ["--rendition", "name=small,size=320x180,bitrate=150k"]) {

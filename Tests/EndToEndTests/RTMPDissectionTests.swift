@@ -22,7 +22,7 @@ extension EndToEnd {
 
     @Test func `of what is pushed to nginx nothing is malformed or unknown`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let nginx = try NginxRTMP(in: folder, port: NginxRTMP.freePort())
+        let nginx = try NginxRTMP(in: folder, port: FreePort.take())
         let server = try nginx.start()
         defer { server.kill() }
         let capture = try await RTMPCapture.dissecting(port: nginx.port) {

@@ -94,6 +94,7 @@ extension EndToEnd {
         try await TestMedia.withTemporaryFolder { folder in
           let url = try vidicon.rtmp()
           let mpv = try await PlayedMedia.drive("mpv_play.py", [url, folder, "--seconds", "4"])
+          report("first frame, s", mpv.firstFrameSeconds ?? 99, limit: 5)
           #expect(try #require(mpv.firstFrameSeconds) < 5)
           #expect(mpv.audioCodec?.lowercased().contains("aac") == true)
           try await mpv.expectLiveVideo(width: 640, height: 360)

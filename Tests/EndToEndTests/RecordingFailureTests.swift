@@ -63,9 +63,9 @@ extension EndToEnd {
         try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
         try await VidiconProcess.serving(Self.source + ["--record", "\(inner)/out.mp4"]) { vidicon in
           let address = vidicon.page("/api/streams/live/recording")
-          while try await Curl.get(address).json(State.self).duration < 1 {}
+          try await waitUntil { try await Curl.get(address).json(State.self).duration >= 1 }
           try FileManager.default.removeItem(atPath: inner)
-          while try await Curl.get(address).json(State.self).state != "failed" {}
+          try await waitUntil { try await Curl.get(address).json(State.self).state == "failed" }
           let play = try await FFmpeg.play(vidicon.url(), seconds: 2)
           #expect(play.run.succeeded && play.frameRate > 25, "\(play.run.errors)")
           let lines = vidicon.child.errors.text.split(separator: "\n")
@@ -88,7 +88,7 @@ extension EndToEnd {
           let options = ["--record", "\(folder)/{name}.mp4", "--split-duration", "1s"] + rule
           try await VidiconProcess.serving(Self.source + options, environment: ["LD_PRELOAD": library]) { vidicon in
             let address = vidicon.page("/api/streams/live/recording")
-            while try await Curl.get(address).json(State.self).duration < 12 {}
+            try await waitUntil { try await Curl.get(address).json(State.self).duration >= 12 }
             let files = try await Curl.get(vidicon.page("/api/recordings")).json(Files.self)
             // Each part has 20 kB and lasts one or two seconds; the last one is being finished.
             #expect((1...6).contains(files.total), "\(rule): \(files)")
@@ -136,7 +136,7 @@ extension EndToEnd {
         ]
         try await VidiconProcess.serving(options, environment: ["LD_PRELOAD": library]) { vidicon in
           let address = vidicon.page("/api/streams/live/recording")
-          while try await Curl.get(address).json(Size.self).bytes < 18_000_000 {}
+          try await waitUntil { try await Curl.get(address).json(Size.self).bytes >= 18_000_000 }
           vidicon.child.signal(SIGINT)
           #expect(await vidicon.child.end(within: .seconds(5)) == .status(0))
           await vidicon.child.errors.end()

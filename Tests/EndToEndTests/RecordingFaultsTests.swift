@@ -132,7 +132,7 @@ extension EndToEnd {
           // What is short is repeated.
           for fault in faults where fault.hasSuffix("short") {
             let address = vidicon.page("/api/streams/\(fault)/recording")
-            while try await Curl.get(address).json(State.self).duration < 3 {}
+            try await waitUntil { try await Curl.get(address).json(State.self).duration >= 3 }
           }
           for fault in fatal {
             _ = try await vidicon.status(of: fault) { _ in vidicon.child.errors.text.contains("\(fault):") }
@@ -185,7 +185,9 @@ extension EndToEnd {
         let pattern = "\(recordings)/{name}.mp4"
         let options = Self.source + ["--record", pattern]
         try await VidiconProcess.serving(options) { vidicon in
-          while try await Curl.get(vidicon.page("/api/streams/live/recording")).json(State.self).duration < 1 {}
+          try await waitUntil {
+            try await Curl.get(vidicon.page("/api/streams/live/recording")).json(State.self).duration >= 1
+          }
         }
         for number in 2...200 {
           try FileManager.default.copyItem(atPath: "\(recordings)/live.mp4", toPath: "\(recordings)/live-\(number).mp4")
@@ -197,7 +199,7 @@ extension EndToEnd {
         }
         // --recordings names the folder of a recorder that does not run: nothing else opens files.
         try await VidiconProcess.serving(options, environment: disk.environment()) { vidicon in
-          while try await Curl.get(vidicon.page("/api/recordings")).json(Files.self).total < 201 {}
+          try await waitUntil { try await Curl.get(vidicon.page("/api/recordings")).json(Files.self).total >= 201 }
           let begin = try opened()
           for _ in 0..<3 {
             #expect(try await Curl.get(vidicon.page("/api/recordings")).json(Files.self).total == 201)

@@ -86,7 +86,7 @@ extension EndToEnd {
           #expect(durations.allSatisfy { $0 < .seconds(3) }, "\(durations)")
           // The first file may be finished after the second one.
           let files = vidicon.page("/api/recordings")
-          while try await Curl.get(files).json(Files.self).recordings.contains(where: { !$0.finished }) {}
+          try await waitUntil { try await Curl.get(files).json(Files.self).recordings.allSatisfy(\.finished) }
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: recordings)
         #expect(names.count == 2 && names.allSatisfy { $0.hasSuffix(".mp4") }, "\(names)")

@@ -27,7 +27,7 @@ extension EndToEnd {
       defer { child.kill() }
       // Status lines are a second apart; a busy machine may skip one.
       let hasBegun = #/"seconds":[1-9]/#
-      for await piece in child.output.pieces where String(decoding: piece, as: UTF8.self).contains(hasBegun) { break }
+      try await child.says(hasBegun)
       #expect(await child.end(within: .milliseconds(Int.random(in: 500...2_500))) == nil)
       let end = try #require(child.killMicroseconds)
       try Data("\(end)".utf8).write(to: URL(fileURLWithPath: path + ".end"))
@@ -59,6 +59,7 @@ extension EndToEnd {
         let path = "\(folder)/out.mp4"
         let child = try ChildProcess(VidiconProcess.path(), ["record", path, "--json"] + RecordedFile.source)
         defer { child.kill() }
+        async let exit = child.end(within: .seconds(60) * MachineShare.timeoutFactor)
         var beats = 0
         for await piece in child.output.pieces where String(decoding: piece, as: UTF8.self).contains("\"status\"") {
           beats += 1
@@ -66,7 +67,7 @@ extension EndToEnd {
           if beats <= 30, beats % 3 != 1 { child.signal(SIGUSR1) }
           if beats == 32 { child.signal(SIGINT) }
         }
-        #expect(await child.end(within: .seconds(5)) == .status(0), "\(child.errors.text)")
+        #expect(await exit == .status(0), "\(child.errors.text)")
         let file = try await RecordedFile(path)
         file.checkThatItPlays()
         #expect(file.breaks.count == 10, "\(file.breaks)")

@@ -282,6 +282,7 @@ extension EndToEnd {
         // The response to PLAY comes with the first keyframe.
         let viewer = try RTSPDialogue(port: vidicon.rtspPort, path: "/live/low")
         #expect(try viewer.play().status == 200)
+        report("PLAY answered after, s", inSeconds(ContinuousClock.now - start), limit: 0.5)
         #expect(ContinuousClock.now - start < .milliseconds(500))
       }
     }
@@ -463,6 +464,7 @@ extension EndToEnd {
           #expect(seen.menuWhileSlow == ["Auto (360p)", "720p", "360p"])
           #expect(seen.menuWhileChosen == "360p")
           #expect(!seen.encodedWhileFast && seen.encodedWhileSlow)
+          #expect(seen.down < 40 && seen.up < 40 && seen.chosen < 10 && seen.back < 10, "\(seen)")
           // Once, when the network has become slower: 1.1 and 1.3 s were measured.
           #expect(seen.stillAtChange < 2, "the video stood still at the change: \(seen.stillAtChange) s")
           #expect(seen.maximumStill < 0.4, "the video stood still after a change")

@@ -47,11 +47,13 @@ extension EndToEnd {
           try #require(codes.count == times.count)
           let offsets = try zip(codes, times).map { code, time in Double(try #require(code)) / 1e6 - time }
           let spread = try #require(offsets.max()) - #require(offsets.min())
+          report("spread of timestamps, s", spread, limit: 0.002)
           #expect(spread < 0.002, "timestamps stray \(spread) s from the time of capture")
         }
         let sorted = try await latencies.sorted()
         try #require(sorted.count > 100)
         #expect(sorted[0] > 0)
+        report("median latency, s", sorted[sorted.count / 2], limit: 1.5)
         #expect(sorted[sorted.count / 2] < 1.5, "seconds from capture to decoded frame")
       }
     }

@@ -110,7 +110,7 @@ extension EndToEnd {
     }
 
     @Test(.tags(.demanding)) func `a server that is killed and comes back is sent to again`() async throws {
-      let port = try NginxRTMP.freePort()
+      let port = try FreePort.take()
       try await TestMedia.withTemporaryFolder { folder in
         let file = try Self.tokenFile(in: folder)
         let options = ["--push", "whip+http://127.0.0.1:\(port)/live/whip", "--push-token-file", file]

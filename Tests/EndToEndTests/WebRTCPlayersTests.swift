@@ -10,7 +10,7 @@ extension EndToEnd {
     ]
 
     /// Output of whep_play.py.
-    private struct Seen: Decodable {
+    struct Seen: Decodable {
       var status: Int
       var cipher: String?
       var connection: String?
@@ -60,7 +60,7 @@ extension EndToEnd {
 
     /// Whether the colors of four points are those of the bars, the right way up: gray, yellow and blue from left to right, white
     /// below.
-    private static func areBars(_ colors: [[Int]]?) -> Bool {
+    static func areBars(_ colors: [[Int]]?) -> Bool {
       let expected = [[192, 192, 192], [192, 192, 0], [0, 0, 192], [255, 255, 255]]
       guard let colors, colors.count == expected.count else { return false }
       return zip(colors, expected).allSatisfy { color, expected in
@@ -68,7 +68,7 @@ extension EndToEnd {
       }
     }
 
-    private static func play(_ url: String, _ options: String...) async throws -> Seen {
+    static func play(_ url: String, _ options: String...) async throws -> Seen {
       try await Self.play(url, options)
     }
 
@@ -89,6 +89,7 @@ extension EndToEnd {
         // The source has no audio.
         #expect(seen.currentDirections == ["recvonly", "inactive"] && seen.protocolName == "udp")
         #expect(try #require(seen.latencies) > 60)
+        report("median latency, s", seen.medianLatency ?? 99, limit: 0.3)
         #expect(try #require(seen.medianLatency) < 0.3)
         #expect(seen.restart == [.status(200), .changed(true)])
         #expect(seen.deleted == 200 && seen.deletedAgain == 404)
@@ -108,8 +109,9 @@ extension EndToEnd {
       try await VidiconProcess.serving(source + ["--webrtc-port", "0", "--cors", "*"]) { vidicon in
         let seen = try await Self.play(vidicon.page("/live/whep"), "--frames", "180")
         let (p50, p95) = (try #require(seen.medianLatency), try #require(seen.lateLatency))
-        print("latency: audio \(audio): p50 \(p50) s, p95 \(p95) s, first frame \(seen.firstFrameSeconds ?? 0) s")
         #expect(try #require(seen.latencies) > 150 && seen.width == 1280)
+        report("median latency, s, audio \(audio)", p50, limit: median)
+        report("95th percentile, s, audio \(audio)", p95, limit: late)
         #expect(p50 <= median && p95 <= late)
       }
     }
@@ -323,7 +325,7 @@ extension EndToEnd {
     }
 
     /// Output of page_webrtc.py.
-    private struct Shown: Decodable {
+    struct Shown: Decodable {
       var way: String
       var shownLatency: Double
       var medianLatency: Double
@@ -348,6 +350,7 @@ extension EndToEnd {
           #expect(shown.way == "HLS, low latency")
         } else {
           #expect(shown.way == "WebRTC, real time" && shown.loudest > 0.01)
+          report("median latency, s", shown.medianLatency, limit: 0.5)
           #expect(shown.medianLatency < 0.5)
           #expect(abs(shown.shownLatency - shown.medianLatency) < 0.5)
         }

@@ -74,7 +74,7 @@ struct HTTPEffectsTests {
     let limits = PrivacySearch.Limits(frame: short, complete: short, runTimeout: short, threadCount: 1)
     let hanging = PrivacyMask(limits: limits) {
       { _, _ in
-        gate.wait()
+        gate.waitWithLimit()
         gate.signal()
         return true
       }
@@ -90,10 +90,10 @@ struct HTTPEffectsTests {
         let number = text.firstRange(of: line).map { text[$0.upperBound...].prefix { $0.isNumber } }
         return try #require(number.flatMap { Int($0) })
       }
-      while try await counts("stalled") == 0 {}
+      while try await counts("stalled") == 0 { try Task.checkCancellation() }
       #expect(try await counts("failed") == 0)
       stream.effects = [PrivacyMask(limits: limits) { { _, _ in false } }]
-      while try await counts("failed") == 0 {}
+      while try await counts("failed") == 0 { try Task.checkCancellation() }
       await stream.stop()
     }
     gate.signal()

@@ -393,6 +393,9 @@ extension AccessControl {
     var settings = AccessSettings()
     settings.control = .machine
     change(&settings)
-    return AccessControl(settings: settings, makeRandom: { .random(in: 0...UInt64.max) })
+    // An hour, since a second may pass between two requests.
+    return AccessControl(
+      settings: settings, makeRandom: { .random(in: 0...UInt64.max) }, isOnOwnLink: { _ in false },
+      firstLoginDelay: .seconds(3600))
   }
 }

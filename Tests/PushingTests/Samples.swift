@@ -6,16 +6,23 @@ import NIOCore
 /// A time in milliseconds.
 func time(_ milliseconds: Int64) -> MediaTime { MediaTime.zero + .milliseconds(milliseconds) }
 
+/// Zeros that all samples share: hours of simulated samples fill no memory of their own.
+private let zeros = ByteBuffer(repeating: 0, count: 1 << 20)
+
+private func payload(_ size: Int) -> ByteBuffer {
+  zeros.getSlice(at: 0, length: size) ?? ByteBuffer(repeating: 0, count: size)
+}
+
 /// A video sample with its index as time.
 func video(_ milliseconds: Int64, isKeyframe: Bool = false, size: Int = 1000) -> EncodedSample {
   EncodedSample(
-    kind: .video, payload: ByteBuffer(repeating: 0, count: size), presentationTime: time(milliseconds),
+    kind: .video, payload: payload(size), presentationTime: time(milliseconds),
     duration: .milliseconds(33), isKeyframe: isKeyframe)
 }
 
 /// An audio sample.
 func audio(_ milliseconds: Int64, size: Int = 170) -> EncodedSample {
   EncodedSample(
-    kind: .audio, payload: ByteBuffer(repeating: 0, count: size), presentationTime: time(milliseconds),
+    kind: .audio, payload: payload(size), presentationTime: time(milliseconds),
     duration: .milliseconds(21), isKeyframe: true)
 }

@@ -106,7 +106,7 @@ private final class LiveFeed: Sendable {
   /// Waits for the frames of some seconds.
   private func waitForFrames(seconds: Double) {
     while self.frames.wait(timeout: .now()) == .success {}
-    for _ in 0..<Int(seconds * Self.frameRate) { self.frames.wait() }
+    for _ in 0..<Int(seconds * Self.frameRate) { self.frames.waitWithLimit() }
   }
 
   /// Plays the video for two seconds, reads nothing for some, plays for three more.

@@ -87,6 +87,7 @@ stream.attachAudio(ToneCapturer())
 try await stream.start()
 let recorder = Recorder(stream, settings: RecordingSettings(try FilePattern(arguments[1])))
 let events = Task {
+  // Safe because the test that started this program ends it, here and below.
   for await event in recorder.events {
     switch event {
     case .failed(let error), .partNotFinished(let error): say("event \(error.code): \(error)")
@@ -105,6 +106,7 @@ do {
   exit(1)
 }
 stream.add(log)
+// Safe because the test ends this program.
 for await _ in frameLogEnd {}
 await recorder.stop()
 await events.value

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Recording
 
-@Suite("Recorded files: taken names, failing disks, retention")
+@Suite("Recorded files: taken names, failing disks, retention", .timeLimit(.minutes(10)))
 struct RecordingFilesTests {
   private let script = StreamScript(keyframeDistance: 30)
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The files of this repository.
 enum Repository {
@@ -22,11 +23,19 @@ enum Repository {
       let enumerator = FileManager.default.enumerator(
         at: top, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
       let files = [top] + (enumerator?.compactMap { $0 as? URL } ?? [])
-      return try files.filter { endings.contains($0.pathExtension) }.map { url in
-        SwiftText(
-          path: String(url.path.dropFirst(Self.top.path.count)), text: try String(contentsOf: url, encoding: .utf8))
-      }
+      return try files.filter { endings.contains($0.pathExtension) }.map(self.text)
     }
+  }
+
+  /// The files that were read, by their paths: most rules read the same ones.
+  private static let texts = Mutex<[String: SwiftText]>([:])
+
+  private static func text(of url: URL) throws -> SwiftText {
+    let path = String(url.path.dropFirst(Self.top.path.count))
+    if let text = Self.texts.withLock({ $0[path] }) { return text }
+    let text = SwiftText(path: path, text: try String(contentsOf: url, encoding: .utf8))
+    Self.texts.withLock { $0[path] = text }
+    return text
   }
 
   /// Comments of all files in C, JavaScript, Python, shell and CSS, and of Swift files, and the text of Markdown, below some

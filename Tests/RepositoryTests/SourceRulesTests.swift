@@ -124,6 +124,7 @@ struct SourceRulesTests {
 
   @Test func `a timeout of a wait is not a sleep`() {
     #expect(SourceRules.sleeps(in: self.text("try await Task.sleep(for: limit)", "let asleep = 1")) == [])
+    #expect(SourceRules.sleeps(in: self.text("// Safe because of this.", "Task.sleep(for: .seconds(1))")) == [])
   }
 
   @Test(arguments: [

@@ -1,8 +1,8 @@
 /// A Swift file, line by line: as it is written, and as code alone, without comments and the content of strings. Files in C,
 /// JavaScript and Python are read by the same rules, as far as identifiers need them.
-struct SwiftText {
+struct SwiftText: Sendable {
   /// One line.
-  struct Line {
+  struct Line: Sendable {
     /// Line number, counted from 1.
     var number: Int
     /// The source text, without surrounding spaces.
@@ -88,9 +88,9 @@ private struct SwiftScanner {
     var depth = 0
     while self.position < self.bytes.count {
       let byte = self.bytes[self.position]
-      if self.isAt("//") {
+      if byte == UInt8(ascii: "/"), self.isAt("//") {
         while self.position < self.bytes.count, self.bytes[self.position] != UInt8(ascii: "\n") { self.position += 1 }
-      } else if self.isAt("/*") {
+      } else if byte == UInt8(ascii: "/"), self.isAt("/*") {
         self.skipBlockComment()
       } else if let hashes = self.hashesOfOpeningQuote() {
         self.scanString(hashes: hashes)
@@ -176,7 +176,13 @@ private struct SwiftScanner {
   }
 
   private func isAt(_ text: String, from start: Int? = nil) -> Bool {
-    self.bytes[min(start ?? self.position, self.bytes.count)...].starts(with: text.utf8)
+    // Byte by byte: it is asked for every byte of the repository.
+    var index = start ?? self.position
+    for byte in text.utf8 {
+      guard index < self.bytes.count, self.bytes[index] == byte else { return false }
+      index += 1
+    }
+    return true
   }
 
   private mutating func copy() {

@@ -3,6 +3,7 @@ import CaptureDevices
 import Media
 import Streaming
 import Synchronization
+import TestSupport
 import Testing
 import Threading
 
@@ -209,7 +210,7 @@ struct SourceChangeTests {
           return count
         }
         maximum.withLock { $0 = max($0, now) }
-        gate.wait()
+        gate.pass()
         count.withLock { $0 -= 1 }
         return []
       }
@@ -299,7 +300,7 @@ struct SourceChangeTests {
     try await Self.withCamera { _, stream, device in
       var catalog = Self.catalog(device)
       catalog.open = { [open = catalog.open] request throws(VidiconError) in
-        gate.wait()
+        gate.pass()
         return try open(request)
       }
       let sources = StreamSources(stream, video: "cam:", audio: "tone", catalog: catalog)
@@ -312,13 +313,4 @@ struct SourceChangeTests {
       try await replaced
     }
   }
-}
-
-/// Blocks threads until it is opened.
-private final class Gate: Sendable {
-  private let isOpen = Monitor(false)
-
-  func open() { self.isOpen.withLock { $0 = true } }
-
-  func wait() { _ = self.isOpen.wait { $0 ? true : nil } }
 }

@@ -3,6 +3,7 @@ import Effects
 import Foundation
 import Media
 import Streaming
+import TestSupport
 import Testing
 
 @testable import StreamControl
@@ -80,7 +81,7 @@ struct SourcePrivacyTests {
       let (isOpening, mayOpen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let slow = SourceCatalog(devices: { [] }, generators: []) { _ in
         isOpening.signal()
-        mayOpen.wait()
+        mayOpen.waitWithLimit()
         return .init(video: BarsCapturer(width: 64, height: 36))
       }
       let sources = [
@@ -93,7 +94,7 @@ struct SourcePrivacyTests {
       let switching = Task { try await sources[1].replace(video: "file:\(folder)/1") }
       await withCheckedContinuation { continuation in
         Thread.detachNewThread {
-          isOpening.wait()
+          isOpening.waitWithLimit()
           continuation.resume()
         }
       }

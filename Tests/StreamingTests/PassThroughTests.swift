@@ -103,6 +103,7 @@ struct PassThroughTests {
       _ = output.samples(atLeast: 15)
       let requests = source.keyframeRequests
       // Again after half a second, which has passed where other tests keep all cores busy.
+      // Safe because the bound grows with the time that has passed.
       #expect(requests >= 1 && requests <= Int((ContinuousClock.now - began) / .milliseconds(500)))
       #expect(stream.statistics.videoEncoders == 0)
     }

@@ -42,7 +42,7 @@ struct PrivacyTests {
     let gate = DispatchSemaphore(value: 0)
     let mask = PrivacyMask {
       { _, _ in
-        gate.wait()
+        gate.waitWithLimit()
         gate.signal()
         return true
       }
@@ -71,7 +71,7 @@ struct PrivacyTests {
             return state.isHanging
           }
           guard isHanging else { return true }
-          self.gate.wait()
+          self.gate.waitWithLimit()
           self.gate.signal()
           return true
         }
@@ -142,7 +142,7 @@ struct PrivacyTests {
         return state.isArmed
       }
       guard waits else { return .keep }
-      self.gate.wait()
+      self.gate.waitWithLimit()
       if let luma { frame.withPlane(0) { $0.update(repeating: luma) } }
       return .keep
     }

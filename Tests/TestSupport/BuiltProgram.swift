@@ -22,6 +22,45 @@ package struct BuiltProgram: Sendable {
     }
   }
 
+  /// Result of a run.
+  package struct Run: Sendable {
+    /// Exit status; that of the signal plus 128 where one ended the program.
+    package let status: Int32
+    package let output: [UInt8]
+    package let errors: [UInt8]
+  }
+
+  /// Runs the program to its end, or until it has run for five minutes.
+  package func run(_ arguments: [String]) async throws -> Run {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "run-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    // Files, since a pipe would need a thread that reads it.
+    let (output, errors) = (folder.appending(path: "output"), folder.appending(path: "errors"))
+    let process = Process()
+    process.executableURL = self.url
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    for url in [output, errors] { try Data().write(to: url) }
+    process.standardOutput = try FileHandle(forWritingTo: output)
+    process.standardError = try FileHandle(forWritingTo: errors)
+    let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    process.terminationHandler = { _ in end.finish() }
+    try process.run()
+    let limit = Duration.seconds(300)
+    let guardian = Task {
+      try await Task.sleep(for: limit)
+      kill(process.processIdentifier, SIGKILL)
+    }
+    defer { guardian.cancel() }
+    // Safe because the program is killed after the limit.
+    for await _ in ends {}
+    let isSignal = process.terminationReason == .uncaughtSignal
+    return Run(
+      status: process.terminationStatus + (isSignal ? 128 : 0), output: Array(try Data(contentsOf: output)),
+      errors: Array(try Data(contentsOf: errors)))
+  }
+
   /// Runs the program to its end.
   ///
   /// - Parameter environment: Environment variables in addition to those of the tests.

@@ -11,7 +11,7 @@ struct SingleFlightTests {
     let gate = Gate()
     let flight = SingleFlight<Int>(threadName: "test", timeout: .seconds(20))
     let work: @Sendable () -> Int = {
-      gate.wait()
+      gate.pass()
       return count.add(1, ordering: .relaxed).newValue
     }
     let results = try await withThrowingTaskGroup(of: Int?.self) { group in
@@ -64,26 +64,5 @@ struct SingleFlightTests {
     gate.open()
     // The threads end, and calls are served again.
     while await flight.run({ 4 }) != 4 {}
-  }
-}
-
-/// Blocks threads until it is opened.
-private final class Gate: Sendable {
-  private let state = Monitor((isOpen: false, waiting: 0))
-
-  /// Number of threads that have called ``wait()``.
-  var waiting: Int { self.state.read { $0.waiting } }
-
-  func open() { self.state.withLock { $0.isOpen = true } }
-
-  func wait() {
-    self.state.withLock { $0.waiting += 1 }
-    _ = self.state.wait { $0.isOpen ? true : nil }
-  }
-
-  /// Returns `value` after ``open()``.
-  func result<Value>(_ value: Value) -> Value {
-    self.wait()
-    return value
   }
 }

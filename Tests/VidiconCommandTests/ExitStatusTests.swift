@@ -48,14 +48,10 @@ struct ExitStatusTests {
     ] as [([String], String)])
   func `a wrong option ends the program with status 64 and one line`(arguments: [String], message: String) async throws
   {
-    let result = try await #require(
-      processExitsWith: .exitCode(64), observing: [\.standardOutputContent, \.standardErrorContent]
-    ) {
-      [arguments = arguments as [String]] in
-      await runCommand(arguments)
-    }
-    #expect(OutputLines(result.standardOutputContent).text.isEmpty)
-    let lines = OutputLines(result.standardErrorContent).own
+    let result = try await BuiltProgram("vidicon").run(arguments)
+    #expect(result.status == 64)
+    #expect(OutputLines(result.output).text.isEmpty)
+    let lines = OutputLines(result.errors).own
     #expect(lines.count == 1 && lines[0].contains(message), "\(lines)")
   }
 
@@ -74,15 +70,11 @@ struct ExitStatusTests {
   func `a wrong command line ends the program with status 64 and one line without the password`(
     arguments: [String]
   ) async throws {
-    let result = try await #require(
-      processExitsWith: .exitCode(64), observing: [\.standardOutputContent, \.standardErrorContent]
-    ) {
-      [arguments = arguments as [String]] in
-      await runCommand(arguments)
-    }
-    let errors = OutputLines(result.standardErrorContent)
+    let result = try await BuiltProgram("vidicon").run(arguments)
+    #expect(result.status == 64)
+    let errors = OutputLines(result.errors)
     #expect(errors.own.count == 1 && !errors.text.contains("sesame"), "\(errors.own)")
-    #expect(OutputLines(result.standardOutputContent).text.isEmpty)
+    #expect(OutputLines(result.output).text.isEmpty)
   }
 
   @Test(
@@ -94,22 +86,17 @@ struct ExitStatusTests {
       (["repair", "/nowhere/clip.mp4"], "/nowhere/clip.mp4: "),
     ] as [([String], String)])
   func `a missing file ends the program with status 1 and one line`(arguments: [String], message: String) async throws {
-    let result = try await #require(
-      processExitsWith: .exitCode(1), observing: [\.standardOutputContent, \.standardErrorContent]
-    ) {
-      [arguments = arguments as [String]] in
-      await runCommand(arguments)
-    }
-    #expect(OutputLines(result.standardOutputContent).text.isEmpty)
-    let lines = OutputLines(result.standardErrorContent).own
+    let result = try await BuiltProgram("vidicon").run(arguments)
+    #expect(result.status == 1)
+    #expect(OutputLines(result.output).text.isEmpty)
+    let lines = OutputLines(result.errors).own
     #expect(lines.count == 1 && lines[0].contains(message), "\(lines)")
   }
 
   @Test func `each of several files to repair is reported, and a failed one determines the exit status`() async throws {
-    let result = try await #require(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
-      await runCommand(["repair", "/nowhere/1.mp4", "/nowhere/2.mp4"])
-    }
-    let lines = OutputLines(result.standardErrorContent).own
+    let result = try await BuiltProgram("vidicon").run(["repair", "/nowhere/1.mp4", "/nowhere/2.mp4"])
+    #expect(result.status == 1)
+    let lines = OutputLines(result.errors).own
     #expect(lines.count == 2 && lines[0].contains("1.mp4") && lines[1].contains("2.mp4"))
   }
 
@@ -119,38 +106,30 @@ struct ExitStatusTests {
       (["help", "record"], "--split-duration"), ([], "SUBCOMMANDS:"),
     ] as [([String], String)])
   func `help and version are on standard output, with status 0`(arguments: [String], text: String) async throws {
-    let result = try await #require(
-      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
-    ) {
-      [arguments = arguments as [String]] in
-      await runCommand(arguments)
-    }
-    #expect(OutputLines(result.standardOutputContent).text.contains(text))
-    #expect(OutputLines(result.standardErrorContent).own == [])
+    let result = try await BuiltProgram("vidicon").run(arguments)
+    #expect(result.status == 0)
+    #expect(OutputLines(result.output).text.contains(text))
+    #expect(OutputLines(result.errors).own == [])
   }
 
   @Test(.timeLimit(.minutes(5)))
   func `a recording of a given length ends with status 0, and reports its file as text`() async throws {
     let folder = try TemporaryFolder()
-    let result = try await #require(
-      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
-    ) {
-      [path = folder.path as String] in
-      await runCommand([
-        "record", "\(path)/clip.mp4", "--source", "bars", "--audio", "tone", "--size", "64x48", "--fps", "10",
-        "--duration", "1s",
-      ])
-    }
-    let lines = OutputLines(result.standardOutputContent).lines
+    let result = try await BuiltProgram("vidicon").run([
+      "record", "\(folder.path)/clip.mp4", "--source", "bars", "--audio", "tone", "--size", "64x48", "--fps", "10",
+      "--duration", "1s",
+    ])
+    #expect(result.status == 0)
+    let lines = OutputLines(result.output).lines
     #expect(lines.first == "  Recording  \(folder.path)/clip.mp4")
     #expect(lines.last?.hasPrefix("  Recorded   \(folder.path)/clip.mp4   00:00:01   ") == true, "\(lines)")
-    #expect(OutputLines(result.standardErrorContent).own == [])
+    #expect(OutputLines(result.errors).own == [])
     // The same name again is refused.
-    let again = try await #require(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
-      [path = folder.path as String] in
-      await runCommand(["record", "\(path)/clip.mp4", "--source", "bars", "--duration", "1s"])
-    }
-    let errors = OutputLines(again.standardErrorContent).own
+    let again = try await BuiltProgram("vidicon").run([
+      "record", "\(folder.path)/clip.mp4", "--source", "bars", "--duration", "1s",
+    ])
+    #expect(again.status == 1)
+    let errors = OutputLines(again.errors).own
     #expect(errors.last?.hasSuffix("it exists already; give another name, or --overwrite") == true, "\(errors)")
   }
 
@@ -186,14 +165,12 @@ struct ExitStatusTests {
   @Test(.timeLimit(.minutes(5)))
   func `with JSON, a recording's events are its parts in order`() async throws {
     let folder = try TemporaryFolder()
-    let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
-      [path = folder.path as String] in
-      await runCommand([
-        "record", "\(path)/clip.mp4", "--source", "plasma", "--audio", "none", "--size", "64x48", "--fps", "10",
-        "--duration", "1s", "--name", "door", "--json",
-      ])
-    }
-    let objects = try OutputLines(result.standardOutputContent).lines.map {
+    let result = try await BuiltProgram("vidicon").run([
+      "record", "\(folder.path)/clip.mp4", "--source", "plasma", "--audio", "none", "--size", "64x48", "--fps", "10",
+      "--duration", "1s", "--name", "door", "--json",
+    ])
+    #expect(result.status == 0)
+    let objects = try OutputLines(result.output).lines.map {
       try JSONDecoder().decode([String: JSONValue].self, from: Data($0.utf8))
     }
     let events = objects.filter { $0["event"] == "recording" }

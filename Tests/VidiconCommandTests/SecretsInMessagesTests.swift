@@ -5,6 +5,7 @@ import MediaInput
 import Recording
 import StreamControl
 import Streaming
+import TestSupport
 import Testing
 
 @testable import VidiconCommand
@@ -72,15 +73,11 @@ struct SecretsInMessagesTests {
       if command.last == "--mask-anchors" { arguments += ["--mask", "x.png"] }
       if command[0] == "serve" { arguments += ["--rtsp-port", "0", "--http-port", "0", "--no-discovery"] }
       if command[0] != "repair" { arguments += ["--source", "bars", "--audio", "none", "--size", "64x48"] }
-      let result = try await #require(
-        processExitsWith: .failure, observing: [\.standardOutputContent, \.standardErrorContent]
-      ) {
-        [arguments = arguments as [String]] in
-        await runCommand(arguments)
-      }
-      let errors = OutputLines(result.standardErrorContent)
+      let result = try await BuiltProgram("vidicon").run(arguments)
+      #expect(result.status != 0)
+      let errors = OutputLines(result.errors)
       #expect(!errors.own.isEmpty && !errors.text.contains("Xq7"), "\(arguments): \(errors.text)")
-      #expect(!OutputLines(result.standardOutputContent).text.contains("Xq7"), "\(arguments)")
+      #expect(!OutputLines(result.output).text.contains("Xq7"), "\(arguments)")
     }
   }
 

@@ -54,7 +54,7 @@ struct SharedEventLoopTests {
   @Test func `an event loop that stands still is seen without viewers`() async throws {
     let servers = try await SharedLoopServers()
     let release = DispatchSemaphore(value: 0)
-    servers.group.next().execute { release.wait() }
+    servers.group.next().execute { release.waitWithLimit() }
     defer { release.signal() }
     let limit = MediaDuration.milliseconds(100)
     try await eventually { servers.loopLag >= limit }

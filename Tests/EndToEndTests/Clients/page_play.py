@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays a stream's page in a real browser, and prints as JSON what was seen and heard.
 
-usage: page_play.py URL FOLDER [--browser chromium|firefox] [--seconds 8] [--way stream|native|images]
+usage: page_play.py URL FOLDER [--browser chromium|firefox] [--seconds 8 | --frames NUMBER] [--way stream|native|images]
        a screenshot is left in FOLDER
 
 Each frame carries its time of capture as a strip of cells (see TimecodeStrip.swift), which is read back from what the
@@ -72,6 +72,13 @@ return { position: video.currentTime, muted: video.muted, decoded: quality.total
 """
 
 
+ENOUGH = """
+const { ages, differences, loudest } = window.seen;
+return document.querySelector("video").getVideoPlaybackQuality().totalVideoFrames >= arguments[0] && ages.length > 0
+  && differences.length >= 10 && loudest > 0.01 && document.getElementById("live").textContent === "Live";
+"""
+
+
 def median(values):
     return sorted(values)[len(values) // 2] if values else None
 
@@ -82,6 +89,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--browser", default="chromium")
     parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--frames", type=int, help="end when as many have been decoded, and the page is live and was heard")
     parser.add_argument("--way")
     options = parser.parse_args()
 
@@ -90,11 +98,15 @@ def main():
         browser.go(options.url + ("?" + urlencode({"way": options.way}) if options.way else ""))
         browser.until("const v = document.querySelector('video'); return v && v.readyState >= 3 && !v.paused && v.currentTime > 0;")
         seen = {"firstFrameSeconds": time.monotonic() - start}
-        time.sleep(4)  # The distance to the live edge settles.
+        if not options.frames:
+            time.sleep(4)  # The distance to the live edge settles.
         browser.run(WATCH)
         before = browser.run(STATE)
         begin = time.monotonic()
-        time.sleep(options.seconds)
+        if options.frames:
+            browser.until(ENOUGH, options.frames + before["decoded"])
+        else:
+            time.sleep(options.seconds)
         after = browser.run(STATE)
         elapsed = time.monotonic() - begin
         screenshot = str(options.folder / f"page-{options.browser}.png")

@@ -53,7 +53,7 @@ struct MDNSNetwork {
   func browse(
     _ type: String, within limit: Duration = .seconds(10), until condition: ([Record]) -> Bool
   ) async throws -> [Record] {
-    let end = ContinuousClock.now + limit
+    let end = ContinuousClock.now + limit * MachineShare.timeoutFactor
     while true {
       let run = try await Tool.run(
         "nsenter", self.entry + [Tool("avahi-browse").path, "-rptk", type], within: .seconds(10))
@@ -91,41 +91,5 @@ struct MDNSNetwork {
       }
     }
     return String(decoding: bytes, as: UTF8.self)
-  }
-}
-
-extension ChildProcess {
-  /// Waits until the text has occurred this many times on standard output.
-  func says(_ text: String, times: Int = 1, within limit: Duration = .seconds(15)) async throws {
-    try await Self.wait(for: text, times: times, in: self.output, within: limit)
-  }
-
-  /// Waits until the text has occurred this many times on standard error.
-  func complains(_ text: String, times: Int = 1, within limit: Duration = .seconds(15)) async throws {
-    try await Self.wait(for: text, times: times, in: self.errors, within: limit)
-  }
-
-  private struct Silence: Error, CustomStringConvertible {
-    var description: String
-  }
-
-  private static func wait(for text: String, times: Int, in output: CollectedOutput, within limit: Duration)
-    async throws
-  {
-    let isComplete: @Sendable () -> Bool = { output.text.components(separatedBy: text).count > times }
-    let isFound = try await withThrowingTaskGroup(of: Bool.self) { group in
-      group.addTask {
-        if isComplete() { return true }
-        for await _ in output.pieces where isComplete() { return true }
-        return isComplete()
-      }
-      group.addTask {
-        try await Task.sleep(for: limit)
-        return false
-      }
-      defer { group.cancelAll() }
-      return try await group.next() ?? false
-    }
-    guard isFound else { throw Silence(description: "no \"\(text)\" \(times) times; the output is: \(output.text)") }
   }
 }

@@ -5,6 +5,9 @@ extension Tag {
   /// Starts a browser, a desktop player, or several programs: at most two such tests run at once.
   @Tag static var demanding: Self
 
+  /// Starts a browser or a desktop player in the gate: one such test at a time, beside one that is demanding.
+  @Tag static var desktop: Self
+
   /// Judges frame rate, pacing, or lost frames: runs after the tests above, at most two at once.
   @Tag static var pacing: Self
 
@@ -17,12 +20,17 @@ extension Tag {
 /// A test uses a fifth of two cores on average. Five tests without a tag run at once; then those tagged
 /// ``Testing/Tag/pacing``; then those tagged ``Testing/Tag/timing``. The wait for a share precedes the body of the test,
 /// so that the limits in it do not include the wait; the trait `.timeLimit` does.
+///
+/// A test that hangs ends the process with its name, since nothing else could end it.
 struct MachineShare: SuiteTrait, TestTrait, TestScoping {
   /// Factor of the timeouts of tools and of the program, which are given for a test that runs alone on a machine like those of
   /// its developers: the environment variable `VIDICON_TEST_TIMEOUT_FACTOR`, 3 without it.
   static let timeoutFactor = ProcessInfo.processInfo.environment["VIDICON_TEST_TIMEOUT_FACTOR"].flatMap { Int($0) } ?? 3
 
   private static let limiter = ShareLimiter()
+
+  /// Time after which a test that has its share hangs: several times what any of the suite takes beside other work.
+  let limit: Duration
 
   var isRecursive: Bool { true }
 
@@ -32,6 +40,13 @@ struct MachineShare: SuiteTrait, TestTrait, TestScoping {
     let share = Share(test.tags)
     await Self.limiter.acquire(share)
     let start = ContinuousClock.now
+    let limit = self.limit
+    let guardian = Task {
+      try await Task.sleep(for: limit)
+      // Safe because only a process of tests ends, with the name of the test.
+      fatalError("the test hangs, after \(limit): \(test.name)")
+    }
+    defer { guardian.cancel() }
     // The durations that the test library reports include the wait for a share.
     defer { print("ran for \((ContinuousClock.now - start).formatted(.units(allowed: [.seconds]))): \(test.name)") }
     do {
@@ -45,7 +60,7 @@ struct MachineShare: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == MachineShare {
-  static var machineShare: Self { Self() }
+  static func machineShare(limit: Duration) -> Self { Self(limit: limit) }
 }
 
 /// Phase in which a test runs, and its share of the machine.
@@ -68,7 +83,7 @@ private struct Share {
     } else if tags.contains(.pacing) {
       (self.phase, self.units) = (.pacing, 2)
     } else {
-      (self.phase, self.units) = (.concurrent, tags.contains(.demanding) ? 2 : 1)
+      (self.phase, self.units) = (.concurrent, tags.contains(.desktop) ? 3 : tags.contains(.demanding) ? 2 : 1)
     }
   }
 }

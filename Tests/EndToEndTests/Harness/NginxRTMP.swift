@@ -38,21 +38,4 @@ struct NginxRTMP {
 
   /// Address of a stream.
   func url(_ name: String, host: String = "127.0.0.1") -> String { "rtmp://\(host):\(self.port)/app/\(name)" }
-
-  /// A TCP port of this machine that is free.
-  static func freePort() throws -> Int {
-    let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let port = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        bind(socket, pointer, length) == 0 && getsockname(socket, pointer, &length) == 0
-      } ? Int(UInt16(bigEndian: pointer.pointee.sin_port)) : 0
-    }
-    guard port > 0 else { throw Tool.Missing(name: "free port") }
-    return port
-  }
 }

@@ -16,12 +16,12 @@ struct PulseMicrophone {
   /// Starts the server and waits until the microphone exists.
   init(in folder: String, hearing file: String) async throws {
     self.child = try ChildProcess(Tool("bash").path, [TestMedia.client("pulse_microphone.sh"), folder, file])
-    var text = ""
-    for await piece in self.child.output.pieces {
-      text += String(decoding: piece, as: UTF8.self)
-      if text.contains("ready") { return }
+    do {
+      try await self.child.says("ready")
+    } catch {
+      self.child.kill()
+      throw Tool.Missing(name: "pulseaudio: \(error), \(self.child.errors.text)")
     }
-    throw Tool.Missing(name: "pulseaudio: \(self.child.errors.text)")
   }
 
   /// Kills the server without an orderly shutdown.

@@ -62,6 +62,9 @@ struct SwitchWatch {
     #expect(self.run.succeeded, "\(self.url): \(self.run.errors.suffix(2_000))", sourceLocation: sourceLocation)
     #expect(FFmpeg.complaints(in: self.run.errors) == [], sourceLocation: sourceLocation)
     #expect(self.frames.count > 10 && self.audioTimes.count > 10, sourceLocation: sourceLocation)
+    report(
+      "longest frame interval, s", zip(self.frames, self.frames.dropFirst()).map { $1 - $0 }.max() ?? 99,
+      limit: 1 / frameRate + 0.04)
     let steps = Self.steps(self.frames, over: 1 / frameRate + 0.04)
     #expect(steps.isEmpty, "\(self.url): \(steps)", sourceLocation: sourceLocation)
     // A frame of AAC has 1024 samples.

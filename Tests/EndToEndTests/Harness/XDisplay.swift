@@ -21,7 +21,7 @@ final class XDisplay: Sendable {
     let server = try ChildProcess(
       Tool("Xvfb").path,
       [":\(Int.random(in: 100..<50_000))", "-displayfd", "1", "-screen", "0", "\(size)x24", "-noreset"] + arguments)
-    for await _ in server.output.pieces where server.output.text.hasSuffix("\n") { break }
+    do { try await server.says("\n") } catch { server.kill() }
     guard let number = Int(server.output.text.dropLast()) else {
       server.kill()
       throw VidiconProcess.Failure(description: "Xvfb did not start: \(server.errors.text)")

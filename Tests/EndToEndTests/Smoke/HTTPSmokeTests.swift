@@ -84,6 +84,35 @@ extension Smoke {
       #expect(!FileManager.default.fileExists(atPath: tokenFile), "the token file stays after the end")
     }
 
+    @Test(.tags(.desktop)) func `a file left by a crash is a valid fragmented file, and plays in every player`()
+      async throws
+    {
+      typealias Files = EndToEnd.RecordedFiles
+      try await TestMedia.withTemporaryFolder { folder in
+        let path = "\(folder)/killed.mp4"
+        let child = try ChildProcess(VidiconProcess.path(), ["record", path, "--json"] + RecordedFile.source)
+        defer { child.kill() }
+        try await child.says(#/"seconds":([5-9]|[0-9]{2})/#, within: .seconds(30))
+        child.kill()
+        #expect(await child.end(within: .seconds(5)) == .signal(SIGKILL))
+        try await Files.check(path, "fragmented")
+        let file = try await RecordedFile(path)
+        file.checkThatItIsWhole()
+        #expect(try #require(file.times.last) > 3.9)
+        try await Files.playInGStreamer(file)
+        try await Files.playInChromium(file)
+        // VLC does not seek without an index; it plays from start to end.
+        let show = try await Files.playInVLC(file, [])
+        let shown = show.captures.compactMap(\.self)
+        #expect(zip(shown, shown.dropFirst()).allSatisfy { $0 <= $1 } && shown.allSatisfy(file.captures.contains))
+
+        let repair = try await VidiconProcess.run(["repair", path])
+        #expect(repair.exit == .status(0), "\(repair.errors)")
+        try await Files.check(path, "plain")
+        #expect(try await RecordedFile(path).captures == file.captures)
+      }
+    }
+
     @Test func `a recording is paused, resumed and stopped, and its file is served in ranges`() async throws {
       typealias Recording = EndToEnd.RecordingOverHTTP
       try await TestMedia.withTemporaryFolder { folder in

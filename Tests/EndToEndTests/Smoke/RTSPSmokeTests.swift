@@ -10,6 +10,15 @@ extension Smoke {
       }
     }
 
+    @Test func `ffmpeg and GStreamer play over UDP, two at once`() async throws {
+      try await VidiconProcess.serving(Smoke.plasma + ["--rtsp-udp"]) { vidicon in
+        async let frames = GStreamer.play(vidicon.url(), frames: Smoke.frameCount, protocols: "udp")
+        try expectContent(
+          try await FFmpeg.play(vidicon.url(), frames: Smoke.frameCount, options: ["-rtsp_transport", "udp"]))
+        try expectMoving(try await frames)
+      }
+    }
+
     @Test func `every form of a stream's URL plays it`() async throws {
       try await VidiconProcess.serving(Smoke.plasma) { vidicon in
         let urls = [

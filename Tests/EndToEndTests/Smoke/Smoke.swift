@@ -7,7 +7,7 @@ import Testing
 /// They judge content: decoded frames, their order, codecs, statuses, files. None judges a frame rate, a latency, an interval, an
 /// exact count of frames in a period, or what the program takes of the machine, so that they pass on a machine that is slow or
 /// does other work. Their timeouts are many times what they take.
-@Suite("Smoke", .machineShare, .tags(.demanding))
+@Suite("Smoke", .machineShare(limit: .seconds(900)), .tags(.demanding))
 enum Smoke {
   /// A small stream, which a debug build encodes beside other work.
   static let format = ["--size", "320x180", "--fps", "15", "--bitrate", "300k"]

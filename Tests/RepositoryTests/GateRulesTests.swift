@@ -1,0 +1,94 @@
+import Testing
+
+/// Every rule finds what breaks it, and only that; and the tests of the gate break none.
+@Suite("Rules of the gate's tests")
+struct GateRulesTests {
+  private func text(_ lines: String...) -> SwiftText {
+    SwiftText(path: "/Tests/EndToEndTests/Smoke/A.swift", text: lines.joined(separator: "\n") + "\n")
+  }
+
+  private func lines(_ violations: [Violation]) -> [Int] { violations.map(\.line) }
+
+  private func gate() throws -> [SwiftText] {
+    let files = try Repository.swiftFiles(in: "Tests").filter { GateRules.apply(to: $0.path) }
+    #expect(files.count > 300)
+    return files
+  }
+
+  @Test func `the gate is the unit rooms and the smoke set`() {
+    #expect(GateRules.apply(to: "/Tests/RTPTests/A.swift") && GateRules.apply(to: "/Tests/EndToEndTests/Smoke/A.swift"))
+    #expect(!GateRules.apply(to: "/Tests/EndToEndTests/JoinTests.swift"))
+  }
+
+  @Test(arguments: [
+    "#expect(ContinuousClock.now - start < .seconds(1))", "#expect(.now - start <= .seconds(1))",
+    "try #require(StreamClock.system.now() - start < limit)",
+    "#expect((a...b).contains(ContinuousClock().now - start))",
+  ]) func `an upper bound on real time is found`(code: String) {
+    #expect(self.lines(GateRules.realTimeBounds(in: self.text("let a = 1", code))) == [2])
+    #expect(GateRules.realTimeBounds(in: self.text("// Safe because of this.", code)) == [])
+  }
+
+  @Test func `a bound on a constant of real time is found`() {
+    let text = self.text("let took = ContinuousClock.now - start", "#expect(took < .seconds(1))", "#expect(other < 1)")
+    #expect(self.lines(GateRules.realTimeBounds(in: text)) == [2])
+  }
+
+  @Test(arguments: [
+    "#expect(ContinuousClock.now - start >= .seconds(1))", "#expect(frame.time - start < .seconds(1))",
+    "#expect(onQuietMachine(ContinuousClock.now - start < .seconds(1)))", "while ContinuousClock.now - start < limit {",
+  ]) func `a lower bound, another time, and a figure of the long suite are allowed`(code: String) {
+    #expect(GateRules.realTimeBounds(in: self.text(code)) == [])
+  }
+
+  @Test func `no test of the gate has an upper bound on real time`() throws {
+    #expect(try self.gate().flatMap(GateRules.realTimeBounds) == [])
+  }
+
+  @Test func `limits of five minutes and more are allowed`() {
+    let text = self.text("@Suite(.timeLimit(.minutes(5)))", "@Test(.timeLimit(.minutes(1))) func a() {}")
+    #expect(self.lines(GateRules.shortLimits(in: text)) == [2])
+  }
+
+  @Test func `no test of the gate has a limit under five minutes`() throws {
+    #expect(try self.gate().flatMap(GateRules.shortLimits) == [])
+  }
+
+  @Test(arguments: [
+    "while try await answer() != 200 {}", "for await event in events {", "for try await piece in inbound {",
+    "semaphore.wait()",
+  ]) func `a wait without a limit is found`(code: String) {
+    #expect(self.lines(GateRules.unboundedWaits(in: self.text(code))) == [1])
+    #expect(GateRules.unboundedWaits(in: self.text("// Safe because of this.", code)) == [])
+  }
+
+  @Test(arguments: [
+    ["while StreamClock.system.now() < end {}"], ["try channel.close().wait()"], ["gate.wait(timeout: .now() + 300)"],
+    ["for await result in group {"], ["@Suite(.timeLimit(.minutes(5)))", "for await event in events {"],
+    ["while a < b {"],
+  ]) func `a wait with a limit is allowed`(code: [String]) {
+    #expect(
+      GateRules.unboundedWaits(in: SwiftText(path: "/Tests/A.swift", text: code.joined(separator: "\n"))) == [])
+  }
+
+  @Test func `no test of the gate waits for ever`() throws {
+    #expect(try self.gate().flatMap(GateRules.unboundedWaits) == [])
+  }
+
+  @Test(arguments: [
+    "let server = try HTTPServer(host: host, port: 8080)", "channel.bind(host: host, port: 5000)",
+    #"serving(["--rtsp-port", "8554"])"#,
+  ]) func `a fixed port is found`(code: String) {
+    #expect(self.lines(GateRules.fixedPorts(in: self.text(code))) == [1])
+    #expect(GateRules.fixedPorts(in: self.text("// Safe because of this.", code)) == [])
+  }
+
+  @Test(arguments: ["HTTPServer(port: 0)", "Address(host: host, port: 8554)", #"serving(["--rtsp-port", "0"])"#])
+  func `any port is allowed, and the port of an address`(code: String) {
+    #expect(GateRules.fixedPorts(in: self.text(code)) == [])
+  }
+
+  @Test func `no test of the gate listens at a fixed port`() throws {
+    #expect(try self.gate().flatMap(GateRules.fixedPorts) == [])
+  }
+}

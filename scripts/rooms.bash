@@ -1,0 +1,24 @@
+# The rooms of tests, and how they run: for scripts/test and scripts/smoke-proof.
+# shellcheck shell=bash disable=SC2034 # Variables of its users.
+
+# Rooms that only compute, which run together, and rooms that wait for devices, timers and sockets.
+computing_rooms=(
+  Authentication Bitstreams Codecs Containers Delivery Effects FuzzBodies HLS Inference Media Pushing RTMP RTP RateControl RTSP
+  Repository WebPage WebRTC
+)
+computing="($(IFS='|'; printf '%s' "${computing_rooms[*]}"))Tests"
+waiting_rooms=()
+for room in Tests/*Tests; do
+  room=${room#Tests/}
+  [[ $room =~ ^$computing$ || $room == EndToEndTests ]] || waiting_rooms+=("$room")
+done
+
+# Runs tests, by a regular expression of their names, and logs them: start_tests LOG EXPRESSION. At most four tests of a
+# process run at once: a test whose thread waits for another test's would wait longer than the time that it is about.
+start_tests() {
+  local log=$1 filter=$2 status=0
+  SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${width:-4} timeout --kill-after=10 "${limit:-2700}" \
+    .build/debug/vidiconPackageTests.xctest --testing-library swift-testing --filter "$filter" \
+    </dev/null >"$log" 2>&1 || status=$?
+  printf '%s\n' "$status" >"$log.status"
+}
