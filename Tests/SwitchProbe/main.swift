@@ -6,8 +6,8 @@
 // Video comes from the given sources in turn; without any, and for audio, from cheap test sources, every third of
 // which fails: it cannot be started, or ends without delivering anything. "threads" prints the results of starts,
 // switches and stops when the system has no thread left. Before and after the switches the program prints the
-// resources of the process, `descriptors=9 threads=4 sources=2 mappings=0 resident=30000 allocated=7000` (memory in
-// KB), and then the number of failed switches and whether timestamps always rose. It is a process of its own, since
+// resources of the process, `descriptors=9 threads=4 sources=2 mappings=0 resident=30000 allocated=7000` (mappings
+// and memory in KB), and then the number of failed switches and whether timestamps always rose. It is a process of its own, since
 // other tests open and close resources at the same time.
 
 import Capture
@@ -160,11 +160,15 @@ func allocatedBytes() -> Int {
     - last("<total type=\"rest\"")
 }
 
-/// Memory mappings shared with devices, real or simulated, and with an X server.
-func sharedMappingCount() -> Int {
+/// Memory shared with devices, real or simulated, and with an X server, in KB.
+///
+/// The number of mappings says less: the kernel shows neighboring ones of a file as one.
+func sharedMappingSize() -> Int {
   let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
-  return maps.split(separator: "\n").count { line in
-    ["fake camera", "/dev/video", "/memfd:", "/SYSV"].contains { line.contains($0) }
+  return maps.split(separator: "\n").reduce(0) { sum, line in
+    guard ["fake camera", "/dev/video", "/memfd:", "/SYSV"].contains(where: line.contains) else { return sum }
+    let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap { Int($0, radix: 16) }
+    return bounds.count == 2 ? sum + (bounds[1] - bounds[0]) / 1024 : sum
   }
 }
 
@@ -177,7 +181,7 @@ func tellHoldings(of sources: Sources, threads: Int = .max) async -> Int {
   let kilobytes = resident.flatMap { Int($0.filter(\.isNumber)) } ?? -1
   print(
     "descriptors=\(count("/proc/self/fd")) threads=\(running) sources=\(sources.alive) "
-      + "mappings=\(sharedMappingCount()) resident=\(kilobytes) allocated=\(allocatedBytes() / 1024)")
+      + "mappings=\(sharedMappingSize()) resident=\(kilobytes) allocated=\(allocatedBytes() / 1024)")
   return running
 }
 
@@ -211,7 +215,7 @@ func change(_ stream: LiveStream, _ sources: Sources, _ range: Range<Int>) async
 
 /// Makes every new thread of this process fail, or none: with a default stack larger than the address space.
 func setThreadsFail(_ fail: Bool) {
-  // These functions are missing in Swift's glibc module; the attributes structure is smaller than this buffer.
+  // The functions below are missing in Swift's glibc module; the attributes structure is smaller than this buffer.
   typealias Initializer = @convention(c) (UnsafeMutableRawPointer) -> Int32
   typealias Setter = @convention(c) (UnsafeMutableRawPointer, Int) -> Int32
   // Safe because these are glibc's declarations of the functions.

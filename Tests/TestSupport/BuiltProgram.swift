@@ -85,7 +85,8 @@ package struct BuiltProgram: Sendable {
   }
 }
 
-/// Resources in use as printed by SwitchProbe: `descriptors=9 threads=4 sources=2 mappings=0 resident=30000 allocated=7000`.
+/// Resources in use as printed by SwitchProbe: `descriptors=9 threads=4 sources=2 mappings=0 resident=30000 allocated=7000`,
+/// the last three in KB.
 package struct ResourceUsage {
   private let numbers: [Substring: Int]
 
