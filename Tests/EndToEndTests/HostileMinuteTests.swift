@@ -104,7 +104,7 @@ extension EndToEnd {
       let watched = try await watching.value
       #expect(watched.packetsLost == 0 && watched.closed == 0, "\(watched)")
       // Frames that the source itself draws too late on a busy machine are none that a viewer loses.
-      report("lowest frame rate", watched.frameRates.min() ?? 0, limit: -28)
+      report("minimum frame rate", watched.frameRates.min() ?? 0, limit: -28)
       #expect(watched.frameRates.allSatisfy { $0 > 28 }, "\(watched.frameRates)")
       #expect(watched.hls.allSatisfy { $0.missed == 0 && $0.failures == 0 && $0.segments > 0 }, "\(watched.hls)")
     }

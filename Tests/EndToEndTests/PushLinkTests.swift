@@ -102,7 +102,7 @@ extension EndToEnd {
           memories.append(try vidicon.residentMemory())
         }
         let during = try await Self.watched(viewer, path)
-        report("longest queue, s", queues.max() ?? 9, limit: 2)
+        report("maximum queue, s", queues.max() ?? 9, limit: 2)
         #expect(queues.max() ?? 9 <= 2, "\(queues)")
         #expect(memories.max() ?? .max <= memory + 5 << 20, "\(memories.map { ($0 - memory) >> 10 }) kB")
         #expect(during.jitter <= before.jitter + 0.003, "\(during.jitter), \(before.jitter)")
@@ -177,7 +177,7 @@ extension EndToEnd {
         let narrowed = try Self.observations(poller, from: narrowing, until: widening)
         let pushes = narrowed.compactMap(\.push)
         #expect(pushes.count == narrowed.count && pushes.allSatisfy { $0.state == "sending" && $0.reconnects == 0 })
-        report("longest queue, s", pushes.map(\.queue).max() ?? 9, limit: 2.5)
+        report("maximum queue, s", pushes.map(\.queue).max() ?? 9, limit: 2.5)
         #expect(pushes.map(\.queue).max() ?? 9 <= 2.5, "\(pushes.map(\.queue))")
         let below = try #require(
           narrowed.first { $0.push.map { $0.ownEncoding && Double($0.videoBitrate) < 0.9 * linkBitrate } == true })

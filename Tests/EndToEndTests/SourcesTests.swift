@@ -68,7 +68,7 @@ func expectGood(_ play: FFmpeg.Play, frameRate: Double, seconds: Double) throws 
   #expect(abs(play.frameRate - frameRate) < frameRate * 0.05, "\(play.frameRate) frames per second")
   let steps = zip(play.times.dropFirst(), play.times).map { $0 - $1 }
   #expect(try #require(steps.min()) > 0)
-  report("longest frame interval, s", steps.max() ?? 99, limit: 0.3)
+  report("maximum frame interval, s", steps.max() ?? 99, limit: 0.3)
   #expect(try #require(steps.max()) < 0.3, "maximum frame interval")
   #expect(play.run.duration > .seconds(seconds * 0.85), "faster than real time")
   #expect(play.run.duration < .seconds(seconds * 1.25 + 3), "slower than real time")

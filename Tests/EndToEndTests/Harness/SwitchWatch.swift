@@ -63,7 +63,7 @@ struct SwitchWatch {
     #expect(FFmpeg.complaints(in: self.run.errors) == [], sourceLocation: sourceLocation)
     #expect(self.frames.count > 10 && self.audioTimes.count > 10, sourceLocation: sourceLocation)
     report(
-      "longest frame interval, s", zip(self.frames, self.frames.dropFirst()).map { $1 - $0 }.max() ?? 99,
+      "maximum frame interval, s", zip(self.frames, self.frames.dropFirst()).map { $1 - $0 }.max() ?? 99,
       limit: 1 / frameRate + 0.04)
     let steps = Self.steps(self.frames, over: 1 / frameRate + 0.04)
     #expect(steps.isEmpty, "\(self.url): \(steps)", sourceLocation: sourceLocation)
