@@ -48,7 +48,7 @@ extension EndToEnd {
     }
 
     @Test(.tags(.demanding)) func `of 600 recorded frames none shows a face of the promised size`() async throws {
-      let (run, results) = try await Self.judge(Self.scenes, ["--frames", "648", "--rate", "15", "--every", "36"])
+      let (run, results) = try await Self.judge(Self.scenes, ["--frames", "648", "--rate", "15", "--every", "30"])
       try #require(results.map(\.scene) == Self.scenes, "\(run.errors)")
       for result in results {
         #expect(result.faces > 10, "\(result)")

@@ -176,7 +176,7 @@ extension Smoke {
     @Test func `no face is shown in files recorded in privacy mode`() async throws {
       let scenes = ["one", "crowd", "sideways"]
       let (run, results) = try await EndToEnd.PrivacyScenes.judge(
-        scenes, ["--frames", "90", "--rate", "5", "--every", "30"])
+        scenes, ["--frames", "90", "--rate", "5", "--every", "10"])
       try #require(results.map(\.scene) == scenes, "\(run.errors)")
       for result in results {
         // What is not searched in time is covered: too much may be, a face is never shown.
