@@ -231,8 +231,8 @@ let package = Package(
       ], swiftSettings: settings),
     .executableTarget(name: "VidiconMain", dependencies: ["VidiconCommand"], swiftSettings: settings),
 
-    // What Swift cannot say: pixel loops that must be fast in debug builds too, system calls its modules lack, and files
-    // that are part of the program.
+    // Code that Swift cannot express: pixel loops that must be fast in debug builds too, system calls its modules lack,
+    // and files that are part of the program.
     .target(name: "CCapture"),
     .target(name: "CConnectGuard"),
     .target(name: "CDatagrams"),
@@ -487,7 +487,7 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    // What is fuzzed: fed by FuzzTesting, replayed by a unit test.
+    // Bodies of the fuzz targets: fed by FuzzTesting, replayed by a unit test.
     .target(
       name: "FuzzBodies",
       dependencies: [
@@ -503,7 +503,7 @@ let package = Package(
     // The rules of HLS, checked on playlists as text: of the machine in unit tests, of a live server from end to end.
     .target(name: "HLSRules", path: "Tests/HLSRules", swiftSettings: settings),
 
-    // What holds for the sources as a whole: floors, purity, sizes, reasons.
+    // Rules for the sources as a whole: floors, purity, sizes, reasons.
     .testTarget(name: "RepositoryTests", swiftSettings: settings),
 
     // Real players against the built program.

@@ -218,7 +218,7 @@ class Scenes:
         return cv2.blur(frame, (length, 1)), labels
 
     def zoom_and_exposure(self, index):
-        # What a client's request to the camera does: each frame may be closer, darker or brighter than the one before.
+        # As after a client's requests to the camera: each frame may be closer, darker or brighter than the one before.
         frame, ((x, y, side),) = self.one(index)
         factor, gain = (1, 1.5, 2.2)[index // 10 % 3], (1, 0.3, 1.5)[index // 15 % 3]
         matrix = numpy.float32([[factor, 0, 640 * (1 - factor)], [0, factor, 360 * (1 - factor)]])
@@ -250,7 +250,7 @@ class Scenes:
 SCENES = ["one", "five", "crowd", "crowd_of_small_faces", "smallest", "upside_down", "sideways", "lying", "profile", "profile_from_the_start", "half_out_of_frame", "behind_a_hand",
           "entering_fast", "photo_on_a_phone", "dark", "motion_blurred", "zoom_and_exposure", "printed_crowd",
           "large_frame", "empty_room", "empty_animation"]
-# Those whose faces are not composed into a frame.
+# Scenes whose faces are not composed into a frame.
 FILMED = ["behind_a_hand"]
 
 
@@ -358,7 +358,7 @@ def is_covered(plane, x, y, side):
 
 
 class Judge:
-    """What recorded frames of a scene show of its labeled faces."""
+    """Judge of the recorded frames of a scene: which of its labeled faces they show."""
 
     def __init__(self, name, scenes, detectors, every, keep):
         self.name, self.scenes, self.detectors, self.every, self.keep = name, scenes, detectors, every, keep
@@ -401,7 +401,7 @@ class Judge:
         found = [face for face in self.detectors.faces(frame) if not is_covered(plane, *face[0], face[1] * 0.7)]
         if not found:
             return
-        # These detectors see faces in other things as well, which are there without the faces and beside the same covers too.
+        # The detectors see faces in other things as well, which are there without the faces and with the same covers too.
         others = []
         faceless = self.scenes.without_faces(self.name, index)
         if faceless is not None:

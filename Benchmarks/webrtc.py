@@ -18,7 +18,7 @@ def watched(settings, running, process, kind, port, viewers, cpu_seconds, reside
         begin = cpu_seconds(process)
         report = json.loads(sink.stdout.readline())
         used, resident = cpu_seconds(process) - begin, resident_megabytes(process)
-        # It ends its sessions.
+        # The sink ends its sessions.
         sink.wait(60)
         return used, resident, report
 

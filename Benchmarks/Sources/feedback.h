@@ -29,13 +29,13 @@ struct arrivals {
   uint8_t feedback_count;
 };
 
-/// Notes a packet with a transport-wide number; `time` in nanoseconds since the start.
+/// Records the arrival of a packet by its transport-wide number; `time` in nanoseconds since the start.
 void note_arrival(struct arrivals *arrivals, uint16_t number, long long time);
 
 /// Writes a receiver report on sources; returns its length.
 size_t write_receiver_report(uint8_t *output, const struct source *sources, int count, long long time);
 
-/// Writes transport-wide feedback on the noted arrivals and clears them; returns its length, 0 without arrivals.
+/// Writes transport-wide feedback on the recorded arrivals and clears them; returns its length, 0 without arrivals.
 size_t write_transport_feedback(uint8_t *output, struct arrivals *arrivals, uint32_t media_ssrc);
 
 #endif

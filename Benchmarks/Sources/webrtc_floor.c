@@ -195,7 +195,7 @@ static void read_control(void) {
   }
 }
 
-/// Handles RTCP and sends reports until a time.
+/// Waits until a time; meanwhile reads RTCP, and sends the reports that are due.
 static void wait_until(long long due) {
   for (;;) {
     long long time = now(), deadline = due < next_report ? due : next_report;

@@ -91,7 +91,7 @@ static double percentile(const long long histogram[ticks + 1], double part) {
   return 0;
 }
 
-/// Notes a frame's arrival at a viewer, by its capture time.
+/// Records a frame's arrival at a viewer, by its capture time; counts the spread of a frame that every viewer has.
 static void note_frame(long long captured, long long arrival) {
   struct frame *frame = NULL;
   for (int i = 1; i <= kept_frames && !frame; i++) {

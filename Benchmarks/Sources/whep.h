@@ -32,7 +32,7 @@ struct whep {
   char *reply;
   size_t reply_length;
   char username[96], password[64], resource[160], fingerprint[100];
-  /// What the server seals, and what this client seals; valid once connected.
+  /// SRTP contexts of the server's packets and of this client's; valid once connected.
   struct srtp receives, sends;
 };
 
@@ -43,7 +43,7 @@ void whep_post(struct whep *client, int number, int port, const char *name, bool
 /// Reads the response; the UDP socket is open when the state is no longer whep_posted.
 void whep_read_reply(struct whep *client);
 
-/// Handles a datagram of STUN or DTLS.
+/// Continues the connection by a datagram of STUN or DTLS; others are ignored.
 void whep_receive(struct whep *client, const uint8_t *datagram, size_t length);
 
 /// Repeats checks and flights of DTLS without a response, and renews consent every five seconds; call it ten times a second.

@@ -23,7 +23,7 @@ extension AccessControl {
       self.refusals.count(role == nil ? .unauthorized : .forbidden)
       return .unauthorized(stale: false)
     case .rejected:
-      // Where watching is protected, it is counted as a failed login only.
+      // A rejection is counted as a failed login only, where watching is protected.
       if role != nil { self.refusals.count(.forbidden) }
       return .unauthorized(stale: false)
     }

@@ -25,8 +25,8 @@ package struct ChallengeResponder: Sendable {
   /// Whether a server has sent a challenge that can be answered.
   package var isChallenged: Bool { self.challenge != nil }
 
-  /// Takes the challenges of a response, the values of its `WWW-Authenticate` lines; the first supported one of Digest counts, Basic
-  /// where there is none.
+  /// Adopts one of a response's challenges, the values of its `WWW-Authenticate` lines: the first supported one of
+  /// Digest, or Basic where there is none.
   ///
   /// - Returns: Whether a further try can succeed: false when the server has refused the answer to an earlier challenge, other than
   ///   for the age of its nonce, and without a supported challenge.

@@ -15,13 +15,13 @@ extension IPAddress: CustomStringConvertible {
 
   /// The first of the longest runs of at least two zero groups, RFC 5952 §4.2; nil without one.
   private static func compressedRun(of groups: [UInt16]) -> Range<Int>? {
-    var longest = 0..<1
+    var run = 0..<1
     var start = 0
     for (index, group) in groups.enumerated() {
       if group != 0 { start = index + 1 }
-      if index + 1 - start > longest.count { longest = start..<index + 1 }
+      if index + 1 - start > run.count { run = start..<index + 1 }
     }
-    return longest.count > 1 ? longest : nil
+    return run.count > 1 ? run : nil
   }
 
   private static func text(_ groups: ArraySlice<UInt16>) -> String {

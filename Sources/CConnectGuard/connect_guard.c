@@ -30,7 +30,7 @@ __attribute__((constructor)) static void find_next_connect(void) {
   next_connect = (connect_function)dlsym(RTLD_NEXT, "connect");
 }
 
-/// Takes the place of the C library's function for all libraries of the process: the linker binds a symbol to the
+/// Replaces the C library's function for all libraries of the process: the linker binds a symbol to the
 /// program first.
 __attribute__((used, visibility("default"))) int connect(
     int descriptor, const struct sockaddr *address, socklen_t length) {

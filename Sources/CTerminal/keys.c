@@ -64,7 +64,7 @@ static void ended(int number) {
   raise(number);
 }
 
-// Handles Ctrl-Z.
+// Signal handler of Ctrl-Z: restores the terminal, then stops the process.
 static void stopped(int number) {
   (void)number;
   restore();

@@ -18,7 +18,7 @@ package protocol WHEPService: Sendable {
     path: String, offer: ByteBuffer, client: IPAddress, serverAddresses: [IPAddress]
   ) async throws(WebRTCRefusal) -> WHEPSession
 
-  /// Takes candidates of a client, or restarts ICE.
+  /// Acknowledges a client's candidates, which an ICE lite agent does not use, or restarts ICE.
   ///
   /// - Parameters:
   ///   - id: Identifies the session.

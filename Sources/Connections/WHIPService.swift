@@ -26,7 +26,7 @@ package protocol WHIPService: Sendable {
     of name: String, offer: ByteBuffer, takesOver: Bool, client: IPAddress, serverAddresses: [IPAddress]
   ) async throws(WebRTCRefusal) -> WHEPSession
 
-  /// Takes candidates of a publisher, or restarts ICE.
+  /// Acknowledges a publisher's candidates, which an ICE lite agent does not use, or restarts ICE.
   ///
   /// - Parameters:
   ///   - id: Identifies the session.

@@ -5,7 +5,7 @@ internal import WebRTC
 final class OpenSSLCipher: SRTPCipher {
   private let cipher: OpaquePointer
 
-  /// Takes ownership of the cipher, and destroys it at the end.
+  /// Adopts the cipher, and destroys it at the end.
   init(_ cipher: OpaquePointer) {
     self.cipher = cipher
   }

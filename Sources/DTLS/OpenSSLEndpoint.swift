@@ -6,7 +6,7 @@ internal import WebRTC
 final class OpenSSLEndpoint: DTLSEndpoint {
   private let dtls: OpaquePointer
 
-  /// Takes ownership of the association, and destroys it at the end.
+  /// Adopts the association, and destroys it at the end.
   init(_ dtls: OpaquePointer) {
     self.dtls = dtls
   }

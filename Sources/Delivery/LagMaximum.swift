@@ -12,7 +12,7 @@ package struct LagMaximum: Sendable {
   /// Creates a measure that has recorded no lag.
   package init() {}
 
-  /// Takes a lag into account.
+  /// Includes a lag in the maximum.
   package mutating func record(_ lag: MediaDuration, at now: MediaTime) {
     self.advance(to: now)
     self.lag.current = max(self.lag.current, lag)

@@ -9,11 +9,11 @@ package import Media
 package struct TurnSchedule<Member> {
   /// Next step of the event loop.
   package enum Step {
-    /// This group has its turn.
+    /// The turn of a group.
     case run(Member)
     /// Call ``pauseEnded()`` after ``pause``.
     case pause
-    /// Nothing: no group waits, or a pause is scheduled.
+    /// No step: no group waits, or a pause is scheduled.
     case none
   }
 

@@ -75,7 +75,7 @@ package struct ViewerState: Sendable {
 
   /// Next step when the connection has sent everything.
   package enum DrainAction: Hashable, Sendable {
-    /// Nothing is queued.
+    /// No step: the queue is empty.
     case none
     /// Send the oldest queued delivery.
     case sendQueued

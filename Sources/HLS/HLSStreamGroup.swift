@@ -230,7 +230,7 @@ public struct HLSStreamGroup: Sendable {
   }
 
   private mutating func listVariants() {
-    // Where the encoder of the main rendition needs less than its target, so do the others.
+    // The encoders of the renditions are assumed to need the share of their targets that the main one needs of its own.
     let share = Double(self.main.averageBitrate) / Double(max(1, self.main.configuration.bitrate))
     for index in self.renditions.indices {
       let bitrate = self.renditions[index].stream.configuration.bitrate

@@ -107,7 +107,7 @@ final class PushInbox: Sendable {
     }
   }
 
-  /// Notes that a ``Item/discardEarlier`` was taken and performed.
+  /// Records that a ``Item/discardEarlier`` was dequeued and performed.
   func discarded() {
     self.pendingDiscards.subtract(1, ordering: .releasing)
   }

@@ -9,13 +9,13 @@ internal import Pushing
 protocol PushLink: AnyObject {
   /// Opens a connection for a stream with these codecs.
   func connect(_ descriptions: [CodecDescription])
-  /// Notes that media of an accepted connection follows.
+  /// Begins the media of an accepted connection.
   ///
   /// - Parameters:
   ///   - bitrate: Target bitrate of the video, in bits per second.
   ///   - audioBitrate: Target bitrate of the audio, in bits per second; nil without audio.
   func begin(bitrate: Int, audioBitrate: Int?)
-  /// Takes the codecs' configuration, for the samples that follow.
+  /// Sets the codecs' configuration for the samples that follow.
   func configure(_ descriptions: [CodecDescription])
   /// Appends a sample; ``flush()`` sends it.
   func write(_ sample: EncodedSample)
@@ -27,7 +27,7 @@ protocol PushLink: AnyObject {
   func abort()
   /// Drops media that waits or could be sent again, as far as that is possible without closing the connection.
   func discardEarlier()
-  /// Takes the target bitrate of the video that is sent, and its maximum, in bits per second.
+  /// Sets the target bitrate of the video that is sent, and its maximum, in bits per second.
   func follow(bitrate: Int, maximum: Int)
   /// Bytes that were passed to the connection and have not left.
   var unsentByteCount: Int { get }

@@ -114,7 +114,7 @@ final class RTMPLink: PushLink, @unchecked Sendable {
     self.redirect = url.flatMap { (self.redirected ?? self.url).redirected(to: $0) }
   }
 
-  /// Handles the end of the current connection, or attempt.
+  /// Removes the current connection, or attempt, which has ended, and reports its end.
   private func ended(_ reason: String, attempt: Int) {
     guard attempt == self.attempt else { return }
     _ = self.takeConnection()

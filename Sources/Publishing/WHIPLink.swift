@@ -45,7 +45,7 @@ final class WHIPLink: PushLink, @unchecked Sendable {
   private var opus = Opus.off
   private var batch = DatagramBatch()
   private var timer: (task: Scheduled<Void>, deadline: MediaTime)?
-  /// When the last datagram of the server has arrived; nil before media may be sent.
+  /// Time at which the last datagram of the server has arrived; nil before media may be sent.
   private var lastArrival: MediaTime?
   /// Frames that earlier sessions have dropped.
   private var earlierDrops = 0
@@ -173,7 +173,7 @@ extension WHIPLink {
     }
   }
 
-  /// Handles the end of the current session, or attempt.
+  /// Finishes the current session, or attempt, and reports its end.
   private func ended(_ reason: String, minimumDelay: MediaDuration = .zero, attempt: Int) {
     guard attempt == self.attempt else { return }
     self.finish()
@@ -198,7 +198,7 @@ extension WHIPLink {
     self.farewell = self.exchange(request, timeout: Self.farewellTimeout).map { _ in }.recover { _ in }
   }
 
-  /// As ``finish()``: the session holds nothing that it sends later.
+  /// Drops the frames that wait, and ends the session as ``finish()`` does: no media of it is sent later.
   func abort() {
     self.discardEarlier()
     self.finish()

@@ -103,7 +103,7 @@ struct PushBitrate {
     self.bitrate = isFull ? maximum : min(self.bitrate, maximum)
   }
 
-  /// Handles bytes that are passed to the connection.
+  /// Records bytes that are passed to the connection as in flight.
   mutating func handleReleased(_ bytes: Range<Int64>, at now: MediaTime) {
     self.inFlight.append((now, bytes))
   }

@@ -47,7 +47,7 @@ enum PushRates {
     }
   }
 
-  /// Handles bytes that are passed to the connection.
+  /// Records bytes that are passed to the connection as in flight.
   mutating func handleReleased(_ bytes: Range<Int64>, at now: MediaTime) {
     guard case .unsent(var rates) = self else { return }
     rates.handleReleased(bytes, at: now)

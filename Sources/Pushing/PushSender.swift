@@ -56,7 +56,7 @@ public struct PushSender: ~Copyable {
   private enum Encoding: Equatable {
     case stream
     case requested
-    /// Since when the bitrate is the stream's, so that the encoding is not needed.
+    /// An encoding for this push alone, with the time since which it is not needed: the bitrate is the stream's.
     case own(fullSince: MediaTime?)
   }
 
@@ -160,7 +160,7 @@ public struct PushSender: ~Copyable {
     return actions
   }
 
-  /// Handles that the server has accepted the stream.
+  /// Begins to send, since the server has accepted the stream.
   public mutating func handleConnected(now: MediaTime) -> [Action] {
     guard case .connecting = self.state else { return [] }
     var connection = Connection(
@@ -215,7 +215,7 @@ public struct PushSender: ~Copyable {
     return actions + [.connect]
   }
 
-  /// Handles that the attempt has failed, or that the connection has ended.
+  /// Schedules the next attempt after one that has failed, or after the end of the connection.
   ///
   /// - Parameters:
   ///   - reason: One line for the owner, without address and key.
@@ -237,7 +237,7 @@ public struct PushSender: ~Copyable {
     return actions
   }
 
-  /// Handles that the server asks for a new connection, since it is about to stop: at once, unless it has asked within
+  /// Opens a new connection when the server asks for it, since it is about to stop: at once, unless it has asked within
   /// ``PushSettings/calmTime``.
   public mutating func handleReconnectRequest(now: MediaTime) -> [Action] {
     guard case .sending(let connection) = self.state else { return [] }
@@ -306,8 +306,8 @@ public struct PushSender: ~Copyable {
     self.settings.alwaysHasOwnEncoding || self.lateKeyframes >= Self.maximumLateKeyframes
   }
 
-  /// Handles a change of the codecs' configuration for the samples that follow: it is sent before the next keyframe. Queued
-  /// samples cannot be decoded with it and are dropped.
+  /// Sends a changed configuration of the codecs before the next keyframe, for the samples that follow. Queued samples
+  /// cannot be decoded with it and are dropped.
   public mutating func configurationChanged() {
     guard case .sending(var connection) = self.state else { return }
     self.queue.removeAll()
@@ -315,15 +315,15 @@ public struct PushSender: ~Copyable {
     self.state = .sending(connection)
   }
 
-  /// Handles a change of the audio's configuration as ``configurationChanged()`` does, and requests the keyframe that is waited for:
-  /// the video has no reason to send one.
+  /// Applies a change of the audio's configuration as ``configurationChanged()`` does, and requests the keyframe that
+  /// is waited for: the video has no reason to send one.
   public mutating func audioConfigurationChanged(now: MediaTime) -> [Action] {
     guard case .sending = self.state else { return [] }
     self.configurationChanged()
     return self.settings.hasVideo ? self.requestKeyframe(at: now) : []
   }
 
-  /// Handles the grant of an encoding for this push alone. Samples of it follow, from a keyframe on.
+  /// Switches to an encoding for this push alone, which was granted. Samples of it follow, from a keyframe on.
   public mutating func encodingGranted(now: MediaTime) -> [Action] {
     guard self.encoding == .requested else { return [.releaseEncoding] }
     self.encoding = .own(fullSince: nil)
@@ -336,13 +336,13 @@ public struct PushSender: ~Copyable {
     return actions
   }
 
-  /// Handles the refusal of an encoding for this push alone: frames are dropped instead. It is requested again at the next
-  /// change of the bitrate.
+  /// Stays with the stream's encoding, since one for this push alone was refused: frames are dropped instead. One is
+  /// requested again at the next change of the bitrate.
   public mutating func encodingRefused() {
     if self.encoding == .requested { self.encoding = .stream }
   }
 
-  /// Handles the failure of the encoding for this push alone: the stream's own is sent, and no other is requested.
+  /// Returns to the stream's encoding after the failure of the one for this push alone; no other is requested.
   public mutating func encodingFailed(now: MediaTime) -> [Action] {
     self.isEncodingUnusable = true
     guard self.encoding != .stream else { return [] }
@@ -378,7 +378,8 @@ public struct PushSender: ~Copyable {
       if unsentByteCount > 0, now - connection.lastProgress >= self.settings.stallTimeout {
         return [.disconnect] + self.handleDisconnected("nothing can be sent any more", now: now)
       }
-      // What waits leaves no earlier than what was passed to the connection before it. A bitrate that follows the link shortens that.
+      // Queued samples leave no earlier than those that were passed to the connection before them. A bitrate that
+      // follows the link shortens that.
       let transit = connection.rates == nil ? connection.transit(at: now) : .zero
       self.note(self.queue.dropExpired(at: now + transit), &actions, at: now)
       self.release(from: &connection, &actions, at: now)

@@ -17,7 +17,7 @@ extension RTMPConnectionHandler {
     }
   }
 
-  /// Takes a message of audio, video or metadata; a malformed one is counted and dropped.
+  /// Passes a message of audio, video or metadata to the stream's input; a malformed one is counted and dropped.
   func publish(_ message: RTMPMessage) {
     guard let input = self.publication?.input, let id = self.publication?.id else { return }
     guard input.noteActivity(by: id) else { return self.endPublication(.alreadyPublished) }

@@ -132,14 +132,14 @@ public struct RTSPClientSession: Sendable {
     return request
   }
 
-  /// Handles a request of the server: OPTIONS is answered, others are not supported.
+  /// Responds to a request of the server: OPTIONS is answered, others are not supported.
   public func handle(_ request: RTSPRequest) -> [Action] {
     var headers: RTSPHeaders = [:]
     headers["CSeq"] = request.headers["CSeq"]
     return [.respond(RTSPResponse(status: request.method == .options ? .ok : .notImplemented, headers: headers))]
   }
 
-  /// Handles a response of the server.
+  /// Continues the session by a response of the server.
   public mutating func handle(_ response: RTSPResponse, now: MediaTime) -> [Action] {
     guard let request = self.pending else { return [] }
     // Another number is that of a late response, as to an earlier keep-alive; some servers leave it out of errors.

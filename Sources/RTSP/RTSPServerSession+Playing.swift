@@ -1,7 +1,7 @@
 public import Media
 
 extension RTSPServerSession {
-  /// Handles the first packets after ``RTSPServerAction/startPlaying(_:)``: returns the response to PLAY.
+  /// Responds to PLAY, since the first packets after ``RTSPServerAction/startPlaying(_:)`` are known.
   ///
   /// - Parameter positions: The position of each track whose next packet is known.
   public mutating func playingStarted(at positions: [RTSPTrackPosition], now: MediaTime) -> [RTSPServerAction] {
@@ -12,7 +12,7 @@ extension RTSPServerSession {
     return [self.respond(.ok, cSeq: cSeq, headers)]
   }
 
-  /// Handles a stream that cannot be joined or has no samples: the response to PLAY is 503, and PLAY may be repeated.
+  /// Responds to PLAY with 503, since the stream cannot be joined or has no samples; PLAY may be repeated.
   public mutating func playingFailed(now: MediaTime) -> [RTSPServerAction] {
     guard let (tracks, cSeq) = self.state.failStart() else { return [] }
     self.handleActivity(now: now)

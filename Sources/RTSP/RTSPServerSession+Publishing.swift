@@ -26,14 +26,14 @@ extension RTSPServerSession {
     }
   }
 
-  /// Handles the acceptance of ``RTSPServerAction/beginPublication(_:)``: responds to ANNOUNCE.
+  /// Responds to ANNOUNCE, since ``RTSPServerAction/beginPublication(_:)`` was accepted.
   public mutating func publicationBegan(now: MediaTime) -> [RTSPServerAction] {
     guard let cSeq = self.state.finishAnnouncement(isAccepted: true) else { return [] }
     self.handleActivity(now: now)
     return [self.respond(.ok, cSeq: cSeq)]
   }
 
-  /// Handles the refusal of ``RTSPServerAction/beginPublication(_:)``: responds to ANNOUNCE, which may be repeated.
+  /// Responds to ANNOUNCE, which may be repeated, since ``RTSPServerAction/beginPublication(_:)`` was refused.
   public mutating func publicationRefused(_ refusal: RTSPPublicationRefusal) -> [RTSPServerAction] {
     guard let cSeq = self.state.finishAnnouncement(isAccepted: false) else { return [] }
     return [self.respond(refusal.status, cSeq: cSeq, refusal == .alreadyPublished ? ["Retry-After": "2"] : [:])]
@@ -99,7 +99,7 @@ extension RTSPServerSession {
   /// Whether the client sends packets, which are passed on by ``track(forChannel:)``.
   public var isRecording: Bool { self.state.isRecording }
 
-  /// Handles the loss of the stream to another client: closes the connection.
+  /// Closes the connection after the loss of the stream to another client.
   public mutating func handlePublicationLost() -> [RTSPServerAction] {
     self.state.publication == nil ? [] : self.handleShutdown()
   }

@@ -40,7 +40,7 @@ public struct RTSPServerSession: ~Copyable {
     self.lastWithoutSession = now
   }
 
-  /// Handles a request.
+  /// Processes a request: returns its response, or the actions that precede it.
   ///
   /// The connection must pass no request while PLAY waits (``isStarting``); the response to one is 455.
   ///
@@ -95,7 +95,7 @@ public struct RTSPServerSession: ~Copyable {
     return cSeq
   }
 
-  /// Handles a malformed message: responds with its status, and closes the connection when the framing is lost.
+  /// Responds to a malformed message with its status, and closes the connection when the framing is lost.
   public mutating func handle(_ message: RTSPMalformedMessage, now: MediaTime) -> [RTSPServerAction] {
     if self.state.isClosed { return [] }
     let response = self.respond(RTSPStatus(rejecting: message.error), cSeq: message.cSeq)
@@ -139,13 +139,13 @@ public struct RTSPServerSession: ~Copyable {
     self.sessionTracks?.track(forChannel: channel)
   }
 
-  /// Handles the end of the stream: closes the connection, so that the client can connect again.
+  /// Closes the connection at the end of the stream, so that the client can connect again.
   public mutating func handleStreamEnded() -> [RTSPServerAction] {
     if self.sessionTracks == nil { return [] }
     return self.handleShutdown()
   }
 
-  /// Handles the end of the server: closes the connection.
+  /// Closes the connection at the end of the server.
   public mutating func handleShutdown() -> [RTSPServerAction] {
     if self.state.isClosed { return [] }
     let response = self.state.failStart().map { self.respond(.serviceUnavailable, cSeq: $0.cSeq) }

@@ -14,7 +14,7 @@ struct KeyframePacing {
 
   private var end: MediaTime?
 
-  /// Takes a report block into account.
+  /// Spreads keyframes for ``duration`` after a report block with more than ``maximumLoss``.
   ///
   /// - Parameter fractionLost: Fraction of packets lost since the last report, in 1 / 256.
   mutating func handleReport(fractionLost: UInt8, at now: MediaTime) {

@@ -9,9 +9,9 @@ internal import Synchronization
 final class RTPViewer {
   /// The transport of a track's packets.
   enum Transport {
-    /// These channels of the RTSP connection.
+    /// Interleaved channels of the RTSP connection.
     case interleaved(rtp: UInt8, rtcp: UInt8)
-    /// UDP to these addresses.
+    /// UDP destinations of RTP and RTCP.
     case datagrams(DatagramDestinations)
   }
 
@@ -160,7 +160,7 @@ final class RTPViewer {
     if frames > 0 { self.counters.framesSkipped.add(frames, ordering: .relaxed) }
   }
 
-  /// Takes a receiver report on the video track into account.
+  /// Spreads keyframes for a while after a receiver report on the video track with loss.
   ///
   /// - Parameter fractionLost: Fraction of packets lost since the last report, in 1 / 256.
   func handleReport(fractionLost: UInt8, at now: MediaTime) {

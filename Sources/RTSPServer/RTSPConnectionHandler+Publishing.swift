@@ -23,7 +23,7 @@ extension RTSPConnectionHandler {
     var reporting: RepeatedTask?
   }
 
-  /// Takes the stream for the client, or refuses it.
+  /// Begins the client's publication of the stream, or refuses it.
   func beginPublication(_ announcement: RTSPAnnouncement) {
     guard let stream = self.directory.liveStream(named: announcement.streamName),
       // Also while another source is current.
@@ -39,7 +39,7 @@ extension RTSPConnectionHandler {
     self.perform(self.session.publicationBegan(now: self.now))
   }
 
-  /// Takes the packets of tracks from now on; those of a publication that goes on after a pause start again.
+  /// Receives the packets of tracks from now on; those of a publication that goes on after a pause start again.
   func startRecording(_ recording: RTSPRecording) {
     guard var publication, let context else { return }
     self.stopListening(&publication)
@@ -65,7 +65,7 @@ extension RTSPConnectionHandler {
   /// Interval between two receiver reports of a track; RFC 3550 §6.2 recommends at least 5 s.
   private static let reportInterval = TimeAmount.seconds(5)
 
-  /// Takes a packet of the connection, or drops it while the client has paused.
+  /// Receives a packet of the connection, or drops it while the client has paused.
   func publish(_ payload: ByteBuffer, track: Int, isRTCP: Bool) {
     self.receive(
       ReceivedDatagrams.Datagram(track: track, isRTCP: isRTCP, payload: payload, arrival: StreamClock.system.now()))

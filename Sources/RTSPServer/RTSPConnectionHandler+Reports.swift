@@ -5,7 +5,7 @@ internal import RTSP
 
 /// Reports of viewers over UDP.
 extension RTSPConnectionHandler {
-  /// Handles a datagram from one of the client's ports: it shows that the client is there, and may report losses.
+  /// Processes a datagram from one of the client's ports: it shows that the client is there, and may report losses.
   func receive(_ datagram: ByteBuffer) {
     self.session.handleActivity(now: self.now)
     // Packets that open a port in a firewall are no RTCP, and report nothing.

@@ -207,7 +207,7 @@ extension RTSPConnectionHandler {
     }
   }
 
-  /// Handles a request whose password is compared, where it has a hash.
+  /// Responds to a request whose password has been compared, where it has a hash.
   private func respond(to request: RTSPRequest, refusedCheck: MediaDuration? = nil) {
     let actions = self.session.handle(
       request, directory: self.directory, refusedCheck: refusedCheck, now: self.now)
@@ -233,7 +233,7 @@ extension RTSPConnectionHandler {
     }
   }
 
-  /// Handles a request once the description of its stream is known.
+  /// Responds to a request once the description of its stream is known.
   private func prepareStream(atPath path: String, for request: RTSPRequest) {
     self.isPreparingStream = true
     let handler = NIOLoopBound(self, eventLoop: self.eventLoop)

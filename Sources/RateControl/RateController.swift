@@ -90,9 +90,9 @@ public struct RateController: Sendable {
     /// The last report, with its capacity smoothed.
     var report: Report?
     var reported = MediaTime.zero
-    /// Since when its capacity is too little for its rendition.
+    /// Time since which its capacity is too little for its rendition.
     var shortSince: MediaTime?
-    /// Since when it could take the next higher rendition.
+    /// Time since which its capacity suffices for the next higher rendition.
     var readySince: MediaTime?
     var upTime = RateController.upTime
     var movedUp: MediaTime?
@@ -156,7 +156,7 @@ public struct RateController: Sendable {
     self.outputs[output] = nil
   }
 
-  /// Takes a report of an adaptive output; those of others are ignored.
+  /// Adds a report of an adaptive output; those of others are ignored.
   public mutating func report(_ report: Report, of output: OutputID, at now: MediaTime) {
     guard var entry = self.outputs[output], entry.isAdaptive else { return }
     entry.add(report, at: now)

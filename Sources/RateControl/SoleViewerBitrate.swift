@@ -26,7 +26,7 @@ package struct SoleViewerBitrate: Sendable {
     self.bitrate = bounds.upperBound
   }
 
-  /// Takes an estimate, some ten times a second.
+  /// Updates the bitrate by an estimate, some ten times a second.
   ///
   /// - Parameters:
   ///   - estimate: Bits per second to send to the only consumer; nil when there is another consumer, or none.

@@ -61,7 +61,7 @@ package struct ViewerRendition: Sendable {
     self.desiredBitrate = Int(Double(bitrate) * Self.probeFactor)
   }
 
-  /// Takes an estimate, some ten times a second.
+  /// Updates the choice by an estimate, some ten times a second.
   ///
   /// - Parameters:
   ///   - capacity: Bits per second that the path carries.

@@ -22,7 +22,7 @@ struct RecorderMachine: ~Copyable {
   enum Decision: Equatable {
     /// Pass the command to the session.
     case perform(Command)
-    /// Nothing to do: already so, or performed when the recording has started.
+    /// No step: the order is fulfilled already, or is performed when the recording has started.
     case nothing
     /// The order needs a recording that runs.
     case refused

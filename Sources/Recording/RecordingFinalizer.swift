@@ -177,7 +177,7 @@ struct RecordingFinalizer {
       RecordingHead.boxes(.finished, head.identity, isClockSynchronized: head.isClockSynchronized))
     guard self.file.hasName(self.name, in: self.folder) else { throw self.moved }
     do throws(VidiconError) {
-      // Nothing of the recording: a torn fragment, or the index of an interrupted attempt.
+      // Bytes behind the recording: a torn fragment, or the index of an interrupted attempt.
       guard ftruncate(self.file.number, off_t(scan.end)) == 0 else {
         throw VidiconError(errno: errno, path: self.file.path)
       }

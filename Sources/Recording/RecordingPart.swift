@@ -78,7 +78,7 @@ struct RecordingPart: Sendable {
     }
   }
 
-  /// Takes the name of the file that is overwritten, once there is something to replace it.
+  /// Renames this file to the name of the one that it overwrites, once there is something to replace that.
   ///
   /// - Throws: ``VidiconError`` where the old file is being written, or may be: both files stay.
   private mutating func replaceOld() throws(VidiconError) {

@@ -336,8 +336,8 @@ extension RecordingTimeline {
     }
     if !self.hasVideo, let planned { return (planned, nil) }
     // Recordings without video, or whose video frames have stopped arriving.
-    let longest = self.hasVideo ? Self.fragmentDuration + Self.trackTimeout * 2 : Self.fragmentDuration
-    guard self.hasAudio, nextFrame == nil, self.audioReach - self.fragmentStart >= longest else { return nil }
+    let maximum = self.hasVideo ? Self.fragmentDuration + Self.trackTimeout * 2 : Self.fragmentDuration
+    guard self.hasAudio, nextFrame == nil, self.audioReach - self.fragmentStart >= maximum else { return nil }
     return (self.hasVideo ? max(self.videoReach, self.audioReach - Self.trackTimeout) : self.audioReach, nil)
   }
 

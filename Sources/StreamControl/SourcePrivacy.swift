@@ -161,7 +161,7 @@ package final class SourcePrivacy: Sendable {
     return memories.contains { $0.stream !== sources.stream && $0.source.couldBe(identity) }
   }
 
-  /// Takes the mask over whole frames away where another one covers faces, or the source is not hidden.
+  /// Removes the mask over whole frames where another one covers faces, or the source is not hidden.
   private func uncover(_ stream: LiveStream) {
     guard let cover = self.cover(of: stream) else { return }
     let isToBeCovered = self.sources(of: stream).map { self.isToBeCovered($0) } ?? false

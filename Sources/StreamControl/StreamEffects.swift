@@ -185,14 +185,14 @@ extension EffectSettings {
 extension VidiconError {
   private static let coveredFrame = "; until then the whole frame is covered"
 
-  /// This error of the face models, and that the whole frame is covered while it lasts.
+  /// The error of the face models, with the note that the whole frame is covered while it lasts.
   fileprivate var withFrameCovered: VidiconError {
     var error = self
     error.nextStep += Self.coveredFrame
     return error
   }
 
-  /// This error for a caller that does not start a stream with its frame covered.
+  /// The error for a caller that does not start a stream with its frame covered.
   package var withoutFrameCovered: VidiconError {
     var error = self
     if error.nextStep.hasSuffix(Self.coveredFrame) { error.nextStep.removeLast(Self.coveredFrame.count) }

@@ -267,7 +267,7 @@ extension StreamSources {
 }
 
 extension VidiconError {
-  /// This error, and that the previous video source could not be started again.
+  /// The error, with the note that the previous video source could not be started again.
   fileprivate func notRestored(_ previous: VidiconError) -> VidiconError {
     var error = self
     error.nextStep += "; the previous source does not start again either: \(previous)"

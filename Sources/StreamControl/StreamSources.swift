@@ -77,7 +77,7 @@ public final class StreamSources: Sendable {
     [self.videoIdentity] + (self.nextIdentity.withLock { $0.map { [$0.identity] } } ?? [])
   }
 
-  /// Notes that video has been switched to a source of a name.
+  /// Records that video has been switched to a source of a name.
   func setVideo(_ name: String?) {
     self.setNames { $0.video = name }
     // Otherwise it is found out when another stream hides something.

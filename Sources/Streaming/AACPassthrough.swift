@@ -88,7 +88,7 @@ struct AACPassthrough {
     return Array(self.recent[first...])
   }
 
-  /// Notes a sample of the encoder.
+  /// Records the end of a sample of the encoder, at which packets may follow.
   mutating func encoded(_ sample: EncodedSample) {
     self.encodedEnd = sample.presentationTime + sample.duration
   }

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import Synchronization
 internal import Threading
 
-/// Takes audio from its input queue through the resampler into the encoder, on one thread.
+/// Pipeline of audio from its input queue through the resampler to the encoder, on one thread.
 ///
 /// The encoder counts samples, so that its timestamps are contiguous; silence fills gaps of the source, and overlaps
 /// are cut. Packets of a source that compresses its audio bypass the encoder where ``AACPassthrough`` allows it. An

@@ -213,7 +213,7 @@ extension EncoderStage {
     self.snapshots.discardEarlier()
   }
 
-  /// Notes a frame for snapshots.
+  /// Keeps a frame for snapshots, and delivers it where one is requested.
   private func show(_ frame: ReleasedFrame, generation: Int, now: MediaTime) {
     self.deliver(
       self.snapshots.show(

@@ -42,7 +42,7 @@ struct KeyframeRequests {
     time >= self.earliest
   }
 
-  /// Notes a keyframe, requested or not.
+  /// Records a keyframe, requested or not: no request is pending any more.
   mutating func keyframeEncoded(at time: MediaTime) {
     self.isPending = false
     self.lastKeyframe = time

@@ -292,8 +292,8 @@ extension LiveStream.State {
   /// Maximum number of sources that are being opened, most of which hang: only two can be opened at a time.
   private static var maximumOpening: Int { 8 }
 
-  /// Notes that a source is being opened. Only one thread may open a source at a time, and one that hangs must not occupy
-  /// another thread with each request.
+  /// Registers a source that is being opened. Only one thread may open a source at a time, and one that hangs must not
+  /// occupy another thread with each request.
   fileprivate mutating func open(_ capturer: any AnyObject & Sendable, named name: String?) throws(VidiconError) {
     let isOpening = self.opening.contains { $0.capturer === capturer || ($0.name == name && name != nil) }
     guard !isOpening else {

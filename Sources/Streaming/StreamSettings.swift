@@ -19,7 +19,7 @@ public struct VideoSettings: Hashable, Sendable {
     /// source, or when viewers wait for a keyframe, the last one is more than 4 s old, and the source meets no requests.
     /// Parameter sets do not change because of a switch back.
     case auto
-    /// Whenever they fit, from any source and with keyframes at any distance.
+    /// Always when they fit, from any source and with keyframes at any distance.
     case on
     /// Never: every frame is encoded.
     case off

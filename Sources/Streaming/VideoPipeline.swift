@@ -162,7 +162,7 @@ final class VideoPipeline {
     }
   }
 
-  /// Handles an event that needs no action beyond notices.
+  /// Passes an event that needs no action to the schedule, and performs the notices of that.
   private func handle(_ event: VideoSchedule.Event, now: MediaTime) {
     _ = self.schedule.handle(event, at: now)
     self.performNotices()

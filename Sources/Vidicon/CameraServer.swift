@@ -254,7 +254,7 @@ extension CameraServer {
         throw error
       }
     }
-    // Takes no time where no stream has privacy.
+    // Returns at once where no stream has privacy.
     await SourcePrivacy.shared.identifySources()
     // The stream may have been withdrawn, or the server stopped, while it started.
     guard self.publications[stream]?.phase == .published else {

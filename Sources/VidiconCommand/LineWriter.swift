@@ -58,7 +58,7 @@ final class LineWriter: Sendable {
     }
     guard needsThread else { return }
     let isStarted = WorkerThread.startDetached(named: "output") { [self] in self.run() }
-    // When no thread can be started, the lines stay queued, and the next line starts one.
+    // Lines stay queued where no thread can be started, and the next line starts one.
     if !isStarted { self.state.withLock { $0.hasThread = false } }
   }
 

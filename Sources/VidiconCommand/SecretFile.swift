@@ -17,7 +17,7 @@ struct SecretFile {
   ///
   /// - Parameter user: The user whose file, or root's, it may be.
   func text(of path: String, user: uid_t = geteuid()) throws(VidiconError) -> String {
-    // What is checked is what is read, whatever becomes of the path meanwhile.
+    // The checked file is the one that is read, whatever becomes of the path meanwhile.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       let cause = String(cString: strerror(errno)).lowercased()

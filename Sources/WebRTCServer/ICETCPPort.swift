@@ -38,7 +38,7 @@ final class ICETCPPort: Sendable {
   /// Calls on the event loop of all sessions.
   struct Sessions: Sendable {
     var eventLoop: any EventLoop
-    /// Handles datagrams of a client.
+    /// Called with the datagrams of a client.
     var receive: @Sendable ([ByteBuffer], TransportAddress) -> Void
     /// Whether the address belongs to a session.
     var contains: @Sendable (TransportAddress) -> Bool
@@ -54,7 +54,7 @@ final class ICETCPPort: Sendable {
         throw ChannelError.eof
       }
       address.isTCP = true
-      // It has the rank of a viewer once it has a session; until then it is the first to be displaced.
+      // A connection has the rank of a viewer once it has a session; until then it is the first to be displaced.
       let connection = Connection(channel: channel, address: address, sessions: sessions) {
         registration.setUse(.session)
       }
@@ -179,7 +179,7 @@ private final class FrameReader: ChannelInboundHandler {
     var datagrams: [ByteBuffer] = []
     do {
       while let datagram = try self.frames.next() {
-        // What is no check at the start is a client of another protocol.
+        // A first datagram that is no check is that of a client of another protocol.
         guard !self.isFirst || DatagramKind(datagram.readableBytesView) == .stun else {
           return context.close(promise: nil)
         }

@@ -196,8 +196,8 @@ extension WebRTCBroadcaster {
 
   private func soleBounds(_ lower: [WebRTCLowerRendition]) -> ClosedRange<Int> {
     let configured = self.stream.videoBitrate
-    let least = lower.first.map { Int(Double($0.bitrate) * Self.lowerRenditionFactor) } ?? Self.minimumBitrate
-    return min(max(least, configured / Self.minimumShare), configured)...configured
+    let minimum = lower.first.map { Int(Double($0.bitrate) * Self.lowerRenditionFactor) } ?? Self.minimumBitrate
+    return min(max(minimum, configured / Self.minimumShare), configured)...configured
   }
 
   /// Lets the encoder follow the estimate of its only viewer.

@@ -86,7 +86,7 @@ extension WebRTCHub {
     return WHEPSession(id: id, entityTag: publisher.ice.entityTag, answer: text)
   }
 
-  /// Takes candidates of a publisher, or restarts ICE.
+  /// Acknowledges a publisher's candidates, which an ICE lite agent does not use, or restarts ICE.
   func changePublication(
     _ id: String, of name: String, _ fragment: TrickleFragment, entityTags: String?
   ) throws(WebRTCRefusal) -> WHEPChange {
@@ -127,7 +127,7 @@ extension WebRTCHub {
 // MARK: Media of publishers
 
 extension WebRTCHub {
-  /// Handles a datagram of a publisher; ``flush()`` follows.
+  /// Processes a datagram of a publisher; ``flush()`` follows.
   func receive(_ datagram: ByteBuffer, from source: TransportAddress, of publisher: WebRTCPublisher) {
     publisher.session.handle(datagram, from: source, at: self.now)
     self.settle(publisher)

@@ -219,7 +219,7 @@ extension WebRTCHub {
     self.waiting.removeAll(keepingCapacity: true)
     for viewer in viewers {
       viewer.isWaiting = false
-      // What is not due yet waits again.
+      // A viewer that is not due yet waits again.
       self.settle(viewer)
     }
     self.flush()

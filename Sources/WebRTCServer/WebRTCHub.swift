@@ -160,7 +160,7 @@ extension WebRTCHub {
     return WHEPSession(id: id, entityTag: viewer.entityTag, answer: text)
   }
 
-  /// Takes candidates of a client, or restarts ICE.
+  /// Acknowledges a client's candidates, which an ICE lite agent does not use, or restarts ICE.
   func change(
     _ id: String, path: String, _ fragment: TrickleFragment, entityTags: String?
   ) throws(WebRTCRefusal) -> WHEPChange {
@@ -208,7 +208,7 @@ extension WebRTCHub {
 // MARK: Datagrams
 
 extension WebRTCHub {
-  /// Handles a datagram; ``flush()`` follows.
+  /// Passes a datagram to its session; ``flush()`` follows.
   func receive(_ datagram: ByteBuffer, from source: TransportAddress) {
     self.eventLoop.preconditionInEventLoop()
     guard let id = self.session(of: datagram, from: source) else { return }

@@ -63,12 +63,12 @@ struct WebRTCPublisherTable {
     self.board[stream] = nil
   }
 
-  /// Notes media of a publisher.
+  /// Records media of a publisher.
   mutating func handleMedia(of publisher: WebRTCPublisher, at now: MediaTime) {
     self.entries[ObjectIdentifier(publisher.stream)]?.endpoint.handleMedia(of: publisher.id, at: now)
   }
 
-  /// Notes the counters of a stream for other threads.
+  /// Publishes the counters of a stream to other threads.
   func note(_ stream: LiveStream, at now: MediaTime) {
     guard let entry = self.entries[ObjectIdentifier(stream)] else { return }
     var statistics = entry.ended

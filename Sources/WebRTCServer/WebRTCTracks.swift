@@ -64,6 +64,6 @@ struct WebRTCTracks: SharedMediaPacketizer {
 }
 
 extension WebRTCMedia: SharedMedia {
-  /// Nothing is built for all viewers beside the media itself.
+  /// No cache: all viewers share the media itself only.
   package static var emptyCache: Void { () }
 }

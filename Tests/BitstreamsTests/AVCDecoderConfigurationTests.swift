@@ -5,7 +5,7 @@ import Testing
 
 @Suite("AVC decoder configuration record, ISO/IEC 14496-15 §5.3.3.1")
 struct AVCDecoderConfigurationTests {
-  /// As libavformat writes it to FLV for libx264.
+  /// Record as libavformat writes it to FLV for libx264.
   static let record: [UInt8] = [
     0x01,  // configurationVersion
     0x64, 0x00, 0x1F,  // High, level 3.1
@@ -83,13 +83,13 @@ struct AVCDecoderConfigurationTests {
   }
 
   @Test func `sets that do not fit their length field or count are left out`() throws {
-    let longest = [0x68] + [UInt8](repeating: 1, count: 65_534)
+    let maximum = [0x68] + [UInt8](repeating: 1, count: 65_534)
     var configuration = try AVCDecoderConfiguration(parsing: [1, 0, 0, 0, 0xFF, 0xE0, 0])
     configuration.sequenceParameterSets = Array(repeating: [0x67, 0x42, 0, 30], count: 40)
-    configuration.pictureParameterSets = [[], longest + [1], longest] + Array(repeating: [0x68], count: 300)
+    configuration.pictureParameterSets = [[], maximum + [1], maximum] + Array(repeating: [0x68], count: 300)
     let parsed = try AVCDecoderConfiguration(parsing: self.serialized(configuration))
     #expect(parsed.sequenceParameterSets.count == 31)
-    #expect(parsed.pictureParameterSets == [longest] + Array(repeating: [0x68], count: 254))
+    #expect(parsed.pictureParameterSets == [maximum] + Array(repeating: [0x68], count: 254))
     #expect(parsed.lengthSize == 4)
   }
 

@@ -53,7 +53,7 @@ struct PasswordCheckerTests {
       Issue.record("the owner cannot log in")
       return
     }
-    // It shares the processors with the stranger's one comparison.
+    // The owner's comparison shares the processors with the stranger's one.
     #expect(onQuietMachine(waited < single * 4 + .milliseconds(500)), "\(waited), one comparison takes \(single)")
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Program tables, ISO/IEC 13818-1 §2.4.4")
 struct ProgramTablesTests {
-  /// As ffmpeg's muxer writes them for one program with H.264 and AAC, CRC included.
+  /// Sections as ffmpeg's muxer writes them for one program with H.264 and AAC, CRC included.
   static let association: [UInt8] = [
     0x00,  // table_id
     0xB0, 0x0D,  // section_syntax_indicator, section_length 13

@@ -46,7 +46,7 @@ struct SampleEntryTests {
     ]
     #expect(
       try self.extensions(self.description(Self.high576With16To11, width: 720, height: 576)) == tall.flatMap { $0 })
-    // These are of a file that ffmpeg -movflags +write_colr made of the same stream.
+    // Boxes of a file that ffmpeg -movflags +write_colr made of the same stream.
     let full: [[UInt8]] = [
       [0, 0, 0, 0x13], Array("colr".utf8), Array("nclx".utf8), [0, 1], [0, 1], [0, 1],
       [0x80],  // full_range_flag 1

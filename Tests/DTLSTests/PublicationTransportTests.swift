@@ -94,7 +94,7 @@ struct PublicationTransportTests {
         events += push.handle(response, from: Self.server, at: .zero)
       }
     }
-    // Nothing of DTLS is sent before the server's.
+    // No datagram of DTLS is sent before the server's.
     #expect(events == [.selected(Self.server)])
     var toPush = dtls.start(at: .zero)
     while !toPush.isEmpty {

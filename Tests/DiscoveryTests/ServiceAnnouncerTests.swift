@@ -47,7 +47,7 @@ struct ServiceAnnouncerTests {
     await announcer.stop()
     announcer.announce(try Self.service("a"))
     announcer.withdraw(try Self.service("a"))
-    // It runs after the calls above.
+    // The second stop runs after the calls above.
     await announcer.stop()
     #expect(events.all == [])
   }

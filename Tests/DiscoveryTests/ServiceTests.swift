@@ -15,10 +15,10 @@ struct ServiceTests {
   }
 
   @Test func `a path that is too long for a TXT record is refused`() throws {
-    let longest = "/" + String(repeating: "x", count: 249)  // 255 bytes with "path=".
-    #expect(try Service(stream: "x", path: longest, kind: .http, port: 1, host: "h").text.bytes.count == 256)
+    let maximum = "/" + String(repeating: "x", count: 249)  // 255 bytes with "path=".
+    #expect(try Service(stream: "x", path: maximum, kind: .http, port: 1, host: "h").text.bytes.count == 256)
     let error = #expect(throws: VidiconError.self) {
-      try Service(stream: "x", path: longest + "x", kind: .http, port: 1, host: "h")
+      try Service(stream: "x", path: maximum + "x", kind: .http, port: 1, host: "h")
     }
     #expect(error?.code == .invalidSpecification)
   }

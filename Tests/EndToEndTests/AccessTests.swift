@@ -107,7 +107,7 @@ extension EndToEnd {
           VidiconProcess.path(), ["serve"] + format + options + Self.bars, environment: ["XDG_RUNTIME_DIR": folder])
         defer { child.kill() }
         let runtime = "\(folder)/vidicon"
-        // It prints the path of the file, as text or as JSON.
+        // The program prints the path of the file, as text or as JSON.
         let name = #/vidicon/control-([0-9]+)/#
         try await child.says(name)
         let httpPort = try #require(child.output.text.firstMatch(of: name).flatMap { Int($0.1) })

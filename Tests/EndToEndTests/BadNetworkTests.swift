@@ -118,7 +118,8 @@ extension EndToEnd {
       var secondsToRate: Double?
     }
 
-    /// Takes most of a minute, and runs with `Benchmarks/run network`; in virtual time, SessionSeeds has the same bounds.
+    /// Test of most of a minute, which runs with `Benchmarks/run network`; in virtual time, SessionSeeds has the same
+    /// bounds.
     @Test(.tags(.timing), .enabled(if: Self.seconds >= 60))
     func `the only viewer's bitrate follows its link from 4 to 0_8 Mb per second and back`() async throws {
       let seen: Steps = try await Self.run("steps")

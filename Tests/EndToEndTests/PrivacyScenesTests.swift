@@ -110,7 +110,7 @@ extension EndToEnd {
         let added = try #require(results.first { $0.scene == scene }).addedBy
         #expect(Set(added.keys) == ["opencv", "dlib"] && added.values.allSatisfy { $0 > 0 }, "\(scene): \(added)")
       }
-      // What the judge takes for covered where nothing is.
+      // Share of the frame that the judge takes for covered where nothing is.
       for result in results where result.scene != "dark" { #expect(result.covered < 0.01, "\(result)") }
     }
   }

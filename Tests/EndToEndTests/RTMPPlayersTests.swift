@@ -66,7 +66,7 @@ extension EndToEnd {
       try await VidiconProcess.serving(Self.plasma) { vidicon in
         try await TestMedia.withTemporaryFolder { folder in
           let file = "\(folder)/stored.flv"
-          // It is ended while it writes: the last tag is cut, and not decoded.
+          // rtmpdump is ended while it writes: the last tag is cut, and not decoded.
           let dump = try await Tool.run(
             "rtmpdump", ["-q", "-v", "-r", vidicon.rtmp(), "-o", "-"], byteLimit: 1_500_000, within: .seconds(20))
           try Data(dump.output).write(to: URL(filePath: file))

@@ -345,7 +345,7 @@ extension VidiconProcess {
     let second = try publisher()
     defer { second.kill() }
     _ = try await self.status { ($0.framesIn ?? 0) > before + 60 && $0.isSlateShown == false }
-    // What the first one sends from now on is not taken.
+    // Media that the first one sends from now on is refused.
     first.signal(SIGCONT)
     #expect(try #require(await first.end(within: .seconds(20))) != .status(0))
     let count = try await self.status { _ in true }.framesIn ?? 0

@@ -129,7 +129,7 @@ extension EndToEnd {
         try await VidiconProcess.serving(
           options + streams + ["--record", "\(disk.root)/{name}/out.mp4"], environment: disk.environment()
         ) { vidicon in
-          // What is short is repeated.
+          // A short read or write is repeated.
           for fault in faults where fault.hasSuffix("short") {
             let address = vidicon.page("/api/streams/\(fault)/recording")
             try await waitUntil { try await Curl.get(address).json(State.self).duration >= 3 }

@@ -48,7 +48,7 @@ extension EndToEnd {
             #expect(abs(shown - (time - file.times[0])) < tolerance, "\(path): \(shown) s at \(time) s")
           }
         }
-        // Where the sources meet, the second one begins within some frames; elsewhere no frame is missing.
+        // The second source begins within some frames of the end of the first; elsewhere no frame is missing.
         let steps = zip(captures.dropFirst(), captures).map { $0 - $1 }
         #expect(steps.allSatisfy { $0 > 0 }, "\(steps.min() ?? 0)")
         #expect(steps.filter { abs($0 - 66_667) > 34_000 }.count <= 1, "\(steps)")

@@ -185,7 +185,7 @@ extension EndToEnd {
             for path in paths {
               let frames = try await Self.decoded(path)
               #expect(frames.first?.isIntra == true, "\(path) starts with no keyframe")
-              // What the container marks as such are the ones that are, none more and none less.
+              // The keyframes of the container are those of the decoder, none more and none less.
               #expect(try await Self.times(of: path).keyframes == frames.filter(\.isIntra).map(\.time))
               times.append(frames.filter(\.isIntra).map(\.time))
             }
@@ -253,7 +253,7 @@ extension EndToEnd {
             }
           }
           for (name, times) in intervals {
-            // Where the machine was too slow for a frame, an interval is longer; most are those of the rate.
+            // An interval is longer where the machine was too slow for a frame; most are those of the rate.
             media[name]?.frameInterval = times.sorted()[times.count / 2]
           }
           let index = try await Curl.get(vidicon.page("/live/index.m3u8")).text

@@ -78,7 +78,7 @@ extension EndToEnd {
             #expect(distance <= 12, "\(query): \(pixel(x, size / 2)) is not \(color)")
           }
         }
-        // It is the frame of the rendition's viewers.
+        // The snapshot is the frame of the rendition's viewers.
         let video = try await Tool.run(
           "ffmpeg",
           FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url("live/square"), "-frames:v", "1", "-f", "rawvideo"]

@@ -37,12 +37,12 @@ extension EndToEnd {
           #expect(counts.packets > 20 * 10 * (30 + 43) / 2)
           let queue = try hosts.start("tc", ["-s", "qdisc", "show", "dev", "stranger"])
           #expect(await queue.end(within: .seconds(10)) == .status(0))
-          // It may be read after the end.
+          // The output may be read after the end.
           try await eventually { queue.output.text.contains("dropped") }
           #expect(queue.output.text.contains("(dropped 0,"), "\(queue.output.text)")
           let refusals = try await vidicon.statusEvent { _ in true }.refusals ?? [:]
           #expect(refusals["datagram_dropped"] == 0)
-          // What the viewers' own receive buffers did not hold.
+          // Packets that the viewers' own receive buffers did not hold.
           #expect(counts.missing * 1000 < counts.packets, "\(counts.missing) of \(counts.packets)")
         }
       }

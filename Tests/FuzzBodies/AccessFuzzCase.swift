@@ -43,7 +43,8 @@ struct AccessFuzzCase {
     if let address = IPAddress(parsing: self.text) { precondition(address.network.network == address.network) }
   }
 
-  /// Whatever is sent, a stranger neither controls nor watches; failures are counted at most once a request.
+  /// Checks that a stranger neither controls nor watches, whatever is sent, and that a request counts at most one
+  /// failure.
   private func checkAuthorization() {
     var settings = AccessSettings()
     settings.users = [

@@ -29,7 +29,8 @@ struct HTTPFuzzCase {
     }
   }
 
-  /// Whatever a request says of the address it was forwarded for, only a known proxy is believed, and an address results.
+  /// Checks that only a known proxy is believed, whatever a request says of the address it was forwarded for, and that
+  /// an address results.
   private func checkForwarding() {
     let client = HTTPClient(address: "127.0.0.1", localAddress: "127.0.0.1")
     // No traps: they are tokens.

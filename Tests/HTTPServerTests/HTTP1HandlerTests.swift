@@ -48,7 +48,7 @@ struct HTTP1HandlerTests {
       #expect(try channel.readInbound(as: HTTPServerRequestPart.self) == .head(head))
     } else {
       #expect(throws: RefusedRequest.self) { try channel.writeInbound(HTTPServerRequestPart.head(head)) }
-      // Nothing after it is processed.
+      // No request after it is processed.
       try channel.writeInbound(Self.head())
       #expect(try channel.readInbound(as: HTTPServerRequestPart.self) == nil)
     }

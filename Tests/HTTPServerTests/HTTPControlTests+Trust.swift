@@ -88,7 +88,7 @@ extension HTTPControlTests {
         try await Self.status(RawClient.get(path, port: port, field))
       }
       let bearer = "Authorization: Bearer 0123456789abcdef"
-      // Where everybody may watch, the token of a request for media is not compared.
+      // The token of a request for media is not compared where everybody may watch.
       for path in ["/cam/1/snapshot.jpg?width=0&token=x", "/cam/1/mjpeg?fps=0&token=x", "/cam/1/none.ts?token=x"] {
         for _ in 0..<9 { _ = try await status(path) }
       }

@@ -49,7 +49,7 @@ struct QRCodesTests {
       return
     }
     #expect(time == .zero + .seconds(2))
-    // Those that were made are still shown, and other networks have theirs.
+    // Codes that were made are still shown, and other networks have theirs.
     #expect(Self.isImage(codes.attempt("a 1 0", network: "a", now: .zero + .seconds(1))))
     #expect(["b", "c", "d", "e", "f"].map { count($0, at: 1) } == [4, 4, 4, 0, 0])
     #expect(count("a", at: 2) == 4)

@@ -23,7 +23,7 @@ struct RawClient {
     try await self.channel.executeThenClose { inbound, outbound in
       var text = ""
       do {
-        // What was answered before a piece could be sent is read too.
+        // A response that came before a piece could be sent is read too.
         for piece in pieces {
           do { try await outbound.write(ByteBuffer(string: piece)) } catch is ChannelError, is IOError { break }
         }

@@ -401,7 +401,7 @@ struct RenditionsOverHTTPTests {
       for path in ["low/\(part)", "low/\(initialization)", "main/\(ofMain)", ofMain] {
         #expect(try await RawClient.get("/a/b/\(path)", port: port).head.hasPrefix("HTTP/1.1 410"), "\(path)")
       }
-      // It goes on with new segments.
+      // The rendition goes on with new segments.
       let next = try await RawClient.get("/a/b/low/live.m3u8", port: port)
       #expect(next.head.hasPrefix("HTTP/1.1 200") && !next.body.contains("\"\(part)\""))
     }

@@ -27,7 +27,7 @@ struct PushEstimateTests {
     var sender = Self.sender()
     _ = sender.start(now: .zero)
     _ = sender.handleConnected(now: .zero)
-    // Nothing is known yet, then enough.
+    // No estimate is known yet, then one that suffices.
     #expect(Self.bitrates(sender.update(now: time(100))) == [])
     #expect(Self.bitrates(sender.update(estimate: 4_000_000, now: time(200))) == [])
     // 95% of the estimate, without the audio.

@@ -18,7 +18,7 @@ struct PushLinksTests {
       #expect(found.violations == [], "seed \(seed)")
       #expect(found.disconnects == 0, "seed \(seed)")
       #expect(found.maximumWaitingAge <= .seconds(2), "seed \(seed), \(rate)")
-      // What the connection holds included: measured 1.83 s where a keyframe takes less than half a second.
+      // Bytes that the connection holds are included: measured 1.83 s where a keyframe takes less than half a second.
       if shape == .constant, rate > 600_000 { #expect(found.maximumQueueAge <= .seconds(2), "seed \(seed), \(rate)") }
       // A quarter second of the stream, or one keyframe.
       let held = max(2_300_000.0 / 4, 2_300_000.0 / 30 * 6 * 1.2) + 2_300_000.0 / 30 * 6
@@ -151,7 +151,8 @@ struct PushLinksTests {
       let back = found.bitrateChanges.first { $0.time > time(120_000) && $0.bitrate >= 2_300_000 * 95 / 100 }
       if back.map({ $0.time <= time(150_000) }) == true { recoveries += 1 }
     }
-    // What passes at once hides the link's rate after a rise that has failed. Measured: all without it, 24 with either bucket.
+    // A burst that passes at once hides the link's rate after a rise that has failed. Measured: all without a bucket,
+    // 24 with either one.
     #expect(recoveries >= (bucket == 0 ? 25 : 23), "\(recoveries)")
   }
 

@@ -169,7 +169,7 @@ struct PushSenderTests {
     _ = sender.handleConnected(now: .zero)
     _ = sender.enqueue(video(0, isKeyframe: true), now: .zero)
     sender.configurationChanged()
-    // It cannot be decoded with either configuration.
+    // The frame cannot be decoded with either configuration.
     #expect(sender.enqueue(video(1), now: time(1)).isEmpty)
     #expect(Self.words(sender.enqueue(video(2, isKeyframe: true), now: time(2))) == ["configuration", "K2"])
   }

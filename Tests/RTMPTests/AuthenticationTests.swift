@@ -60,7 +60,7 @@ struct AuthenticationTests {
     let other = RTMPAuthentication(to: "[ authmod=other ]", url: try Self.url(), clientNonce: 1)
     #expect(other == .refused("the server wants a user and password in a way that is not supported"))
     #expect(RTMPAuthentication(to: "no such application", url: try Self.url(), clientNonce: 1) == nil)
-    // Nothing but a nonce of its own.
+    // A challenge without values: the answer has only the client's own nonce.
     let empty = RTMPAuthentication(to: "[ authmod=adobe ] : ?reason=needauth", url: try Self.url(), clientNonce: 1)
     guard case .query(let query)? = empty else {
       Issue.record("\(String(describing: empty))")

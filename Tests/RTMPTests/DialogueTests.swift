@@ -136,7 +136,7 @@ struct DialogueTests {
       throw ParsingError(.missing, field: "close")
     }
     #expect(failure.step == step.failure && failure.description == "the server does not respond" && failure.isRetryable)
-    // What comes too late has no effect.
+    // An answer that comes too late has no effect.
     let late = server.answer(at: step)
     #expect(server.receive(late).isEmpty)
   }

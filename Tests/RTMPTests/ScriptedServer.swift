@@ -11,7 +11,7 @@ struct ScriptedServer: ~Copyable {
     case connect
     case createStream
     case request
-    /// Nothing is due: the server has accepted.
+    /// No answer is due: the server has accepted.
     case streaming
 
     static var allCases: [Step] { [.handshake, .connect, .createStream, .request] }

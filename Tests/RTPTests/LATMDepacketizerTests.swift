@@ -6,7 +6,7 @@ import Testing
 
 @Suite("AAC in LATM over RTP, RFC 6416 §6")
 struct LATMDepacketizerTests {
-  /// As GStreamer writes it for AAC-LC, 44.1 kHz, two channels.
+  /// Configuration as GStreamer writes it for AAC-LC, 44.1 kHz, two channels.
   private static let config: [UInt8] = [0x40, 0x00, 0x24, 0x20, 0x3F, 0xC0]
 
   private static func packet(

@@ -137,7 +137,8 @@ struct RTCPLimitsTests {
     }
   }
 
-  /// As libwebrtc writes it: 1, 3 and 2 bytes fill the last word, the last of which is their number, and P is set.
+  /// Padding as libwebrtc writes it: 1, 3 and 2 bytes fill the last word, the last of which is their number, and P is
+  /// set.
   @Test(
     arguments: [
       ([0x20, 0x01, 0x08, 0x01], 1, [0x08]), ([0x20, 0x02, 0x08, 0x09], 2, [0x08, 0x09]),

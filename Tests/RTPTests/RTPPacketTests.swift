@@ -50,7 +50,7 @@ struct RTPPacketTests {
   @Test func `every prefix shorter than the header is truncated`() {
     let bytes = Self.golden[1].1
     for length in 0..<28 {
-      // Where the cut leaves a full header, a last byte that is too large or zero is read as padding.
+      // A cut that leaves a full header lets a last byte that is too large or zero be read as padding.
       #expect(throws: ParsingError.self) { try RTPPacket(parsing: ByteBuffer(bytes: bytes.prefix(length))) }
     }
     for length in 0..<12 {

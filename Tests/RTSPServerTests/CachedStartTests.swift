@@ -133,7 +133,7 @@ struct CachedStartTests {
     #expect(try Self.packets(in: messages, channel: 0).count == 2 + 40 + 12)
     try Self.expectConsecutive(messages)
     #expect(self.server.statistics.framesSkipped == 0)
-    // It is a viewer like others from then on.
+    // The client is a viewer like others from then on.
     link.isSlow = false
     self.server.sendFrame()
     #expect(try client.received() == ["RTP 0"])

@@ -153,7 +153,7 @@ struct SlowViewerTests {
       self.server.loop.advanceTime(by: .milliseconds(500))
     }
     #expect(clients.map(\.isOpen) == [true, false])
-    // It was skipping all the time, and neither was closed as slow.
+    // The open viewer was skipping all the time, and neither was closed as slow.
     #expect(self.server.statistics.framesSkipped > 200)
     #expect(self.server.statistics.viewersClosedAsSlow == 0)
     var sent = ByteBuffer()

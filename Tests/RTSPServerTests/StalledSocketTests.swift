@@ -23,8 +23,9 @@ struct StalledSocketTests {
     let frames = try report.get()
     let stall = try #require(frames.indices.dropFirst().first { frames[$0].arrival - frames[$0 - 1].arrival > 7 })
     let after = frames[stall...]
-    // What is old had left the server before the stall: it is in the buffers of the network, twice the 64 KiB that the viewer
-    // asks for and what the server's system may hold unsent. A player that goes on reads all of it at once.
+    // Old frames had left the server before the stall: they are in the buffers of the network, twice the 64 KiB that
+    // the viewer asks for and what the server's system may hold unsent. A player that goes on reads all of them at
+    // once.
     let old = after.prefix { $0.age > 1.5 }
     #expect(onQuietMachine(old.count <= (2 * 64 + 2 * 64) * 1024 / LiveFeed.frameLength), "\(after.map(\.age))")
     let shown = after.dropFirst(old.count)

@@ -166,8 +166,8 @@ struct RTSPClientDialogueTests {
     #expect(dialogue.statuses() == ["[start cam/1: 0 on channels 0-1]"])
   }
 
-  /// As written by live555's RTSPClient: the proof is of the stream's URL even for a track, `RTP/AVP` stands for UDP,
-  /// GET_PARAMETER has no body, TEARDOWN comes at the end.
+  /// Requests as live555's RTSPClient writes them: the proof is of the stream's URL even for a track, `RTP/AVP` stands
+  /// for UDP, GET_PARAMETER has no body, TEARDOWN comes at the end.
   @Test func `VLC plays with a password over UDP`() {
     let dialogue = Dialogue(credentials: "user:pass", udpPorts: RTSPTransport.Pair(rtp: 6970, rtcp: 6971))
     dialogue.client(

@@ -150,7 +150,7 @@ struct RateControllerTests {
     var changes = 0
     var boundsBroken = 0
     /// Minimum bitrate of the first rendition.
-    var least = Int.max
+    var minimumBitrate = Int.max
     /// Share of the time in which a viewer had more than its link carries.
     var overloaded: [Double]
   }
@@ -167,7 +167,7 @@ struct RateControllerTests {
     for index in links.indices { controller.add(Self.id(index), to: 0, isAdaptive: true) }
     var outcome = Outcome(
       moves: [Int](repeating: 0, count: links.count), overloaded: [Double](repeating: 0, count: links.count))
-    // What the links carry, and what of it arrives, in each step.
+    // Bits that the links carry, and those of them that arrive, in each step.
     var carried: [[Double]] = []
     var arrived: [[Double]] = []
     let stepTime = MediaDuration.milliseconds(100)
@@ -193,7 +193,7 @@ struct RateControllerTests {
         switch decision {
         case .setBitrate(let rendition, let bitrate):
           outcome.changes += 1
-          if rendition == 0 { outcome.least = min(outcome.least, bitrate) }
+          if rendition == 0 { outcome.minimumBitrate = min(outcome.minimumBitrate, bitrate) }
           if !Self.renditions[rendition].bitrates.contains(bitrate) { outcome.boundsBroken += 1 }
         case .move(let id, to: _): outcome.moves[id.rawValue] += 1
         }
@@ -215,7 +215,7 @@ struct RateControllerTests {
       }
       let outcome = Self.simulate(viewers, seed: seed)
       #expect(outcome.boundsBroken == 0, "seed \(seed)")
-      #expect(outcome.least >= 2_000_000, "seed \(seed): main fell to \(outcome.least)")
+      #expect(outcome.minimumBitrate >= 2_000_000, "seed \(seed): main fell to \(outcome.minimumBitrate)")
       #expect(outcome.moves[slowCount...].allSatisfy { $0 == 0 }, "seed \(seed): moves \(outcome.moves)")
       for index in 0..<slowCount {
         // Down, and few attempts to come up again.

@@ -244,7 +244,7 @@ struct DamageTests {
     }
   }
 
-  /// As ``repair(_:)``, with the number of frames in the tables: decoders report damaged media data.
+  /// Repairs as ``repair(_:)`` does, and counts the frames in the tables: decoders report damaged media data.
   private func repairTables(_ bytes: Data) async throws -> (FinishedRecording, frames: Int) {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"

@@ -144,7 +144,7 @@ struct FaultyDiskTests {
         #expect(try self.probe(["tape", "1", path], on: disk).contains("ended 0 1"))
         #expect(try self.samples(path)?.isFinished == true)
       }
-      // Nothing records a finished file.
+      // A finished file is in use by no recorder, and is overwritten.
       #expect(try self.probe(["tape", "1", "\(names[1])/out.mp4"], on: disk).contains("ended 0 1"))
       #expect(Recording.Folder.names(in: names[1]) == ["out.mp4"])
       // Unfinished, as if another machine recorded it.

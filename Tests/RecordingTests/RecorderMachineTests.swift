@@ -88,7 +88,7 @@ struct RecorderMachineTests {
     for seed: UInt64 in 0..<200 {
       var generator = SplitMix(seed: seed)
       let machine = Dialogue()
-      // What a session that performs the commands would be.
+      // State of a session that performs the commands.
       var session: (exists: Bool, isPaused: Bool) = (false, false)
       var isStarting = false
       func perform(_ command: RecorderMachine.Command) {

@@ -151,7 +151,7 @@ struct RecordingCatalogTests {
       try FileManager.default.moveItem(atPath: "\(folder)/out-2.mp4", toPath: "\(folder)/out-3.mp4")
       watch.next.withLock { $0 = .entries(["\(folder)/out-2.mp4", "\(folder)/out-3.mp4"]) }
       #expect(catalog.files().map(\.name) == ["out-3.mp4"])
-      // What the recorder reports needs no watch.
+      // Files that the recorder reports need no watch.
       try FileManager.default.moveItem(atPath: "\(folder)/out-3.mp4", toPath: "\(folder)/out-4.mp4")
       catalog.note("\(folder)/out-3.mp4")
       catalog.note("\(folder)/out-4.mp4")

@@ -43,7 +43,7 @@ struct RecordingFilesTests {
       let path = "\(folder)/out.mp4"
       var owner: Recording.FileDescriptor? = try Recording.FileDescriptor(path, O_RDWR | O_CREAT)
       #expect(owner?.lock() == .acquired)
-      // What a child process has between fork and exec: the same open file.
+      // A copy as a child process has it between fork and exec: the same open file.
       let copy = try dup(#require(owner?.number))
       defer { close(copy) }
       let other = try Recording.FileDescriptor(path, O_RDWR)

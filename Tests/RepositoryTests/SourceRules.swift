@@ -151,30 +151,20 @@ enum SourceRules {
   }
 
   /// Doc comments of public declarations, cases excepted, have at least four words, and five in an initializer with
-  /// parameters that "creates" something; and no doc comment or mark begins with a question word.
+  /// parameters that "creates" something.
   static func emptyDocumentation(of text: SwiftText) -> [Violation] {
-    let riddles: Set<Substring> = ["What", "Where", "Who", "Whoever", "How", "It"]
-    return text.lines.enumerated().flatMap { index, line -> [Violation] in
-      func violation(_ message: String) -> [Violation] {
-        [Violation(path: text.path, line: line.number, message: message)]
-      }
-      if line.text.hasPrefix("// MARK:") {
-        let first = line.text.dropFirst("// MARK:".count).split { $0 == " " || $0 == "-" }.first
-        return first.map(riddles.contains) == true ? violation("a riddle; name the thing: \(line.text)") : []
-      }
-      if line.text.hasPrefix("///"), index == 0 || !text.lines[index - 1].text.hasPrefix("///") {
-        let first = line.text.dropFirst(3).split(separator: " ").first
-        return first.map(riddles.contains) == true ? violation("a riddle; name the thing: \(line.text)") : []
-      }
+    text.lines.enumerated().compactMap { index, line in
       guard line.words.contains("public"), !line.words.contains("import"), !line.words.contains("extension"),
         !line.words.contains("case")
-      else { return [] }
+      else { return nil }
       let attributes = text.lines[..<index].reversed().prefix { $0.text.hasPrefix("@") }.count
       let comment = text.lines[..<(index - attributes)].reversed().prefix { $0.text.hasPrefix("///") }
       let words = comment.reversed().flatMap { $0.text.dropFirst(3).split(separator: " ") }
       let isCreation = line.words.contains("init") && !line.code.contains("init()") && words.first == "Creates"
-      return words.isEmpty || words.count >= (isCreation ? 5 : 4)
-        ? [] : violation("a doc comment that says nothing: \(words.joined(separator: " "))")
+      guard !words.isEmpty, words.count < (isCreation ? 5 : 4) else { return nil }
+      return Violation(
+        path: text.path, line: line.number,
+        message: "a doc comment that says nothing: \(words.joined(separator: " "))")
     }
   }
 

@@ -43,6 +43,9 @@ enum Vocabulary {
     "smallest": "minimum",
   ]
 
+  /// Whole identifiers, and ends of others, for the ends of a range, with the word for them; "atLeast" is a label of arguments.
+  static let replacedSuffixes: [String: String] = ["greatest": "maximum", "least": "minimum", "longest": "maximum"]
+
   /// Terms of standards, of libraries and of the HTTP API that contain such a part, in lower case.
   static let standardParts = [
     "pictureparameterset", "pictureset", "pictureordercount", "av_picture_type", "soundcard", "steerable",
@@ -97,7 +100,7 @@ enum Vocabulary {
 }
 
 extension SourceRules {
-  /// No identifier is one that was replaced, or has a part or prefix that was.
+  /// No identifier is one that was replaced, or has a part, prefix or suffix that was.
   static func vocabulary(of text: SwiftText) -> [Violation] {
     text.lines.flatMap { line in
       line.words.compactMap { word in
@@ -111,6 +114,11 @@ extension SourceRules {
           return Violation(path: text.path, line: line.number, message: "\(name): write \(term), not \(prefix)")
         }
         let whole = name.lowercased()
+        if let (suffix, term) = Vocabulary.replacedSuffixes.first(where: { suffix, _ in
+          whole == suffix || whole.hasSuffix("_\(suffix)") || name.hasSuffix(suffix.capitalized)
+        }), !whole.hasSuffix("atleast"), !whole.hasSuffix("at_least") {
+          return Violation(path: text.path, line: line.number, message: "\(name): write \(term), not \(suffix)")
+        }
         guard Vocabulary.replacedParts.keys.contains(where: whole.contains) else { return nil }
         let rest = Vocabulary.standardParts.reduce(whole) { $0.replacing($1, with: "") }
         guard let part = Vocabulary.replacedParts.first(where: { rest.contains($0.key) }) else { return nil }
@@ -142,7 +150,7 @@ extension SourceRules {
         Set(words).compactMap { word in Vocabulary.replacedWords[word].map { (word, $0) } }
         + Vocabulary.replacedPhrases.filter { sentence.contains(" \($0.key) ") }
       return replacements.sorted { $0.0 < $1.0 }.map { old, new in
-        Violation(path: text.path, line: comment.line, message: "\"\(old)\": write \"\(new)\"")
+        Violation(path: text.path, line: comment.number, message: "\"\(old)\": write \"\(new)\"")
       }
     }
   }

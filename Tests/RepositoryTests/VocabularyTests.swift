@@ -32,7 +32,10 @@ struct VocabularyTests {
     ("let set: H264PictureParameterSet", false), ("// VideoMailbox", false), ("let a = \"mailbox\"", false),
     ("let frame: VideoFrame", false), ("func maySteer() {}", true), ("var steerable = false", false),
     ("let longestWait = 1", true), ("var mostRecent = 1", true), ("let almostDone = 1", false),
-    ("let least = 1", false),
+    ("let least = 1", true), ("let longest = 1", true), ("var greatest = 1", true), ("let waitLeast = 1", true),
+    ("let waitLongest = 1", true), ("let sumGreatest = 1", true), ("f(atLeast: 1)", false),
+    ("func samplesAtLeast() {}", false), ("let a = \"least\"", false), ("// let least = 1", false),
+    ("func `the least`() {}", false), ("let leastways = 1", false),
     ("func greatestCommonDivisor() {}", false), ("let neighbours = 1", true), ("let a: ColourDescription", false),
   ])
   func `a replaced identifier is found in code only`(source: String, isFound: Bool) {
@@ -60,6 +63,8 @@ struct VocabularyTests {
     ("# The nets.", true), ("#!/usr/bin/picture", false), ("x = 1  # Told.", true), ("x = \"# told\"", false),
     ("def f():\n    \"\"\"The picture.\"\"\"", true), ("\"\"\"One\npicture.\"\"\"\n", true),
     ("x = f(\"\"\"\npicture\n\"\"\")", false), ("\"\"\"One.\"\"\"\npicture = 1", false),
+    ("x = \"\"\"\na\n\"\"\"\npicture = 1", false), ("x = \"\"\"\n# picture\n\"\"\"\n", false),
+    ("x = \"\"\"\na\n\"\"\"\n# The picture.", true), ("x = \"\"\"\na\n\"\"\"\ny = 1  # The picture.", true),
   ])
   func `comments and docstrings of Python are checked, other strings are not`(source: String, isFound: Bool) {
     #expect(!SourceRules.wording(of: CommentText(path: "a.py", text: source)).isEmpty == isFound)
@@ -67,6 +72,9 @@ struct VocabularyTests {
 
   @Test(arguments: [
     ("a.c", "int neighbours(void);", true), ("a.h", "// neighbours", false), ("a.mjs", "let longestWait = 1;", true),
+    ("a.c", "int least;", true), ("a.c", "int wait_longest;", true), ("a.c", "#define SUM_GREATEST 1", true),
+    ("a.c", "uint_least8_t a;", false), ("a.py", "longest = 1", true), ("a.mjs", "let least = 1;", true),
+    ("a.py", "wait(at_least=1)", false),
     ("a.py", "colours = 1", true), ("a.py", "x = 1  # colours", false), ("a.py", "\"\"\"Colours.\"\"\"", false),
   ]) func `identifiers of other languages are checked`(path: String, source: String, isFound: Bool) {
     #expect(!SourceRules.vocabulary(of: SwiftText(path: path, text: source)).isEmpty == isFound)

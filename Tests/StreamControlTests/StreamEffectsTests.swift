@@ -128,7 +128,7 @@ struct StreamEffectsTests {
     try await hiding.apply(self.settings { ($0.faces, $0.privacyMinimumFace) = (.privacy, 0.04) })
     #expect(other.effects.map(\.name) == ["FaceTracker", "PrivacyMask", "TextClock"])
     #expect(open.settings.faces == .privacy && open.settings.privacyMinimumFace == 0.04 && open.settings.clock)
-    // It cannot be shown again while the first one hides it, but other effects can change.
+    // The source cannot be shown again while the first stream hides it, but other effects can change.
     #expect(await self.code { () throws(VidiconError) in try await open.apply(EffectSettings()) } == .notPermitted)
     #expect(await self.code { () throws(VidiconError) in try await open.setImage(self.image, for: .mask) } == nil)
     #expect(other.effects.map(\.name) == ["FaceTracker", "PrivacyMask", "TextClock"])

@@ -7,7 +7,8 @@ import Testing
 @Suite("AAC passthrough")
 struct AACPassthroughTests {
   static let stereo = AudioFormat(sampleRate: 48_000, channelCount: 2)
-  /// As libavcodec's encoder writes it: object type 2, 48 kHz, two channels, and a sync extension without SBR.
+  /// Configuration as libavcodec's encoder writes it: object type 2, 48 kHz, two channels, and a sync extension without
+  /// SBR.
   static let announced = AACDescription(audioSpecificConfig: [0x11, 0x90, 0x56, 0xE5, 0x00], format: stereo)
   /// The same configuration without the sync extension.
   static let plain = AACDescription(audioSpecificConfig: [0x11, 0x90], format: stereo)

@@ -50,7 +50,7 @@ struct PrivacyTests {
     let stream = try await self.stage.startedStream([mask])
     for _ in 0..<3 { try await self.offer(to: stream) }
     #expect(self.stage.output.lumas(atLeast: 1).allSatisfy(Self.isCovered))
-    // It still hangs.
+    // The detector still hangs.
     #expect(await withTimeout(.seconds(20)) { await stream.stop() } != nil)
     gate.signal()
   }

@@ -99,7 +99,7 @@ struct RenditionDecoderTests {
     let format = VideoFormat(width: 1280, height: 720, frameRate: 30)
     let (group, later) = (300, 20)
     let (samples, description) = try Self.movingSamples(group + later, of: format)
-    // What decoding takes on this machine, now.
+    // Duration of decoding on this machine, now.
     let decoder = try H264Decoder(description)
     let start = StreamClock.system.now()
     for sample in samples.prefix(group) { _ = decoder.decode(sample) }
@@ -130,9 +130,9 @@ struct RenditionDecoderTests {
     rendition.add(output)
     rendition.beginUse()
     try await stream.eventually { rendition.statistics.isRunning }
-    var longest = MediaDuration.zero
-    for index in group..<group + later { longest = max(longest, deliver(index)) }
-    #expect(onQuietMachine(longest < max(.milliseconds(50), decoding / 4)), "\(longest) beside \(decoding) of decoding")
+    var maximum = MediaDuration.zero
+    for index in group..<group + later { maximum = max(maximum, deliver(index)) }
+    #expect(onQuietMachine(maximum < max(.milliseconds(50), decoding / 4)), "\(maximum) beside \(decoding) of decoding")
     #expect(stream.statistics.framesPassedThrough == group + later)
     // The rendition shows the newest frame, or one of the last.
     let first = try #require(output.samples(atLeast: 1).first)

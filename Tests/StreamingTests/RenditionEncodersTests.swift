@@ -69,7 +69,7 @@ struct RenditionEncodersTests {
     #expect(Self.code(await Self.prepare(rendition)) == .timedOut)
     #expect(Self.code(await other) == .timedOut)
     #expect(StreamClock.system.now() - start >= .seconds(2))
-    // It is still asked for, and then open after all.
+    // The encoder is requested again, and then open after all.
     let later = StreamClock.system.now()
     #expect(Self.code(await Self.prepare(rendition)) == .timedOut)
     #expect(StreamClock.system.now() - later >= .seconds(2))

@@ -85,7 +85,7 @@ struct SecretsInMessagesTests {
   func `a recording that cannot start quotes no password that was given as its name`(text: String) async throws {
     let stream = LiveStream("door", video: VideoSettings(width: 64, height: 48))
     stream.attachVideo(BarsCapturer(width: 64, height: 48))
-    // What "vidicon serve --record" reports before it goes on without a recording.
+    // The error that "vidicon serve --record" reports before it goes on without a recording.
     let recorder = Recorder(stream, settings: RecordingSettings(try FilePattern(text)))
     try await stream.start()
     let error = await #expect(throws: VidiconError.self) { try await recorder.start() }

@@ -126,7 +126,7 @@ struct StreamOptionsTests {
     ((0..<20).map { "name=r\($0),size=640x360,bitrate=450k" }.joined(separator: ";"), 20),
   ])
   func `renditions that a stream cannot have do not end the program`(text: String, count: Int) throws {
-    // Those are reported by the stream, which runs without them.
+    // Such renditions are reported by the stream, which runs without them.
     guard case .list(let list) = try self.option(.rendition, text).video.renditions else {
       Issue.record("it is no list")
       return

@@ -95,7 +95,7 @@ package struct PublisherClient {
     (try? self.transport.sealer.seal(rtcp: buffer)) ?? ByteBuffer()
   }
 
-  /// Handles a datagram of the server.
+  /// Collects the feedback and closings in a datagram of the server.
   package mutating func receive(_ datagram: ByteBuffer) throws {
     switch DatagramKind(datagram.readableBytesView) {
     case .dtls: self.closings += datagram.readableBytesView.first == 21 ? 1 : 0

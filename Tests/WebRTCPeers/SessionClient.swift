@@ -72,7 +72,7 @@ package struct SessionClient {
     return (try? self.transport.sealer.seal(rtcp: buffer)) ?? ByteBuffer()
   }
 
-  /// Handles a datagram of the server.
+  /// Collects the responses, reports, closings or media in a datagram of the server.
   package mutating func receive(_ datagram: ByteBuffer) throws {
     switch DatagramKind(datagram.readableBytesView) {
     case .stun: self.responses.append(try STUNMessage(parsing: datagram))

@@ -12,7 +12,7 @@ package enum SessionScenario: String, CaseIterable, Sendable {
   case steps
   /// 5% come later than others, 5% come twice.
   case reordering
-  /// Nothing arrives in either direction from 20 s to 25 s.
+  /// No packet arrives in either direction from 20 s to 25 s.
   case outage
   /// The client's clock is set at 20 s, by up to 10 s either way.
   case clockStep

@@ -119,7 +119,7 @@ package struct SimulatedReceiver {
 
   // MARK: From the server
 
-  /// Takes a datagram that the server sends.
+  /// Sends a datagram of the server through the path, which may lose it.
   package mutating func receive(_ datagram: ByteBuffer, to address: TransportAddress, at now: MediaTime) {
     guard address == self.address else { return }
     var number: UInt16?
@@ -142,7 +142,7 @@ package struct SimulatedReceiver {
     return datagram.getInteger(at: datagram.readerIndex + 17)
   }
 
-  /// Handles what has arrived, and returns the datagrams that reach the server now.
+  /// Processes the datagrams that have arrived, and returns the datagrams that reach the server now.
   package mutating func handleTimeout(at now: MediaTime) throws -> [ByteBuffer] {
     if let rebinding, now >= rebinding {
       self.rebinding = nil
@@ -357,8 +357,8 @@ package struct SimulatedReceiver {
     func offset(_ frame: Frame) -> Double {
       frame.time.seconds - Double(Int32(bitPattern: frame.timestamp &- first.timestamp)) / 90_000
     }
-    let least = self.shown.map(offset).min() ?? 0
-    let playout = self.frames(times).map { $0.time.seconds + max(0, 0.1 - (offset($0) - least)) }
+    let minimum = self.shown.map(offset).min() ?? 0
+    let playout = self.frames(times).map { $0.time.seconds + max(0, 0.1 - (offset($0) - minimum)) }
     return zip(playout, playout.dropFirst()).filter { $1 - $0 >= 0.183 }.map(\.1)
   }
 }

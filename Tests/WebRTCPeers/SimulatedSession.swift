@@ -11,7 +11,7 @@ package import WebRTC
 package struct SimulatedSession {
   /// The session.
   package private(set) var session: WebRTCSession
-  /// Its browser.
+  /// The client's browser.
   package var receiver: SimulatedReceiver
   /// Virtual time.
   package private(set) var now = MediaTime.zero

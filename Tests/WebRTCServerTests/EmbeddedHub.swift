@@ -205,7 +205,7 @@ final class EmbeddedHub {
     }
     let credentials = try #require(
       ICECredentials(usernameFragment: value("ice-ufrag"), password: value("ice-pwd")))
-    // Those of video and its retransmissions, then that of audio.
+    // SSRCs of video and its retransmissions, then that of audio.
     var ssrcs: [UInt32] = []
     for line in text.split(separator: "\r\n") where line.hasPrefix("a=ssrc:") {
       let ssrc = try #require(line.dropFirst(7).split(separator: " ").first.flatMap { UInt32($0) })

@@ -162,7 +162,7 @@ struct WebRTCPublisherTests {
     scene.server.publishers[Scene.address(1)]?.skipVideo(1)
     scene.send(timestamp: 3000)
     #expect(try scene.client().missing.count == 1)
-    // It is given up 60 ms later, between two ticks of viewers.
+    // The packet is given up 60 ms later, between two ticks of viewers.
     scene.server.loop.advanceTime(by: .milliseconds(55))
     #expect(try scene.client().keyframeRequests == 0)
     scene.server.loop.advanceTime(by: .milliseconds(8))

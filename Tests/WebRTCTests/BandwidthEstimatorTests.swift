@@ -61,7 +61,7 @@ struct BandwidthEstimatorTests {
   @Test mutating func `loss that no bitrate changes is tolerated`() {
     for round in 0..<600 { self.send(20) { ($0 * 7 + round) % 20 < 4 ? nil : .milliseconds(20) } }
     #expect((0.19...0.21).contains(self.estimator.lossShare))
-    // It fell by a third or more before that was known.
+    // The estimate fell by a third or more before that was known.
     #expect(self.estimator.bitrate > 500_000)
   }
 

@@ -14,7 +14,7 @@ enum BandwidthScenario: String, CaseIterable {
   case lossBurst
   /// 5% come later than others, 5% come twice.
   case reordering
-  /// Nothing arrives in either direction from 20 s to 25 s.
+  /// No packet arrives in either direction from 20 s to 25 s.
   case outage
   /// The client's clock is set at 20 s, by up to 10 s either way.
   case clockStep

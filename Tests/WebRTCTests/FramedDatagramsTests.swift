@@ -35,12 +35,12 @@ struct FramedDatagramsTests {
     var buffer = ByteBuffer()
     FramedDatagrams.write(ByteBuffer(bytes: [1, 2, 3]), to: &buffer)
     #expect(Array(buffer.readableBytesView) == [0, 3, 1, 2, 3])
-    let longest = ByteBuffer(repeating: 7, count: FramedDatagrams.maximumLength)
-    FramedDatagrams.write(longest, to: &buffer)
+    let maximum = ByteBuffer(repeating: 7, count: FramedDatagrams.maximumLength)
+    FramedDatagrams.write(maximum, to: &buffer)
     var frames = FramedDatagrams()
     frames.append(buffer)
     #expect(try frames.next() == ByteBuffer(bytes: [1, 2, 3]))
-    #expect(try frames.next() == longest && frames.next() == nil)
+    #expect(try frames.next() == maximum && frames.next() == nil)
   }
 
   @Test func `a frame longer than any client's ends the stream before it is received`() {

@@ -141,7 +141,7 @@ struct ICELiteAgentTests {
     #expect(self.agent.nextDeadline == .zero + .seconds(21))
     self.agent.handleAuthenticDatagram(from: Self.first, at: .zero + .seconds(10))
     #expect(self.agent.nextDeadline == .zero + .seconds(30))
-    // Those of others do not count, nor checks that are refused.
+    // Datagrams of others do not count, nor checks that are refused.
     self.agent.handleAuthenticDatagram(from: Self.second, at: .zero + .seconds(20))
     _ = try self.handle(self.check(password: "another password 12345"), at: .zero + .seconds(20))
     #expect(self.agent.nextDeadline == .zero + .seconds(30) && self.agent.isExpired(at: .zero + .seconds(30)))

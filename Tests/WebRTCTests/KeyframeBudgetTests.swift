@@ -53,7 +53,7 @@ final class KeyframeBudgetTests {
     #expect(!self.frame(30_000, isKeyframe: true))
     #expect(!self.request())
     _ = self.frame(30_000, isKeyframe: true)
-    // Nothing waits any more.
+    // No request waits any more.
     #expect(!self.frame(400_000))
   }
 }

@@ -28,7 +28,7 @@ struct SealedPacketHistoryTests {
     #expect(self.dialogue.client.video.last?.header.sequenceNumber == missing)
     #expect(self.dialogue.session.statistics.packetsRetransmitted == 1)
     #expect(self.dialogue.takeEvents().contains(.keyframeNeeded) == false)
-    // What follows has numbers of its own.
+    // Packets that follow have numbers of their own.
     try self.dialogue.send()
     #expect(Set(self.dialogue.sent.map { Array($0.readableBytesView) }).count == 6)
   }

@@ -18,7 +18,7 @@ struct SessionDialogue {
   private var mediaCount = 0
   /// Number of messages of the last drain.
   private(set) var messageCount = 0
-  /// When the session has more to send, as of the last drain.
+  /// Time at which the session has more to send, as of the last drain.
   private(set) var nextSending: MediaTime?
   private var frameCount = 0
 
@@ -86,7 +86,7 @@ struct SessionDialogue {
     self.now = end
   }
 
-  /// Handles timeouts that are due at a time.
+  /// Runs the timers that are due at a time; returns whether any was.
   mutating func handleTimeoutIfDue(at time: MediaTime) -> Bool { self.session.handleTimeoutIfDue(at: time) }
 
   /// Time passes without anything being done.

@@ -50,7 +50,7 @@ vidicon_dtls_state vidicon_dtls_handle_timeout(vidicon_dtls *dtls);
 /// Sends close_notify.
 void vidicon_dtls_close(vidicon_dtls *dtls);
 
-/// Takes the next datagram to send; returns its length, 0 without one. buffer has VIDICON_DTLS_MTU bytes.
+/// Moves the next datagram to send into buffer, of VIDICON_DTLS_MTU bytes; returns its length, 0 without one.
 size_t vidicon_dtls_next_datagram(vidicon_dtls *dtls, uint8_t *buffer);
 
 /// Number of the agreed SRTP profile (RFC 5764 §4.1.2); 0 without one.

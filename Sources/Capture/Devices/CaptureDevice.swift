@@ -51,7 +51,7 @@ public struct CaptureDevice: Hashable, Sendable {
 public struct CaptureDeviceFormat: Hashable, Sendable {
   /// Frame rates that a device offers for a format, in frames per second.
   public enum FrameRates: Hashable, Sendable {
-    /// These rates; empty when the device does not report any.
+    /// Single rates; empty when the device does not report any.
     case discrete([FrameRate])
     /// All rates, or many, between a minimum and a maximum.
     case range(ClosedRange<FrameRate>)

@@ -172,9 +172,9 @@ struct Bars {
 
 /// A wall-clock time as text: date and time of day in UTC.
 struct TimeOfDay {
-  /// Such as "2026-11-21".
+  /// Date, such as "2026-11-21".
   let date: String
-  /// Such as "14:05:09.033"; truncated to milliseconds.
+  /// Time of day, such as "14:05:09.033"; truncated to milliseconds.
   let time: String
 
   /// - Parameter unixNanoseconds: Nanoseconds since 1970-01-01 00:00 UTC.

@@ -19,7 +19,7 @@ final class CameraFrameReader {
   private let converter: SwscaleConverter?
   private let jpeg: CameraJPEGDecoder?
   private var h264: CameraAccessUnits?
-  /// Since when, after a requested keyframe, no usable access unit has arrived; nil after a usable one.
+  /// Time since which no usable access unit has arrived after a requested keyframe; nil after a usable one.
   private var waitingSince: MediaTime?
 
   /// - Throws: ``VidiconError`` when the decoder cannot be opened.
@@ -53,7 +53,7 @@ final class CameraFrameReader {
     self.waitingSince = StreamClock.system.now()
   }
 
-  /// Handles a restart of streaming, from which on the camera has its time for a keyframe again.
+  /// Waits for a keyframe after a restart of streaming, from which on the camera has its time for one again.
   func handleRestart() {
     self.handleLoss()
     self.waitingSince = nil

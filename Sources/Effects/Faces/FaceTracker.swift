@@ -50,7 +50,7 @@ public final class FaceTracker: VideoEffect {
     var lastStart: MediaTime?
     var size = SIMD2(0, 0)
     var lastTime: MediaTime?
-    /// Since when parts of the frame are not searched in time; nil while they are.
+    /// Time since which parts of the frame are not searched in time; nil while they are.
     var behindSince: MediaTime?
     /// Memory for candidates.
     var found: [FaceCandidate] = []

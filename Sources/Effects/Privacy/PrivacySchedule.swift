@@ -174,7 +174,7 @@ struct PrivacySchedule {
     self.cells[run].map { self.searched[$0]?.time.nanoseconds ?? .min }.min() ?? .min
   }
 
-  /// Notes that runs were done in the newest frame.
+  /// Records that runs were done in the newest frame, so that held frames wait for their cells no longer.
   mutating func finish(_ runs: some Sequence<Int>) {
     guard let newest = self.held.last else { return }
     for run in runs {

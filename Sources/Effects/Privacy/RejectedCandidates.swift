@@ -22,7 +22,7 @@ struct RejectedCandidates {
 
   private var entries: [Entry] = []
 
-  /// Notes that a check's candidates are no face in the frame of a number.
+  /// Adds a check whose candidates are no face in the frame of a number.
   mutating func add(_ check: CandidateCheck, number: Int, at time: MediaTime) {
     self.entries.removeAll { time - $0.time >= Self.maximumAge || time < $0.time }
     if self.entries.count >= Self.limit { self.entries.removeFirst() }

@@ -19,7 +19,7 @@ final class SearchCancellation: Sendable {
   /// Allows searches again.
   func reset() { self.state.withLock { $0.isCancelled = false } }
 
-  /// Notes the threads that are waited for from now on.
+  /// Sets the threads that are waited for from now on; a cancellation, also an earlier one, stops them.
   func watch(_ threads: DetectionThreads) {
     let isCancelled = self.state.withLock { state in
       state.threads = threads

@@ -46,7 +46,7 @@ struct AuthorityConstraints: Sendable {
         + Self.networks.map { .ipAddress(ASN1OctetString(contentBytes: $0[...])) })
   }
 
-  /// Those of a machine's names and addresses that are permitted: a certificate with any other would not be valid at all.
+  /// The permitted ones of a machine's names and addresses: a certificate with any other would not be valid at all.
   func permitted(_ names: CertificateNames) -> CertificateNames {
     var names = names
     names.hosts.removeAll { host in !self.domains.contains { host == $0 || host.hasSuffix(".\($0)") } }

@@ -238,7 +238,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
   /// Whether bytes have waited for `limit` without the client reading any.
   private func isStalled(at now: NIODeadline, limit: TimeAmount) -> Bool {
     if self.bytesWritten == self.bytesSent {
-      // Nothing was written since all was sent.
+      // All bytes that were written have been sent.
       self.progressTime = now
       return false
     }

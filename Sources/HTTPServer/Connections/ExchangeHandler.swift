@@ -174,7 +174,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   ///
   /// - Returns: Whether it is answered, or refused.
   private func isAnswered(_ request: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
-    // What the client does not read must not pile up: tasks wait for it.
+    // Responses that the client does not read must not pile up: tasks wait for it.
     guard context.channel.isWritable else { return false }
     let client = self.client ?? HTTPClient(context.channel, isSecure: self.isSecure)
     self.client = client
@@ -186,7 +186,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       return true
     }
     self.heldHead = nil
-    // It is open while its bytes wait for the client's window.
+    // The exchange is open while its bytes wait for the client's window.
     guard self.begin(request, context) else { return true }
     guard let response = self.respondAtOnce(request, client, ServerResponse.multiplexedSlice) else {
       context.fireChannelRead(self.wrapInboundOut(.head(request)))

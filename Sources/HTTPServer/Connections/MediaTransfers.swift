@@ -73,7 +73,7 @@ final class MediaTransfers: Sendable {
 }
 
 extension MediaTransfers.Transfer {
-  /// Notes that the response is written from now on.
+  /// Registers the response, which is written from now on until ``end(on:)``.
   ///
   /// - Parameter channel: The channel of the request, which may be an HTTP/2 stream's.
   /// - Throws: Where the media were discarded meanwhile.
@@ -81,7 +81,8 @@ extension MediaTransfers.Transfer {
     guard self.transfers.begin(self, on: channel.connection, isOpen: true) else { throw MediaTransfers.Discarded() }
   }
 
-  /// Notes that the response is written in this turn of the event loop; ``noteWritten(by:)`` is called at its end.
+  /// Registers the response, which is written in this turn of the event loop; ``noteWritten(by:)`` is called at its
+  /// end.
   ///
   /// A connection that is reset is reset on its event loop: before or after that.
   ///
@@ -91,12 +92,12 @@ extension MediaTransfers.Transfer {
     guard self.transfers.begin(self, on: channel, isOpen: false) else { throw MediaTransfers.Discarded() }
   }
 
-  /// Notes that a response that was begun by ``beginAtOnce(on:)`` was written.
+  /// Records that a response that was begun by ``beginAtOnce(on:)`` was written.
   func noteWritten(by connection: ConnectionGuard) {
     connection.mediaWritten(of: self.transfers)
   }
 
-  /// Notes that the response was written, and that its last bytes are on their way to the client.
+  /// Ends the transfer: the response was written, and its last bytes are on their way to the client.
   func end(on channel: any Channel) {
     let connection = channel.connection
     connection.eventLoop.execute {

@@ -379,7 +379,7 @@ extension HLSOutput {
   fileprivate func remove(_ rendition: StreamRendition) {
     self.perform { (state: inout State) in
       if state.usesRenditions, state.renditions.contains(where: { $0 === rendition }) {
-        // It may be used again, once its encoder can be opened.
+        // The rendition may be used again, once its encoder can be opened.
         rendition.endUse(lingers: false)
       }
       state.renditions.removeAll { $0 === rendition }

@@ -279,7 +279,7 @@ final class FilePlayback {
     self.video?.format?.frameRate.frameInterval ?? .milliseconds(40)
   }
 
-  /// Handles the end of the file, or a read error: starts the next pass, or ends.
+  /// Starts the next pass at the end of the file or after a read error, or ends the playback.
   private func finishPass(_ status: Int32) {
     if self.isVideoActive { self.video?.decoder.appendEnd() }
     if self.isAudioActive { self.audio?.decoder.appendEnd() }

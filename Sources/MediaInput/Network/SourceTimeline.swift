@@ -82,7 +82,8 @@ package struct SourceTimeline {
     return Times(decode: time, presentation: time + min(max(reordering, .zero), Self.maximumReordering))
   }
 
-  /// Takes the time of a sample that is on the stream's clock already; only the order of a track's samples is ensured.
+  /// Accepts the time of a sample that is on the stream's clock already; only the order of a track's samples is
+  /// ensured.
   package mutating func accept(_ kind: MediaKind, at time: MediaTime) -> Times {
     let time = self.lastTimes[kind].map { max(time, $0 + Self.minimumStep) } ?? time
     self.lastTimes[kind] = time

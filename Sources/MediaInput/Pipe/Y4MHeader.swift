@@ -82,7 +82,7 @@ package struct Y4MHeader: Hashable, Sendable {
         "set it with: ffmpeg -i INPUT -r 30 -f yuv4mpegpipe -pix_fmt yuv420p -")
     }
     let name = fields["C"] ?? "420"
-    // These 4:2:0 variants differ in chroma siting only, which is ignored.
+    // The 4:2:0 variants differ in chroma siting only, which is ignored.
     let isPlain420 = ["420jpeg", "420mpeg2", "420paldv"].contains(name)
     guard let sampling = isPlain420 ? .yuv420 : Sampling(rawValue: name) else {
       throw failure(

@@ -7,7 +7,7 @@ internal import NIOCore
 internal import Synchronization
 internal import Threading
 
-/// Takes the media of one publisher at a time, and plays it for a video consumer, an audio consumer, or both.
+/// Input that plays the media of one publisher at a time for a video consumer, an audio consumer, or both.
 ///
 /// Publishers call it on any thread, and never wait: media is dropped while it has no consumer, or where decoding is too slow.
 package final class PublishedInput: TrackPlayer {
@@ -104,21 +104,21 @@ extension PublishedInput {
     }
   }
 
-  /// Notes that the publisher sends something, from which no media may result.
+  /// Records that the publisher sends something, from which no media may result.
   ///
   /// - Returns: Whether the publisher still has the stream.
   package func noteActivity(by id: PublisherSlot.ID) -> Bool {
     self.state.withLock { $0.slot.handleActivity(of: id, at: self.now()) }
   }
 
-  /// Takes a track's first or new codec configuration.
+  /// Sets a track's first or new codec configuration.
   ///
   /// - Returns: Whether the publisher still has the stream.
   package func describe(_ description: CodecDescription, by id: PublisherSlot.ID) -> Bool {
     self.describe(codec: PublishedCodec(description), by: id)
   }
 
-  /// Takes a track's first or new codec.
+  /// Sets a track's first or new codec.
   ///
   /// - Returns: Whether the publisher still has the stream.
   package func describe(codec changed: PublishedCodec, by id: PublisherSlot.ID) -> Bool {
@@ -144,7 +144,7 @@ extension PublishedInput {
     }
   }
 
-  /// Takes a sample, whose times are on the publisher's clock.
+  /// Buffers a sample, whose times are on the publisher's clock, for the consumer.
   ///
   /// - Returns: Whether the publisher still has the stream.
   package func consume(_ sample: EncodedSample, by id: PublisherSlot.ID) -> Bool {
@@ -156,7 +156,7 @@ extension PublishedInput {
     }
   }
 
-  /// Takes a sample, whose times are on the stream's clock.
+  /// Buffers a sample, whose times are on the stream's clock, for the consumer.
   ///
   /// - Returns: Whether the publisher still has the stream.
   package func consumeTimed(_ sample: EncodedSample, by id: PublisherSlot.ID) -> Bool {

@@ -20,7 +20,7 @@ package struct PublisherSlot: Sendable {
   /// Whether there is a publisher.
   package var isTaken: Bool { self.current != nil }
 
-  /// Takes the slot for a new publisher.
+  /// Assigns the slot to a new publisher.
   ///
   /// - Returns: nil when another one sends.
   package mutating func begin(at now: MediaTime) -> ID? {

@@ -86,7 +86,7 @@ public struct AMF3Reader: Sendable {
     }
   }
 
-  /// Takes values from the limit.
+  /// Subtracts values from the number that may still be read.
   private mutating func count(_ values: Int, at offset: Int) throws(ParsingError) {
     guard self.remainingValues >= values else {
       throw ParsingError(.tooLarge, field: "AMF3 value count", offset: offset)

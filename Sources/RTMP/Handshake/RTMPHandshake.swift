@@ -64,7 +64,7 @@ public struct RTMPHandshake: Sendable {
     return bytes
   }
 
-  /// Handles received bytes, and consumes those of the handshake.
+  /// Continues the handshake by received bytes, and consumes those of the handshake.
   ///
   /// - Throws: `.unsupported` for a version other than 3: RTMPE, or no RTMP.
   public mutating func receive(_ bytes: inout ByteBuffer) throws(ParsingError) -> Result {

@@ -42,7 +42,7 @@ public struct RTMPDepacketizer: Sendable {
   /// A depacketizer before the first message.
   public init() {}
 
-  /// Handles a message.
+  /// Returns the configurations and samples of a message.
   ///
   /// - Throws: `.unsupported` for video of another codec, which the field names: the publisher is to be refused. Other errors
   ///   concern the message alone, which is dropped.

@@ -106,7 +106,7 @@ public struct RTMPClientSession: ~Copyable {
     return [.send(self.handshake.opening)]
   }
 
-  /// Handles bytes received from the server, in pieces of any length; none after the end.
+  /// Processes bytes received from the server, in pieces of any length; none after the end.
   public mutating func receive(_ bytes: ByteBuffer, now: MediaTime) -> [Action] {
     if self.state == .closed || self.state == .idle { return [] }
     var actions: [Action] = []
@@ -153,7 +153,7 @@ public struct RTMPClientSession: ~Copyable {
     return actions
   }
 
-  /// Handles the end of the connection, by the server or the network, which fails the current step; also where a message is
+  /// Fails the current step, since the server or the network has ended the connection; also where a message is
   /// incomplete. Without effect after the session's own end.
   public mutating func handleDisconnected() -> [Action] {
     if self.state == .closed { return [] }

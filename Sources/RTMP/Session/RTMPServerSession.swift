@@ -81,7 +81,7 @@ public struct RTMPServerSession: ~Copyable {
     }
   }
 
-  /// Handles bytes received from the client, in pieces of any length; none after the end.
+  /// Processes bytes received from the client, in pieces of any length; none after the end.
   public mutating func receive(_ bytes: ByteBuffer, now: MediaTime) -> [RTMPServerAction] {
     if self.state == .closed { return [] }
     var actions: [RTMPServerAction] = []
@@ -112,7 +112,7 @@ public struct RTMPServerSession: ~Copyable {
     }
   }
 
-  /// Handles the messages that are complete, until a request waits for a decision.
+  /// Processes the messages that are complete, until a request waits for a decision.
   private mutating func process(_ actions: inout [RTMPServerAction], now: MediaTime) throws(ParsingError) {
     guard self.state != .handshake else { return }
     while self.state != .closed, !self.isDeciding, let message = try self.reader.next() {
@@ -297,7 +297,7 @@ public struct RTMPServerSession: ~Copyable {
     return actions
   }
 
-  /// Handles the end of the stream or of the server: a client that is able to is asked to connect again.
+  /// Ends the session with the stream or the server: a client that is able to is asked to connect again.
   public mutating func handleEnd() -> [RTMPServerAction] {
     if self.state == .closed { return [] }
     var actions: [RTMPServerAction] = []

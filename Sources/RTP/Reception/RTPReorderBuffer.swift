@@ -21,7 +21,7 @@ public struct RTPReorderBuffer: Sendable {
   /// Number of packets that wait for missing ones.
   public var waitingCount: Int { self.waiting.count }
 
-  /// Takes a packet, and returns those that wait for no other, in order.
+  /// Inserts a packet, and returns those that wait for no other, in order.
   public mutating func insert(_ packet: RTPPacket, at now: MediaTime) -> [RTPPacket] {
     let number = packet.header.sequenceNumber
     let distance = self.expected.map { Int(Int16(bitPattern: number &- $0)) } ?? 0

@@ -39,7 +39,7 @@ public struct RTPSourceClock: Sendable {
     return arrival
   }
 
-  /// Takes the pair of times of a sender report.
+  /// Maps the timestamps of a track by the pair of times of a sender report from now on.
   ///
   /// - Parameters:
   ///   - report: The report.

@@ -51,7 +51,7 @@ public struct RTPStreamReceiver: Sendable {
   /// Number of samples that could not be decoded and were dropped.
   public var droppedSampleCount: Int { self.tracks.values.reduce(0) { $0 + $1.droppedSampleCount } }
 
-  /// Takes an RTP packet of a track.
+  /// Depacketizes an RTP packet of a track.
   ///
   /// - Returns: The samples that it completes, with new configurations before them; none for an unknown track.
   /// - Throws: `ParsingError` of a malformed packet, which is dropped.
@@ -70,7 +70,7 @@ public struct RTPStreamReceiver: Sendable {
     }
   }
 
-  /// Takes a compound RTCP packet of a track.
+  /// Applies the sender reports of a compound RTCP packet of a track.
   ///
   /// - Throws: `ParsingError` of a malformed packet.
   public mutating func receive(rtcp bytes: ByteBuffer, track index: Int, at now: MediaTime) throws(ParsingError) {

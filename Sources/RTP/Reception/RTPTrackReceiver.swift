@@ -35,7 +35,7 @@ struct RTPTrackReceiver: Sendable {
     self.reorderBuffer = reorders ? RTPReorderBuffer() : nil
     self.statistics = RTPReceptionStatistics(clockRate: format.clockRate)
     switch format.kind {
-    // Where decoding starts is decided here: there may be no keyframe.
+    // The start of decoding is decided by this receiver: there may be no keyframe.
     case .video: self.depacketizer = .h264(H264Depacketizer(dropsUntilKeyframe: false))
     case .audio:
       guard case .aac(let description)? = format.description else { throw ParsingError(.missing, field: "config") }
@@ -71,7 +71,7 @@ struct RTPTrackReceiver: Sendable {
   /// The configuration of a session description; nil when it is in the stream only.
   var firstDescription: CodecDescription? { self.format.description }
 
-  /// Takes a packet. Packets of other payload types are ignored, those of a new SSRC start the track again.
+  /// Depacketizes a packet. Those of other payload types are ignored, those of a new SSRC start the track again.
   ///
   /// - Parameter time: Maps a timestamp, extended to 64 bits, to the sender's clock.
   /// - Throws: `ParsingError` of a malformed packet; those that waited for it are dropped.
@@ -190,7 +190,7 @@ struct RTPTrackReceiver: Sendable {
     return video.frameRate.frameInterval.ticks(timescale: self.format.clockRate)
   }
 
-  /// Takes a sender report.
+  /// Records a sender report for the report blocks.
   ///
   /// - Returns: Its RTP timestamp, extended to 64 bits; nil for another sender's.
   mutating func handle(_ report: RTCPSenderReport, at now: MediaTime) -> Int64? {

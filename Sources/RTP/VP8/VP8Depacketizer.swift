@@ -90,7 +90,7 @@ package struct VP8Depacketizer: Sendable {
     guard frame.payload.readableBytes + payload.readableBytes <= self.maximumFrameLength else {
       throw ParsingError(.tooLarge, field: "frame")
     }
-    // What no start precedes cannot be decoded, and is not kept.
+    // A payload that no start precedes cannot be decoded, and is not kept.
     if frame.isComplete { frame.payload.writeImmutableBuffer(payload) }
   }
 

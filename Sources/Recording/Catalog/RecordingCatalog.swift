@@ -49,7 +49,7 @@ final class RecordingCatalog: Sendable {
     self.makeWatch = makeWatch
   }
 
-  /// Notes that a file was created, finished or removed. Does not read the disk.
+  /// Records that a file was created, finished or removed. Does not read the disk.
   func note(_ path: String) {
     self.noted.withLock { _ = $0.insert(path) }
   }

@@ -96,7 +96,7 @@ final class EffectStage {
     self.hasReported = false
   }
 
-  /// Notes that another source is shown: the next frame is unrelated to the last one.
+  /// Marks the next frame as unrelated to the last one, since another source is shown.
   func interrupt() {
     guard let feed = self.view?.feed else { return }
     self.view = View(feed: feed, orientation: .up, isMirrored: false, size: .zero)

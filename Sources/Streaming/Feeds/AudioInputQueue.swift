@@ -53,7 +53,7 @@ final class AudioInputQueue: SourceInputQueue {
     }
   }
 
-  /// Notes the end of a source.
+  /// Records the end of a source.
   func end(_ feed: AudioFeed, _ error: VidiconError?) {
     self.state.withLock { state in
       switch state.slot.role(of: feed) {

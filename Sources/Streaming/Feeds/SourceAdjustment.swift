@@ -55,7 +55,7 @@ struct PastAdjustments: Sendable {
 }
 
 extension Orientation {
-  /// This rotation followed by another one.
+  /// The rotation followed by another one.
   func turned(by other: Orientation) -> Orientation {
     // No trap: the sum of two multiples of 90° is one.
     Orientation(rawValue: (self.rawValue + other.rawValue) % 360)!

@@ -45,7 +45,7 @@ struct SourceSlot<Feed: SourceFeed> {
     return true
   }
 
-  /// Notes that the start of the waiting source has succeeded or failed; returns false when the source is no longer
+  /// Records whether the start of the waiting source has succeeded; returns false when the source is no longer
   /// waited for, so that the caller must stop it.
   mutating func started(_ feed: Feed, _ result: Result<Void, VidiconError>) -> Bool {
     guard self.role(of: feed) == .waiting else { return false }

@@ -161,7 +161,7 @@ final class VideoInputQueue: SourceInputQueue {
     self.state.withLockWakingNone { $0.drops[reason, default: 0] += 1 }
   }
 
-  /// Notes the end of a source.
+  /// Records the end of a source.
   func end(_ feed: VideoFeed, _ error: VidiconError?) {
     self.state.withLock { state in
       switch state.slot.role(of: feed) {

@@ -128,8 +128,8 @@ public struct RenditionSettings: Hashable, Sendable {
 public enum RenditionChoice: Hashable, Sendable {
   /// `low`, 360 pixels high, for streams of 720p and more; none for smaller ones.
   case automatic
-  /// These; none when empty. One that the stream cannot have, such as a larger one or a second one of a name, is left out and
-  /// reported, see ``StreamEvent/renditionFailed(_:_:)``.
+  /// A list; no renditions when empty. One that the stream cannot have, such as a larger one or a second one of a name,
+  /// is left out and reported, see ``StreamEvent/renditionFailed(_:_:)``.
   case list([RenditionSettings])
 
   /// Paths of the renditions that a stream of a name may have, and of the main one among them.

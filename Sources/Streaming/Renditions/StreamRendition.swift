@@ -377,7 +377,7 @@ extension StreamRendition {
     self.end(as: .ended(error), with: error)
   }
 
-  /// Takes the bitrate of settings that differ in nothing else.
+  /// Adopts the bitrate of settings that differ in nothing else.
   ///
   /// - Returns: False where they need another rendition, or this one has failed.
   func continues(with settings: RenditionSettings) -> Bool {

@@ -19,7 +19,7 @@ struct SnapshotFeed {
     self.frameInterval = frameInterval
   }
 
-  /// Notes each frame before it is encoded; returns it when it is to be delivered.
+  /// Records each frame before it is encoded; returns it when it is to be delivered.
   ///
   /// - Parameter generation: `RenditionSet.generation` before the frame was released.
   mutating func show(_ frame: ReleasedFrame, generation: Int, at now: MediaTime, isWanted: Bool) -> OutputFrame? {
@@ -31,8 +31,8 @@ struct SnapshotFeed {
     return output
   }
 
-  /// Handles a request: returns the last frame if it is at most a frame interval old, or if the next one is not
-  /// expected soon either. Otherwise the next one is waited for, until it is overdue by an interval.
+  /// Returns the last frame for a request if it is at most a frame interval old, or if the next one is not expected
+  /// soon either. Otherwise the next one is waited for, until it is overdue by an interval.
   ///
   /// - Parameters:
   ///   - number: Only frames after this one are of use.

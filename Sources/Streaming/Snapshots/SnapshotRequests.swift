@@ -285,7 +285,7 @@ extension SnapshotRequests {
     return .ask(after: number)
   }
 
-  /// Notes an encoded image or a failure.
+  /// Completes a job with an encoded image or a failure.
   ///
   /// - Returns: The viewers that get it, as an image of this generation; nil where the image must not be shown, and is requested again.
   mutating func finish(

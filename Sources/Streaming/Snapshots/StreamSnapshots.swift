@@ -30,7 +30,8 @@ public final class StreamSnapshots: Sendable {
     try await self.snapshot(width: width, from: nil)
   }
 
-  /// As ``snapshot(width:)``, for a client of a network: clients of one have two sizes at a time, and the stream's own.
+  /// The current frame as by ``snapshot(width:)``, for a client of a network: clients of one have two sizes at a time,
+  /// and the stream's own.
   ///
   /// - Parameter rendition: The rendition whose aspect ratio and maximum size the image has; nil for the main one.
   package func snapshot(
@@ -64,9 +65,9 @@ public final class StreamSnapshots: Sendable {
     self.images(width: width, of: nil, frameRate: frameRate, from: nil, as: \.file)
   }
 
-  /// As ``motionJPEG(width:frameRate:)``, for a client of a network: clients of one have two pairs of width and frame rate, and
-  /// the stream's own width at 10 frames per second. An image may wait for its client longer than it may be shown: see
-  /// ``isCurrent(_:)``.
+  /// The frames as by ``motionJPEG(width:frameRate:)``, for a client of a network: clients of one have two pairs of
+  /// width and frame rate, and the stream's own width at 10 frames per second. An image may wait for its client longer
+  /// than it may be shown: see ``isCurrent(_:)``.
   ///
   /// - Parameter rendition: The rendition whose aspect ratio and maximum size the images have; nil for the main one.
   package func motionJPEG(

@@ -93,7 +93,7 @@ export class Publisher {
     else this.#wake();
   }
 
-  /** What the connection carries; null without one. */
+  /** Size of the sent video and quality of the network; null without a connection. */
   async measure() {
     const reports = [...(await this.#peer?.getStats().catch(() => null) ?? new Map()).values()];
     const video = reports.find(({ type, kind }) => type === "outbound-rtp" && kind === "video");

@@ -151,7 +151,7 @@ export class QualityController {
   #change(index) {
     this.#current = index;
     this.#enoughSince = null;
-    // What the other level needed says little of this one.
+    // Transfers of the other level say little of this one.
     this.#transfers = [];
     this.#strainedCount = 0;
   }

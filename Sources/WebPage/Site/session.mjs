@@ -50,7 +50,7 @@ export class Session {
     return this.#player;
   }
 
-  /** How it plays: "webrtc", "stream" (Media Source Extensions), "native" (HLS) or "images" (motion JPEG). */
+  /** Way of playing: "webrtc", "stream" (Media Source Extensions), "native" (HLS) or "images" (motion JPEG). */
   get way() {
     return this.#ways[0] ?? null;
   }
@@ -70,8 +70,8 @@ export class Session {
   }
 
   /**
-   * How to play: "realtime", "smooth" (not by WebRTC: a buffer outlasts what a bad network does), or "save" (the smallest
-   * rendition unless another one is chosen).
+   * Mode of playing: "realtime", "smooth" (not by WebRTC: a buffer outlasts what a bad network does), or "save" (the
+   * smallest rendition unless another one is chosen).
    */
   get mode() {
     return this.#mode;
@@ -132,7 +132,7 @@ export class Session {
   /** Retries at once after the stream is back or has restarted; a playing player detects that by itself. */
   resume(stream) {
     this.#setStream(stream);
-    // What it plays by is unchanged while it plays: frames show that it works.
+    // The way of playing is unchanged while the player plays: frames show that it works.
     if (this.#state !== "playing") this.#chooseWays();
     this.retryNow();
   }

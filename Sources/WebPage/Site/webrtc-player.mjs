@@ -24,7 +24,7 @@ export function captureTime(report) {
   return time > NTP_EPOCH ? time - NTP_EPOCH : time;
 }
 
-/** Those that the server named last: the first connection is made without. */
+/** ICE servers that the server named last: the first connection is made without. */
 let iceServers = [];
 
 export class WebRTCPlayer {

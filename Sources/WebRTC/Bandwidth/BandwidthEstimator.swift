@@ -74,7 +74,7 @@ package struct BandwidthEstimator: Sendable {
   private var highestNumber: Int64 = -1
   private var lastFeedback: MediaTime?
   private var lastSent: MediaTime?
-  /// When the first packet after the last feedback was sent; nil when none was.
+  /// Time at which the first packet after the last feedback was sent; nil when none was.
   private var unreportedSince: MediaTime?
   private var lastUpdate: MediaTime?
   private var congestedSince: MediaTime?
@@ -140,7 +140,7 @@ package struct BandwidthEstimator: Sendable {
     return acknowledged < self.estimate * 0.7
   }
 
-  /// Notes a packet that is sent.
+  /// Records a packet that is sent.
   ///
   /// - Parameters:
   ///   - byteCount: Length of the datagram.
@@ -193,7 +193,7 @@ extension BandwidthEstimator {
     self.update(at: now)
   }
 
-  /// Handles REMB: an upper bound for ten seconds. It is not one below the lower bound, or below half of what arrives.
+  /// Applies REMB: an upper bound for ten seconds. It is not one below the lower bound, or below half of what arrives.
   package mutating func handle(_ remb: RTCPReceiverEstimatedBitrate, at now: MediaTime) {
     let bitrate = Double(remb.bitrate)
     let arriving = self.acknowledged.bitrate(over: .seconds(1)) ?? 0
@@ -201,7 +201,7 @@ extension BandwidthEstimator {
     self.remb = (bitrate, now)
   }
 
-  /// Handles a receiver report; without effect while there is transport-wide feedback, which knows more.
+  /// Applies a receiver report; without effect while there is transport-wide feedback, which knows more.
   ///
   /// - Parameters:
   ///   - lossShare: Share of packets lost since the last report, 0 to 1.
@@ -300,7 +300,7 @@ extension BandwidthEstimator {
   private mutating func handleCongestion(_ since: MediaTime, at now: MediaTime) {
     self.failProbe(at: now)
     let total = self.delay.total ?? 0
-    // What arrives while the queue is not empty is what the path carries.
+    // The bitrate that arrives while the queue is not empty is the one that the path carries.
     let span = min(max(now - since, .milliseconds(100)), .milliseconds(500))
     if let drain, total > drain.peak {
       self.drain?.peak = total
@@ -315,7 +315,7 @@ extension BandwidthEstimator {
       return self.set(max(self.estimate, drain.bitrate * Self.restoredShare))
     }
     if let drain, total < drain.minimum + Self.congestedDelay {
-      // It gets shorter; what arrives is limited by us.
+      // The queue gets shorter; the bitrate that arrives is limited by us.
       self.drain?.minimum = min(drain.minimum, total)
       return
     }
@@ -338,7 +338,7 @@ extension BandwidthEstimator {
   private mutating func lower(to bitrate: Double, from carried: Double, at now: MediaTime) {
     self.ceiling = min(self.estimate, max(carried, self.bounds.lowerBound))
     self.lastLowering = now
-    // What was lost before the lowering says nothing of what follows it.
+    // Losses before the lowering say nothing of those that follow it.
     self.loss.forget()
     self.set(min(self.estimate, bitrate))
     self.nextProbe = max(self.nextProbe ?? now, now + Self.probeInterval * 3)

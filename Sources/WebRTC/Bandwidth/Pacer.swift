@@ -117,7 +117,7 @@ package struct Pacer<Item> {
     return max(deadline, lastCredit + MediaDuration(nanoseconds: Int64(max(0, lacking) * 16 / bitrate * 1e9) + 1000))
   }
 
-  /// Takes an estimate: ``BandwidthEstimator/bitrate`` and ``BandwidthEstimator/capacity``.
+  /// Sets the rates of an estimate: ``BandwidthEstimator/bitrate`` and ``BandwidthEstimator/capacity``.
   ///
   /// - Parameters:
   ///   - bitrate: In bits per second, above 0; nil while unknown.
@@ -256,7 +256,7 @@ package struct Pacer<Item> {
 
   private mutating func count(_ byteCount: Int, at now: MediaTime) {
     if let pace = self.pace {
-      // What was not used is not saved for later, but for the timer of a probe.
+      // Unused time is not saved for later, except for the inaccuracy of a timer during a probe.
       var start = max(self.busyUntil ?? now, now)
       if self.probe != nil, let busyUntil, now - busyUntil < Self.timerTolerance { start = busyUntil }
       self.busyUntil = start + MediaDuration(nanoseconds: Int64(Double(byteCount) * 8 / pace * 1e9))

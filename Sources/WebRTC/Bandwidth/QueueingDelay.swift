@@ -72,8 +72,8 @@ struct QueueingDelay: Sendable {
     self.current.add(SpanMinimum(excess: total - self.backlog * 8 / bitrate, total: total))
   }
 
-  /// Takes the current delay as that of the empty path: the client's clock was set, the route changed, or others fill the
-  /// queue and do not give way.
+  /// Assumes the current delay to be that of the empty path: the client's clock was set, the route changed, or others
+  /// fill the queue and do not give way.
   mutating func rebase() {
     self.minimums = (.max, .max)
     self.periodStart = nil

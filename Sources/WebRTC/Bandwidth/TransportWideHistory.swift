@@ -54,7 +54,7 @@ package struct TransportWideHistory: Sendable {
   /// Number of packets that wait for feedback, or for their age.
   package var count: Int { self.packets.count }
 
-  /// Notes a packet that is sent.
+  /// Records a packet that is sent.
   ///
   /// - Parameters:
   ///   - byteCount: Length of the datagram.
@@ -72,7 +72,7 @@ package struct TransportWideHistory: Sendable {
     return RTPTransportWideSequenceNumber(rawValue: UInt16(truncatingIfNeeded: number))
   }
 
-  /// Handles feedback.
+  /// Matches feedback with the packets that were sent.
   ///
   /// A packet is reported once as lost and once as arrived: one that was reordered, or whose feedback was lost, may be both.
   ///

@@ -33,7 +33,7 @@ struct ICEAgent: Sendable {
   /// Number of the client's authentic checks; 0 of a client's own agent.
   var checkCount: Int { self.lite?.checkCount ?? 0 }
 
-  /// When ``handleTimeout(at:makeRandom:)`` is due; nil after the end.
+  /// Time at which ``handleTimeout(at:makeRandom:)`` is due; nil after the end.
   var nextDeadline: MediaTime? {
     if let lite { return lite.nextDeadline }
     return self.controlling?.nextDeadline
@@ -44,17 +44,17 @@ struct ICEAgent: Sendable {
     self.lite?.isValid(address) ?? self.controlling?.isValid(address) ?? false
   }
 
-  /// Notes an authentic packet of media or its control, which proves the consent of a server's client.
+  /// Records an authentic packet of media or its control, which proves the consent of a server's client.
   mutating func handleAuthenticDatagram(from source: TransportAddress, at now: MediaTime) {
     self.lite?.handleAuthenticDatagram(from: source, at: now)
   }
 
-  /// Takes new credentials of a server, RFC 8445 §9.
+  /// Adopts new credentials of a server, RFC 8445 §9.
   mutating func restart(credentials: ICECredentials, at now: MediaTime) {
     self.lite?.restart(credentials: credentials, at: now)
   }
 
-  /// Handles a STUN message.
+  /// Processes a STUN message: a check, or the response to one.
   ///
   /// - Parameter length: Length of the datagram in bytes.
   mutating func handle(

@@ -144,7 +144,7 @@ package struct ICEControllingAgent: Sendable {
     return outputs
   }
 
-  /// Handles a STUN message: responses to our checks, and the checks of a server that is a full agent.
+  /// Processes a STUN message: responses to our checks, and the checks of a server that is a full agent.
   package mutating func handle(_ message: STUNMessage, from source: TransportAddress, at now: MediaTime) -> [Output] {
     guard !self.isFinished, message.method == STUNMessage.binding else { return [] }
     switch message.messageClass {

@@ -19,7 +19,7 @@ package struct ICELiteAgent: Sendable {
     case valid(response: ByteBuffer, didSelect: Bool)
     /// A check that is refused, with the response to send.
     case refused(response: ByteBuffer)
-    /// Nothing to send: no request, or one that is not worth a response.
+    /// A message without a response: no request, or one that is not worth it.
     case ignored
   }
 
@@ -71,13 +71,14 @@ package struct ICELiteAgent: Sendable {
     now >= self.nextDeadline
   }
 
-  /// Notes an authentic SRTP or SRTCP packet from a valid address, which proves consent as a check does, RFC 7675 §5.1.
+  /// Extends the consent by an authentic SRTP or SRTCP packet from a valid address, which proves it as a check does,
+  /// RFC 7675 §5.1.
   package mutating func handleAuthenticDatagram(from source: TransportAddress, at now: MediaTime) {
     guard self.isValid(source) else { return }
     self.nextDeadline = max(self.nextDeadline, now + Self.consentTimeout)
   }
 
-  /// Takes new credentials, RFC 8445 §9. Media continues on the selected address until the client nominates another.
+  /// Adopts new credentials, RFC 8445 §9. Media continues on the selected address until the client nominates another.
   package mutating func restart(credentials: ICECredentials, at now: MediaTime) {
     self.credentials = credentials
     self.key = STUNKey(password: credentials.password)
@@ -85,7 +86,7 @@ package struct ICELiteAgent: Sendable {
     self.nextDeadline = max(self.nextDeadline, now + Self.checkTimeout)
   }
 
-  /// Handles a STUN message that was sent to this session's username fragment.
+  /// Processes a STUN message that was sent to this session's username fragment.
   ///
   /// - Parameters:
   ///   - message: The parsed datagram.

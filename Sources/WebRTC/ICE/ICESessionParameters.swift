@@ -53,7 +53,7 @@ package struct ICESessionParameters: Sendable {
     return true
   }
 
-  /// Takes the credentials of both sides after a restart.
+  /// Adopts the credentials of both sides after a restart.
   package mutating func restart(credentials: ICECredentials, client: TrickleFragment) {
     self.credentials = credentials
     if let credentials = client.credentials { self.clientFragment = credentials.usernameFragment }

@@ -109,7 +109,7 @@ package struct JitterBuffer: Sendable {
     }
     let number = self.highest + Int64(Int16(bitPattern: value &- UInt16(truncatingIfNeeded: self.highest)))
     if number > self.highest {
-      // What was never sent is not retransmitted.
+      // A packet that was never sent is not retransmitted.
       guard !isRetransmission else {
         self.duplicateCount += 1
         return []
@@ -192,13 +192,14 @@ package struct JitterBuffer: Sendable {
     }
   }
 
-  /// Takes a measured round trip: the estimate follows longer ones fast and shorter ones slowly, since what arrives after the wait is
-  /// lost.
+  /// Updates the estimate by a measured round trip: it follows longer ones fast and shorter ones slowly, since packets
+  /// that arrive after the wait are lost.
   package mutating func noteRoundTrip(_ sample: MediaDuration) {
     self.roundTrip = self.roundTrip.map { $0 + (sample - $0) / (sample > $0 ? 2 : 16) } ?? sample
   }
 
-  /// Handles a number far from all others: the sender has restarted when a second packet follows it.
+  /// Drops a packet with a number far from all others, or restarts at it: the sender has restarted when a second packet
+  /// follows such a one.
   private mutating func jump(_ packet: RTPPacket) -> [RTPPacket] {
     let number = packet.header.sequenceNumber
     guard number == self.jumpSuccessor else {

@@ -34,7 +34,7 @@ package struct PictureLossRequests: Sendable {
   /// Creates the state of a path without a need for a keyframe.
   package init() {}
 
-  /// Notes that decoding cannot go on without a keyframe.
+  /// Records that decoding cannot go on without a keyframe.
   ///
   /// - Parameter earliest: Time before which nothing is requested, since a keyframe may be on its way; nil for at once.
   package mutating func need(from earliest: MediaTime? = nil) {
@@ -42,7 +42,7 @@ package struct PictureLossRequests: Sendable {
     self.isNeeded = true
   }
 
-  /// Notes a keyframe that can be decoded.
+  /// Records a keyframe that can be decoded: no other is needed.
   package mutating func handleKeyframe() {
     self.isNeeded = false
     self.interval = Self.minimumInterval

@@ -62,7 +62,7 @@ package struct PublisherClock: Sendable {
   /// A clock before the first packet.
   package init() {}
 
-  /// Notes the arrival of a packet that was not retransmitted.
+  /// Records the arrival of a packet that was not retransmitted.
   ///
   /// - Parameters:
   ///   - ticks: The RTP timestamp, extended to 64 bits.
@@ -82,7 +82,8 @@ package struct PublisherClock: Sendable {
     if let wallClock = state.wallClock { self.wallTransit.insert(transit &- wallClock, at: arrival) }
   }
 
-  /// Notes the pair of times of a sender report; a report that contradicts the arrivals is left out, as are those without a time.
+  /// Records the pair of times of a sender report; a report that contradicts the arrivals is left out, as are those
+  /// without a time.
   ///
   /// - Parameter ticks: Its RTP timestamp, extended to 64 bits.
   package mutating func handle(

@@ -44,7 +44,7 @@ package struct TransportWideArrivals: Sendable {
     return (self.lastFeedback ?? first.time) + interval
   }
 
-  /// Notes a packet; one that arrives twice counts once.
+  /// Records a packet; one that arrives twice counts once.
   package mutating func handle(_ number: RTPTransportWideSequenceNumber, at now: MediaTime) {
     let value = number.rawValue
     if self.base == nil {
@@ -85,7 +85,7 @@ package struct TransportWideArrivals: Sendable {
         start = start + Int64(feedback.last?.statusCount ?? 0)
       }
       if current == nil {
-        // What is missing before the first arrival is covered as far as it fits.
+        // Packets that are missing before the first arrival are covered as far as they fit.
         start = max(start, arrival.number - Int64(Self.maximumStatusCount) + 1)
         let reference = ticks >> 8
         last = reference << 8

@@ -121,7 +121,7 @@ package struct WebRTCPublisherSession {
   /// Removes and returns the oldest event; nil when all were returned.
   package mutating func nextEvent() -> Event? { self.events.popFirst() }
 
-  /// Handles a datagram of the session.
+  /// Processes a datagram of the session, whatever its protocol.
   package mutating func handle(_ datagram: ByteBuffer, from source: TransportAddress, at now: MediaTime) {
     guard DatagramKind(datagram.readableBytesView) == .rtp else {
       self.apply(self.transport.handle(datagram, from: source, at: now), at: now)
@@ -150,7 +150,7 @@ package struct WebRTCPublisherSession {
     self.sendFeedback(at: now)
   }
 
-  /// Takes new ICE credentials, RFC 8445 §9; keys and media stay.
+  /// Adopts new ICE credentials, RFC 8445 §9; keys and media stay.
   package mutating func restart(credentials: ICECredentials, at now: MediaTime) {
     self.transport.restart(credentials: credentials, at: now)
   }

@@ -71,7 +71,7 @@ struct WebRTCTrackReceiver: Sendable {
   /// Round trip that was measured; nil before.
   var roundTrip: MediaDuration? { self.jitterBuffer.roundTrip }
 
-  /// Takes a round trip that the publisher's answer to a report measures.
+  /// Records a round trip that the publisher's answer to a report measures.
   mutating func noteRoundTrip(_ sample: MediaDuration) { self.jitterBuffer.noteRoundTrip(sample) }
 
   /// Round trip, or the presumed one.
@@ -94,7 +94,7 @@ struct WebRTCTrackReceiver: Sendable {
     return [self.jitterBuffer.nextDeadline, keyframe].compactMap(\.self).min()
   }
 
-  /// Takes a packet of the track's payload types.
+  /// Depacketizes a packet of the track's payload types.
   mutating func handle(_ packet: RTPPacket, at now: MediaTime, clock: inout PublisherClock) -> [WebRTCReceivedFrame] {
     guard packet.header.payloadType == self.track.payloadType else {
       return self.handleRetransmission(packet, at: now, clock: &clock)
@@ -121,7 +121,7 @@ struct WebRTCTrackReceiver: Sendable {
     return self.depacketize(released, at: now, clock: &clock)
   }
 
-  /// Notes that a decoder needs a keyframe.
+  /// Records that a decoder needs a keyframe.
   mutating func needKeyframe() { self.keyframes.need() }
 
   /// Gives up packets that were waited for.
@@ -155,7 +155,7 @@ struct WebRTCTrackReceiver: Sendable {
     }
   }
 
-  /// Takes a sender report on the track.
+  /// Records a sender report on the track.
   mutating func handle(_ report: RTCPSenderReport, at now: MediaTime, clock: inout PublisherClock) {
     guard report.ssrc == self.ssrc else { return }
     self.statistics.handle(report, arrival: now)
@@ -169,7 +169,7 @@ struct WebRTCTrackReceiver: Sendable {
     self.ssrc.map { self.statistics.makeReportBlock(ssrc: $0, now: now) }
   }
 
-  /// Takes a size that was refused since the last call; nil without one.
+  /// Removes and returns a size that was refused since the last call; nil without one.
   mutating func takeRefusedSize() -> VP8FrameHeader.Size? {
     defer { self.unreportedSize = nil }
     return self.unreportedSize
@@ -224,7 +224,7 @@ extension WebRTCTrackReceiver {
     return frames
   }
 
-  /// Notes lost packets and dropped frames of video.
+  /// Counts dropped frames of video; after them, and after lost packets, a keyframe is needed.
   private mutating func noteDamage(_ lost: UInt64, _ dropped: UInt64) {
     self.droppedFrameCount += Int(clamping: dropped)
     if lost > 0 || dropped > 0 { self.keyframes.need() }

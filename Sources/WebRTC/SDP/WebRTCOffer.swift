@@ -116,7 +116,7 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
       }
     }
 
-    /// This transport, with what it lacks from the session's.
+    /// The transport with what it lacks from the session's.
     func merged(with session: Transport) -> Transport {
       var merged = self
       merged.usernameFragment = self.usernameFragment ?? session.usernameFragment

@@ -83,7 +83,7 @@ package struct WebRTCPublishOffer: Sendable {
     description.attributes = [
       SDPAttribute("group", (["BUNDLE"] + mids).joined(separator: " ")), SDPAttribute("msid-semantic", "WMS *"),
     ]
-    // Those of the first track are those of the bundle.
+    // The candidates of the first track are those of the bundle.
     description.media[0].attributes += Self.candidateAttributes(configuration.candidates)
     self.description = description
   }

@@ -13,7 +13,7 @@ struct ReplayWindow: Hashable, Sendable {
     return age < Self.length && self.received >> UInt128(age) & 1 == 0
   }
 
-  /// Notes an authentic packet.
+  /// Marks the index of an authentic packet as received.
   mutating func insert(_ index: UInt64) {
     guard let highest = self.highest else {
       self.highest = index

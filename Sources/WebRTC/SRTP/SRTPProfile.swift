@@ -50,10 +50,10 @@ package struct SRTPMasterKey: Hashable, Sendable, CustomStringConvertible, Custo
     )
   }
 
-  /// Nothing of the key.
+  /// Only the type's name, so that no log has the key.
   package var description: String { "SRTPMasterKey" }
 
-  /// Nothing of the key.
+  /// A mirror without children, so that no dump has the key.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 

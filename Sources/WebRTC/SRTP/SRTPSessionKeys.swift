@@ -31,10 +31,10 @@ package struct SRTPSessionKeys: Hashable, Sendable, CustomStringConvertible, Cus
     self.salt = salt
   }
 
-  /// Nothing of the keys.
+  /// Only the type's name, so that no log has the keys.
   package var description: String { "SRTPSessionKeys" }
 
-  /// Nothing of the keys.
+  /// A mirror without children, so that no dump has the keys.
   package var customMirror: Mirror { Mirror(self, children: []) }
 
   /// The first bytes of the key stream of AES in counter mode, whose counter block starts with the salt XOR the label.

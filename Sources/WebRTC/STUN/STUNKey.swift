@@ -17,10 +17,10 @@ package struct STUNKey: Hashable, Sendable, CustomStringConvertible, CustomRefle
     self.bytes = Array(Insecure.MD5.hash(data: Array("\(username):\(realm):\(password)".utf8)))
   }
 
-  /// Nothing of the key.
+  /// Only the type's name, so that no log has the key.
   package var description: String { "STUNKey" }
 
-  /// Nothing of the key.
+  /// A mirror without children, so that no dump has the key.
   package var customMirror: Mirror { Mirror(self, children: []) }
 
   /// HMAC-SHA1, 20 bytes, §14.5.

@@ -187,7 +187,7 @@ package struct STUNMessage: Hashable, Sendable {
       }
       self.hasFingerprint = true
     default:
-      // Nothing protects what follows an integrity code, §14.5.
+      // Attributes that follow an integrity code are unprotected, §14.5.
       guard self.integrities.isEmpty else { return }
       do {
         self.attributes.append(try STUNAttribute(type: type, parsing: value, transactionID: self.transactionID))
@@ -197,7 +197,7 @@ package struct STUNMessage: Hashable, Sendable {
     }
   }
 
-  /// Notes the first code of each algorithm.
+  /// Appends the first code of each algorithm.
   private mutating func append(_ algorithm: IntegrityAlgorithm, _ value: ByteBuffer, _ offset: Int) {
     guard !self.integrities.contains(where: { $0.algorithm == algorithm }) else { return }
     self.integrities.append(

@@ -34,7 +34,7 @@ package struct FramedDatagrams: Sendable {
   /// Length of the memory for what was received, in bytes.
   package var capacity: Int { self.bytes.capacity }
 
-  /// Takes the next datagram; nil until all of it was received. Empty ones are left out.
+  /// Removes and returns the next datagram; nil until all of it was received. Empty ones are left out.
   package mutating func next() throws(Oversized) -> ByteBuffer? {
     while let length = self.bytes.getInteger(at: self.bytes.readerIndex, as: UInt16.self) {
       guard length <= Self.maximumLength else { throw .frame }

@@ -26,7 +26,7 @@ package struct KeyframeBudget: Sendable {
   /// A budget before the first frame.
   package init() {}
 
-  /// Notes a request.
+  /// Records a request for a keyframe.
   ///
   /// - Returns: Whether to ask the encoder now.
   package mutating func request(at now: MediaTime) -> Bool {
@@ -34,7 +34,7 @@ package struct KeyframeBudget: Sendable {
     return self.ask(at: now)
   }
 
-  /// Notes a frame of the rendition.
+  /// Adds the credit of a frame of the rendition; a keyframe fulfills the request.
   ///
   /// - Returns: Whether to ask the encoder now, for a request that has waited.
   package mutating func handleFrame(byteCount: Int, isKeyframe: Bool, at now: MediaTime) -> Bool {

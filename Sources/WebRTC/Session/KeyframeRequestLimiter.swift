@@ -16,10 +16,10 @@ struct KeyframeRequestLimiter: Sendable {
   private var usedUntil: MediaTime?
   private var lastRequest: MediaTime?
 
-  /// Notes a keyframe: the next request is another one.
+  /// Records a keyframe: the next request is another one.
   mutating func handleKeyframe() { self.lastRequest = nil }
 
-  /// Notes a request.
+  /// Counts a request, if it is within the limit.
   ///
   /// - Returns: Whether to request a keyframe.
   mutating func request(at now: MediaTime) -> Bool {

@@ -40,7 +40,7 @@ struct RetransmissionHistory {
   /// Whether there is no packet.
   var isEmpty: Bool { self.frames.isEmpty }
 
-  /// Notes a frame whose first packet has a number; the numbers continue behind the frame before.
+  /// Appends a frame whose first packet has a number; the numbers continue behind the frame before.
   mutating func append(_ media: WebRTCMedia, firstNumber: Int64, roundTrip: MediaDuration?, at now: MediaTime) {
     let lifetime = min(max(Self.minimumLifetime, (roundTrip ?? .zero) * 3), Self.maximumLifetime)
     var isShorter = false

@@ -27,7 +27,7 @@ struct WebRTCDemand: Sendable {
   mutating func bitrate(estimate: Int, at now: MediaTime) -> Int {
     guard estimate >= self.wanted, !self.isImmediate(estimate: estimate) else { return self.wanted }
     guard let surveyed else {
-      // What has lowered the estimate may not be over.
+      // The cause of the lower estimate may not be over.
       self.surveyed = now - Self.surveyTime
       return self.wanted
     }

@@ -43,7 +43,7 @@ extension WebRTCSession {
     self.pacer.setBitrate(isImmediate ? nil : self.estimator.bitrate, capacity: self.estimator.capacity)
   }
 
-  /// Takes a report block of the video track, for clients without transport-wide feedback.
+  /// Updates the estimate by a report block of the video track, for clients without transport-wide feedback.
   mutating func estimate(from block: RTCPReportBlock, at now: MediaTime) {
     let sent = self.statistics.bytesSent
     guard let last = self.lastReceiverReport else {

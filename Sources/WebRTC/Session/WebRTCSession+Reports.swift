@@ -139,7 +139,8 @@ extension WebRTCSession {
     }
   }
 
-  /// Handles a client's keyframe request. A request is ignored while a keyframe sent within two round trips may be in flight.
+  /// Requests a keyframe for a client. The request is ignored while a keyframe sent within two round trips may be in
+  /// flight.
   private mutating func handleKeyframeRequest(at now: MediaTime) {
     self.statistics.keyframesRequested += 1
     let roundTrip = self.statistics.roundTrip ?? KeyframeRequestLimiter.presumedRoundTrip

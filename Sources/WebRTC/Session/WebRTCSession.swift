@@ -162,7 +162,7 @@ package struct WebRTCSession {
   /// Removes and returns the oldest event; nil when all were returned.
   package mutating func nextEvent() -> Event? { self.events.popFirst() }
 
-  /// Handles a datagram of the session.
+  /// Processes a datagram of the session, whatever its protocol.
   package mutating func handle(_ datagram: ByteBuffer, from source: TransportAddress, at now: MediaTime) {
     self.apply(self.transport.handle(datagram, from: source, at: now), at: now)
   }
@@ -186,7 +186,7 @@ package struct WebRTCSession {
     return true
   }
 
-  /// Takes new ICE credentials, RFC 8445 §9; keys and media stay.
+  /// Adopts new ICE credentials, RFC 8445 §9; keys and media stay.
   package mutating func restart(credentials: ICECredentials, at now: MediaTime) {
     self.transport.restart(credentials: credentials, at: now)
   }

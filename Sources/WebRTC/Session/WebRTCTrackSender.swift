@@ -39,7 +39,7 @@ struct WebRTCTrackSender {
     self.nextRetransmissionNumber = UInt16(truncatingIfNeeded: second >> 16 & 0x7FFF)
   }
 
-  /// Notes a frame whose packets have the next numbers, so that they can be sent again.
+  /// Keeps a frame whose packets have the next numbers, so that they can be sent again.
   mutating func note(_ media: WebRTCMedia, roundTrip: MediaDuration?, at now: MediaTime) {
     guard self.track.retransmissionPayloadType != nil else { return }
     self.history.append(media, firstNumber: self.nextNumber, roundTrip: roundTrip, at: now)

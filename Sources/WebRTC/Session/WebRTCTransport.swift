@@ -117,7 +117,8 @@ package struct WebRTCTransport {
     self.firstResponse = now
   }
 
-  // These are inlined: they read a field or two for each packet or timer, and calls would copy the whole value.
+  // The hot members are inlined: they read a field or two for each packet or timer, and calls would copy the whole
+  // value.
 
   /// Destination of media; nil before the client's nomination.
   @inline(__always)
@@ -138,7 +139,7 @@ package struct WebRTCTransport {
     return self.agent.nextDeadline.map { min(flight, $0) } ?? flight
   }
 
-  /// Takes new ICE credentials, RFC 8445 §9; keys and media stay.
+  /// Adopts new ICE credentials, RFC 8445 §9; keys and media stay.
   package mutating func restart(credentials: ICECredentials, at now: MediaTime) {
     self.agent.restart(credentials: credentials, at: now)
   }

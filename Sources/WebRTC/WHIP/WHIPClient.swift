@@ -135,7 +135,7 @@ package struct WHIPClient: Sendable {
     return WHIPRequest(method: .post, url: self.endpoint, token: self.token, offer: offer)
   }
 
-  /// Handles the response to an offer.
+  /// Returns the answer of a response to an offer, the next request where that redirects, or the failure.
   package mutating func handle(_ response: WHIPResponse) -> Result {
     guard let (offer, url) = self.pending.take() else { return .failed(Failure(cause: .noSession)) }
     switch response.status {

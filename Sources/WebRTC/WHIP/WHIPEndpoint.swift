@@ -85,13 +85,13 @@ package struct WHIPEndpoint: Sendable {
     return displaced?.session
   }
 
-  /// Notes media of a session; that of a displaced one is ignored.
+  /// Records media of a session; that of a displaced one is ignored.
   package mutating func handleMedia(of session: String, at now: MediaTime) {
     guard self.publication?.session == session else { return }
     self.publication?.lastMedia = now
   }
 
-  /// Notes the end of a session; that of a displaced one is ignored.
+  /// Ends the publication with its session; that of a displaced one is ignored.
   package mutating func close(_ session: String) {
     if self.publication?.session == session { self.publication = nil }
   }

@@ -40,7 +40,7 @@ def enter_own_network():
 
 
 class Direction:
-    """What happens to the packets of one direction, and when they arrive."""
+    """Packets of one direction: which of them are lost, dropped or duplicated, and when the others arrive."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -175,7 +175,7 @@ class Link:
 
     def run_forwarder(self, devices, read, write, result, output):
         try:
-            # It ends with this script, and is on time beside browsers where it may be.
+            # The forwarder ends with this script, and is on time beside browsers where it may be.
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, 9)
             try:
                 os.nice(-15)

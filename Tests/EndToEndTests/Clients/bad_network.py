@@ -27,7 +27,7 @@ import urllib.request
 from bad_link import SERVER_ADDRESS, VIEWER, Link, enter_own_network
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-# What browsers count as a freeze at 30 frames per second: three intervals, or one and 150 ms.
+# Minimum interval that browsers count as a freeze at 30 frames per second: three intervals, or one and 150 ms.
 FREEZE = 0.183
 KEYFRAME_INTERVAL = 2
 

@@ -94,7 +94,7 @@ async def churn(rtsp, http, name, seconds, chance):
 
 
 def settled(pid, seconds, wanted=None):
-    """What the process holds once its threads and files are as wanted and its memory has stood still for two seconds, or time is up."""
+    """Holdings of the process once its threads and files are as wanted and its memory is steady for 2 s, or time is up."""
     end = time.monotonic() + seconds
     last, since = holdings(pid), time.monotonic()
     while True:

@@ -111,7 +111,7 @@ class Session:
         self.until(lambda: answer.encode() in self.text[seen:], f"{answer} after {key}")
 
     def shown(self, pattern):
-        """What the pattern's groups match in the output."""
+        """Waits for a pattern in the output; returns the matches of its groups."""
         expression = re.compile(pattern.encode())
         self.until(lambda: expression.search(self.text), pattern)
         return [group.decode() for group in expression.search(self.text).groups()]

@@ -91,8 +91,10 @@ for (const control of controls) {
   const box = control.getBoundingClientRect();
   const name = control.getAttribute("aria-label") || control.textContent.trim();
   if (!name) wrong.push(`${describe(control)} has no name`);
-  const least = control.matches(".badge") ? 24 : isOnPhone ? 44 : 40;
-  if (Math.min(box.width, box.height) < least - 0.5) wrong.push(`${describe(control)} is ${box.width}×${box.height}, less than ${least}`);
+  const minimum = control.matches(".badge") ? 24 : isOnPhone ? 44 : 40;
+  if (Math.min(box.width, box.height) < minimum - 0.5) {
+    wrong.push(`${describe(control)} is ${box.width}×${box.height}, less than ${minimum}`);
+  }
 }
 for (const selector of needed) {
   const element = document.querySelector(selector);

@@ -68,7 +68,7 @@ def main():
         seen["stillAtChange"] = browser.run("return Math.max(window.shown.maximum, performance.now() - window.shown.last) / 1000;")
         seen["menuWhileSlow"] = browser.run(MENU)
         seen["encodedWhileSlow"] = is_encoding()
-        # What follows the change is smooth.
+        # The playback after the change is smooth.
         browser.run("window.shown.maximum = 0;")
         time.sleep(5)
         limit(None)

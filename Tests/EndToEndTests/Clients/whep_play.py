@@ -152,7 +152,7 @@ def main():
             browser.until("return ['failed', 'closed', 'disconnected'].includes(window.peer.connectionState)", seconds=40)
             seen.update(browser.run_async(STATE, options.center))
         elif status == 201 and options.browser == "firefox":
-            # It has no H.264 as packaged: audio alone.
+            # Firefox has no H.264 as packaged: audio alone.
             browser.until("return window.peer.connectionState === 'connected'")
             deadline = time.monotonic() + 20
             while not seen.get("audioPackets", 0) > 50 and time.monotonic() < deadline:

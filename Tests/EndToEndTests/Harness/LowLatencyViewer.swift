@@ -194,7 +194,7 @@ struct LowLatencyViewer: Sendable {
         self.problems.append("\(file.uri) has no frames")
         continue
       }
-      // Where the source dropped a frame, the sample before lasts longer, beyond the end of its part.
+      // A sample before a frame that the source dropped lasts longer, beyond the end of its part.
       let tolerance = max(frames.frameInterval, span.maximumDuration, previousMaximum)
       if abs(span.end - span.start - file.duration) > tolerance {
         self.problems.append("\(file.uri) lasts \(span.end - span.start) s, the playlist says \(file.duration) s")

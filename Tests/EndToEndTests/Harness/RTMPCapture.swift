@@ -21,7 +21,7 @@ struct RTMPCapture {
       func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: file))?[.size] as? Int ?? 0 }
       try await eventually { size() > 0 }
       try await body()
-      // What was captured last is written with a delay, and lost by an interruption.
+      // Media that was captured last is written with a delay, and lost by an interruption.
       var last = (size: size(), time: ContinuousClock.now)
       try await eventually {
         if size() != last.size { last = (size(), .now) }

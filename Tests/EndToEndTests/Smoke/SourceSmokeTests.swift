@@ -90,7 +90,7 @@ extension Smoke {
               within: .seconds(30))
             #expect(receiver.succeeded, "\(receiver.errors)")
             let received = try EndToEnd.NetworkSources.slices(path)
-            // What is received was sent before, but a reader may be behind.
+            // Slices that are received were sent before, but a reader may be behind.
             var known: [Data] = []
             try await waitUntil {
               known = try EndToEnd.NetworkSources.slices(sent)
@@ -179,7 +179,7 @@ extension Smoke {
         scenes, ["--frames", "90", "--rate", "5", "--every", "10"])
       try #require(results.map(\.scene) == scenes, "\(run.errors)")
       for result in results {
-        // What is not searched in time is covered: too much may be, a face is never shown.
+        // Parts that are not searched in time are covered: too much may be, a face is never shown.
         #expect(result.frames >= 20 && result.faces > 10 && result.searched > 0, "\(result)")
         #expect(result.leaks.isEmpty && result.added.isEmpty, "\(result)")
       }

@@ -650,7 +650,7 @@ static int enumerate(struct opened *opened, unsigned long request, void *argumen
 static const struct {
   uint32_t id, type;
   const char *name;
-  int least, most, step, value;
+  int minimum, maximum, step, value;
 } controls[CONTROLS] = {
     {V4L2_CID_BRIGHTNESS, V4L2_CTRL_TYPE_INTEGER, "Brightness", -64, 64, 2, 0},
     {V4L2_CID_POWER_LINE_FREQUENCY, V4L2_CTRL_TYPE_MENU, "Power Line Frequency", 0, 2, 1, 1},
@@ -704,7 +704,7 @@ static int control(struct opened *opened, unsigned long request, void *argument)
   case VIDIOC_QUERY_EXT_CTRL: {
     struct v4l2_query_ext_ctrl *query = argument;
     *query = (struct v4l2_query_ext_ctrl){.id = controls[index].id, .type = controls[index].type,
-                                          .minimum = controls[index].least, .maximum = controls[index].most,
+                                          .minimum = controls[index].minimum, .maximum = controls[index].maximum,
                                           .step = (uint64_t)controls[index].step,
                                           .default_value = controls[index].value, .flags = flags};
     strcpy(query->name, controls[index].name);

@@ -167,7 +167,7 @@ static void note(enum kind kind, long result, int file, uint64_t offset, const v
   errno = saved;
 }
 
-// What a call does: performed, failed, or with fewer bytes.
+// Fate of a call: performed, failed, with fewer bytes, or the end of the process.
 enum verdict { PERFORM, FAIL, HALF, KILL };
 
 static enum verdict decide(struct folder *folder, enum call call) {

@@ -95,7 +95,7 @@ struct CertificateTests {
   }
 
   @Test func `rtsps is refused where its certificate is not verified`() throws {
-    // It ends each connection at once.
+    // The server ends each connection at once.
     let server = try LocalServer { _ in }
     let address = "rtsps://127.0.0.1:\(server.port)/x"
     func error(_ url: String) -> VidiconError? {

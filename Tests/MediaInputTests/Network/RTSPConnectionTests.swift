@@ -166,7 +166,7 @@ struct RTSPConnectionTests {
     let media = "m=video 0 RTP/AVP 26\r\na=control:0\r\n"
     let server = try Self.server(sending: 0, ending: .close, media: media, requests: log)
     #expect(throws: VidiconError.self) { try Self.open(server) }
-    // It is described again, and played by the second connection alone.
+    // The stream is described again, and played by the second connection alone.
     #expect(log.methods.filter { $0 == "DESCRIBE" }.count == 2)
     #expect(log.methods.filter { $0 == "PLAY" }.count == 1)
   }

@@ -56,7 +56,7 @@ struct SourceTimelineLimitsTests {
     let before = timeline.map(.video, decode: 0, presentation: 0, arrival: Self.at(0)).decode
     #expect(before == Self.at(500_000))
     timeline.restart(.live)
-    // It arrives before the buffered sample is shown.
+    // The first sample arrives before the buffered one is shown.
     let first = timeline.map(.video, decode: 77_000_000_000, presentation: 77_000_000_000, arrival: Self.at(1_000))
     #expect(first.decode == Self.at(500_100))
     let later = timeline.map(.video, decode: 78_000_000_000, presentation: 78_000_000_000, arrival: Self.at(1_001_000))

@@ -143,7 +143,7 @@ struct PublishedCodecTests {
   @Test func `a keyframe is requested where decoding could not start otherwise`() throws {
     let id = try self.begin()
     #expect(self.requests.read { $0 } == 0)
-    // Nothing of the publisher is kept yet.
+    // No group of frames of the publisher is kept yet.
     let collector = SampleCollector()
     try self.source.video.start(consumer: collector)
     #expect(self.requests.read { $0 } == 1)

@@ -22,7 +22,7 @@ element("film").play = async () => {};
 const FILE = { stream: "cam", name: "a.mp4", file: "/recordings/cam/a.mp4", bytes: 1, modifiedAt: "2026-11-22T10:00:00Z", finished: true };
 let ticket = "1";
 server.respond = () => ({ recordings: [{ ...FILE, ticket }], total: 1, bytes: 1 });
-// It runs as long as the page.
+// The script runs as long as the page.
 import("../../../Sources/WebPage/Site/recordings.mjs");
 while (element("rows").children.length === 0) await settle();
 

@@ -79,7 +79,7 @@ struct WHIPClientTests {
       try #require(count <= WHIPClient.maximumRedirectCount)
     }
     #expect(count == WHIPClient.maximumRedirectCount)
-    // Those of the next attempt count from zero.
+    // Redirects of the next attempt count from zero.
     _ = client.post(Self.offer)
     guard case .send = client.handle(WHIPResponse(status: 308, location: "/whip")) else {
       Issue.record("not followed")

@@ -91,7 +91,7 @@ struct WHIPEndpointTests {
       if Self.admits(&endpoint, at: second * 1000 + 500) { admitted += 1 }
     }
     #expect(admitted == 0 && endpoint.counters.refused == 600 && endpoint.session == "a0")
-    // It dies: the second one comes in within its silence and a second.
+    // The first program dies: the second one comes in within its silence and a second.
     var time: Int64 = 600_500
     while !Self.admits(&endpoint, at: time), time < 700_000 { time += 1000 }
     #expect(time <= 603_000)

@@ -135,7 +135,7 @@ final class ScreenSession: @unchecked Sendable {
 // MARK: Event loop
 
 extension ScreenSession {
-  /// Handles events, then waits for the next deadline or performs what is due.
+  /// Processes the pending events, then waits for the next deadline or performs what is due.
   private func step(
     _ consumer: any VideoConsumer, _ formatChanged: (VideoFormat) -> Void
   ) throws(ScreenTarget.Problem) {

@@ -168,7 +168,7 @@ struct X11Reply<Content>: ~Copyable {
   /// The fixed part; variable parts follow in memory.
   let pointer: UnsafeMutablePointer<Content>
 
-  /// Takes ownership of memory allocated by libxcb.
+  /// Adopts memory that libxcb has allocated, and frees it at the end.
   init(_ memory: UnsafeMutableRawPointer) {
     self.pointer = memory.assumingMemoryBound(to: Content.self)
   }
