@@ -77,6 +77,9 @@ package final class ConnectionRegistry: Sendable {
   /// Number of open connections, and of further streams of HTTP/2.
   package var count: Int { self.state.withLock { $0.table.count } }
 
+  /// Number of connections of a network; of clients without an IP address for nil.
+  package func count(of network: IPAddress?) -> Int { self.state.withLock { $0.table.count(of: network) } }
+
   /// Returns the maximum number of connections at a time since the last call.
   func takePeakCount() -> Int {
     self.state.withLock { state in

@@ -29,6 +29,7 @@ struct TCPListenerTests {
     let listener = try await self.listener("127.0.0.1").listen(on: 0) { _, _ in accepted.withLock { $0 += 1 } }
     let client = try await self.connect(to: listener)
     try await eventually { self.registry.count == 1 && accepted.withLock { $0 } == 1 }
+    #expect(self.registry.count(of: IPAddress(parsing: "127.0.0.1")) == 1 && self.registry.count(of: nil) == 0)
     try await client.close()
     try await eventually { self.registry.count == 0 }
     try await listener.close()

@@ -28,6 +28,7 @@ extension EndToEnd {
           let watched = try await watching.value
           #expect(watched.packetsLost == 0)
           #expect(watched.closed == 0)
+          #expect(!watched.hls.isEmpty)
           #expect(watched.hls.allSatisfy { $0.missed == 0 && $0.failures == 0 && $0.segments > 0 })
         }
       }

@@ -187,6 +187,6 @@ struct KeyframePacingTests {
     RTCPCompoundPacket([.receiverReport(RTCPReceiverReport(ssrc: 1, reportBlocks: [block]))]).serialize(into: &report)
     if viewer.server.broadcaster.senderStates.video?.ssrc != 1 { viewer.handler.receive(report) }
     viewer.consume(Self.keyframe)
-    #expect(viewer.receive().count == count)
+    #expect(count > 12 && viewer.receive().count == count)
   }
 }
