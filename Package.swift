@@ -26,7 +26,6 @@ let package = Package(
     .library(name: "Containers", targets: ["Containers"]),
     .library(name: "HLS", targets: ["HLS"]),
     .library(name: "Pushing", targets: ["Pushing"]),
-    .library(name: "RateControl", targets: ["RateControl"]),
     .library(name: "RTMP", targets: ["RTMP"]),
     .library(name: "RTP", targets: ["RTP"]),
     .library(name: "RTSP", targets: ["RTSP"]),

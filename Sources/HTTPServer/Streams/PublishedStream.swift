@@ -101,9 +101,7 @@ final class PublishedStream: Sendable {
     let audio = self.stream.audioSettings.bitrate
     let main = (self.stream.averageVideoBitrate ?? self.stream.videoBitrate) + audio
     let bitrates = [main] + renditions.map { $0.bitrate + audio }
-    let controller = RateController(
-      renditions: bitrates.enumerated().map { .init(name: "\($0)", bitrates: $1...$1) })
-    let index = controller.initialRendition(capacity: capacity)
+    let index = InitialRendition.index(bitrates: bitrates, capacity: capacity)
     return index == 0 ? nil : renditions[index - 1]
   }
 
