@@ -124,3 +124,40 @@ package struct SourceIdentity: Hashable, Sendable {
     return (path.percentDecoded ?? String(path)).split(separator: "/").joined(separator: "/")
   }
 }
+
+/// A video source by its name, and what that refers to.
+struct IdentifiedSource: Hashable, Sendable {
+  /// The source as users write it; nil for none.
+  let name: String?
+  /// Device, file or address to which the name refers, as far as it is known.
+  let identity: SourceIdentity
+  /// Whether all names of the source are known.
+  let isComplete: Bool
+
+  init(name: String?, identity: SourceIdentity, isComplete: Bool) {
+    self.name = name
+    self.identity = identity
+    self.isComplete = isComplete
+  }
+
+  /// A source of which nothing but its name is known.
+  init(unresolved name: String?) {
+    self.init(name: name, identity: SourceIdentity(unresolved: name), isComplete: false)
+  }
+
+  /// A source with all its names; may block, as ``SourceIdentity/init(_:cameraNames:)``.
+  init(_ name: String?, cameraNames: @escaping (CameraSpecification) -> Set<String>) {
+    self.init(name: name, identity: SourceIdentity(name, cameraNames: cameraNames), isComplete: true)
+  }
+
+  /// Whether both may be the same source, as far as is known.
+  func couldBe(_ other: IdentifiedSource) -> Bool {
+    self.isComplete && other.isComplete
+      ? self.identity.isSame(as: other.identity) : self.identity.couldBe(other.identity)
+  }
+
+  /// Whether all that is known of another one is known of this one.
+  func includes(_ other: IdentifiedSource) -> Bool {
+    self == other || !other.isComplete && self.name == other.name
+  }
+}

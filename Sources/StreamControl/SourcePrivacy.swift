@@ -15,26 +15,89 @@ package final class SourcePrivacy: Sendable {
   }
 
   /// A source that a stream has shown with privacy, and may have left since.
-  private struct Memory {
-    let source: SourceIdentity
+  private struct Memory: Sendable {
+    let source: IdentifiedSource
     weak var stream: LiveStream?
   }
 
   /// A mask over whole frames of a stream, until its effects cover faces or no other stream hides its source.
-  private struct Cover {
+  private struct Cover: Sendable {
     weak var stream: LiveStream?
     let mask: PrivacyMask
   }
 
-  private struct State {
+  private struct Weak<Object: AnyObject & Sendable>: Sendable {
+    weak var object: Object?
+  }
+
+  private struct State: Sendable {
     var sources: [Weak<StreamSources>] = []
     var effects: [Weak<StreamEffects>] = []
     var covers: [Cover] = []
     var memories: [Memory] = []
-  }
 
-  private struct Weak<Object: AnyObject> {
-    weak var object: Object?
+    /// The sources of each stream.
+    var all: [StreamSources] { self.sources.compactMap(\.object) }
+
+    func effects(of stream: LiveStream) -> StreamEffects? {
+      self.effects.compactMap(\.object).first { $0.stream === stream }
+    }
+
+    /// Faces that a stream hides by its own settings, not because another one does; nil without privacy.
+    func ownHiding(of stream: LiveStream) -> Hiding? {
+      guard !stream.hasEnded else { return nil }
+      let effects = self.effects(of: stream)
+      if let effects, effects.isHiding { return Hiding(stream: stream.name, minimumFace: effects.minimumFace) }
+      let own = self.covers.first { $0.stream === stream }?.mask
+      let isHiding = stream.effects.contains { $0.isPrivacy && $0 !== own && !(effects?.owns($0) ?? false) }
+      return isHiding ? Hiding(stream: stream.name, minimumFace: Double(PrivacyMask.defaultMinimumFace)) : nil
+    }
+
+    /// Remembers the sources that streams with privacy show now, and forgets the sources of streams without privacy.
+    mutating func remember() {
+      let hiding = self.all.filter { self.ownHiding(of: $0.stream) != nil }
+      let now = hiding.map { Memory(source: $0.shownVideo, stream: $0.stream) }.filter { !$0.source.identity.isEmpty }
+      self.memories.removeAll { memory in
+        !hiding.contains { $0.stream === memory.stream }
+          || now.contains { $0.stream === memory.stream && $0.source.includes(memory.source) }
+      }
+      self.memories += now
+    }
+
+    /// The sources that other streams hide from a stream: those that they have shown, and those to which they are being
+    /// switched.
+    private func hidden(from stream: LiveStream) -> [(source: IdentifiedSource, hiding: Hiding)] {
+      self.all.filter { $0.stream !== stream }.flatMap { other in
+        guard let hiding = self.ownHiding(of: other.stream) else {
+          return [(source: IdentifiedSource, hiding: Hiding)]()
+        }
+        let shown = self.memories.filter { $0.stream === other.stream }.map(\.source)
+        return (shown + [other.nextVideo].compactMap { $0 }).map { ($0, hiding) }
+      }
+    }
+
+    /// The strictest of the other streams that hide one of these sources from a stream; nil for none.
+    func hiding(_ sources: [IdentifiedSource], from stream: LiveStream) -> Hiding? {
+      self.hidden(from: stream).filter { hidden in
+        sources.contains { $0.identity.isSame(as: hidden.source.identity) }
+      }.map(\.hiding).min { ($0.minimumFace, $0.stream) < ($1.minimumFace, $1.stream) }
+    }
+
+    /// Whether other streams hide what a stream shows, or will show when a switch ends, or may do so as far as is known yet.
+    func isToBeCovered(_ stream: LiveStream) -> Bool {
+      guard let sources = self.all.last(where: { $0.stream === stream }), !stream.hasEnded else { return false }
+      let shown = sources.shownVideos
+      return self.hidden(from: stream).contains { hidden in shown.contains { $0.couldBe(hidden.source) } }
+    }
+
+    /// Adds a mask over whole frames to effects of a stream none of which covers faces.
+    mutating func cover(_ stream: LiveStream, in effects: inout [any VideoEffect]) {
+      guard !effects.contains(where: { $0.isPrivacy }) else { return }
+      self.covers.removeAll { $0.stream === stream || $0.stream.map(\.hasEnded) ?? true }
+      let mask = PrivacyMask()
+      self.covers.append(Cover(stream: stream, mask: mask))
+      effects.append(mask)
+    }
   }
 
   /// The streams of this process.
@@ -60,63 +123,43 @@ package final class SourcePrivacy: Sendable {
     }
   }
 
+  /// Runs a body with the state of one moment, in which the current sources of streams with privacy are remembered.
+  private func locked<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    let objects = self.state.withLock { ($0.all, $0.effects.compactMap(\.object)) }
+    // None of them ends while the lock is held.
+    return withExtendedLifetime(objects) {
+      self.state.withLock { state in
+        state.remember()
+        return body(&state)
+      }
+    }
+  }
+
   /// Name of another stream that hides a source: a stream with privacy that shows the source, or has shown it. nil where none
   /// does, or where `stream` has privacy too by its own settings.
   func streamHiding(_ source: SourceIdentity, from stream: LiveStream) -> String? {
-    self.ownHiding(of: stream) != nil ? nil : self.hiding(source, from: stream)?.stream
+    self.locked { state in
+      guard state.ownHiding(of: stream) == nil else { return nil }
+      return state.hiding([IdentifiedSource(name: nil, identity: source, isComplete: true)], from: stream)?.stream
+    }
   }
 
   /// The strictest of the other streams that hide a stream's video source, or the one to which it is being switched, by their own
   /// settings; nil for none.
   func hiding(_ stream: LiveStream) -> Hiding? {
-    guard let sources = self.sources(of: stream) else { return nil }
-    return sources.shownIdentities.compactMap { self.hiding($0, from: stream) }.min {
-      ($0.minimumFace, $0.stream) < ($1.minimumFace, $1.stream)
+    self.locked { state in
+      let sources = state.all.last { $0.stream === stream }
+      return state.hiding(sources?.shownVideos ?? [], from: stream)
     }
   }
 
-  private func hiding(_ source: SourceIdentity, from stream: LiveStream) -> Hiding? {
-    guard !source.isEmpty else { return nil }
-    self.remember()
-    let memories = self.state.withLock { $0.memories }
-    return self.others(than: stream).compactMap { other in
-      let isHidden = memories.contains { $0.stream === other.stream && $0.source.isSame(as: source) }
-      return isHidden ? self.ownHiding(of: other.stream) : nil
-    }.min { ($0.minimumFace, $0.stream) < ($1.minimumFace, $1.stream) }
-  }
-
-  /// Whether a stream hides a source.
-  var hidesSources: Bool { self.state.withLock { !$0.memories.isEmpty } }
-
-  /// Remembers the sources that streams with privacy show now, and forgets the sources of streams without privacy.
-  ///
-  /// Call it before a stream leaves its source.
-  func remember() {
-    let hiding = self.all.filter { self.ownHiding(of: $0.stream) != nil }
-    let now = hiding.map { Memory(source: $0.videoIdentity, stream: $0.stream) }.filter { !$0.source.isEmpty }
-    self.state.withLock { state in
-      state.memories.removeAll { memory in
-        !hiding.contains { $0.stream === memory.stream }
-          || now.contains { $0.stream === memory.stream && $0.source == memory.source }
-      }
-      state.memories += now
-    }
-  }
-
-  /// Faces that a stream hides by its own settings, not because another one does; nil without privacy.
-  private func ownHiding(of stream: LiveStream) -> Hiding? {
-    guard !stream.hasEnded else { return nil }
-    let effects = self.effects(of: stream)
-    if let effects, effects.isHiding { return Hiding(stream: stream.name, minimumFace: effects.minimumFace) }
-    let own = self.cover(of: stream)
-    let isHiding = stream.effects.contains { $0.isPrivacy && $0 !== own && !(effects?.owns($0) ?? false) }
-    return isHiding ? Hiding(stream: stream.name, minimumFace: Double(PrivacyMask.defaultMinimumFace)) : nil
-  }
+  /// Whether a stream has privacy by its own settings.
+  var hasPrivacy: Bool { self.locked { state in state.all.contains { state.ownHiding(of: $0.stream) != nil } } }
 
   /// Finds out what the names of sources refer to, as far as that takes time, where a stream has privacy.
   package func identifySources() async {
-    guard self.all.contains(where: { self.ownHiding(of: $0.stream) != nil }) else { return }
-    for sources in self.all { await sources.identifyVideo() }
+    guard self.hasPrivacy else { return }
+    for sources in self.state.withLock({ $0.all }) { await sources.identifyVideo() }
   }
 
   /// Covers faces in all streams that show openly what another one hides, and shows them where none does any more. Whole
@@ -130,9 +173,9 @@ package final class SourcePrivacy: Sendable {
       defer { self.updates.unlock() }
       await self.identifySources()
       self.cover()
-      for stream in self.all.map(\.stream) where !stream.hasEnded {
-        try? await self.effects(of: stream)?.follow()
-        self.uncover(stream)
+      for sources in self.state.withLock({ $0.all }) where !sources.stream.hasEnded {
+        try? await self.state.withLock { $0.effects(of: sources.stream) }?.follow()
+        self.uncover(sources.stream)
       }
     }.value
   }
@@ -140,32 +183,32 @@ package final class SourcePrivacy: Sendable {
   /// Covers, before it returns, whole frames of streams that show openly what another one hides, or may do so as far as is
   /// known yet.
   package func cover() {
-    self.remember()
-    for sources in self.all where !sources.stream.hasEnded && self.isToBeCovered(sources) {
-      let stream = sources.stream
-      self.state.withLock { state in
-        state.covers.removeAll { $0.stream.map(\.hasEnded) ?? true }
-        guard !Self.isPrivate(stream), !state.covers.contains(where: { $0.stream === stream }) else { return }
-        let mask = PrivacyMask()
-        state.covers.append(Cover(stream: stream, mask: mask))
-        stream.changeEffects { $0.append(mask) }
+    self.locked { state in
+      for stream in state.all.map(\.stream) where state.isToBeCovered(stream) {
+        // A change of effects, even to the same ones, draws a frame again.
+        guard !stream.effects.contains(where: { $0.isPrivacy }) else { continue }
+        stream.changeEffects { state.cover(stream, in: &$0) }
       }
     }
   }
 
-  private func isToBeCovered(_ sources: StreamSources) -> Bool {
-    if self.hiding(sources.stream) != nil { return true }
-    guard !sources.isVideoIdentified else { return false }
-    let identity = sources.videoIdentity
-    let memories = self.state.withLock { $0.memories }
-    return memories.contains { $0.stream !== sources.stream && $0.source.couldBe(identity) }
+  /// Changes the effects of a stream, and covers its whole frames in the same step where another one hides what it shows and
+  /// none of its new effects covers faces.
+  func changeEffects(of stream: LiveStream, _ body: (inout [any VideoEffect]) -> Void) {
+    self.locked { state in
+      let isToBeCovered = state.isToBeCovered(stream)
+      stream.changeEffects { effects in
+        body(&effects)
+        if isToBeCovered { state.cover(stream, in: &effects) }
+      }
+    }
   }
 
   /// Removes the mask over whole frames where another one covers faces, or the source is not hidden.
   private func uncover(_ stream: LiveStream) {
-    guard let cover = self.cover(of: stream) else { return }
-    let isToBeCovered = self.sources(of: stream).map { self.isToBeCovered($0) } ?? false
-    self.state.withLock { state in
+    self.locked { state in
+      guard let cover = state.covers.first(where: { $0.stream === stream })?.mask else { return }
+      let isToBeCovered = state.isToBeCovered(stream)
       stream.changeEffects { effects in
         let others = effects.filter { $0 !== cover }
         guard !isToBeCovered || others.contains(where: { $0.isPrivacy }) else { return }
@@ -174,20 +217,4 @@ package final class SourcePrivacy: Sendable {
       }
     }
   }
-
-  private var all: [StreamSources] { self.state.withLock { $0.sources.compactMap(\.object) } }
-
-  private func others(than stream: LiveStream) -> [StreamSources] { self.all.filter { $0.stream !== stream } }
-
-  private func sources(of stream: LiveStream) -> StreamSources? { self.all.last { $0.stream === stream } }
-
-  private func effects(of stream: LiveStream) -> StreamEffects? {
-    self.state.withLock { $0.effects.compactMap(\.object) }.first { $0.stream === stream }
-  }
-
-  private func cover(of stream: LiveStream) -> PrivacyMask? {
-    self.state.withLock { $0.covers.first { $0.stream === stream }?.mask }
-  }
-
-  private static func isPrivate(_ stream: LiveStream) -> Bool { stream.effects.contains { $0.isPrivacy } }
 }

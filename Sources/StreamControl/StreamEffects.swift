@@ -170,8 +170,8 @@ public final class StreamEffects: Sendable {
   }
 
   private func install(_ state: State, inPlaceOf earlier: [any VideoEffect]) {
-    self.state.withLock { $0 = state }
-    self.stream.changeEffects { effects in
+    SourcePrivacy.shared.changeEffects(of: self.stream) { effects in
+      self.state.withLock { $0 = state }
       effects = state.effects + effects.filter { other in !earlier.contains { $0 === other } }
     }
   }

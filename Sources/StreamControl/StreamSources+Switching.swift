@@ -53,7 +53,7 @@ extension StreamSources {
       return try await self.perform(requested, onlyOtherDevices: onlyOtherDevices, isConfined: isConfined)
     }
     // From here on, a stream that hides this source covers it here too.
-    self.nextIdentity.withLock { $0 = (video, SourceIdentity(unresolved: video), false) }
+    self.nextVideo = IdentifiedSource(unresolved: video)
     do throws(VidiconError) {
       try await self.checkPrivacy(of: video)
       let isReplaced = try await self.perform(
@@ -67,7 +67,7 @@ extension StreamSources {
   }
 
   private func endVideoSwitch() async {
-    self.nextIdentity.withLock { $0 = nil }
+    self.nextVideo = nil
     await SourcePrivacy.shared.update()
   }
 
@@ -123,25 +123,18 @@ extension StreamSources {
     self.stream.setStandbyVideos(videos)
   }
 
-  /// Refuses a source that another stream hides, and remembers the current one, which is left next.
+  /// Refuses a source that another stream hides. Where this stream hides it from now on, others that show it are covered.
   private func checkPrivacy(of video: String) async throws(VidiconError) {
     await SourcePrivacy.shared.identifySources()
-    SourcePrivacy.shared.remember()
-    guard SourcePrivacy.shared.hidesSources else { return }
-    let identity: SourceIdentity
-    if let next = self.nextIdentity.withLock({ $0 }), next.name == video, next.isComplete {
-      identity = next.identity
-    } else {
-      guard let found = await self.identify(video) else { throw Self.doesNotOpen(video) }
-      self.nextIdentity.withLock { $0 = (video, found, true) }
-      identity = found
-    }
-    if let name = SourcePrivacy.shared.streamHiding(identity, from: self.stream) {
+    guard SourcePrivacy.shared.hasPrivacy else { return }
+    guard let next = self.nextVideo, next.isComplete else { throw Self.doesNotOpen(video) }
+    if let name = SourcePrivacy.shared.streamHiding(next.identity, from: self.stream) {
       throw VidiconError(
         .notPermitted, subject: SourceText(video).shown(isOperator: false),
         cause: "the stream \(name) shows it with faces covered, or has done so",
         nextStep: "cover them in \(self.stream.name) first: set faces to privacy")
     }
+    SourcePrivacy.shared.cover()
   }
 
   private static func doesNotOpen(_ source: String) -> VidiconError {

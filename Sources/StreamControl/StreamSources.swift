@@ -20,17 +20,16 @@ public final class StreamSources: Sendable {
   /// The sources that the stream started with.
   package let start: SourceNames
   private let current: Mutex<SourceNames>
-  /// Source to which the name of the video source refers, and the name of which that was found out.
-  private let identity: Mutex<(name: String?, identity: SourceIdentity, isComplete: Bool)>
-  /// Source to which video is being switched, and whether all its names are known; nil without a change of video.
-  let nextIdentity = Mutex<(name: String, identity: SourceIdentity, isComplete: Bool)?>(nil)
+  /// Video source that was identified last.
+  private let identified: Mutex<IdentifiedSource>
+  private let nextIdentified = Mutex<IdentifiedSource?>(nil)
   /// Whether a client chose the current video source: what is opened because of its name is as limited as it is.
   let isVideoConfined = Mutex(false)
   /// The sources of publishers that the stream has had.
   let published = Mutex(PublishedSources())
   private let mutex = AsyncMutex(maximumWaiters: 16)
-  private let identification = SingleFlight<(String?, SourceIdentity)>(
-    threadName: "identify", timeout: StreamSources.openingTimeout)
+  private let identification = StreamSources.newIdentification()
+  private let nextIdentification = StreamSources.newIdentification()
   /// Calls of devices and files, which may hang.
   let calls = BlockingCalls()
 
@@ -50,7 +49,7 @@ public final class StreamSources: Sendable {
     self.catalog = catalog
     self.start = SourceNames(video: video, audio: audio)
     self.current = Mutex(self.start)
-    self.identity = Mutex((video, SourceIdentity(unresolved: video), false))
+    self.identified = Mutex(IdentifiedSource(unresolved: video))
     SourcePrivacy.shared.add(self)
   }
 
@@ -63,50 +62,54 @@ public final class StreamSources: Sendable {
   /// Names of the current sources, passwords included.
   var names: SourceNames { self.current.withLock { $0 } }
 
-  /// Source to which the name of the current video source refers, as far as it is known without waiting.
-  var videoIdentity: SourceIdentity {
+  /// The current video source, as far as it is known without waiting.
+  var shownVideo: IdentifiedSource {
     let name = self.video
-    return self.identity.withLock { known in
-      if known.name != name { known = (name, SourceIdentity(unresolved: name), false) }
-      return known.identity
+    return self.identified.withLock { known in
+      if known.name != name { known = IdentifiedSource(unresolved: name) }
+      return known
     }
   }
 
-  /// The current video source and the one to which it is being switched.
-  var shownIdentities: [SourceIdentity] {
-    [self.videoIdentity] + (self.nextIdentity.withLock { $0.map { [$0.identity] } } ?? [])
+  /// Source to which video is being switched, as far as it is known without waiting; nil without a change of video.
+  var nextVideo: IdentifiedSource? {
+    get { self.nextIdentified.withLock { $0 } }
+    set { self.nextIdentified.withLock { $0 = newValue } }
   }
+
+  /// The current video source and the one to which it is being switched.
+  var shownVideos: [IdentifiedSource] { [self.shownVideo] + [self.nextVideo].compactMap { $0 } }
 
   /// Records that video has been switched to a source of a name.
   func setVideo(_ name: String?) {
     self.setNames { $0.video = name }
     // Otherwise it is found out when another stream hides something.
-    guard let next = self.nextIdentity.withLock({ $0 }), next.name == name, next.isComplete else { return }
-    self.identity.withLock { $0 = (name, next.identity, true) }
+    guard let next = self.nextVideo, next.name == name, next.isComplete else { return }
+    self.identified.withLock { $0 = next }
   }
 
-  /// Whether ``videoIdentity`` has all names of the source.
-  var isVideoIdentified: Bool {
-    let name = self.video
-    return self.identity.withLock { $0.name == name && $0.isComplete }
-  }
-
-  /// Finds out what the name of the current video source refers to.
+  /// Finds out what the names of the current video source and of the next one refer to, each in ``openingTimeout`` or not at all.
   func identifyVideo() async {
-    let name = self.video
-    guard self.identity.withLock({ $0.name != name || !$0.isComplete }) else { return }
-    let found = await self.identification.run {
-      let name = self.video
-      return (name, SourceIdentity(name, cameraNames: self.catalog.cameraNames))
+    async let current = self.shownVideo.isComplete ? nil : self.identify(with: self.identification) { $0.video }
+    let next =
+      self.nextVideo.map(\.isComplete) ?? true
+      ? nil : await self.identify(with: self.nextIdentification) { $0.nextVideo?.name }
+    if let next {
+      self.nextIdentified.withLock { waiting in
+        if waiting?.name == next.name { waiting = next }
+      }
     }
-    if let (name, identity) = found { self.identity.withLock { $0 = (name, identity, true) } }
+    if let current = await current { self.identified.withLock { $0 = current } }
   }
 
-  /// Source to which the name of a new source refers; nil when that cannot be found out in time. One call at a time.
-  func identify(_ name: String) async -> SourceIdentity? {
-    await self.calls.run("identify", named: "identify", timeout: Self.openingTimeout) {
-      [cameraNames = self.catalog.cameraNames] in SourceIdentity(name, cameraNames: cameraNames)
-    }
+  private func identify(
+    with flight: SingleFlight<IdentifiedSource>, _ name: @escaping @Sendable (StreamSources) -> String?
+  ) async -> IdentifiedSource? {
+    await flight.run { IdentifiedSource(name(self), cameraNames: self.catalog.cameraNames) }
+  }
+
+  private static func newIdentification() -> SingleFlight<IdentifiedSource> {
+    SingleFlight(threadName: "identify", timeout: Self.openingTimeout)
   }
 
   /// Whether a current source accepts any TLS certificate (`?insecure=1`), so that its media may be another's.

@@ -92,12 +92,7 @@ struct SourcePrivacyTests {
         try await stream.start()
       }
       let switching = Task { try await sources[1].replace(video: "file:\(folder)/1") }
-      await withCheckedContinuation { continuation in
-        Thread.detachNewThread {
-          isOpening.waitWithLimit()
-          continuation.resume()
-        }
-      }
+      await isOpening.signaled()
       #expect(other.effects.isEmpty)
       let effects = StreamEffects(hiding)
       var settings = EffectSettings()
@@ -131,6 +126,101 @@ struct SourcePrivacyTests {
       #expect(other.effects.count { $0 is Nothing } == other.effects.count)
     }
     withExtendedLifetime(sources) {}
+  }
+
+  @Test func `a camera that becomes private while another stream starts it by another name is covered there`()
+    async throws
+  {
+    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    let camera = SlowCamera()
+    let names = { @Sendable (_: CameraSpecification) -> Set<String> in ["usb:1"] }
+    let catalog = SourceCatalog(devices: { [] }, generators: [], cameraNames: names) { _ in .init(video: camera) }
+    let sources = [
+      StreamSources(hiding, video: "v4l2:/dev/video63", catalog: catalog),
+      StreamSources(other, video: "bars", catalog: catalog),
+    ]
+    for stream in [hiding, other] {
+      stream.attachVideo(BarsCapturer(width: 64, height: 36))
+      try await stream.start()
+    }
+    let switching = Task { try await sources[1].replace(video: "v4l2:/dev/v4l/by-id/x") }
+    // Allowed, since nothing is hidden yet.
+    await camera.isStarting.signaled()
+    let effects = StreamEffects(hiding)
+    var settings = EffectSettings()
+    settings.faces = .privacy
+    try await effects.apply(settings)
+    #expect(other.effects.contains { $0.isPrivacy })
+    camera.mayStart.signal()
+    try await switching.value
+    #expect(other.effects.contains { $0.isPrivacy } && sources[1].video == "v4l2:/dev/v4l/by-id/x")
+    try await effects.apply(EffectSettings())
+    #expect(other.effects.isEmpty)
+    for stream in [hiding, other] { await stream.stop() }
+  }
+
+  @Test func `what a private stream is being switched to is covered in other streams, unless the switch fails`()
+    async throws
+  {
+    let name = "file:/\(UUID())/1.mp4"
+    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    let (isOpening, mayOpen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let missing = SourceCatalog(devices: { [] }, generators: []) { _ throws(VidiconError) in
+      isOpening.signal()
+      mayOpen.waitWithLimit()
+      throw VidiconError(.notFound, subject: "file", cause: "it is missing", nextStep: "none")
+    }
+    let sources = [
+      StreamSources(hiding, video: "bars", catalog: missing), StreamSources(other, video: name, catalog: Self.catalog),
+    ]
+    for stream in [hiding, other] {
+      stream.attachVideo(BarsCapturer(width: 64, height: 36))
+      try await stream.start()
+    }
+    hiding.effects = [PrivacyMask()]
+    await SourcePrivacy.shared.update()
+    #expect(other.effects.isEmpty)
+    let switching = Task { try await sources[0].replace(video: name) }
+    await isOpening.signaled()
+    #expect(other.effects.contains { $0.isPrivacy })
+    mayOpen.signal()
+    await #expect(throws: VidiconError.self) { try await switching.value }
+    #expect(other.effects.isEmpty)
+    for stream in [hiding, other] { await stream.stop() }
+  }
+
+  @Test func `effects that cover no faces are never without the mask that another stream's privacy demands`() {
+    let name = "file:/\(UUID())/1.mp4"
+    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    let sources = [StreamSources(hiding, video: name), StreamSources(other, video: name)]
+    other.effects = [PrivacyMask()]
+    // Privacy of the one ends after that of the other has begun: nothing had to be covered between.
+    hiding.effects = [PrivacyMask()]
+    SourcePrivacy.shared.cover()
+    #expect(other.effects.count == 1)
+    SourcePrivacy.shared.changeEffects(of: other) { $0 = [Nothing()] }
+    #expect(other.effects.map(\.isPrivacy) == [false, true])
+    hiding.effects = []
+    SourcePrivacy.shared.changeEffects(of: other) { $0 = [Nothing()] }
+    #expect(other.effects.map(\.isPrivacy) == [false])
+    withExtendedLifetime(sources) {}
+  }
+
+  /// A camera that takes its time to start.
+  private final class SlowCamera: VideoCapturer {
+    let (isStarting, mayStart) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    private let capturer = BarsCapturer(width: 64, height: 36)
+
+    var format: VideoFormat { self.capturer.format }
+    var isStarted: Bool { self.capturer.isStarted }
+
+    func start(consumer: any VideoConsumer) throws(VidiconError) {
+      self.isStarting.signal()
+      self.mayStart.waitWithLimit()
+      try self.capturer.start(consumer: consumer)
+    }
+
+    func stop() { self.capturer.stop() }
   }
 
   /// Draws nothing.
@@ -180,5 +270,17 @@ struct SourcePrivacyTests {
     let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
     defer { for name in ["/1", "/2", "/link", "/symlink", ""] { remove(folder + name) } }
     try await body(folder)
+  }
+}
+
+extension DispatchSemaphore {
+  /// Waits for a signal on a thread of its own.
+  fileprivate func signaled() async {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        self.waitWithLimit()
+        continuation.resume()
+      }
+    }
   }
 }

@@ -49,6 +49,17 @@ struct StreamEffectsTests {
     #expect(self.stream.effects.count == 1 && self.stream.effects[0] === own)
   }
 
+  @Test func `effects that others add during changes stay`() async throws {
+    let effects = StreamEffects(self.stream)
+    for round in 0..<50 {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { try? await effects.apply(self.settings { $0.clock = round % 2 == 0 }) }
+        for _ in 0..<4 { group.addTask { self.stream.changeEffects { $0.append(Mirror()) } } }
+      }
+    }
+    #expect(self.stream.effects.count { $0 is Mirror } == 200 && self.stream.effects.count == 200)
+  }
+
   @Test func `an image is set before its settings, and a shown image is replaced`() async throws {
     let effects = StreamEffects(self.stream)
     let settings = self.settings { $0.overlay = .init() }
