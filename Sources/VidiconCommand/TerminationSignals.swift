@@ -8,7 +8,8 @@ import Glibc
 #endif
 
 /// Waits for Ctrl-C (SIGINT), for SIGTERM of a service manager, or for SIGHUP of a terminal that is closed. A second SIGINT or
-/// SIGTERM ends the program at once.
+/// SIGTERM ends the program at once. A program that has no terminal goes on after SIGHUP: there it is a supervisor's or a log
+/// rotation's request to read files again.
 struct TerminationSignals: Sendable {
   /// The signals of this process. Created early: an earlier signal ends the program.
   static let shared = TerminationSignals()
@@ -23,6 +24,7 @@ struct TerminationSignals: Sendable {
   private init() {
     let (stream, continuation) = AsyncStream<Void>.makeStream()
     self.stream = stream
+    let hasTerminal = Self.hasTerminal
     self.sources = Self.numbers.compactMap { number in
       let previous = signal(number, SIG_IGN)
       // A program that nohup has started outlives its terminal.
@@ -31,6 +33,10 @@ struct TerminationSignals: Sendable {
       if number == SIGHUP, isIgnored { return nil }
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
+        if number == SIGHUP, !hasTerminal {
+          Terminal.warn("SIGHUP: goes on, since no terminal was closed; users are read whenever their file changes")
+          return
+        }
         continuation.yield()
         // Restores the terminal now: a second signal ends the program at once.
         vidicon_keys_end()
@@ -41,6 +47,14 @@ struct TerminationSignals: Sendable {
       return source
     }
     signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Whether the process has a controlling terminal, whatever its input and output are.
+  private static var hasTerminal: Bool {
+    let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    guard terminal >= 0 else { return false }
+    close(terminal)
+    return true
   }
 
   /// Waits for a signal or the task's cancellation; for one caller.

@@ -139,20 +139,34 @@ struct ExitStatusTests {
     _ = try await #require(processExitsWith: .success) {
       [path = folder.path as String] in
       signal(SIGHUP, SIG_DFL)
-      hangUp(whenRecording: "\(path)/clip.mp4")
+      let terminal = try newTerminal()
+      // The system sends the first one, a shell the second.
+      hangUp(whenRecording: "\(path)/clip.mp4") { close(terminal) }
       await runCommand(["record", "\(path)/clip.mp4", "--source", "bars", "--size", "64x48", "--fps", "10"])
     }
     let files = Recordings.list(matching: try FilePattern("\(folder.path)/clip.mp4"))
     #expect(files.map(\.isFinished) == [true])
   }
 
-  @Test(.timeLimit(.minutes(5)))
-  func `SIGHUP is ignored when it was ignored at the start, as with nohup`() async throws {
+  @Test(
+    .timeLimit(.minutes(5)), arguments: [true, false])
+  func `SIGHUP is ignored when it was ignored at the start, as with nohup, or without a terminal`(
+    isIgnored: Bool
+  ) async throws {
     let folder = try TemporaryFolder()
-    let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
-      [path = folder.path as String] in
-      signal(SIGHUP, SIG_IGN)
-      hangUp(whenRecording: "\(path)/clip.mp4")
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      [path = folder.path as String, isIgnored = isIgnored as Bool] in
+      if isIgnored {
+        signal(SIGHUP, SIG_IGN)
+        _ = try newTerminal()
+      } else {
+        signal(SIGHUP, SIG_DFL)
+        // As a service manager starts it.
+        try #require(setsid() > 0)
+      }
+      hangUp(whenRecording: "\(path)/clip.mp4") { kill(getpid(), SIGHUP) }
       await runCommand([
         "record", "\(path)/clip.mp4", "--source", "bars", "--audio", "none", "--size", "64x48", "--fps", "10",
         "--duration", "5s",
@@ -160,6 +174,8 @@ struct ExitStatusTests {
     }
     let lines = OutputLines(result.standardOutputContent).lines
     #expect(lines.last?.contains("00:00:05") == true, "\(lines)")
+    let warnings = OutputLines(result.standardErrorContent).text
+    #expect(warnings.contains("SIGHUP: goes on") == !isIgnored, "\(warnings)")
   }
 
   @Test(.timeLimit(.minutes(5)))
@@ -193,17 +209,27 @@ struct ExitStatusTests {
   }
 }
 
-/// Waits for the first fragment of a file, then sends SIGHUP twice, as the system and a shell do.
-private func hangUp(whenRecording path: String) {
+/// Hangs up once a file has its first fragment, then sends SIGHUP.
+private func hangUp(whenRecording path: String, _ hangUp: @escaping @Sendable () -> Void) {
   Task.detached {
     try await eventually {
       (try? Data(contentsOf: URL(filePath: path)))?.contains(Data("moof".utf8)) ?? false
     }
-    kill(getpid(), SIGHUP)
+    hangUp()
     let second = ContinuousClock.now + .milliseconds(50)
     try await eventually { ContinuousClock.now >= second }
     kill(getpid(), SIGHUP)
   }
+}
+
+/// Makes this process the leader of a session with a terminal of its own.
+///
+/// - Returns: The terminal's other side, the close of which hangs up.
+private func newTerminal() throws -> CInt {
+  try #require(setsid() > 0)
+  var (terminal, own): (CInt, CInt) = (-1, -1)
+  try #require(openpty(&terminal, &own, nil, nil, nil) == 0 && ioctl(own, UInt(TIOCSCTTY), 0) == 0)
+  return terminal
 }
 
 /// A folder that is removed with the last reference.
