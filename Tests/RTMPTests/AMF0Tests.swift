@@ -56,11 +56,21 @@ struct AMF0Tests {
     }
   }
 
-  @Test func `references, movie clips and unknown markers are unsupported`() {
-    for marker in ["07 0000", "04", "0D", "0E", "09", "12", "FF"] {
-      let found = error { () throws(ParsingError) in _ = try AMF0Reader.values(parsing: bytes(marker)) }
-      #expect(found == ParsingError(.unsupported, field: "AMF0 marker", offset: 0))
-    }
+  @Test(
+    arguments: [
+      ("07 0000 05", [.undefined, .null]), ("0D 05", [.undefined, .null]),
+      ("03 0001 61 07 0001 0001 62 05 0000 09 05", [.object(["a": .undefined, "b": .null]), .null]),
+      // A movie clip, a record set, an end without an object, unknown ones: their length is not known.
+      ("05 04 05", [.null]), ("05 0E 05", [.null]), ("05 09 05", [.null]), ("05 12 05", [.null]), ("FF", []),
+      ("03 0001 61 05 0001 62 12 0001 63 05 0000 09 05", [.object(["a": .null])]),
+      ("0A 00000003 05 0E 05 05", [.array([.null])]),
+      ("0A 00000002 03 0001 61 05 0001 62 04 05", [.array([.object(["a": .null])])]),
+      // AMF 3: a vector, a dictionary.
+      ("08 00000000 0001 61 05 0001 62 11 0D 03 00 00000001 0000 09", [.ecmaArray(["a": .null])]),
+      ("05 11 11 03 00 01 01", [.null]),
+    ] as [(String, [AMFValue])])
+  func `what comes before a value that is not read is read`(text: String, values: [AMFValue]) throws {
+    #expect(try AMF0Reader.values(parsing: bytes(text)) == values)
   }
 
   @Test func `objects nested 10,000 deep are refused at level 17`() {

@@ -51,12 +51,16 @@ struct DeviceOdditiesTests {
     Self.data([.string("@setDataFrame"), .string("onMetaData"), .ecmaArray(values)])
   }
 
-  /// Metadata with a value that is not read: a reference, an unsupported type, a vector, a dictionary.
-  private static let unreadMetadata: [RTMPMessage] = ["07 0000", "0D", "11 0D 03 00 00000001", "11 11 03 00 01 01"].map
-  {
-    (value: String) -> RTMPMessage in
-    let payload = bytes("02 000A 6F6E4D65746144617461 03 0001 61 \(value) 0000 09")
-    return RTMPMessage(type: .dataAMF0, timestamp: 0, streamID: 1, payload: payload)
+  /// Values that are not read, in metadata: a reference, an unsupported type, a vector, a dictionary.
+  private static let unreadValues = ["07 0000", "0D", "11 0D 03 00 00000001", "11 11 03 00 01 01"]
+  /// Metadata with a value of a name, and a frame rate of 25 before or behind it.
+  private static func metadata(unread value: String, isBehind: Bool) -> RTMPMessage {
+    let rate = "0009 6672616D6572617465 00 4039000000000000"
+    let unread = "0001 61 \(value)"
+    let properties = isBehind ? "\(rate) \(unread)" : "\(unread) \(rate)"
+    return RTMPMessage(
+      type: .dataAMF0, timestamp: 0, streamID: 1,
+      payload: bytes("02 000A 6F6E4D65746144617461 08 00000000 \(properties) 0000 09"))
   }
   /// Ten frames a second for five seconds, without an IDR picture, with a recovery point each second.
   private static let recoveryPoints: [RTMPMessage] = (0..<50).map { (index: Int) -> RTMPMessage in
@@ -203,7 +207,7 @@ struct DeviceOdditiesTests {
     Oddity(
       testDescription:
         "metadata with values of AMF that are not read: a reference, an unsupported type, a vector, a dictionary",
-      messages: unreadMetadata + [configuration, keyframe()], outputs: "!!!!vK"),
+      messages: unreadValues.map { metadata(unread: $0, isBehind: true) } + [configuration, keyframe()], outputs: "vK"),
     Oddity(
       testDescription: "a damaged configuration, and one of AAC that is not read, before good ones",
       messages: [
@@ -256,6 +260,15 @@ struct DeviceOdditiesTests {
     #expect(outputs == oddity.outputs)
     #expect(depacketizer.droppedSampleCount == oddity.droppedSamples)
     if let expected = oddity.times { #expect(times.map { $0 - (times.first ?? 0) } == expected) }
+  }
+
+  @Test(arguments: unreadValues, [true, false])
+  func `the frame rate of metadata is read beside a value that is not`(value: String, isBehind: Bool) throws {
+    // The length of values of AMF 3 is not known.
+    guard isBehind || !value.hasPrefix("11") else { return }
+    var depacketizer = RTMPDepacketizer()
+    _ = try depacketizer.depacketize(Self.metadata(unread: value, isBehind: isBehind))
+    #expect(depacketizer.announcedFrameRate == 25)
   }
 
   @Test(arguments: [true, false])

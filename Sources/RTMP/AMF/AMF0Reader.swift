@@ -11,13 +11,17 @@ public import NIOCore
 /// | 0x03   | object | names (strings without marker) and values, then an empty name and 0x09 |
 /// | 0x05   | null | – |
 /// | 0x06   | undefined | – |
-/// | 0x07   | reference | 16 bits: refused, since RTMP's commands have none |
+/// | 0x07   | reference to an earlier object | 16 bits; read as undefined |
 /// | 0x08   | ECMA array | 32 bits of count, which is not relied on, then as an object |
 /// | 0x0a   | strict array | 32 bits of count, values |
 /// | 0x0b   | date | 8 bytes of milliseconds, 16 bits of time zone, ignored |
+/// | 0x0d   | unsupported | –; read as undefined |
 /// | 0x0c, 0x0f | long string, XML document | 32 bits of length, UTF-8 |
 /// | 0x10   | typed object | class name, then as an object |
 /// | 0x11   | AMF 3 value | see ``AMF3Reader`` |
+///
+/// A value of another type, whose length is not known, ends the message: what comes before it is read, properties of the same
+/// object too. Encoders send such values in metadata that nothing depends on.
 ///
 /// Depth and number of values are limited by ``AMFLimits``; the lengths are limited by the bytes that are there.
 public struct AMF0Reader: Sendable {
@@ -25,6 +29,8 @@ public struct AMF0Reader: Sendable {
   private let maximumDepth: Int
   private var remainingValues: Int
   private var bytes: ByteBuffer
+  /// Whether a value could not be read, so that the rest is not either.
+  private var isCut = false
 
   /// A reader of a message's bytes.
   public init(_ bytes: ByteBuffer, limits: AMFLimits = AMFLimits()) {
@@ -39,11 +45,10 @@ public struct AMF0Reader: Sendable {
 
   /// Reads the next value.
   ///
-  /// - Returns: nil at the end of the bytes.
-  /// - Throws: `.truncated`; `.unsupported` for references, movie clips, record sets and unknown markers; `.tooLarge` beyond
-  ///   the limits.
+  /// - Returns: nil at the end of the bytes, and at a value that is not read: a movie clip, a record set, one of an unknown type.
+  /// - Throws: `.truncated`; `.tooLarge` beyond the limits.
   public mutating func next() throws(ParsingError) -> AMFValue? {
-    self.bytes.readableBytes == 0 ? nil : try self.value(depth: 0)
+    self.isCut || self.bytes.readableBytes == 0 ? nil : try self.value(depth: 0)
   }
 
   /// Reads all values up to the end.
@@ -58,7 +63,8 @@ public struct AMF0Reader: Sendable {
 
   private var offset: Int { self.total - self.bytes.readableBytes }
 
-  private mutating func value(depth: Int) throws(ParsingError) -> AMFValue {
+  /// - Returns: nil where no more is read.
+  private mutating func value(depth: Int) throws(ParsingError) -> AMFValue? {
     let start = self.offset
     guard depth <= self.maximumDepth else { throw ParsingError(.tooLarge, field: "AMF0 depth", offset: start) }
     guard self.remainingValues > 0 else { throw ParsingError(.tooLarge, field: "AMF0 value count", offset: start) }
@@ -70,7 +76,10 @@ public struct AMF0Reader: Sendable {
     case .string: return .string(try self.text(UInt16.self))
     case .longString, .xmlDocument: return .string(try self.text(UInt32.self))
     case .null: return .null
-    case .undefined: return .undefined
+    case .undefined, .unsupported: return .undefined
+    case .reference:
+      _ = try self.integer(UInt16.self, "reference")
+      return .undefined
     case .object: return .object(try self.properties(depth: depth))
     case .typedObject:
       _ = try self.text(UInt16.self)
@@ -85,7 +94,9 @@ public struct AMF0Reader: Sendable {
         throw ParsingError(.truncated, field: "array-count", offset: start + 1)
       }
       var values: [AMFValue] = []
-      for _ in 0..<count { values.append(try self.value(depth: depth + 1)) }
+      for _ in 0..<count where !self.isCut {
+        if let value = try self.value(depth: depth + 1) { values.append(value) }
+      }
       return .array(values)
     case .date:
       let milliseconds = try self.double()
@@ -96,24 +107,33 @@ public struct AMF0Reader: Sendable {
       var reader = AMF3Reader(
         self.bytes, offset: offset, depth: depth, maximumDepth: self.maximumDepth,
         remainingValues: self.remainingValues)
-      let value = try reader.next()
-      self.remainingValues = reader.remainingValues
-      self.bytes = reader.unread
-      return value
-    case .objectEnd, nil: throw ParsingError(.unsupported, field: "AMF0 marker", offset: start)
+      do throws(ParsingError) {
+        let value = try reader.next()
+        self.remainingValues = reader.remainingValues
+        self.bytes = reader.unread
+        return value
+      } catch {
+        guard error.code == .unsupported else { throw error }
+        self.isCut = true
+        return nil
+      }
+    case .objectEnd, nil:
+      self.isCut = true
+      return nil
     }
   }
 
   private mutating func properties(depth: Int) throws(ParsingError) -> AMFObject {
     var object = AMFObject()
-    while true {
+    while !self.isCut {
       let name = try self.text(UInt16.self)
       if name.isEmpty, self.peek() == AMF0Marker.objectEnd.rawValue {
         self.bytes.moveReaderIndex(forwardBy: 1)
         return object
       }
-      object.properties.append(.init(name: name, value: try self.value(depth: depth + 1)))
+      if let value = try self.value(depth: depth + 1) { object.properties.append(.init(name: name, value: value)) }
     }
+    return object
   }
 
   private func peek() -> UInt8? {
@@ -151,11 +171,13 @@ enum AMF0Marker: UInt8 {
   case object = 0x03
   case null = 0x05
   case undefined = 0x06
+  case reference = 0x07
   case ecmaArray = 0x08
   case objectEnd = 0x09
   case strictArray = 0x0a
   case date = 0x0b
   case longString = 0x0c
+  case unsupported = 0x0d
   case xmlDocument = 0x0f
   case typedObject = 0x10
   case avmPlus = 0x11

@@ -24,15 +24,14 @@ public struct RTMPCommand: Hashable, Sendable {
 
   /// Parses the payload of a command message; in one of AMF 3 the values of AMF 0 follow a byte 0.
   ///
-  /// A transaction ID that is absent or no number is 0: encoders leave it out. Arguments from a value on that AMF cannot express
-  /// here (a reference, a vector) are left out too.
+  /// A transaction ID that is absent or no number is 0: encoders leave it out. So are arguments from a value on that is not read,
+  /// see ``AMF0Reader``.
   ///
   /// - Returns: nil for a message of another type.
   /// - Throws: `.missing` without a name, and the errors of ``AMF0Reader/next()``.
   public init?(parsing message: RTMPMessage, limits: AMFLimits = AMFLimits()) throws(ParsingError) {
     guard message.type == .commandAMF0 || message.type == .commandAMF3 else { return nil }
-    var values = try Self.values(
-      parsing: message, isAMF3: message.type == .commandAMF3, limits: limits, endsAtUnsupported: true)[...]
+    var values = try Self.values(parsing: message, isAMF3: message.type == .commandAMF3, limits: limits)[...]
     guard case .string(let name)? = values.popFirst() else { throw ParsingError(.missing, field: "command name") }
     self.name = name
     self.transactionID = values.popFirst()?.number ?? 0
@@ -52,20 +51,13 @@ public struct RTMPCommand: Hashable, Sendable {
   }
 
   private static func values(
-    parsing message: RTMPMessage, isAMF3: Bool, limits: AMFLimits, endsAtUnsupported: Bool = false
+    parsing message: RTMPMessage, isAMF3: Bool, limits: AMFLimits
   ) throws(ParsingError) -> [AMFValue] {
     var payload = message.payload
     if isAMF3, payload.getInteger(at: payload.readerIndex, as: UInt8.self) == 0 {
       payload.moveReaderIndex(forwardBy: 1)
     }
-    var reader = AMF0Reader(payload, limits: limits)
-    var values: [AMFValue] = []
-    do throws(ParsingError) {
-      while let value = try reader.next() { values.append(value) }
-    } catch {
-      guard endsAtUnsupported, error.code == .unsupported else { throw error }
-    }
-    return values
+    return try AMF0Reader.values(parsing: payload, limits: limits)
   }
 
   /// The message of the command in AMF 0.
