@@ -39,8 +39,9 @@ extension RTMPConnectionHandler {
       return
     }
     // Most often nothing was unsent before.
-    guard self.isBlocked else { return }
+    guard self.isBlocked || self.unsentResponses > 0 else { return }
     self.isBlocked = false
+    self.unsentResponses = 0
     if let viewer = self.playback?.viewer, viewer.isBlocked { viewer.connectionDrained(at: self.now) }
     self.resumeReading()
   }

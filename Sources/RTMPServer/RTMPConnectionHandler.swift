@@ -24,6 +24,8 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
 
   /// Whether everything is sent.
   var isWritable = true
+  /// Bytes of responses written since everything was sent.
+  var unsentResponses = 0
   /// Number of nested calls of ``writing(_:)``.
   var writeDepth = 0
   var needsFlush = false
@@ -114,7 +116,7 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
 
   /// Whether the client does not read its responses; a viewer's unsent media is bounded by its own rule.
   private var hasTooManyResponses: Bool {
-    self.playback == nil && !self.isWritable && self.unsentByteCount > Self.maximumUnsentResponses
+    !self.isWritable && self.unsentResponses > Self.maximumUnsentResponses
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -150,7 +152,9 @@ extension RTMPConnectionHandler {
     self.writing {
       for action in actions {
         switch action {
-        case .send(let buffer): self.write(buffer)
+        case .send(let buffer):
+          self.unsentResponses += buffer.readableBytes
+          self.write(buffer)
         case .decide(let request): self.decide(request)
         case .startPlaying: self.startPlaying()
         case .stopPlaying: self.stopPlaying()

@@ -16,7 +16,7 @@ extension RTSPConnectionHandler {
     var receiver: RTPStreamReceiver
     var transports: [RTSPRecording.Track] = []
     /// Datagrams on their way from the sockets.
-    let received = ReceivedDatagrams()
+    let received = ReceivedDatagrams(maximumByteCount: ReceivedDatagrams.maximumByteCountOfPublisher)
     /// The client's UDP addresses.
     var addresses: [SocketAddress] = []
     /// Sends receiver reports.
@@ -138,7 +138,7 @@ extension RTSPConnectionHandler {
   private func receiveDatagrams() {
     guard let received = self.publication?.received else { return }
     self.session.handleActivity(now: self.now)
-    for datagram in received.removeAll() { self.receive(datagram) }
+    for datagram in self.dequeueAll(of: received) { self.receive(datagram) }
   }
 
   private func stopListening(_ publication: inout Publication) {

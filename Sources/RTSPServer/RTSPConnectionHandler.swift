@@ -313,10 +313,8 @@ extension RTSPConnectionHandler {
 
   private func listenForDatagrams(from addresses: [SocketAddress], context: ChannelHandlerContext) {
     guard !addresses.isEmpty else { return }
-    let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
-    self.directory.sockets?.register(addresses, owner: ObjectIdentifier(self)) { datagram in
-      handler.eventLoop.execute { handler.value.receive(datagram) }
-    }
+    self.directory.sockets?.register(
+      addresses, owner: ObjectIdentifier(self), onDatagram: self.makeDatagramReceiver(on: context.eventLoop))
   }
 
   private func stopPlaying() {

@@ -2,15 +2,16 @@ internal import Media
 internal import NIOCore
 internal import Synchronization
 
-/// Bounded queue of a publisher's datagrams between the sockets' event loop and that of its connection.
+/// Bounded queue of a client's datagrams between the sockets' event loop and that of its connection, which is woken up once for
+/// all that have arrived meanwhile.
 ///
 /// When it is full, datagrams are dropped, as the network would.
 final class ReceivedDatagrams: Sendable {
   /// A datagram of a track.
   struct Datagram {
-    /// Index of the track in the announcement.
-    var track: Int
-    var isRTCP: Bool
+    /// Index of the track in the announcement; 0 of a viewer.
+    var track = 0
+    var isRTCP = true
     var payload: ByteBuffer
     var arrival: MediaTime
   }
@@ -21,34 +22,42 @@ final class ReceivedDatagrams: Sendable {
     var droppedCount = 0
   }
 
-  /// Maximum length of the datagrams, in bytes: a second of 32 Mb/s.
-  static let maximumByteCount = 4 << 20
+  /// Maximum length of a publisher's datagrams, in bytes: a second of 32 Mb/s.
+  static let maximumByteCountOfPublisher = 4 << 20
+  /// Maximum length of a viewer's datagrams, in bytes: some hundred reports.
+  static let maximumByteCountOfViewer = 16 << 10
 
+  /// Memory that a datagram takes however short it is, in bytes.
+  private static let minimumByteCount = 64
+
+  private let maximumByteCount: Int
   private let state = Mutex(State())
 
-  /// Number of dropped datagrams.
-  var droppedCount: Int { self.state.withLock { $0.droppedCount } }
+  init(maximumByteCount: Int) { self.maximumByteCount = maximumByteCount }
 
   /// Enqueues a datagram.
   ///
   /// - Returns: Whether the queue was empty, so that the reader is to be woken up.
   func append(_ datagram: Datagram) -> Bool {
     self.state.withLock { state in
-      guard state.byteCount + datagram.payload.readableBytes <= Self.maximumByteCount else {
+      let byteCount = max(Self.minimumByteCount, datagram.payload.readableBytes)
+      guard state.byteCount + byteCount <= self.maximumByteCount else {
         state.droppedCount += 1
         return false
       }
-      state.byteCount += datagram.payload.readableBytes
+      state.byteCount += byteCount
       state.datagrams.append(datagram)
       return state.datagrams.count == 1
     }
   }
 
   /// Dequeues all datagrams.
-  func removeAll() -> [Datagram] {
+  ///
+  /// - Returns: The datagrams, and the number of those that were dropped since the last call.
+  func removeAll() -> (datagrams: [Datagram], droppedCount: Int) {
     self.state.withLock { state in
-      defer { (state.datagrams, state.byteCount) = ([], 0) }
-      return state.datagrams
+      defer { state = State() }
+      return (state.datagrams, state.droppedCount)
     }
   }
 }

@@ -72,6 +72,41 @@ struct RTMPPlayTests {
     #expect(buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) == 4)
   }
 
+  /// Counts the reads that reach the socket.
+  private final class ReadCounter: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    var count = 0
+
+    func read(context: ChannelHandlerContext) {
+      self.count += 1
+      context.read()
+    }
+  }
+
+  @Test func `a viewer that asks for responses and does not read them is not read from`() throws {
+    let client = try self.server.connect()
+    let reads = ReadCounter()
+    try client.channel.pipeline.syncOperations.addHandler(reads, position: .first)
+    self.server.sendVideo(at: 1000, isKeyframe: true)
+    #expect(try client.received().last == "keyframe 2000")
+    client.setWritable(false)
+    var (writer, pings) = (RTMPChunkWriter(chunkSize: 128), ByteBuffer())
+    for _ in 0..<1000 { writer.write(RTMPControlMessage.pingRequest(1).message, into: &pings) }
+    var rounds = 0
+    repeat {
+      reads.count = 0
+      try client.channel.writeInbound(pings)
+      client.channel.read()
+      rounds += 1
+    } while reads.count > 0 && rounds < 100
+    // 18 bytes answer a request.
+    #expect(rounds == 4)
+    client.setWritable(true)
+    #expect(reads.count == 1)
+    self.server.sendVideo(at: 1033)
+    #expect(client.isStreaming)
+  }
+
   @Test func `new parameter sets precede the next keyframe for all viewers`() throws {
     let client = try self.server.connect()
     self.server.sendVideo(at: 1000, isKeyframe: true)

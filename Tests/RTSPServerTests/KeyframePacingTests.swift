@@ -1,3 +1,4 @@
+import Authentication
 import CDatagrams
 import Foundation
 import Media
@@ -121,7 +122,16 @@ struct KeyframePacingTests {
         ssrc: ssrc, fractionLost: fractionLost, cumulativeLost: 0, extendedHighestSequenceNumber: 0, jitter: 0)
       var report = ByteBuffer()
       RTCPCompoundPacket([.receiverReport(RTCPReceiverReport(ssrc: 1, reportBlocks: [block]))]).serialize(into: &report)
-      self.handler.receive(report)
+      // Before more than is looked at, as from a client whose address is forged.
+      let receive = self.handler.makeDatagramReceiver(on: self.server.loop)
+      let dropped = self.server.directory.refusals[.datagramDropped]
+      receive(report)
+      for _ in 0..<10_000 {
+        receive(ByteBuffer(bytes: [0x80, 201]))
+        self.server.loop.run()
+      }
+      self.server.loop.advanceTime(by: .milliseconds(20))
+      #expect(self.server.directory.refusals[.datagramDropped] == dropped + 10_001 - 256)
     }
   }
 

@@ -173,15 +173,29 @@ struct RTSPPublishTests {
   }
 
   @Test func `datagrams wait in order, and at most four mebibytes of them`() {
-    let received = ReceivedDatagrams()
+    let maximum = ReceivedDatagrams.maximumByteCountOfPublisher
+    let received = ReceivedDatagrams(maximumByteCount: maximum)
     func append(_ track: Int, length: Int) -> Bool {
       received.append(
         .init(track: track, isRTCP: false, payload: ByteBuffer(repeating: 0, count: length), arrival: .zero))
     }
     #expect(append(0, length: 1) && !append(1, length: 1))
-    #expect(received.removeAll().map(\.track) == [0, 1])
-    #expect(append(2, length: ReceivedDatagrams.maximumByteCount) && !append(3, length: 1))
-    #expect(received.droppedCount == 1 && received.removeAll().map(\.track) == [2])
+    #expect(received.removeAll().datagrams.map(\.track) == [0, 1])
+    #expect(append(2, length: maximum) && !append(3, length: 1))
+    let (datagrams, droppedCount) = received.removeAll()
+    #expect(droppedCount == 1 && datagrams.map(\.track) == [2])
     #expect(append(4, length: 1))
+  }
+
+  @Test(arguments: [(0, 256), (100, 163)])
+  func `a flood of a viewer's datagrams wakes its connection up once, and most of it is dropped`(
+    length: Int, count: Int
+  ) {
+    let received = ReceivedDatagrams(maximumByteCount: ReceivedDatagrams.maximumByteCountOfViewer)
+    let wakeCount = (0..<10_000).count { _ in
+      received.append(.init(payload: ByteBuffer(repeating: 0, count: length), arrival: .zero))
+    }
+    let (datagrams, droppedCount) = received.removeAll()
+    #expect(wakeCount == 1 && datagrams.count == count && droppedCount == 10_000 - count)
   }
 }
