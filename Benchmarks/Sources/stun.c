@@ -25,6 +25,19 @@ static uint32_t crc32(const uint8_t *bytes, size_t length) {
   return ~value;
 }
 
+/// Appends MESSAGE-INTEGRITY and FINGERPRINT.
+static size_t authenticate(uint8_t *message, size_t end, const char *password) {
+  uint8_t word[4], code[code_length];
+  // The length in the header includes the attribute that is computed.
+  write_short(message + 2, end - header_length + 4 + code_length);
+  unsigned count = 0;
+  HMAC(EVP_sha1(), password, strlen(password), message, end, code, &count);
+  end = append(message, end, 0x0008, code, code_length);
+  write_short(message + 2, end - header_length + 8);
+  write_word(word, crc32(message, end) ^ 0x5354554e);
+  return append(message, end, 0x8028, word, 4);
+}
+
 size_t stun_check(uint8_t output[maximum_check_length], uint64_t transaction, const char *username, const char *password,
                   bool nominates) {
   memset(output, 0, header_length);
@@ -32,21 +45,21 @@ size_t stun_check(uint8_t output[maximum_check_length], uint64_t transaction, co
   write_word(output + 4, 0x2112a442);
   write_word(output + 12, transaction >> 32);
   write_word(output + 16, transaction);
-  uint8_t word[4], role[8] = "sinksink", code[code_length];
+  uint8_t word[4], role[8] = "sinksink";
   size_t end = append(output, header_length, 0x0006, username, strnlen(username, 150));
   // A peer-reflexive candidate of the first component, RFC 8445 §7.1.1.
   write_word(word, 110u << 24 | 65535 << 8 | 255);
   end = append(output, end, 0x0024, word, 4);
   end = append(output, end, 0x802a, role, sizeof role);
   if (nominates) end = append(output, end, 0x0025, "", 0);
-  // The length in the header includes the attribute that is computed.
-  write_short(output + 2, end - header_length + 4 + code_length);
-  unsigned count = 0;
-  HMAC(EVP_sha1(), password, strlen(password), output, end, code, &count);
-  end = append(output, end, 0x0008, code, code_length);
-  write_short(output + 2, end - header_length + 8);
-  write_word(word, crc32(output, end) ^ 0x5354554e);
-  return append(output, end, 0x8028, word, 4);
+  return authenticate(output, end, password);
+}
+
+size_t stun_answer(uint8_t output[maximum_check_length], const uint8_t *datagram, size_t length, const char *password) {
+  if (length < header_length || read_short(datagram) != 0x0001 || read_word(datagram + 4) != 0x2112a442) return 0;
+  memcpy(output, datagram, header_length);
+  write_short(output, 0x0101);
+  return authenticate(output, header_length, password);
 }
 
 bool stun_is_success(const uint8_t *datagram, size_t length) {

@@ -248,6 +248,14 @@ static void continue_dtls(struct whep *client) {
 }
 
 void whep_receive(struct whep *client, const uint8_t *datagram, size_t length) {
+  // The server sends media only to an address that answers its checks.
+  uint8_t answer[maximum_check_length];
+  size_t answer_length = stun_answer(answer, datagram, length, client_password);
+  if (answer_length) {
+    ssize_t count = send(client->socket, answer, answer_length, 0);
+    (void)count;
+    return;
+  }
   // RFC 7983 §7.
   if (client->state == whep_checking && stun_is_success(datagram, length)) {
     start_dtls(client);

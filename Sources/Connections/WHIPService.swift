@@ -20,10 +20,9 @@ package protocol WHIPService: Sendable {
   ///   - name: Name of the stream.
   ///   - offer: The body of the POST.
   ///   - takesOver: Whether the publisher requests to displace another one.
-  ///   - client: Where it came from, of whom the number of sessions is bounded.
   ///   - serverAddresses: Addresses at which the client has reached this machine, its first candidates.
   func openPublication(
-    of name: String, offer: ByteBuffer, takesOver: Bool, client: IPAddress, serverAddresses: [IPAddress]
+    of name: String, offer: ByteBuffer, takesOver: Bool, serverAddresses: [IPAddress]
   ) async throws(WebRTCRefusal) -> WHEPSession
 
   /// Acknowledges a publisher's candidates, which an ICE lite agent does not use, or restarts ICE.

@@ -20,6 +20,9 @@ public struct WebRTCViewerStatistics: Hashable, Sendable {
   public var framesSkipped = 0
   /// Keyframes that the viewer requested.
   public var keyframesRequested = 0
+  /// Reports and requests that were beyond what is read of a viewer in a second.
+  public var feedbackDropped = 0
+
   /// Creates the counters of a viewer, all zero.
   public init(number: Int, rendition: String) {
     self.number = number

@@ -51,7 +51,7 @@ enum PushFailure {
   /// The line of a session of WHIP that has ended.
   static func text(of reason: WebRTCTransport.CloseReason) -> String {
     switch reason {
-    case .neverChecked: "the server's UDP addresses do not respond"
+    case .neverChecked, .setupTimedOut: "the server's UDP addresses do not respond"
     case .consentExpired: "the server does not respond any more"
     case .closedByClient, .closedByServer: "the server has ended the session"
     case .wrongFingerprint: "the certificate of DTLS is not that of the server's answer"

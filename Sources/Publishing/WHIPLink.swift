@@ -222,7 +222,7 @@ extension WHIPLink {
     let attempt = self.attempt
     while self.attempt == attempt, let event = self.session?.nextEvent() {
       switch event {
-      case .valid: break
+      case .checked, .valid, .invalid: break
       case .ready:
         self.lastArrival = self.clock.now()
         self.report(.accepted)

@@ -180,7 +180,7 @@ private final class FrameReader: ChannelInboundHandler {
     do {
       while let datagram = try self.frames.next() {
         // A first datagram that is no check is that of a client of another protocol.
-        guard !self.isFirst || DatagramKind(datagram.readableBytesView) == .stun else {
+        guard !self.isFirst || DatagramKind(datagram) == .stun else {
           return context.close(promise: nil)
         }
         self.isFirst = false

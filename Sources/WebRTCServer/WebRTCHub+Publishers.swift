@@ -34,13 +34,12 @@ extension WebRTCHub {
   /// - Parameters:
   ///   - input: The stream's source.
   ///   - candidates: Where this server is reached, the best address first; at least one.
-  ///   - client: Where the session was requested from.
   func openPublication(
     of stream: LiveStream, _ input: PublishedInput, _ offer: WebRTCOffer, takesOver: Bool,
-    candidates: [TransportAddress], client: IPAddress
+    candidates: [TransportAddress]
   ) throws(WebRTCRefusal) -> WHEPSession {
     self.eventLoop.preconditionInEventLoop()
-    let makeRandom: () -> UInt64 = { .random(in: 0...UInt64.max) }
+    let makeRandom: @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) }
     let credentials = ICECredentials(makeRandom: makeRandom)
     // More would be lost when the video is encoded again.
     let bitrate = max(stream.videoBitrate * 2, Self.minimumBitrateLimit)
@@ -57,7 +56,7 @@ extension WebRTCHub {
     guard let clientCredentials = answer.clientTransport.credentials else {
       throw .malformed("the offer has no ICE credentials")
     }
-    let id = try self.addSession(credentials, client: client)
+    let (id, number) = try self.addPublisherSession(credentials)
     let now = self.now
     let displaced: String?
     do throws(WHIPEndpoint.Taken) {
@@ -72,7 +71,8 @@ extension WebRTCHub {
     let publisher = WebRTCPublisher(
       id: id, stream: stream, input: input,
       session: WebRTCPublisherSession(
-        answer, credentials: credentials, security: self.security, maximumVideoBitrate: bitrate,
+        answer, credentials: credentials, client: clientCredentials, number: number, security: self.security,
+        maximumVideoBitrate: bitrate,
         makeRandom: makeRandom, at: now),
       ice: ICESessionParameters(
         credentials: credentials, clientFragment: clientCredentials.usernameFragment, candidates: candidates,
@@ -95,7 +95,7 @@ extension WebRTCHub {
     guard let credentials = try self.restart(id, &publisher.ice, fragment, entityTags: entityTags) else {
       return .candidates
     }
-    publisher.session.restart(credentials: credentials, at: self.now)
+    publisher.session.restart(credentials: credentials.server, client: credentials.client, at: self.now)
     self.settle(publisher)
     self.flush()
     return .restarted(fragment: ByteBuffer(string: publisher.ice.fragment), entityTag: publisher.ice.entityTag)
@@ -118,7 +118,7 @@ extension WebRTCHub {
     if let stream { self.publishers.remove(stream) }
   }
 
-  private func close(_ publisher: WebRTCPublisher) {
+  func close(_ publisher: WebRTCPublisher) {
     publisher.session.close(at: self.now)
     self.settle(publisher)
   }
@@ -137,7 +137,9 @@ extension WebRTCHub {
   private func settle(_ publisher: WebRTCPublisher) {
     while let event = publisher.session.nextEvent() {
       switch event {
-      case .valid(let address): self.table.bind(address, to: publisher.id)
+      case .checked(let address): self.table.expect(address, of: publisher.id)
+      case .valid(let address): self.table.bind(address, to: publisher.id, at: self.now)
+      case .invalid(let address): self.table.unbind(address, from: publisher.id)
       case .ready: self.begin(publisher)
       case .frame(let frame): self.consume(frame, of: publisher)
       case .refused(let width, let height):
@@ -266,6 +268,7 @@ extension WebRTCTransport.CloseReason {
     switch self {
     case .neverChecked: "a publisher did not reach this machine"
     case .consentExpired: "a publisher fell silent before its connection was made"
+    case .setupTimedOut: "a publisher did not finish its connection within 30 s"
     case .closedByClient: "a publisher left"
     case .closedByServer: "the session of a publisher ended"
     case .wrongFingerprint: "a publisher has another certificate than it offered"

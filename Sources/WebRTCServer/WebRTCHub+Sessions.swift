@@ -5,34 +5,52 @@ internal import WebRTC
 // MARK: Sessions of viewers and publishers
 
 extension WebRTCHub {
-  /// Adds a session to the table before its answer is sent: the first check may arrive earlier.
+  /// Adds the session of a viewer to the table before its answer is sent: the first check may arrive earlier.
   ///
   /// - Parameters:
   ///   - credentials: The server's credentials of the session.
   ///   - client: Where the session was requested from.
-  /// - Returns: The session's new identifier.
-  func addSession(_ credentials: ICECredentials, client: IPAddress) throws(WebRTCRefusal) -> String {
+  /// - Returns: The session's new identifier, and its number.
+  func addSession(
+    _ credentials: ICECredentials, client: IPAddress
+  ) throws(WebRTCRefusal) -> (id: String, number: UInt32) {
     let id = Self.makeID { .random(in: 0...UInt64.max) }
+    let addition: ICESessionTable<String>.Addition
     do {
-      try self.table.add(id, usernameFragment: credentials.usernameFragment, client: client)
+      addition = try self.table.add(id, usernameFragment: credentials.usernameFragment, client: client)
     } catch {
       self.refusals.count(.overLimit)
       throw .tooManySessions
     }
-    return id
+    if let displaced = addition.displaced {
+      self.refusals.count(.overLimit)
+      self.closeSession(displaced)
+    }
+    return (id, addition.number)
+  }
+
+  /// Adds the session of a publisher, as ``addSession(_:client:)``.
+  func addPublisherSession(_ credentials: ICECredentials) throws(WebRTCRefusal) -> (id: String, number: UInt32) {
+    let id = Self.makeID { .random(in: 0...UInt64.max) }
+    do {
+      return (id, try self.table.addPublisher(id, usernameFragment: credentials.usernameFragment))
+    } catch {
+      throw .tooManySessions
+    }
   }
 
   /// Restarts ICE of a session where a fragment requests that.
   ///
-  /// - Returns: The server's new credentials; nil for candidates alone.
+  /// - Returns: The server's new credentials, and the client's; nil for candidates alone.
   func restart(
     _ id: String, _ ice: inout ICESessionParameters, _ fragment: TrickleFragment, entityTags: String?
-  ) throws(WebRTCRefusal) -> ICECredentials? {
+  ) throws(WebRTCRefusal) -> (server: ICECredentials, client: ICECredentials)? {
     do throws(ICESessionParameters.Refusal) {
       guard try ice.isRestart(fragment, entityTags: entityTags) else { return nil }
     } catch {
       throw WebRTCRefusal(error)
     }
+    guard let client = fragment.credentials else { return nil }
     let credentials = ICECredentials { .random(in: 0...UInt64.max) }
     do {
       try self.table.restart(id, usernameFragment: credentials.usernameFragment)
@@ -40,7 +58,7 @@ extension WebRTCHub {
       throw .tooManySessions
     }
     ice.restart(credentials: credentials, client: fragment)
-    return credentials
+    return (credentials, client)
   }
 
   /// 128 random bits.

@@ -119,7 +119,7 @@ extension WebRTCHub {
   ) throws(WebRTCRefusal) -> WHEPSession {
     self.eventLoop.preconditionInEventLoop()
     let broadcaster = transcoding ?? home
-    let makeRandom: () -> UInt64 = { .random(in: 0...UInt64.max) }
+    let makeRandom: @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) }
     let credentials = ICECredentials(makeRandom: makeRandom)
     let ssrc = UInt32.random(in: 1...UInt32.max - 2)
     let configuration = WebRTCAnswer.Configuration(
@@ -138,11 +138,11 @@ extension WebRTCHub {
     guard let clientCredentials = answer.clientTransport.credentials else {
       throw .malformed("the offer has no ICE credentials")
     }
-    let id = try self.addSession(credentials, client: client)
+    let (id, number) = try self.addSession(credentials, client: client)
     let now = self.now
     self.viewerCount += 1
     let session = WebRTCSession(
-      answer, credentials: credentials, security: self.security,
+      answer, credentials: credentials, client: clientCredentials, number: number, security: self.security,
       makeRandom: makeRandom, unixTime: self.unixTime, at: now)
     let viewer = WebRTCViewer(
       id: id, number: self.viewerCount, home: home, top: broadcaster, path: path, session: session,
@@ -169,7 +169,7 @@ extension WebRTCHub {
     guard let credentials = try self.restart(id, &viewer.ice, fragment, entityTags: entityTags) else {
       return .candidates
     }
-    viewer.session.restart(credentials: credentials, at: self.now)
+    viewer.session.restart(credentials: credentials.server, client: credentials.client, at: self.now)
     return .restarted(fragment: ByteBuffer(string: viewer.ice.fragment), entityTag: viewer.entityTag)
   }
 
@@ -203,6 +203,13 @@ extension WebRTCHub {
     viewer.session.close(at: self.now)
     self.settle(viewer)
   }
+
+  /// Ends the session of a viewer or publisher, and notifies its client.
+  func closeSession(_ id: String) {
+    if let viewer = self.viewers[id] { self.close(viewer) }
+    if let publisher = self.publishers[id] { self.close(publisher) }
+    self.flush()
+  }
 }
 
 // MARK: Datagrams
@@ -222,7 +229,7 @@ extension WebRTCHub {
 
   /// The session of a datagram. Those without a session are not answered.
   private func session(of datagram: ByteBuffer, from source: TransportAddress) -> String? {
-    switch DatagramKind(datagram.readableBytesView) {
+    switch DatagramKind(datagram) {
     case .stun:
       guard let message = try? STUNMessage(parsing: datagram) else { return nil }
       return self.table.session(for: message, from: source)
@@ -284,9 +291,14 @@ extension WebRTCHub {
     if let next { self.wait(for: viewer, until: next) }
     while let event = viewer.session.nextEvent() {
       switch event {
-      case .valid(let address): self.table.bind(address, to: viewer.id)
+      case .checked(let address): self.table.expect(address, of: viewer.id)
+      case .valid(let address):
+        self.table.bind(address, to: viewer.id, at: self.now)
+        if !viewer.wasReady { self.table.setUse(.idle, of: viewer.id) }
+      case .invalid(let address): self.table.unbind(address, from: viewer.id)
       case .ready:
         viewer.wasReady = true
+        self.table.setUse(.session, of: viewer.id)
         viewer.broadcaster.join(viewer)
       case .keyframeNeeded: viewer.broadcaster.requestKeyframe()
       case .closed(let reason): self.remove(viewer, reason)

@@ -18,7 +18,7 @@ extension WebRTCServer: WHIPService {
   }
 
   package func openPublication(
-    of name: String, offer: ByteBuffer, takesOver: Bool, client: IPAddress, serverAddresses: [IPAddress]
+    of name: String, offer: ByteBuffer, takesOver: Bool, serverAddresses: [IPAddress]
   ) async throws(WebRTCRefusal) -> WHEPSession {
     let parsed: WebRTCOffer
     do throws(ParsingError) {
@@ -30,8 +30,7 @@ extension WebRTCServer: WHIPService {
     guard let port = self.udpPort else { throw .notFound }
     let candidates = self.candidates(port: UInt16(clamping: port), used: serverAddresses)
     return try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
-      try hub.openPublication(
-        of: stream, input, parsed, takesOver: takesOver, candidates: candidates, client: client)
+      try hub.openPublication(of: stream, input, parsed, takesOver: takesOver, candidates: candidates)
     }
   }
 

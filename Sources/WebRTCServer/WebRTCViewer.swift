@@ -71,6 +71,7 @@ final class WebRTCViewer {
     statistics.packetsRetransmitted = session.packetsRetransmitted
     statistics.framesSkipped = session.framesDropped
     statistics.keyframesRequested = session.keyframesRequested
+    statistics.feedbackDropped = session.feedbackDropped + self.session.dropCounts.excess
     return statistics
   }
 

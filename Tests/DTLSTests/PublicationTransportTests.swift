@@ -33,7 +33,11 @@ struct PublicationTransportTests {
   ) -> (datagrams: [ByteBuffer], events: [WebRTCTransport.Output]) {
     var (datagrams, events): ([ByteBuffer], [WebRTCTransport.Output]) = ([], [])
     for output in outputs {
-      if case .send(let datagram, _) = output { datagrams.append(datagram) } else { events.append(output) }
+      switch output {
+      case .send(let datagram, _): datagrams.append(datagram)
+      case .checked: break
+      default: events.append(output)
+      }
     }
     return (datagrams, events)
   }
@@ -43,7 +47,8 @@ struct PublicationTransportTests {
   {
     var push = Self.push(.client)
     var server = WebRTCTransport(
-      credentials: Self.serverCredentials, fingerprints: [Self.fingerprint(Self.own)], security: Self.other, at: .zero)
+      credentials: Self.serverCredentials, client: Self.credentials, number: 1,
+      fingerprints: [Self.fingerprint(Self.own)], security: Self.other, makeRandom: { 3 }, at: .zero)
     var (pushEvents, serverEvents): ([WebRTCTransport.Output], [WebRTCTransport.Output]) = ([], [])
     // The nomination is due at once behind the first check's success.
     for _ in 0..<2 {
@@ -79,19 +84,21 @@ struct PublicationTransportTests {
   @Test func `with an active server it waits for the ClientHello, and seals with the server's half of the keys`() throws
   {
     var push = Self.push(.server)
-    var agent = ICELiteAgent(credentials: Self.serverCredentials, at: .zero)
+    var agent = ICELiteAgent(credentials: Self.serverCredentials, client: Self.credentials, number: 1, at: .zero)
     let endpoint = try #require(Self.other.makeEndpoint(role: .client, timeout: .seconds(1)))
     var dtls = DTLSTransport(endpoint: endpoint)
     var events: [WebRTCTransport.Output] = []
     for _ in 0..<2 {
       for datagram in Self.split(push.handleTimeout(at: .zero)).datagrams {
         let message = try STUNMessage(parsing: datagram)
-        let outcome = agent.handle(message, length: datagram.readableBytes, from: Self.address, at: .zero)
-        guard case .valid(let response, _) = outcome else {
-          Issue.record("\(outcome)")
-          return
+        let outputs = agent.handle(
+          message, length: datagram.readableBytes, from: Self.address, at: .zero, makeRandom: { 3 })
+        let responses = outputs.compactMap { output in
+          if case .send(let response, _) = output { response } else { nil }
         }
-        events += push.handle(response, from: Self.server, at: .zero)
+        // The response, and at first the server's own check of the address.
+        #expect(!responses.isEmpty)
+        for response in responses { events += Self.split(push.handle(response, from: Self.server, at: .zero)).events }
       }
     }
     // No datagram of DTLS is sent before the server's.

@@ -10,6 +10,9 @@ import WebRTC
 private struct Client {
   static let security = OpenSSLSecurity()!
   let address: TransportAddress
+  static let credentials = ICECredentials(usernameFragment: "clnt", password: "client0password0client")!
+  /// Whether it answers checks of the server.
+  var answersChecks = true
   private let key: STUNKey
   private let username: String
   private var transaction: UInt64 = 0
@@ -34,12 +37,21 @@ private struct Client {
     return buffer
   }
 
+  /// The response to a check of the server; nil for other datagrams.
+  func response(to datagram: ByteBuffer) -> ByteBuffer? {
+    guard let message = try? STUNMessage(parsing: datagram), message.messageClass == .request else { return nil }
+    var buffer = ByteBuffer()
+    STUNMessage(.success, transactionID: message.transactionID, attributes: [.xorMappedAddress(self.address)])
+      .serialize(into: &buffer, key: STUNKey(password: Self.credentials.password))
+    return buffer
+  }
+
   mutating func hello() -> [ByteBuffer] {
     self.dtls.start(at: .zero).map { ByteBuffer(bytes: $0) }
   }
 
   mutating func receive(_ datagram: ByteBuffer, server: OpenSSLSecurity) -> [ByteBuffer] {
-    guard DatagramKind(datagram.readableBytesView) == .dtls else { return [] }
+    guard DatagramKind(datagram) == .dtls else { return [] }
     let answers = self.dtls.receive(datagram, at: .zero)
     let fingerprint = CertificateFingerprint(algorithm: .sha256, digest: server.fingerprint)
     if self.sealer == nil, let keys = self.dtls.keys(peer: [fingerprint]) {
@@ -75,21 +87,53 @@ struct WebRTCTransportTests {
   private static let report = RTCPCompoundPacket([.receiverReport(RTCPReceiverReport(ssrc: 5))])
 
   private var client = Client("192.0.2.1", port: 1000, credentials: credentials)
-  private var transport = WebRTCTransport(
-    credentials: credentials,
-    fingerprints: [CertificateFingerprint(algorithm: .sha256, digest: Client.security.fingerprint)], security: server,
-    at: .zero)
+  private var transport = transport(fingerprints: [
+    CertificateFingerprint(algorithm: .sha256, digest: Client.security.fingerprint)
+  ])
+
+  private static func transport(fingerprints: [CertificateFingerprint]) -> WebRTCTransport {
+    WebRTCTransport(
+      credentials: credentials, client: Client.credentials, number: 1, fingerprints: fingerprints, security: server,
+      makeRandom: { .random(in: 0...UInt64.max) }, at: .zero)
+  }
 
   /// Outputs of the transport for a datagram, without datagrams that it sends.
   private mutating func events(
     _ datagram: ByteBuffer, at now: MediaTime = .zero, sent: inout [ByteBuffer]
   ) -> [WebRTCTransport.Output] {
-    self.transport.handle(datagram, from: self.client.address, at: now).filter { output in
-      guard case .send(let datagram, let address) = output else { return true }
-      #expect(address == self.client.address)
-      sent.append(datagram)
-      return false
+    var events: [WebRTCTransport.Output] = []
+    var received = [datagram]
+    while !received.isEmpty {
+      for output in self.transport.handle(received.removeFirst(), from: self.client.address, at: now) {
+        guard case .send(let datagram, let address) = output else {
+          if case .checked = output { continue }
+          events.append(output)
+          continue
+        }
+        #expect(address == self.client.address)
+        if let response = self.client.response(to: datagram) {
+          if self.client.answersChecks { received.append(response) }
+        } else {
+          sent.append(datagram)
+        }
+      }
     }
+    return events
+  }
+
+  /// Lets the client check from another address, and answer there.
+  private mutating func check(from other: TransportAddress, nominates: Bool = false) -> [WebRTCTransport.Output] {
+    var events: [WebRTCTransport.Output] = []
+    for output in self.transport.handle(self.client.check(nominates: nominates), from: other, at: .zero) {
+      guard case .send(let datagram, other) = output else {
+        if case .checked = output { continue }
+        events.append(output)
+        continue
+      }
+      guard let response = self.client.response(to: datagram) else { continue }
+      events += self.transport.handle(response, from: other, at: .zero)
+    }
+    return events
   }
 
   /// Runs the handshake to its end.
@@ -158,23 +202,54 @@ struct WebRTCTransportTests {
     #expect(self.events(check, sent: &sent) == [] && sent.isEmpty)
   }
 
-  @Test mutating func `a silent client's consent ends, control packets extend it`() throws {
+  @Test mutating func `a flight is not sent to an address that did not answer a check, and no datagram is lost for it`()
+    throws
+  {
+    self.client.answersChecks = false
+    var sent: [ByteBuffer] = []
+    #expect(self.events(self.client.check(nominates: true), sent: &sent) == [])
+    sent = []
+    let hello = try #require(self.client.hello().first)
+    #expect(self.events(hello, sent: &sent) == [] && sent.isEmpty)
+    self.client.answersChecks = true
+    // The hello that waited is answered with the proof.
+    self.transport = Self.transport(fingerprints: [
+      CertificateFingerprint(algorithm: .sha256, digest: Client.security.fingerprint)
+    ])
+    var check: ByteBuffer?
+    for case .send(let datagram, _) in self.transport.handle(
+      self.client.check(nominates: true), from: self.client.address, at: .zero)
+    {
+      check = self.client.response(to: datagram) ?? check
+    }
+    #expect(self.transport.handle(hello, from: self.client.address, at: .zero) == [])
+    let outputs = self.transport.handle(try #require(check), from: self.client.address, at: .zero)
+    let flights = outputs.filter { if case .send = $0 { true } else { false } }
+    #expect(!flights.isEmpty && outputs.contains(.selected(self.client.address)))
+  }
+
+  @Test mutating func `a session that is not connected in thirty seconds ends, whatever its client checks`() {
+    for second in 0..<30 { _ = self.check(at: .zero + .seconds(Int64(second))) }
+    #expect(self.transport.handleTimeout(at: .zero + .seconds(30)) == [.closed(.setupTimedOut)])
+  }
+
+  @Test mutating func `a silent client's consent ends, control packets do not extend it`() throws {
     _ = self.check(nominates: true)
     _ = self.connect()
     var sent: [ByteBuffer] = []
     let fromClient = try self.client.seal(Self.report)
-    _ = self.events(fromClient, at: .zero + .seconds(15), sent: &sent)
-    #expect(self.transport.handleTimeout(at: .zero + .seconds(34)) == [])
-    let outputs = self.transport.handleTimeout(at: .zero + .seconds(35))
+    #expect(self.events(fromClient, at: .zero + .seconds(15), sent: &sent) == [.received(Self.report)])
+    let isClosed = self.transport.handleTimeout(at: .zero + .milliseconds(19_999)).contains(.closed(.consentExpired))
+    #expect(!isClosed)
+    let outputs = self.transport.handleTimeout(at: .zero + .seconds(20))
     #expect(outputs.last == .closed(.consentExpired))
     #expect(throws: SRTPError.notConnected) { try self.transport.seal(Self.report) }
   }
 
   @Test mutating func `another certificate than the offered one gets no media`() {
-    self.transport = WebRTCTransport(
-      credentials: Self.credentials,
-      fingerprints: [CertificateFingerprint(algorithm: .sha256, digest: [UInt8](repeating: 1, count: 32))],
-      security: Self.server, at: .zero)
+    self.transport = Self.transport(fingerprints: [
+      CertificateFingerprint(algorithm: .sha256, digest: [UInt8](repeating: 1, count: 32))
+    ])
     _ = self.check(nominates: true)
     #expect(self.connect() == [.closed(.wrongFingerprint)])
     #expect(!self.transport.isReady && self.transport.overhead == nil)
@@ -210,10 +285,8 @@ struct WebRTCTransportTests {
       ([digest], true), ([wrong], false), ([wrong, digest], true), ([], false),
     ] as [([[UInt8]], Bool)] {
       self.client = Client("192.0.2.1", port: 1000, credentials: Self.credentials)
-      self.transport = WebRTCTransport(
-        credentials: Self.credentials,
-        fingerprints: [other] + fingerprints.map { CertificateFingerprint(algorithm: algorithm, digest: $0) },
-        security: Self.server, at: .zero)
+      self.transport = Self.transport(
+        fingerprints: [other] + fingerprints.map { CertificateFingerprint(algorithm: algorithm, digest: $0) })
       _ = self.check(nominates: true)
       #expect(self.connect() == [isRight ? .connected(.aeadAES128GCM) : .closed(.wrongFingerprint)])
       #expect(self.transport.isReady == isRight)
@@ -241,7 +314,7 @@ struct WebRTCTransportTests {
   @Test mutating func `DTLS from another valid address is answered there`() {
     let other = TransportAddress("198.51.100.2", port: 2000)!
     _ = self.check()
-    _ = self.transport.handle(self.client.check(), from: other, at: .zero)
+    _ = self.check(from: other)
     var destinations: [[TransportAddress]] = []
     var events: [WebRTCTransport.Output] = []
     var datagrams = self.client.hello()
@@ -285,13 +358,11 @@ struct WebRTCTransportTests {
   @Test mutating func `a client that moves keeps its keys, and gets media where it nominates`() throws {
     _ = self.check(nominates: true)
     _ = self.connect()
-    var moved = self.client
     let other = TransportAddress("198.51.100.2", port: 2000)!
-    let fromClient = try moved.seal(Self.report)
+    let fromClient = try self.client.seal(Self.report)
     #expect(self.transport.handle(fromClient, from: other, at: .zero) == [])
     #expect(self.transport.dropCounts.invalidAddress == 1)
-    let outputs = self.transport.handle(moved.check(nominates: true), from: other, at: .zero)
-    #expect(outputs.first == .valid(other) && outputs.last == .selected(other))
+    #expect(self.check(from: other, nominates: true) == [.valid(other), .selected(other)])
     #expect(self.transport.selectedAddress == other && self.transport.isReady)
     #expect(self.transport.handle(fromClient, from: other, at: .zero) == [.received(Self.report)])
   }

@@ -28,7 +28,9 @@ struct PublisherFuzzCase {
     var input = input
     let first = input.readInteger(as: UInt8.self) ?? 0
     let name = PublishOffers.names[Int(first & Self.offerMask) / 2]
-    guard let credentials = Self.credentials, let offer = try? PublishOffers.offer(name),
+    guard let credentials = Self.credentials,
+      let client = ICECredentials(usernameFragment: "clnt", password: PublishOffers.password),
+      let offer = try? PublishOffers.offer(name),
       let answer = try? WebRTCPublishAnswer(
         offer,
         WebRTCPublishAnswer.Configuration(
@@ -37,7 +39,7 @@ struct PublisherFuzzCase {
           candidates: [TransportAddress(ip: .v4(0xC000_0201), port: 8189)]))
     else { preconditionFailure("a valid offer") }
     self.session = WebRTCPublisherSession(
-      answer, credentials: credentials, security: PlainSecurity(clientDigest: Self.digest),
+      answer, credentials: credentials, client: client, security: PlainSecurity(clientDigest: Self.digest),
       maximumVideoBitrate: 2_000_000, makeRandom: { 7 }, at: .zero)
     var text = ByteBuffer()
     answer.description.serialize(into: &text)
@@ -53,6 +55,7 @@ struct PublisherFuzzCase {
       guard let action = self.input.readInteger(as: UInt8.self) else { break }
       self.perform(action)
     }
+    self.client.answersChecks = false
     self.pass(.seconds(35))
     precondition(self.isClosed && self.session.nextDeadline == nil, "a silent publisher is gone")
   }
@@ -140,11 +143,15 @@ struct PublisherFuzzCase {
         self.lastTimes[isAudio] = frame.presentationTime
       case .refused(let width, let height): precondition(width * height > 4096 * 2304, "a frame that is too large")
       case .closed: self.isClosed = true
-      case .valid, .ready: break
+      case .checked, .valid, .invalid, .ready: break
       }
     }
     for message in self.batch.messages {
       precondition(message.segmentLength <= 1500 && message.datagramCount <= DatagramBatch.maximumDatagramCount)
     }
+    for (_, datagram) in self.batch.datagrams where DatagramKind(datagram) == .stun {
+      try? self.client.receive(datagram)
+    }
+    for reply in self.client.takeReplies() { self.deliver(reply) }
   }
 }

@@ -18,6 +18,9 @@ struct SessionFuzzCase {
   private var now = MediaTime.zero
   private var mediaBytes = 0
   private var isClosed = false
+  /// Address from which nothing answers, and the bytes that came from there and went there.
+  private static let stranger = TransportAddress(ip: .v4(0xC633_6402), port: 4000)
+  private var strangerByteCounts = (received: 0, sent: 0)
   private let videoSSRC: UInt32
 
   init?(_ input: ByteBuffer) {
@@ -36,6 +39,7 @@ struct SessionFuzzCase {
     let hasRetransmission = (input.getInteger(at: input.readerIndex, as: UInt8.self) ?? 0) & 2 == 0
     let offered = lines.filter { hasRetransmission || !$0.contains(" rtx/") }
     guard let credentials = Self.credentials,
+      let client = ICECredentials(usernameFragment: "clnt", password: PublishOffers.password),
       let offer = try? WebRTCOffer(parsing: ByteBuffer(string: offered.joined(separator: "\r\n") + "\r\n")),
       let answer = try? WebRTCAnswer(
         offer,
@@ -45,13 +49,10 @@ struct SessionFuzzCase {
           candidates: [TransportAddress(ip: .v4(0xC000_0201), port: 8189)],
           video: try? H264ProfileLevel(parsing: "42c01f"), hasAudio: true, ssrcs: (1001, 1002, 1003)))
     else { preconditionFailure("a valid offer") }
-    var state: UInt64 = 1
+    let numbers = SharedNumbers(seed: 1)
     self.session = WebRTCSession(
-      answer, credentials: credentials, security: PlainSecurity(clientDigest: Self.digest),
-      makeRandom: {
-        state = state &* 6_364_136_223_846_793_005 &+ 1
-        return state
-      }, unixTime: { 1_700_000_000_000_000_000 + $0.nanoseconds }, at: .zero)
+      answer, credentials: credentials, client: client, security: PlainSecurity(clientDigest: Self.digest),
+      makeRandom: { numbers.next() }, unixTime: { 1_700_000_000_000_000_000 + $0.nanoseconds }, at: .zero)
     self.client = SessionClient(
       TransportAddress(ip: .v4(0xC633_6401), port: 4000), answer: answer, credentials: credentials)
     self.videoSSRC = answer.video?.ssrc ?? 0
@@ -71,6 +72,7 @@ struct SessionFuzzCase {
       self.perform(action)
       self.drain()
     }
+    self.client.answersChecks = false
     self.pass(.seconds(35))
     precondition(self.isClosed && self.session.nextDeadline == nil, "a silent client is gone")
   }
@@ -78,7 +80,10 @@ struct SessionFuzzCase {
   private mutating func perform(_ action: UInt8) {
     switch action & 15 {
     case 0: self.deliver(self.bytes())
-    case 1: self.deliver(self.bytes(), from: TransportAddress(ip: .v4(0xC633_6402), port: 4000))
+    case 1:
+      let datagram = action & 16 != 0 ? self.client.check(nominates: action & 32 != 0) : self.bytes()
+      self.strangerByteCounts.received += datagram.readableBytes
+      self.deliver(datagram, from: Self.stranger)
     case 2, 3, 4: self.deliver(self.client.seal(self.bytes()))
     case 5: self.deliver(self.client.check(nominates: action & 16 != 0))
     case 6: self.pass(.milliseconds(Int64(self.input.readInteger(as: UInt8.self) ?? 0)))
@@ -157,5 +162,18 @@ struct SessionFuzzCase {
     for message in self.batch.messages {
       precondition(message.segmentLength <= 1500 && message.datagramCount <= DatagramBatch.maximumDatagramCount)
     }
+    for (address, datagram) in self.batch.datagrams {
+      if address == Self.stranger {
+        self.strangerByteCounts.sent += datagram.readableBytes
+        precondition(
+          DatagramKind(datagram) == .stun, "no media or handshake where nobody has answered")
+      } else if DatagramKind(datagram) == .stun {
+        try? self.client.receive(datagram)
+      }
+    }
+    precondition(
+      self.strangerByteCounts.sent <= self.strangerByteCounts.received * 3,
+      "three bytes for one until an address answers")
+    for reply in self.client.takeReplies() { self.deliver(reply) }
   }
 }

@@ -45,7 +45,7 @@ struct WebRTCFuzzCase {
 
   /// A STUN message: what is written parses the same, and only the right key is accepted.
   func checkSTUN() {
-    let kind = DatagramKind(self.input.readableBytesView)
+    let kind = DatagramKind(self.input)
     guard let message = try? STUNMessage(parsing: self.input) else { return }
     precondition(kind == .stun, "a message looks like STUN")
     precondition(message.attributes.count <= STUNMessage.maximumAttributeCount)

@@ -219,7 +219,7 @@ struct HTTPServerTests {
     var measured = WebRTCViewerStatistics(number: 7, rendition: "low")
     (measured.roundTrip, measured.fractionLost, measured.estimatedBitrate) = (.microseconds(51_340), 0.0234, 812_000)
     (measured.packetsSent, measured.packetsRetransmitted) = (900, 11)
-    (measured.framesSkipped, measured.keyframesRequested) = (5, 2)
+    (measured.framesSkipped, measured.keyframesRequested, measured.feedbackDropped) = (5, 2, 77)
     var providers = HTTPServerProviders()
     let all = [measured] + (9..<120).map { WebRTCViewerStatistics(number: $0, rendition: "main") }
     providers.statistics = { _ in
@@ -254,6 +254,7 @@ struct HTTPServerTests {
         #"lost_ratio{stream="a",viewer="7"} 0.0234"#, #"estimated_bitrate{stream="a",viewer="7"} 812000"#,
         #"packets_sent_total{stream="a",viewer="7"} 900"#, #"packets_retransmitted_total{stream="a",viewer="7"} 11"#,
         #"frames_skipped_total{stream="a",viewer="7"} 5"#, #"keyframes_requested_total{stream="a",viewer="7"} 2"#,
+        #"feedback_dropped_total{stream="a",viewer="7"} 77"#,
         #"rendition{stream="a",viewer="119",rendition="main"} 1"#,
       ] {
         #expect(metrics.contains("vidicon_webrtc_viewer_\(line)\n"), "\(line)")

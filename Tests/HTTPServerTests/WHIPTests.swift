@@ -59,7 +59,7 @@ struct WHIPTests {
         #expect(opened.head.contains("\r\n\(field)\r\n"), "\(field)")
       }
       #expect(service.state.withLock { $0.admitted } == ["a/b false"])
-      #expect(service.state.withLock { $0.opened } == ["a/b 127.0.0.1 127.0.0.1,127.0.0.1 false offer"])
+      #expect(service.state.withLock { $0.opened } == ["a/b 127.0.0.1,127.0.0.1 false offer"])
       let session = "/a/b/whip/0a"
       let trickled = try await self.send("PATCH", "one", to: session, type: Self.fragmentType, port: port)
       #expect(trickled.head.hasPrefix("HTTP/1.1 204") && !trickled.head.contains("ETag"))

@@ -56,9 +56,9 @@ final class WebRTCSessionsStub: WHEPService, WHIPService {
   }
 
   func openPublication(
-    of name: String, offer: ByteBuffer, takesOver: Bool, client: IPAddress, serverAddresses: [IPAddress]
+    of name: String, offer: ByteBuffer, takesOver: Bool, serverAddresses: [IPAddress]
   ) async throws(WebRTCRefusal) -> WHEPSession {
-    try self.open(name, "\(client) \(Self.list(serverAddresses)) \(takesOver) \(String(buffer: offer))")
+    try self.open(name, "\(Self.list(serverAddresses)) \(takesOver) \(String(buffer: offer))")
   }
 
   func changePublication(

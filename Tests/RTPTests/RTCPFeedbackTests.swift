@@ -140,10 +140,10 @@ struct RTCPFeedbackTests {
   }
 
   @Test func `lost packets of a NACK are expanded and packed over a wrap`() {
-    #expect(RTCPNackPair(packetID: 0xFFFF, followingMask: 0x8001).sequenceNumbers == [0xFFFF, 0, 15])
+    #expect(Array(RTCPNackPair(packetID: 0xFFFF, followingMask: 0x8001)) == [0xFFFF, 0, 15])
     let lost: [UInt16] = [65_530, 65_535, 0, 10, 11, 500]
     let pairs = RTCPNackPair.pairs(lost)
-    #expect(pairs.flatMap(\.sequenceNumbers) == lost)
+    #expect(Array(pairs.joined()) == lost)
     #expect(pairs.count == 3)
   }
 

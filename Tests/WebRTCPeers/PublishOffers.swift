@@ -20,7 +20,9 @@ package enum PublishOffers {
 
   package static let fingerprint =
     "a=fingerprint:sha-256 " + Array(repeating: "CD", count: 32).joined(separator: ":")
-  private static let ice = ["a=ice-ufrag:clnt", "a=ice-pwd:client0password0client"]
+  /// ICE password of all offers.
+  package static let password = "client0password0client"
+  private static let ice = ["a=ice-ufrag:clnt", "a=ice-pwd:\(password)"]
   private static let transportCC = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
 
   private static func feedback(_ payloadType: Int) -> [String] {

@@ -20,6 +20,10 @@ package struct PublisherClient {
   package private(set) var reports: [RTCPPacket] = []
   package private(set) var keyframeRequests = 0
   package private(set) var closings = 0
+  /// Whether it answers checks of the server; false for a publisher that has gone.
+  package var answersChecks = true
+  /// Responses to checks of the server, which are not sent yet.
+  private var replies: [ByteBuffer] = []
   /// Numbers of the packets that were requested again.
   package private(set) var missing: [UInt16] = []
 
@@ -37,7 +41,8 @@ package struct PublisherClient {
       return UInt8(words[3])
     }
     self.transport = ClientTransport(
-      address, usernameFragment: value("ice-ufrag"), password: value("ice-pwd"))
+      address, usernameFragment: value("ice-ufrag"), password: value("ice-pwd"),
+      clientPassword: PublishOffers.password)
     self.videoPayloadType = payloadType(.video)
     self.audioPayloadType = payloadType(.audio)
   }
@@ -45,6 +50,12 @@ package struct PublisherClient {
   package var address: TransportAddress { self.transport.address }
 
   package mutating func check(nominates: Bool = true) -> ByteBuffer { self.transport.check(nominates: nominates) }
+
+  /// Removes and returns the responses to checks of the server since the last call.
+  package mutating func takeReplies() -> [ByteBuffer] {
+    defer { self.replies = [] }
+    return self.replies
+  }
 
   /// Checks, handshake, nomination.
   package mutating func connect() -> [ByteBuffer] {
@@ -97,7 +108,7 @@ package struct PublisherClient {
 
   /// Collects the feedback and closings in a datagram of the server.
   package mutating func receive(_ datagram: ByteBuffer) throws {
-    switch DatagramKind(datagram.readableBytesView) {
+    switch DatagramKind(datagram) {
     case .dtls: self.closings += datagram.readableBytesView.first == 21 ? 1 : 0
     case .rtcp:
       let compound = try RTCPCompoundPacket(
@@ -107,11 +118,14 @@ package struct PublisherClient {
         guard case .feedback(let feedback) = packet else { continue }
         switch feedback.message {
         case .pictureLossIndication, .fullIntraRequest: self.keyframeRequests += 1
-        case .nack(let pairs): self.missing += pairs.flatMap(\.sequenceNumbers)
+        case .nack(let pairs): self.missing += pairs.joined()
         default: break
         }
       }
-    case .stun, .rtp, nil: break
+    case .stun:
+      let message = try STUNMessage(parsing: datagram)
+      if self.answersChecks, let reply = self.transport.response(to: message) { self.replies.append(reply) }
+    case .rtp, nil: break
     }
   }
 }

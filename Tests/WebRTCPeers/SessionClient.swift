@@ -17,18 +17,29 @@ package struct SessionClient {
   package private(set) var reports: [RTCPCompoundPacket] = []
   package private(set) var responses: [STUNMessage] = []
   package private(set) var closings = 0
+  /// Whether it answers checks of the server; false for a client that has gone.
+  package var answersChecks = true
+  /// Responses to checks of the server, which are not sent yet.
+  private var replies: [ByteBuffer] = []
   /// Transport-wide numbers in the order of arrival.
   package private(set) var transportWide: [UInt16] = []
 
   package init(_ address: TransportAddress, answer: WebRTCAnswer, credentials: ICECredentials) {
     self.answer = answer
     self.transport = ClientTransport(
-      address, usernameFragment: credentials.usernameFragment, password: credentials.password)
+      address, usernameFragment: credentials.usernameFragment, password: credentials.password,
+      clientPassword: answer.clientTransport.credentials?.password ?? "")
   }
 
   package var address: TransportAddress { self.transport.address }
 
   package mutating func check(nominates: Bool = true) -> ByteBuffer { self.transport.check(nominates: nominates) }
+
+  /// Removes and returns the responses to checks of the server since the last call.
+  package mutating func takeReplies() -> [ByteBuffer] {
+    defer { self.replies = [] }
+    return self.replies
+  }
 
   package static let hello = ByteBuffer(bytes: [22, 0])
   package static let closing = ByteBuffer(bytes: [21, 0])
@@ -74,8 +85,14 @@ package struct SessionClient {
 
   /// Collects the responses, reports, closings or media in a datagram of the server.
   package mutating func receive(_ datagram: ByteBuffer) throws {
-    switch DatagramKind(datagram.readableBytesView) {
-    case .stun: self.responses.append(try STUNMessage(parsing: datagram))
+    switch DatagramKind(datagram) {
+    case .stun:
+      let message = try STUNMessage(parsing: datagram)
+      if message.messageClass == .request {
+        if self.answersChecks, let reply = self.transport.response(to: message) { self.replies.append(reply) }
+      } else {
+        self.responses.append(message)
+      }
     case .dtls: self.closings += datagram.readableBytesView.first == 21 ? 1 : 0
     case .rtcp: self.reports.append(try RTCPCompoundPacket(parsing: self.transport.opener.open(rtcp: datagram)))
     case .rtp: try self.receive(RTPPacket(parsing: self.transport.opener.open(rtp: datagram)))

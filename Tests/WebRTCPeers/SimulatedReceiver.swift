@@ -55,7 +55,7 @@ package struct SimulatedReceiver {
   private var numbers: SplitMix
   private var arrivals: [Event] = []
   private var departures: [Event] = []
-  private let videoSSRC: UInt32
+  let videoSSRC: UInt32
   private let retransmissionSSRC: UInt32
   private let transportWideID: UInt8?
   private var packets: [Int64: Packet] = [:]
@@ -73,6 +73,8 @@ package struct SimulatedReceiver {
   private var senderReport: (middle: UInt32, arrival: MediaTime)?
   private var seenReports = 0
   private var isConnected = false
+  /// Number of the newest packet of video that has arrived.
+  package var lastVideoNumber: UInt16 { UInt16(truncatingIfNeeded: self.highest ?? 0) }
   private var rebinding: MediaTime?
   private var deadAddress: TransportAddress?
 
@@ -123,7 +125,7 @@ package struct SimulatedReceiver {
   package mutating func receive(_ datagram: ByteBuffer, to address: TransportAddress, at now: MediaTime) {
     guard address == self.address else { return }
     var number: UInt16?
-    if DatagramKind(datagram.readableBytesView) == .rtp { number = self.transportWideNumber(of: datagram) }
+    if DatagramKind(datagram) == .rtp { number = self.transportWideNumber(of: datagram) }
     guard let arrival = self.path.send(number, byteCount: datagram.readableBytes, at: now) else { return }
     self.insert(Event(time: arrival, datagram: datagram), into: \.arrivals)
   }
@@ -176,10 +178,11 @@ package struct SimulatedReceiver {
 
   private mutating func arrive(_ datagram: ByteBuffer, at now: MediaTime) throws {
     self.lastArrival = now
-    guard DatagramKind(datagram.readableBytesView) == .rtp else {
+    guard DatagramKind(datagram) == .rtp else {
       let isFirst = self.client.responses.isEmpty
       // A reordered or duplicated report is refused as a replay.
       try? self.client.receive(datagram)
+      for reply in self.client.takeReplies() { self.send(reply, at: now) }
       if isFirst, !self.client.responses.isEmpty, !self.isConnected { self.send(SessionClient.hello, at: now) }
       if self.client.reports.count > self.seenReports {
         self.seenReports = self.client.reports.count

@@ -53,15 +53,15 @@ package struct SimulatedSession {
         fingerprint: CertificateFingerprint(algorithm: .sha256, digest: PlainSecurity().fingerprint),
         candidates: [TransportAddress(ip: .v4(0xC000_0207), port: 8189)],
         video: H264ProfileLevel(parsing: "42c01f"), hasAudio: true, ssrcs: (1001, 1002, 1003)))
-    var random = SplitMix(seed: seed)
+    let numbers = SharedNumbers(seed: seed)
     self.session = WebRTCSession(
-      answer, credentials: Self.credentials,
+      answer, credentials: Self.credentials, client: answer.clientTransport.credentials!,
       security: PlainSecurity(clientDigest: answer.clientTransport.fingerprints[0].digest),
-      makeRandom: { random.next() }, unixTime: { Self.unixTimeAtZero + $0.nanoseconds }, at: .zero)
+      makeRandom: { numbers.next() }, unixTime: { Self.unixTimeAtZero + $0.nanoseconds }, at: .zero)
     let client = SessionClient(
       TransportAddress(ip: .v4(0xC633_6401), port: 4000), answer: answer, credentials: Self.credentials)
     self.receiver = SimulatedReceiver(conditions, seed: seed &* 2 &+ 1, client: client, answer: answer, at: .zero)
-    self.numbers = random
+    self.numbers = SplitMix(seed: seed &+ 1)
     self.bitrate = Double(fixedBitrate ?? maximumBitrate)
     self.target = self.bitrate
     if fixedBitrate == nil { self.rule = SoleViewerBitrate(bounds: 100_000...maximumBitrate) }
@@ -105,7 +105,7 @@ package struct SimulatedSession {
       switch event {
       case .keyframeNeeded, .ready: self.isKeyframeNeeded = true
       case .closed: self.isClosed = true
-      case .valid: break
+      case .checked, .valid, .invalid: break
       }
     }
     for (address, datagram) in self.batch.datagrams { self.receiver.receive(datagram, to: address, at: self.now) }
@@ -147,6 +147,28 @@ package struct SimulatedSession {
     self.session.send(
       WebRTCMedia(kind: kind, isKeyframe: isKeyframe, presentationTime: self.now, bytes: bytes, payloads: payloads),
       at: self.now)
+  }
+
+  /// Lets the client ask for packets again without end, in a second: each datagram names 6,120, of which those of the last three
+  /// seconds are kept.
+  ///
+  /// - Returns: Number of packets that were sent again.
+  package mutating func storm(datagramCount: Int) -> Int {
+    let before = self.session.statistics.packetsRetransmitted
+    let last = self.receiver.lastVideoNumber
+    let pairs = (1...360).map { RTCPNackPair(packetID: last &- UInt16($0 * 17), followingMask: 0xFFFF) }
+    var request = ByteBuffer()
+    RTCPCompoundPacket([
+      .feedback(RTCPFeedback(senderSSRC: 5, mediaSSRC: self.receiver.videoSSRC, message: .nack(pairs)))
+    ]).serialize(into: &request)
+    for _ in 0..<datagramCount {
+      self.now += MediaDuration(nanoseconds: 1_000_000_000 / Int64(datagramCount))
+      self.session.handle(self.receiver.client.seal(request), from: self.receiver.address, at: self.now)
+      self.batch.removeAll()
+      self.session.drain(into: &self.batch, at: self.now)
+      while self.session.nextEvent() != nil {}
+    }
+    return self.session.statistics.packetsRetransmitted - before
   }
 
   /// Maximum delay in the queue of the path between two times.

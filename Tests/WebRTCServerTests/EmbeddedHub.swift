@@ -132,8 +132,30 @@ final class EmbeddedHub {
       do {
         try self.clients[address]?.receive(datagram)
         try self.publishers[address]?.receive(datagram)
+        let replies = (self.clients[address]?.takeReplies() ?? []) + (self.publishers[address]?.takeReplies() ?? [])
+        self.replies += replies.map { ($0, address) }
       } catch {
         Issue.record("a datagram that the client cannot open: \(error)")
+      }
+    }
+  }
+
+  /// Responses of clients to checks of the server.
+  private var replies: [(datagram: ByteBuffer, address: TransportAddress)] = [] {
+    didSet {
+      if oldValue.isEmpty, !self.replies.isEmpty {
+        self.loop.assumeIsolated().execute { [weak self] in self?.deliverReplies() }
+      }
+    }
+  }
+
+  private func deliverReplies() {
+    while !self.replies.isEmpty {
+      let all = self.replies
+      self.replies = []
+      for (datagram, address) in all {
+        self.hub.receive(datagram, from: address)
+        self.hub.flush()
       }
     }
   }
@@ -253,6 +275,7 @@ final class EmbeddedHub {
   func deliver(_ datagram: ByteBuffer, from address: TransportAddress) {
     self.hub.receive(datagram, from: address)
     self.hub.flush()
+    self.deliverReplies()
   }
 
   /// Feedback of a client.

@@ -67,7 +67,7 @@ struct WebRTCPublisherTests {
     func open(_ number: UInt8 = 1, offer: String = "chromium", takesOver: Bool = false) throws -> WHEPSession {
       let session = try self.server.hub.openPublication(
         of: self.server.stream, self.input, PublishOffers.offer(offer), takesOver: takesOver,
-        candidates: [EmbeddedHub.candidate], client: .v4(0xC633_6400 | UInt32(number)))
+        candidates: [EmbeddedHub.candidate])
       self.server.publishers[Self.address(number)] = PublisherClient(Self.address(number), answer: session.answer)
       return session
     }
@@ -220,6 +220,7 @@ struct WebRTCPublisherTests {
     defer { scene.source.video.stop() }
     _ = try scene.connect()
     scene.send(isKeyframe: true, timestamp: 0)
+    scene.server.publishers[Scene.address(1)]?.answersChecks = false
     scene.server.loop.advanceTime(by: .seconds(21))
     #expect(scene.server.hub.count == 0 && scene.server.reported.isEmpty)
     #expect(
@@ -308,20 +309,20 @@ struct WHIPServiceTests {
     #expect(server.publisherStatistics(of: plain) == nil)
     let malformed = await #expect(throws: WebRTCRefusal.self) {
       try await server.openPublication(
-        of: "camera", offer: ByteBuffer(string: "x"), takesOver: false, client: client, serverAddresses: [])
+        of: "camera", offer: ByteBuffer(string: "x"), takesOver: false, serverAddresses: [])
     }
     guard case .malformed? = malformed else {
       Issue.record("\(String(describing: malformed))")
       return
     }
     let session = try await server.openPublication(
-      of: "camera", offer: Self.offer, takesOver: false, client: client, serverAddresses: [client])
+      of: "camera", offer: Self.offer, takesOver: false, serverAddresses: [client])
     let answer = String(buffer: session.answer)
     let port = try #require(server.udpPort)
     #expect(answer.contains("a=recvonly") && answer.contains(" 127.0.0.1 \(port) typ host"))
     await #expect(throws: WebRTCRefusal.taken(retryAfter: 3)) {
       try await server.openPublication(
-        of: "camera", offer: Self.offer, takesOver: false, client: client, serverAddresses: [])
+        of: "camera", offer: Self.offer, takesOver: false, serverAddresses: [])
     }
     let trickled = try await server.changePublication(
       session.id, of: "camera", fragment: ByteBuffer(string: "a=end-of-candidates\r\n"), entityTags: nil)

@@ -45,6 +45,7 @@ private struct TimedSecurity: DatagramSecurity {
 @Suite("Timer of DTLS on paths of different lengths")
 struct DTLSTimerTests {
   private static let credentials = ICECredentials(usernameFragment: "serv", password: "server0password0server")!
+  private static let clientCredentials = ICECredentials(usernameFragment: "clnt", password: "client0password0client")!
   private static let client = TransportAddress("192.0.2.1", port: 1000)!
 
   private static func check() -> ByteBuffer {
@@ -60,10 +61,16 @@ struct DTLSTimerTests {
   /// - Returns: How often the server's flight was sent, and whether the handshake came to its end.
   private func handshake(roundTrip: MediaDuration) -> (flights: Int, isConnected: Bool) {
     var transport = WebRTCTransport(
-      credentials: Self.credentials,
+      credentials: Self.credentials, client: Self.clientCredentials, number: 1,
       fingerprints: [CertificateFingerprint(algorithm: .sha256, digest: [UInt8](repeating: 1, count: 32))],
-      security: TimedSecurity(), at: .zero)
-    _ = transport.handle(Self.check(), from: Self.client, at: .zero)
+      security: TimedSecurity(), makeRandom: { 1 }, at: .zero)
+    for case .send(let datagram, _) in transport.handle(Self.check(), from: Self.client, at: .zero) {
+      guard let message = try? STUNMessage(parsing: datagram), message.messageClass == .request else { continue }
+      var response = ByteBuffer()
+      STUNMessage(.success, transactionID: message.transactionID, attributes: [.xorMappedAddress(Self.client)])
+        .serialize(into: &response, key: STUNKey(password: Self.clientCredentials.password))
+      _ = transport.handle(response, from: Self.client, at: .zero + roundTrip)
+    }
     let (hello, end) = (MediaTime.zero + roundTrip, MediaTime.zero + roundTrip * 2)
     var flights = 0
     func count(_ outputs: [WebRTCTransport.Output]) {

@@ -44,14 +44,22 @@ struct ICEControllingAgentTests {
         sent.append(
           Sent(to: address, milliseconds: self.now.nanoseconds / 1_000_000, nominates: message.nominates))
         guard reachable.contains(address) else { continue }
-        guard
-          case .valid(let response, _) = server.handle(
-            message, length: datagram.readableBytes, from: Self.own, at: self.now)
-        else {
-          Issue.record("refused")
-          continue
+        var toAgent = server.handle(
+          message, length: datagram.readableBytes, from: Self.own, at: self.now, makeRandom: { self.numbers.next() })
+        #expect(!toAgent.contains(.refused))
+        while !toAgent.isEmpty {
+          guard case .send(let datagram, Self.own) = toAgent.removeFirst() else { continue }
+          for output in agent.handle(try STUNMessage(parsing: datagram), from: address, at: self.now) {
+            guard case .send(let reply, address) = output else {
+              events.append(output)
+              continue
+            }
+            // Its response to the server's check.
+            toAgent += server.handle(
+              try STUNMessage(parsing: reply), length: reply.readableBytes, from: Self.own, at: self.now,
+              makeRandom: { self.numbers.next() })
+          }
         }
-        events += agent.handle(try STUNMessage(parsing: response), from: address, at: self.now)
       }
       if agent.nextDeadline == nil { events.append(.failed) }
     }
@@ -59,7 +67,9 @@ struct ICEControllingAgentTests {
     return (sent, events)
   }
 
-  private static func server() -> ICELiteAgent { ICELiteAgent(credentials: remote, at: .zero) }
+  private static func server() -> ICELiteAgent {
+    ICELiteAgent(credentials: remote, client: local, number: 1, at: .zero)
+  }
 
   @Test mutating func `the first candidate that answers is nominated and selected, and checked every five seconds`()
     throws
@@ -108,6 +118,52 @@ struct ICEControllingAgentTests {
     let result = try self.run(&agent, &server, until: .zero + .seconds(60), reachable: [])
     #expect(result.events == [.failed] && (5...10).contains(result.sent.count))
     #expect(result.sent.allSatisfy { $0.milliseconds < 30_000 })
+  }
+
+  /// Runs the agent for ten seconds with a server that answers nominations of the near candidate with an error first.
+  ///
+  /// - Returns: The nominations until a pair was selected, and that pair.
+  private mutating func run(
+    answering code: UInt16, times: Int
+  ) throws -> (nominations: [Sent], selected: TransportAddress?) {
+    var agent = Self.agent()
+    var (nominations, left) = ([Sent](), times)
+    while agent.selectedAddress == nil, let deadline = agent.nextDeadline, deadline < .zero + .seconds(10) {
+      self.now = max(self.now, deadline)
+      for case .send(let datagram, let address) in agent.handleTimeout(
+        at: self.now, makeRandom: { self.numbers.next() })
+      {
+        let message = try STUNMessage(parsing: datagram)
+        let milliseconds = self.now.nanoseconds / 1_000_000
+        if message.nominates { nominations.append(Sent(to: address, milliseconds: milliseconds, nominates: true)) }
+        let fails = message.nominates && address == Self.near && left > 0
+        if fails { left -= 1 }
+        var buffer = ByteBuffer()
+        STUNMessage(
+          fails ? .error : .success, transactionID: message.transactionID,
+          attributes: fails ? [.errorCode(code, reason: "no")] : [.xorMappedAddress(Self.own)]
+        ).serialize(into: &buffer, key: STUNKey(password: Self.remote.password))
+        _ = agent.handle(try STUNMessage(parsing: buffer), from: address, at: self.now)
+      }
+    }
+    return (nominations, agent.selectedAddress)
+  }
+
+  @Test(arguments: [487, 500] as [UInt16])
+  mutating func `a nomination that a server may take later is sent again`(code: UInt16) throws {
+    let result = try self.run(answering: code, times: 1)
+    #expect(
+      result.nominations == [0, 500].map { Sent(to: Self.near, milliseconds: $0, nominates: true) }
+        && result.selected == Self.near)
+  }
+
+  @Test(arguments: [(400, 1, 1), (487, 100, 5)] as [(UInt16, Int, Int)])
+  mutating func `after errors to the nomination another pair is nominated`(
+    code: UInt16, times: Int, nominations: Int
+  ) throws {
+    let result = try self.run(answering: code, times: times)
+    #expect(result.nominations.count { $0.to == Self.near } == nominations)
+    #expect(result.selected == Self.far && self.now < .zero + .seconds(3))
   }
 
   /// A check of a server that is a full agent.

@@ -40,8 +40,8 @@ struct SessionDialogue {
         candidates: [#require(TransportAddress("192.0.2.7", port: 8189))],
         video: H264ProfileLevel(parsing: "42c01f"), hasAudio: hasAudio, ssrcs: (1001, 1002, 1003)))
     let security = PlainSecurity(clientDigest: try #require(answer.clientTransport.fingerprints.first).digest)
-    self.session = WebRTCSession(
-      answer, credentials: Self.credentials, security: security,
+    self.session = try WebRTCSession(
+      answer, credentials: Self.credentials, client: #require(answer.clientTransport.credentials), security: security,
       makeRandom: { 0xFFFF_FFFF_FFFF_FFFF }, unixTime: SteppedClock().unixTime(at:), at: self.now)
     self.client = SessionClient(
       try #require(TransportAddress("198.51.100.1", port: 4000)), answer: answer, credentials: Self.credentials)
@@ -54,6 +54,12 @@ struct SessionDialogue {
     try self.deliver(self.client.check())
   }
 
+  private var validAddresses: Set<TransportAddress> = []
+  /// Addresses other than the client's own at which it receives.
+  var otherAddresses: Set<TransportAddress> = []
+  /// Datagrams to addresses at which the client does not receive.
+  private(set) var strays: [(TransportAddress, ByteBuffer)] = []
+
   /// The client sends a datagram.
   mutating func deliver(_ datagram: ByteBuffer, from address: TransportAddress? = nil) throws {
     self.session.handle(datagram, from: address ?? self.client.address, at: self.now)
@@ -64,15 +70,28 @@ struct SessionDialogue {
     self.batch.removeAll()
     self.nextSending = self.session.drain(into: &self.batch, at: self.now)
     self.messageCount = self.batch.messages.count
-    while let event = self.session.nextEvent() { self.events.append(event) }
-    for (address, datagram) in self.batch.datagrams where address == self.client.address {
-      if DatagramKind(datagram.readableBytesView) == .rtp {
+    while let event = self.session.nextEvent() {
+      // Proofs are repeated.
+      if case .checked = event { continue }
+      if case .valid(let address) = event, !self.validAddresses.insert(address).inserted { continue }
+      self.events.append(event)
+    }
+    var replies: [(ByteBuffer, TransportAddress)] = []
+    for (address, datagram) in self.batch.datagrams {
+      guard address == self.client.address || self.otherAddresses.contains(address) else {
+        self.strays.append((address, datagram))
+        continue
+      }
+      if address != self.client.address, DatagramKind(datagram) != .stun { continue }
+      if DatagramKind(datagram) == .rtp {
         self.mediaCount += 1
         self.sent.append(datagram)
         if self.isLost(self.mediaCount) { continue }
       }
       try self.client.receive(datagram)
+      replies += self.client.takeReplies().map { ($0, address) }
     }
+    for (reply, address) in replies { try self.deliver(reply, from: address) }
   }
 
   /// Time passes; timeouts are handled when they are due.

@@ -73,4 +73,18 @@ struct TransportWideHistoryTests {
     #expect(second[0].arrival == .zero + .milliseconds((Int64(last) + 1) * 64))
     #expect(third[0].arrival == first[0].arrival)
   }
+  @Test func `a client whose times run ahead by days with each report does no harm`() throws {
+    var estimator = BandwidthEstimator(bitrate: 1_000_000, bounds: 100_000...10_000_000)
+    var reference: UInt32 = 0
+    for index in 0..<40_000 {
+      let now = MediaTime.zero + .milliseconds(Int64(index))
+      let number = estimator.send(byteCount: 100, at: now).rawValue
+      reference &+= index < 20_000 ? 0x7F_FFFF : 0x80_0001
+      let value = Int32(bitPattern: reference << 8) >> 8
+      let arrivals: [(UInt16, Int16)] = index % 2 == 0 ? [] : [(number, Int16(4))]
+      estimator.handle(
+        Self.feedback(number, count: UInt16(arrivals.count), referenceTime: value, arrivals), at: now)
+    }
+    #expect((100_000...10_000_000).contains(estimator.bitrate))
+  }
 }

@@ -183,6 +183,22 @@ struct WebRTCSessionTests {
     #expect(self.dialogue.client.retransmitted == 524)
   }
 
+  @Test mutating func `feedback beyond what a client may send in a second is dropped and counted`() throws {
+    try self.dialogue.connect()
+    try self.dialogue.send(isKeyframe: true, lengths: Array(repeating: 100, count: 300))
+    let first = self.dialogue.client.video[0].header.sequenceNumber
+    // 6,120 numbers in each datagram, of packets that were never sent.
+    let pairs = (0..<360).map { RTCPNackPair(packetID: first &+ 1000 &+ UInt16($0 * 17), followingMask: 0xFFFF) }
+    for _ in 0..<300 { try self.dialogue.deliver(self.dialogue.client.feedback(.nack(pairs))) }
+    let statistics = self.dialogue.session.statistics
+    #expect(self.dialogue.session.dropCounts.excess == 100 && statistics.packetsRequested == 200 * 360 * 17)
+    #expect(statistics.feedbackDropped == 200 * 360 * 17 - 2000)
+    // A second later it is heard again.
+    try self.dialogue.advance(.seconds(1))
+    try self.dialogue.deliver(self.dialogue.client.feedback(.nack(RTCPNackPair.pairs([first]))))
+    #expect(self.dialogue.client.retransmitted == 1)
+  }
+
   @Test mutating func `a request that a keyframe on its way answers counts for nothing, others are bounded`() throws {
     try self.dialogue.connect()
     try self.dialogue.send(isKeyframe: true)
@@ -308,10 +324,32 @@ struct WebRTCSessionTests {
     try self.dialogue.connect()
     try self.dialogue.send(isKeyframe: true)
     let other = try #require(TransportAddress("198.51.100.1", port: 4001))
+    self.dialogue.otherAddresses = [other]
     try self.dialogue.deliver(self.dialogue.client.check(), from: other)
     #expect(self.dialogue.session.selectedAddress == other && self.dialogue.takeEvents().last == .valid(other))
     try self.dialogue.send()
     #expect(self.dialogue.client.video.count == 3 && self.dialogue.messageCount > 0)
+  }
+
+  @Test mutating func `after forged checks no media, report or handshake goes to a third party`() throws {
+    try self.dialogue.connect()
+    try self.dialogue.send(isKeyframe: true)
+    let victim = try #require(TransportAddress("203.0.113.9", port: 53))
+    var (forged, sent) = (0, 0)
+    for _ in 0..<100 {
+      let check = self.dialogue.client.check()
+      forged += check.readableBytes
+      try self.dialogue.deliver(check, from: victim)
+      try self.dialogue.deliver(SessionClient.hello, from: victim)
+      try self.dialogue.send()
+      try self.dialogue.advance(.milliseconds(100))
+    }
+    for (address, datagram) in self.dialogue.strays {
+      #expect(address == victim && DatagramKind(datagram) == .stun)
+      sent += datagram.readableBytes
+    }
+    #expect(sent > 0 && sent <= forged * 3)
+    #expect(self.dialogue.client.video.count == 303 && self.dialogue.session.selectedAddress != victim)
   }
 
   @Test mutating func `the end is notified, and nothing follows`() throws {

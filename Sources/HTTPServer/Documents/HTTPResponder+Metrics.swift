@@ -312,6 +312,9 @@ extension HTTPResponder {
     text.append(
       "webrtc_viewer_keyframes_requested_total", .counter, "Keyframes that a WebRTC viewer asked for.",
       each { Double($0.keyframesRequested) })
+    text.append(
+      "webrtc_viewer_feedback_dropped_total", .counter,
+      "Reports and requests of a WebRTC viewer beyond what is read in a second.", each { Double($0.feedbackDropped) })
   }
 
   /// Pushes are known by their number: where a stream is sent to is for operators.

@@ -10,8 +10,7 @@ internal import Streaming
 extension HTTPResponder {
   /// `POST /NAME/whip`: opens a session.
   func openPublication(
-    of name: String, _ request: HTTPRequest, _ target: HTTPTarget, client: HTTPClient, user: HTTPUser,
-    body: BodyReader
+    of name: String, _ request: HTTPRequest, _ target: HTTPTarget, client: HTTPClient, body: BodyReader
   ) async throws(HTTPRefusal) -> ServerResponse {
     let service = try self.publishers()
     let takesOver = target.parameter("takeover") == "1"
@@ -21,12 +20,10 @@ extension HTTPResponder {
       throw HTTPRefusal(error)
     }
     let offer = try await self.readOffer(of: request, from: body)
-    let address = IPAddress(parsing: user.address) ?? .v4(0)
     let session: WHEPSession
     do throws(WebRTCRefusal) {
       session = try await service.openPublication(
-        of: name, offer: offer, takesOver: takesOver, client: address,
-        serverAddresses: Self.serverAddresses(of: request, client))
+        of: name, offer: offer, takesOver: takesOver, serverAddresses: Self.serverAddresses(of: request, client))
     } catch {
       throw HTTPRefusal(error)
     }

@@ -148,7 +148,7 @@ struct HTTPResponder: Sendable {
       return try await self.changeSession(id, of: name, request, body: body)
     case (.delete, .whepSession(let id, let name)): return try await self.closeSession(id, of: name)
     case (.post, .whip(let name)):
-      return try await self.openPublication(of: name, request, target, client: client, user: user, body: body)
+      return try await self.openPublication(of: name, request, target, client: client, body: body)
     case (.patch, .whipSession(let id, let name)):
       return try await self.changePublication(id, of: name, request, body: body)
     case (.delete, .whipSession(let id, let name)): return try await self.closePublication(id, of: name)

@@ -120,8 +120,23 @@ public struct RTCPFeedback: Hashable, Sendable {
   }
 }
 
-/// Up to 17 lost packets, RFC 4585 §6.2.1.
-public struct RTCPNackPair: Hashable, Sendable {
+/// Up to 17 lost packets, RFC 4585 §6.2.1: a sequence of their numbers.
+public struct RTCPNackPair: Hashable, Sendable, Sequence {
+  /// Returns the numbers of the lost packets, in their order.
+  public struct Iterator: IteratorProtocol {
+    fileprivate let packetID: UInt16
+    /// Bit n is set when packet `packetID + n` is still to be returned.
+    fileprivate var mask: UInt32
+
+    /// The next number; nil behind the last one.
+    public mutating func next() -> UInt16? {
+      guard self.mask != 0 else { return nil }
+      let offset = self.mask.trailingZeroBitCount
+      self.mask &= self.mask - 1
+      return self.packetID &+ UInt16(offset)
+    }
+  }
+
   /// PID: sequence number of a lost packet.
   public var packetID: UInt16
   /// BLP: bit n is set when packet `packetID + 1 + n` is lost too.
@@ -133,10 +148,12 @@ public struct RTCPNackPair: Hashable, Sendable {
     self.followingMask = followingMask
   }
 
-  /// The lost packets, in their order.
-  public var sequenceNumbers: [UInt16] {
-    [self.packetID]
-      + (0..<16).filter { self.followingMask >> $0 & 1 != 0 }.map { self.packetID &+ 1 &+ UInt16($0) }
+  /// Number of lost packets, from 1 to 17.
+  public var count: Int { 1 + self.followingMask.nonzeroBitCount }
+
+  /// The numbers of the lost packets, in their order.
+  public func makeIterator() -> Iterator {
+    Iterator(packetID: self.packetID, mask: UInt32(self.followingMask) << 1 | 1)
   }
 
   /// The pairs for lost packets in their order, each as late in the list as its number is.

@@ -41,6 +41,8 @@ package struct TransportWideHistory: Sendable {
   package static let maximumCount = 2048
   /// Time for which packets wait for feedback.
   package static let lifetime = MediaDuration.seconds(5)
+  /// Maximum extended reference time: two years in units of 64 ms.
+  private static let maximumReferenceTime: Int64 = 1 << 30
 
   private var packets = CircularBuffer<Packet>()
   /// Number of the first packet in the buffer.
@@ -122,7 +124,8 @@ package struct TransportWideHistory: Sendable {
     return self.packets.index(self.packets.startIndex, offsetBy: Int(offset))
   }
 
-  /// Extends a reference time of 24 bits, which wraps after 12 days.
+  /// Extends a reference time of 24 bits, which wraps after 12 days. A client whose times move on by years is lying, or has been
+  /// away: its times begin again.
   private mutating func referenceTime(_ value: Int32) -> Int64 {
     guard let last = self.lastReferenceTime else {
       self.lastReferenceTime = Int64(value)
@@ -131,7 +134,8 @@ package struct TransportWideHistory: Sendable {
     // The shifts carry the sign of 24 bits into 32.
     let difference = ((value &- Int32(truncatingIfNeeded: last)) << 8) >> 8
     let extended = last + Int64(difference)
-    self.lastReferenceTime = extended
-    return extended
+    let isPlausible = abs(extended) <= Self.maximumReferenceTime
+    self.lastReferenceTime = isPlausible ? extended : Int64(value)
+    return self.lastReferenceTime ?? extended
   }
 }

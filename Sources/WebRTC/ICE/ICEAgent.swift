@@ -3,22 +3,10 @@ internal import NIOCore
 
 /// ICE of a session: the lite agent of a server, or the controlling agent of a client that pushes.
 ///
-/// Exactly one of the two exists. They are not the cases of an enumeration, since those cannot be mutated in place: each packet of
-/// a publisher changes the lite agent's deadline.
+/// Exactly one of the two exists. They are not the cases of an enumeration, since those cannot be mutated in place.
 struct ICEAgent: Sendable {
-  /// Result of a STUN message or of a timeout.
-  enum Output: Hashable {
-    /// A datagram to send.
-    case send(ByteBuffer, to: TransportAddress)
-    /// An address became valid: datagrams from there belong to the session.
-    case valid(TransportAddress)
-    /// Media goes to another address from now on.
-    case selected(TransportAddress)
-    /// A message was refused or ignored.
-    case refused
-    /// The peer does not respond; nothing follows.
-    case expired
-  }
+  /// Step of the caller after a message or a timeout.
+  typealias Output = ICELiteAgent.Output
 
   private var lite: ICELiteAgent?
   private var controlling: ICEControllingAgent?
@@ -40,37 +28,41 @@ struct ICEAgent: Sendable {
   }
 
   /// Whether the peer has proved that it receives at an address: DTLS is accepted from there, and answered to there.
-  func isValid(_ address: TransportAddress) -> Bool {
-    self.lite?.isValid(address) ?? self.controlling?.isValid(address) ?? false
+  func isValid(_ address: TransportAddress, at now: MediaTime) -> Bool {
+    self.lite?.isValid(address, at: now) ?? self.controlling?.isValid(address) ?? false
   }
 
-  /// Records an authentic packet of media or its control, which proves the consent of a server's client.
-  mutating func handleAuthenticDatagram(from source: TransportAddress, at now: MediaTime) {
-    self.lite?.handleAuthenticDatagram(from: source, at: now)
+  /// Whether a server's client has checked from an address, which may not be proven yet.
+  func isKnown(_ address: TransportAddress) -> Bool { self.lite?.isKnown(address) ?? false }
+
+  /// Restarts a server's agent with new credentials of both sides, RFC 8445 §9.
+  mutating func restart(credentials: ICECredentials, client: ICECredentials, at now: MediaTime) {
+    self.lite?.restart(credentials: credentials, client: client, at: now)
   }
 
-  /// Adopts new credentials of a server, RFC 8445 §9.
-  mutating func restart(credentials: ICECredentials, at now: MediaTime) {
-    self.lite?.restart(credentials: credentials, at: now)
-  }
-
-  /// Processes a STUN message: a check, or the response to one.
+  /// Processes a STUN message.
   ///
-  /// - Parameter length: Length of the datagram in bytes.
+  /// - Parameters:
+  ///   - length: Length of the datagram in bytes.
+  ///   - makeRandom: Makes 64 random bits, for checks.
   mutating func handle(
-    _ message: STUNMessage, length: Int, from source: TransportAddress, at now: MediaTime
+    _ message: STUNMessage, length: Int, from source: TransportAddress, at now: MediaTime, makeRandom: () -> UInt64
   ) -> [Output] {
     if let outputs = self.controlling?.handle(message, from: source, at: now) { return outputs.map(Output.init) }
-    let wasValid = self.isValid(source)
-    switch self.lite?.handle(message, length: length, from: source, at: now) {
-    case .valid(let response, let didSelect):
-      var outputs: [Output] = wasValid ? [] : [.valid(source)]
-      outputs.append(.send(response, to: source))
-      if didSelect { outputs.append(.selected(source)) }
-      return outputs
-    case .refused(let response): return [.refused, .send(response, to: source)]
-    case .ignored, nil: return [.refused]
-    }
+    return self.lite?.handle(message, length: length, from: source, at: now, makeRandom: makeRandom) ?? []
+  }
+
+  /// Counts a datagram of another protocol from an address of a server's client that is not proven.
+  mutating func handleUnproven(
+    byteCount: Int, from source: TransportAddress, at now: MediaTime, makeRandom: () -> UInt64
+  ) -> [Output] {
+    self.lite?.handleUnproven(byteCount: byteCount, from: source, at: now, makeRandom: makeRandom) ?? []
+  }
+
+  /// Records authentic media of a server's publisher.
+  @inline(__always)
+  mutating func handleMedia(from source: TransportAddress, at now: MediaTime) {
+    self.lite?.handleMedia(from: source, at: now)
   }
 
   /// Sends checks that are due, and notices a peer that does not respond.
@@ -78,7 +70,7 @@ struct ICEAgent: Sendable {
     if let outputs = self.controlling?.handleTimeout(at: now, makeRandom: makeRandom) {
       return outputs.map(Output.init)
     }
-    return self.lite?.isExpired(at: now) == true ? [.expired] : []
+    return self.lite?.handleTimeout(at: now, makeRandom: makeRandom) ?? []
   }
 }
 

@@ -33,6 +33,8 @@ package struct ICEControllingAgent: Sendable {
     var transactionID: STUNTransactionID?
     /// Number of times that this transaction was sent.
     var sendCount = 0
+    /// Number of errors that the server answered, after which the check is sent again.
+    var errorCount = 0
     /// Time at which the check is sent, or sent again; nil when it is answered or given up.
     var nextSend: MediaTime?
     var hasSucceeded = false
@@ -152,8 +154,7 @@ package struct ICEControllingAgent: Sendable {
     case .success: return self.handleSuccess(message, from: source, at: now)
     case .error:
       if let index = self.pair(of: message, from: source), message.isAuthentic(with: self.remoteKey) {
-        self.pairs[index].transactionID = nil
-        self.pairs[index].nextSend = self.selectedAddress == source ? now + Self.consentInterval : nil
+        self.handleError(message, of: index, at: now)
       } else {
         self.refusedCount += 1
       }
@@ -198,6 +199,22 @@ package struct ICEControllingAgent: Sendable {
     self.pairs[index].nominates = false
     self.pairs[index].hasSucceeded = false
     if let other = self.pairs.firstIndex(where: \.hasSucceeded) { self.nominate(other, at: now) }
+  }
+
+  /// Sends a check again that a server has answered with an error, or gives its pair up. A role conflict, and an error of its own, may be over at the next check; others are answers.
+  private mutating func handleError(_ message: STUNMessage, of index: Int, at now: MediaTime) {
+    let code = message.attributes.lazy.compactMap { if case .errorCode(let code, _) = $0 { code } else { nil } }.first
+    self.pairs[index].errorCount += 1
+    let mayPass = code.map { $0 == 487 || $0 >= 500 } ?? false
+    if self.pairs[index].address == self.selectedAddress {
+      self.pairs[index].transactionID = nil
+      self.pairs[index].nextSend = now + Self.consentInterval
+    } else if mayPass, self.pairs[index].errorCount < Self.maximumSendCount {
+      self.pairs[index].transactionID = nil
+      self.pairs[index].nextSend = now + Self.retransmissionTimeout
+    } else {
+      self.failCheck(index, at: now)
+    }
   }
 
   private func pair(of response: STUNMessage, from source: TransportAddress) -> Int? {

@@ -16,8 +16,12 @@ internal import RTP
 package struct WebRTCPublisherSession {
   /// Consequence of a changed state for the caller.
   package enum Event: Sendable {
-    /// Datagrams of an address belong to this session from now on.
+    /// Datagrams of an address belong to this session unless another one has proved it: the publisher has checked from there.
+    case checked(TransportAddress)
+    /// Datagrams of an address belong to this session: the publisher has proved that it receives there. Repeated with each proof.
     case valid(TransportAddress)
+    /// Datagrams of an address do not belong to this session any more.
+    case invalid(TransportAddress)
     /// Media may follow.
     case ready(SRTPProfile)
     /// A complete frame or audio packet.
@@ -84,14 +88,18 @@ package struct WebRTCPublisherSession {
   /// - Parameters:
   ///   - answer: The answer, with the publisher's transport.
   ///   - credentials: The server's ICE credentials, as answered.
+  ///   - client: The publisher's ICE credentials, as offered.
+  ///   - number: Number of the session among those that share a port.
   ///   - maximumVideoBitrate: Limit that the publisher gets by REMB, in bits per second; nil without one.
-  ///   - makeRandom: Makes 64 random bits, for the SSRC of reports.
+  ///   - makeRandom: Makes 64 random bits, for the SSRC of reports and for checks.
   package init(
-    _ answer: WebRTCPublishAnswer, credentials: ICECredentials, security: any DatagramSecurity,
-    maximumVideoBitrate: Int? = nil, makeRandom: () -> UInt64, at now: MediaTime
+    _ answer: WebRTCPublishAnswer, credentials: ICECredentials, client: ICECredentials, number: UInt32 = 0,
+    security: any DatagramSecurity, maximumVideoBitrate: Int? = nil, makeRandom: @escaping @Sendable () -> UInt64,
+    at now: MediaTime
   ) {
     self.transport = WebRTCTransport(
-      credentials: credentials, fingerprints: answer.clientTransport.fingerprints, security: security, at: now)
+      credentials: credentials, client: client, number: number, fingerprints: answer.clientTransport.fingerprints,
+      security: security, makeRandom: makeRandom, at: now)
     self.video = answer.video.map { WebRTCTrackReceiver($0) }
     self.audio = answer.audio.map { WebRTCTrackReceiver($0) }
     self.ssrc = UInt32(truncatingIfNeeded: makeRandom())
@@ -113,7 +121,7 @@ package struct WebRTCPublisherSession {
   /// Time at which ``handleTimeout(at:)`` is due; nil after the end.
   package var nextDeadline: MediaTime? {
     guard let transport = self.transport.nextDeadline else { return nil }
-    guard self.isReady else { return transport }
+    guard self.isReady, self.transport.selectedAddress != nil else { return transport }
     return [self.video?.nextDeadline, self.audio?.nextDeadline, self.arrivals.nextDeadline, self.nextReport]
       .compactMap(\.self).reduce(transport, min)
   }
@@ -123,7 +131,7 @@ package struct WebRTCPublisherSession {
 
   /// Processes a datagram of the session, whatever its protocol.
   package mutating func handle(_ datagram: ByteBuffer, from source: TransportAddress, at now: MediaTime) {
-    guard DatagramKind(datagram.readableBytesView) == .rtp else {
+    guard DatagramKind(datagram) == .rtp else {
       self.apply(self.transport.handle(datagram, from: source, at: now), at: now)
       return
     }
@@ -151,8 +159,8 @@ package struct WebRTCPublisherSession {
   }
 
   /// Adopts new ICE credentials, RFC 8445 §9; keys and media stay.
-  package mutating func restart(credentials: ICECredentials, at now: MediaTime) {
-    self.transport.restart(credentials: credentials, at: now)
+  package mutating func restart(credentials: ICECredentials, client: ICECredentials, at now: MediaTime) {
+    self.transport.restart(credentials: credentials, client: client, at: now)
   }
 
   /// Ends the session, and notifies the publisher.
@@ -174,7 +182,9 @@ extension WebRTCPublisherSession {
       case .send(let datagram, let address): self.responses.append((datagram, address))
       case .connected(let profile): self.profile = profile
       case .selected: break
+      case .checked(let address): self.events.append(.checked(address))
       case .valid(let address): self.events.append(.valid(address))
+      case .invalid(let address): self.events.append(.invalid(address))
       case .received(let compound): self.handle(compound, at: now)
       case .closed(let reason):
         self.isReady = false

@@ -68,9 +68,15 @@ struct RetransmissionHistory {
   }
 
   private func find(_ number: Int64) -> (Frame, index: Int)? {
-    guard let frame = self.frames.last(where: { $0.firstNumber <= number }),
-      number < frame.firstNumber + Int64(frame.media.packetCount)
-    else { return nil }
+    // The first frame behind the packet, by halves: a datagram may ask for thousands of packets.
+    var (low, high) = (0, self.frames.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self.frames[offset: middle].firstNumber <= number { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0 else { return nil }
+    let frame = self.frames[offset: low - 1]
+    guard number < frame.firstNumber + Int64(frame.media.packetCount) else { return nil }
     return (frame, Int(number - frame.firstNumber))
   }
 

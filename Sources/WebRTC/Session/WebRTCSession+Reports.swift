@@ -12,7 +12,9 @@ extension WebRTCSession {
       case .send(let datagram, let address): self.responses.append((datagram, address))
       case .connected(let profile): self.profile = profile
       case .selected: break
+      case .checked(let address): self.events.append(.checked(address))
       case .valid(let address): self.events.append(.valid(address))
+      case .invalid(let address): self.events.append(.invalid(address))
       case .received(let packet): self.handle(packet, at: now)
       case .closed(let reason):
         self.isReady = false
@@ -29,6 +31,10 @@ extension WebRTCSession {
 
   private mutating func handle(_ packet: RTCPCompoundPacket, at now: MediaTime) {
     for packet in packet.packets {
+      guard self.packetBudget.take(at: now) else {
+        self.statistics.feedbackDropped += 1
+        continue
+      }
       switch packet {
       case .receiverReport(let report): self.handle(report.reportBlocks, at: now)
       case .senderReport(let report): self.handle(report.reportBlocks, at: now)
@@ -89,6 +95,10 @@ extension WebRTCSession {
         self.handleKeyframeRequest(at: now)
       }
     case .transportWide(let feedback):
+      guard self.arrivalBudget.take(Int(feedback.statusCount), at: now) else {
+        self.statistics.feedbackDropped += 1
+        return
+      }
       self.estimator.handle(feedback, at: now)
       self.adjustPace()
     case .receiverEstimatedBitrate(let estimate):
@@ -105,8 +115,11 @@ extension WebRTCSession {
     let roundTrip = self.recentRoundTrips.min() ?? KeyframeRequestLimiter.presumedRoundTrip
     // Our reports leave behind frames, and the first request may have come later than the second: not quite a round trip.
     let interval = roundTrip * 3 / 4
-    for number in pairs.flatMap(\.sequenceNumbers) {
-      self.statistics.packetsRequested += 1
+    let count = pairs.reduce(0) { $0 + $1.count }
+    self.statistics.packetsRequested += count
+    let allowed = self.requestBudget.takeAvailable(upTo: count, at: now)
+    self.statistics.feedbackDropped += count - allowed
+    for number in pairs.joined().prefix(allowed) {
       guard self.video?.track.retransmissionPayloadType != nil else {
         self.sendSealedPacketAgain(number, roundTrip: interval, at: now)
         continue

@@ -18,8 +18,12 @@ internal import RTP
 package struct WebRTCSession {
   /// Consequence of a changed state for the caller.
   package enum Event: Hashable, Sendable {
-    /// Datagrams of an address belong to this session from now on.
+    /// Datagrams of an address belong to this session unless another one has proved it: the client has checked from there.
+    case checked(TransportAddress)
+    /// Datagrams of an address belong to this session: the client has proved that it receives there. Repeated with each proof.
     case valid(TransportAddress)
+    /// Datagrams of an address do not belong to this session any more.
+    case invalid(TransportAddress)
     /// Media can be sent: the client is to be given the stream's.
     case ready(SRTPProfile)
     /// The client needs a keyframe.
@@ -74,6 +78,12 @@ package struct WebRTCSession {
   var lastKeyframe: MediaTime?
   var keyframeRequests = KeyframeRequestLimiter()
   var lastFullIntraRequest: UInt8?
+  /// RTCP packets that are looked at.
+  var packetBudget = TokenBucket(rate: 400)
+  /// Packets that a client may request again: more than libwebrtc keeps numbers of lost ones.
+  var requestBudget = TokenBucket(rate: 2_000)
+  /// Packets that transport-wide feedback may cover: some 100 Mb/s.
+  var arrivalBudget = TokenBucket(rate: 20_000)
   var nextReport: MediaTime?
   var nextUpdate: MediaTime?
   /// Bytes sent until the last receiver report, and its time.
@@ -92,15 +102,19 @@ package struct WebRTCSession {
   /// - Parameters:
   ///   - answer: The answer, with the client's transport.
   ///   - credentials: The server's ICE credentials, as answered.
-  ///   - makeRandom: Makes 64 random bits, for numbers and timestamps.
+  ///   - client: The client's ICE credentials, as offered.
+  ///   - number: Number of the session among those that share a port.
+  ///   - makeRandom: Makes 64 random bits, for numbers, timestamps and checks.
   ///   - unixTime: Converts a time of the stream's clock to nanoseconds since 1970; called once, so that no report steps with
   ///     the machine's clock.
   package init(
-    _ answer: WebRTCAnswer, credentials: ICECredentials, security: any DatagramSecurity, makeRandom: () -> UInt64,
-    unixTime: (MediaTime) -> Int64, at now: MediaTime
+    _ answer: WebRTCAnswer, credentials: ICECredentials, client: ICECredentials, number: UInt32 = 0,
+    security: any DatagramSecurity, makeRandom: @escaping @Sendable () -> UInt64, unixTime: (MediaTime) -> Int64,
+    at now: MediaTime
   ) {
     self.transport = WebRTCTransport(
-      credentials: credentials, fingerprints: answer.clientTransport.fingerprints, security: security, at: now)
+      credentials: credentials, client: client, number: number, fingerprints: answer.clientTransport.fingerprints,
+      security: security, makeRandom: makeRandom, at: now)
     self.video = answer.video.map { WebRTCTrackSender($0, kind: .video, makeRandom: makeRandom) }
     self.audio = answer.audio.map { WebRTCTrackSender($0, kind: .audio, makeRandom: makeRandom) }
     self.unixTimeAtZero = unixTime(.zero)
@@ -186,9 +200,9 @@ package struct WebRTCSession {
     return true
   }
 
-  /// Adopts new ICE credentials, RFC 8445 §9; keys and media stay.
-  package mutating func restart(credentials: ICECredentials, at now: MediaTime) {
-    self.transport.restart(credentials: credentials, at: now)
+  /// Restarts ICE with new credentials of both sides, RFC 8445 §9; keys and media stay.
+  package mutating func restart(credentials: ICECredentials, client: ICECredentials, at now: MediaTime) {
+    self.transport.restart(credentials: credentials, client: client, at: now)
   }
 
   /// Ends the session, and notifies the client.
@@ -198,7 +212,9 @@ package struct WebRTCSession {
 
   /// Queues an access unit or audio frame.
   package mutating func send(_ media: WebRTCMedia, at now: MediaTime) {
-    guard (media.kind == .video ? self.video : self.audio) != nil, self.isReady else { return }
+    guard (media.kind == .video ? self.video : self.audio) != nil, self.isReady,
+      self.transport.selectedAddress != nil
+    else { return }
     guard media.kind == .video else {
       self.pacer.enqueue(
         .media(media), .audio, byteCount: media.byteCount, packetCount: media.packetCount, at: now)

@@ -12,6 +12,8 @@ package struct WebRTCSessionStatistics: Hashable, Sendable {
   package var paddingPackets = 0
   /// Packets that the client requested again.
   package var packetsRequested = 0
+  /// RTCP packets, and requests for packets, that were beyond what a client may send in a second.
+  package var feedbackDropped = 0
   /// Frames that were not sent since the first one, because the queue was too old.
   package var framesDropped = 0
   /// Keyframe requests of the client, ignored ones included.

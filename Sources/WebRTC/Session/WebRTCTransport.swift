@@ -7,17 +7,18 @@ package import RTP
 /// A server's side waits for its client:
 ///
 /// ```
-///   first check          ClientHello from           handshake done,            nomination
-///   of the client        a valid address            fingerprint right
-/// ───────────────▶ checked ────────▶ handshaking ─────────────────▶ connected ────────────▶ media flows
-///                       any of them: timeout, close_notify, wrong fingerprint ──▶ closed
+///   our check of an      ClientHello                handshake done,            nomination
+///   address is answered  from there                 fingerprint right
+/// ─────────────────▶ proven ────────▶ handshaking ─────────────────▶ connected ────────────▶ media flows
+///             any of them: 30 s since the offer, silence, close_notify, wrong fingerprint ──▶ closed
 /// ```
 ///
 /// A client's side, of a push, begins by itself: it checks the server's candidates, nominates one, starts DTLS there or waits for the
 /// server's, and media flows when the handshake is done.
 ///
 /// The caller passes each datagram of the session to ``handle(_:from:at:)`` and calls ``handleTimeout(at:)`` at
-/// ``nextDeadline``; both return what to do, in order. DTLS has no state before a check proved the client's address.
+/// ``nextDeadline``; both return what to do, in order. DTLS has no state, and sends nothing, before an address of the client has
+/// answered a check.
 package struct WebRTCTransport {
   /// Step of the caller after a datagram or a timeout.
   package enum Output: Hashable, Sendable {
@@ -27,8 +28,13 @@ package struct WebRTCTransport {
     case connected(SRTPProfile)
     /// Media goes to another address from now on.
     case selected(TransportAddress)
-    /// An address became valid: datagrams from there belong to the session.
+    /// A client has checked from an address that is not proven yet: datagrams from there are of the session, unless another one has
+    /// proved it.
+    case checked(TransportAddress)
+    /// The peer has proved that it receives at an address: datagrams from there belong to the session. Repeated with each proof.
     case valid(TransportAddress)
+    /// Datagrams of an address do not belong to the session any more.
+    case invalid(TransportAddress)
     /// RTCP of the client, authentic.
     case received(RTCPCompoundPacket)
     /// The session has ended; nothing follows.
@@ -39,8 +45,10 @@ package struct WebRTCTransport {
   package enum CloseReason: String, Hashable, Sendable, CaseIterable {
     /// No check arrived: the client cannot reach the candidates that it was given. Of a client's side, no check was answered.
     case neverChecked
-    /// The peer has not sent anything for a while, RFC 7675.
+    /// The peer has not answered a check of its selected address for a while, RFC 7675.
     case consentExpired
+    /// Checks arrived, but the connection was not made in time: a check of ours or DTLS was not answered, or nothing was nominated.
+    case setupTimedOut
     /// The peer sent close_notify: a client, or the server of a push.
     case closedByClient
     /// ``WebRTCTransport/close(at:)`` was called.
@@ -55,29 +63,44 @@ package struct WebRTCTransport {
   package struct DropCounts: Hashable, Sendable {
     /// Connectivity checks that were malformed, refused or ignored.
     package var checks = 0
-    /// Datagrams of an address that no check made valid.
+    /// Datagrams of an address that is not proven.
     package var invalidAddress = 0
     /// SRTCP that is not authentic, replayed or malformed.
     package var control = 0
+    /// Authentic SRTCP beyond what a client may send in a second.
+    package var excess = 0
     /// Everything else: other protocols, media that was not agreed on.
     package var other = 0
   }
+
+  /// Time from an offer until media can flow, after which its session ends.
+  package static let setupTimeout = MediaDuration.seconds(30)
+  /// Maximum length of a datagram of DTLS that waits for the proof of its address.
+  private static let maximumWaitingLength = 1500
+  /// Maximum number of such datagrams: a ClientHello with post-quantum groups has two.
+  private static let maximumWaitingCount = 4
 
   private let security: any DatagramSecurity
   private let fingerprints: [CertificateFingerprint]
   /// Our role in DTLS.
   private let role: DTLSRole
-  /// Makes 64 random bits, for checks of a client's side.
+  /// Makes 64 random bits, for checks.
   private let makeRandom: @Sendable () -> UInt64
   private var agent: ICEAgent
   private var dtls: DTLSTransport?
-  /// Destination of DTLS: the valid address that the client last sent DTLS from.
+  /// Destination of DTLS: the proven address that the peer last sent DTLS from, and after the handshake that of media.
   private var dtlsAddress: TransportAddress?
+  /// Datagrams of DTLS of an address that is not proven yet: a ClientHello overtakes the response to our check.
+  private var waiting: (datagrams: [ByteBuffer], source: TransportAddress)?
+  /// Time at which a server's session ends that was not ready before; nil of a client's side.
+  private var setupDeadline: MediaTime?
   private var sealer: SRTPSealer?
   private var opener: SRTPOpener?
   private var isClosed = false
   /// Time of the first response to a check: clients begin DTLS when they have it. Of a client's side, the time of its first check.
   private var firstResponse: MediaTime?
+  /// Datagrams of SRTCP that are read; browsers send some twenty in a second, and fifty where packets are lost.
+  private var controlBudget = TokenBucket(rate: 200)
   /// Number of datagrams dropped since the start of the session, by cause.
   package private(set) var dropCounts = DropCounts()
 
@@ -85,16 +108,20 @@ package struct WebRTCTransport {
   ///
   /// - Parameters:
   ///   - credentials: The server's ICE credentials, as answered.
+  ///   - client: The client's ICE credentials, as offered.
+  ///   - number: Number of the session among those that share a port, with which responses to its checks begin.
   ///   - fingerprints: The client's certificates, as offered.
+  ///   - makeRandom: Makes 64 random bits, for checks.
   package init(
-    credentials: ICECredentials, fingerprints: [CertificateFingerprint], security: any DatagramSecurity,
-    at now: MediaTime
+    credentials: ICECredentials, client: ICECredentials, number: UInt32, fingerprints: [CertificateFingerprint],
+    security: any DatagramSecurity, makeRandom: @escaping @Sendable () -> UInt64, at now: MediaTime
   ) {
-    self.agent = ICEAgent(ICELiteAgent(credentials: credentials, at: now))
+    self.agent = ICEAgent(ICELiteAgent(credentials: credentials, client: client, number: number, at: now))
     self.fingerprints = fingerprints
     self.security = security
     self.role = .server
-    self.makeRandom = { 0 }
+    self.makeRandom = makeRandom
+    self.setupDeadline = now + Self.setupTimeout
   }
 
   /// Creates the transport of a client whose offer was answered; it begins at once, with ``handleTimeout(at:)``.
@@ -135,13 +162,15 @@ package struct WebRTCTransport {
   @inline(__always)
   package var nextDeadline: MediaTime? {
     guard !self.isClosed else { return nil }
-    guard let flight = self.dtls?.nextDeadline else { return self.agent.nextDeadline }
-    return self.agent.nextDeadline.map { min(flight, $0) } ?? flight
+    var deadline = self.agent.nextDeadline
+    if let flight = self.dtls?.nextDeadline { deadline = deadline.map { min(flight, $0) } ?? flight }
+    if let setupDeadline { deadline = deadline.map { min(setupDeadline, $0) } ?? setupDeadline }
+    return deadline
   }
 
-  /// Adopts new ICE credentials, RFC 8445 §9; keys and media stay.
-  package mutating func restart(credentials: ICECredentials, at now: MediaTime) {
-    self.agent.restart(credentials: credentials, at: now)
+  /// Restarts ICE with new credentials of both sides, RFC 8445 §9; keys and media stay.
+  package mutating func restart(credentials: ICECredentials, client: ICECredentials, at now: MediaTime) {
+    self.agent.restart(credentials: credentials, client: client, at: now)
   }
 
   /// Processes a datagram of the session, whatever its protocol.
@@ -149,7 +178,7 @@ package struct WebRTCTransport {
   /// - Returns: Steps of the caller, in their order; none after the end.
   package mutating func handle(_ datagram: ByteBuffer, from source: TransportAddress, at now: MediaTime) -> [Output] {
     guard !self.isClosed else { return [] }
-    switch DatagramKind(datagram.readableBytesView) {
+    switch DatagramKind(datagram) {
     case .stun: return self.handleCheck(datagram, from: source, at: now)
     case .dtls: return self.handleDTLS(datagram, from: source, at: now)
     case .rtcp: return self.handleControl(datagram, from: source, at: now)
@@ -163,7 +192,7 @@ package struct WebRTCTransport {
   package mutating func open(
     media datagram: ByteBuffer, from source: TransportAddress, at now: MediaTime
   ) -> RTPPacket? {
-    guard !self.isClosed, self.agent.isValid(source) else {
+    guard !self.isClosed, self.agent.isValid(source, at: now) else {
       self.dropCounts.invalidAddress += 1
       return nil
     }
@@ -171,7 +200,8 @@ package struct WebRTCTransport {
       self.dropCounts.other += 1
       return nil
     }
-    self.agent.handleAuthenticDatagram(from: source, at: now)
+    // As consent: only reports go back, and publishers exist that answer no check any more once they send media.
+    self.agent.handleMedia(from: source, at: now)
     guard let packet = try? RTPPacket(parsing: plain) else {
       self.dropCounts.other += 1
       return nil
@@ -182,6 +212,9 @@ package struct WebRTCTransport {
   /// Sends checks and DTLS flights again, and ends a session whose peer is silent.
   package mutating func handleTimeout(at now: MediaTime) -> [Output] {
     guard !self.isClosed else { return [] }
+    if let setupDeadline, now >= setupDeadline {
+      return self.end(self.agent.checkCount == 0 ? .neverChecked : .setupTimedOut)
+    }
     let outputs = self.perform(self.agent.handleTimeout(at: now, makeRandom: self.makeRandom), at: now)
     guard !self.isClosed, let datagrams = self.dtls?.handleTimeout(at: now) else { return outputs }
     return outputs + self.outputs(datagrams) + self.stateOutputs()
@@ -232,7 +265,8 @@ extension WebRTCTransport {
       return []
     }
     return self.perform(
-      self.agent.handle(message, length: datagram.readableBytes, from: source, at: now), at: now)
+      self.agent.handle(
+        message, length: datagram.readableBytes, from: source, at: now, makeRandom: self.makeRandom), at: now)
   }
 
   private mutating func perform(_ results: [ICEAgent.Output], at now: MediaTime) -> [Output] {
@@ -242,9 +276,21 @@ extension WebRTCTransport {
       case .send(let datagram, let address):
         outputs.append(.send(datagram, to: address))
         if self.firstResponse == nil, self.agent.checkCount > 0 { self.firstResponse = now }
-      case .valid(let address): outputs.append(.valid(address))
+      case .checked(let address): outputs.append(.checked(address))
+      case .valid(let address):
+        outputs.append(.valid(address))
+        if let waiting, waiting.source == address {
+          self.waiting = nil
+          for datagram in waiting.datagrams where !self.isClosed {
+            outputs += self.handleDTLS(datagram, from: address, at: now)
+          }
+        }
+      case .invalid(let address): outputs.append(.invalid(address))
       case .selected(let address):
         outputs.append(.selected(address))
+        // The notice of the end goes where the client is.
+        if self.sealer != nil { self.dtlsAddress = address }
+        if self.isReady { self.setupDeadline = nil }
         outputs += self.startDTLS(with: address, at: now)
       case .refused: self.dropCounts.checks += 1
       case .expired:
@@ -273,9 +319,17 @@ extension WebRTCTransport {
   private mutating func handleDTLS(
     _ datagram: ByteBuffer, from source: TransportAddress, at now: MediaTime
   ) -> [Output] {
-    guard self.agent.isValid(source) else {
-      self.dropCounts.invalidAddress += 1
-      return []
+    guard self.agent.isValid(source, at: now) else {
+      guard self.agent.isKnown(source), datagram.readableBytes <= Self.maximumWaitingLength else {
+        self.dropCounts.invalidAddress += 1
+        return []
+      }
+      var datagrams = self.waiting?.source == source ? self.waiting?.datagrams ?? [] : []
+      if datagrams.count == Self.maximumWaitingCount { datagrams.removeFirst() }
+      self.waiting = (datagrams + [datagram], source)
+      return self.perform(
+        self.agent.handleUnproven(
+          byteCount: datagram.readableBytes, from: source, at: now, makeRandom: self.makeRandom), at: now)
     }
     if self.dtls == nil {
       // A client's side begins itself.
@@ -287,7 +341,7 @@ extension WebRTCTransport {
       }
       self.dtls = DTLSTransport(endpoint: endpoint)
     }
-    self.dtlsAddress = source
+    self.dtlsAddress = self.sealer == nil ? source : self.agent.selectedAddress ?? source
     let datagrams = self.dtls?.receive(datagram, at: now) ?? []
     return self.outputs(datagrams) + self.stateOutputs()
   }
@@ -295,7 +349,7 @@ extension WebRTCTransport {
   private mutating func handleControl(
     _ datagram: ByteBuffer, from source: TransportAddress, at now: MediaTime
   ) -> [Output] {
-    guard self.agent.isValid(source) else {
+    guard self.agent.isValid(source, at: now) else {
       self.dropCounts.invalidAddress += 1
       return []
     }
@@ -303,7 +357,11 @@ extension WebRTCTransport {
       self.dropCounts.control += 1
       return []
     }
-    self.agent.handleAuthenticDatagram(from: source, at: now)
+    // Only what is authentic counts: strangers cannot use it up.
+    guard self.controlBudget.take(at: now) else {
+      self.dropCounts.excess += 1
+      return []
+    }
     guard let packet = try? RTCPCompoundPacket(parsing: plain, allowsReducedSize: true) else {
       self.dropCounts.control += 1
       return []
@@ -323,6 +381,7 @@ extension WebRTCTransport {
       self.sealer = SRTPSealer(master: own, profile: keys.profile, security: self.security)
       self.opener = SRTPOpener(master: other, profile: keys.profile, security: self.security)
       guard self.sealer != nil, self.opener != nil else { return self.end(.dtlsFailed) }
+      if self.isReady { self.setupDeadline = nil }
       return [.connected(keys.profile)]
     case .closed: return self.end(.closedByClient)
     case .failed: return self.end(.dtlsFailed)
@@ -336,7 +395,9 @@ extension WebRTCTransport {
   }
 
   private mutating func end(_ reason: CloseReason) -> [Output] {
-    let farewell = self.outputs(self.dtls?.close() ?? [])
+    let notice = self.outputs(self.dtls?.close() ?? [])
+    // Without consent nothing is sent, RFC 7675 §5.1.
+    let farewell = reason == .consentExpired ? [] : notice
     self.isClosed = true
     self.sealer = nil
     self.opener = nil

@@ -87,7 +87,7 @@ struct PublicationDialogue {
       makeRandom: { numbers.next() }, unixTime: { 1_700_000_000_000_000_000 + $0.nanoseconds }, at: self.now)
     self.sender.setBitrates(media: 1_500_000, wanted: 2_000_000)
     self.receiver = WebRTCPublisherSession(
-      answer, credentials: PublisherDialogue.credentials,
+      answer, credentials: PublisherDialogue.credentials, client: Self.credentials,
       security: PlainSecurity(clientDigest: PlainSecurity().fingerprint), makeRandom: { 0xABCD_1234 }, at: self.now)
     self.path = path
     self.numbers = SplitMix(seed: seed)
@@ -157,7 +157,9 @@ struct PublicationDialogue {
     while let event = self.receiver.nextEvent() {
       switch event {
       case .frame(let frame): self.frames.append(Frame(frame: frame, arrival: self.now, tag: Self.tag(of: frame)))
-      case .valid: self.receiverEvents.append("valid")
+      case .valid: if !self.receiverEvents.contains("valid") { self.receiverEvents.append("valid") }
+      case .invalid: self.receiverEvents.append("invalid")
+      case .checked: break
       case .ready: self.receiverEvents.append("ready")
       case .refused: self.receiverEvents.append("refused")
       case .closed(let reason): self.receiverEvents.append("closed: \(reason)")
@@ -165,7 +167,7 @@ struct PublicationDialogue {
     }
     for (address, datagram) in self.batch.datagrams where address == Self.client {
       // The handshake of the plain security has ended at the client with its first flight; only alerts follow.
-      if DatagramKind(datagram.readableBytesView) == .dtls, datagram.readableBytesView.first != 21 { continue }
+      if DatagramKind(datagram) == .dtls, datagram.readableBytesView.first != 21 { continue }
       self.schedule(datagram, isToServer: false)
     }
   }

@@ -43,7 +43,8 @@ struct PublicationSessionTests {
     try dialogue.publish(seconds: 20)
     try dialogue.advance(.seconds(1))
     let frames = dialogue.videoFrames
-    #expect(frames.count >= 500, "seed \(seed)")
+    // Of 600; without retransmissions, three packets in a hundred would end nearly all of them.
+    #expect(frames.count >= 400, "seed \(seed)")
     for (one, next) in zip(frames, frames.dropFirst()) {
       #expect(next.tag > one.tag && (next.tag == one.tag + 1 || next.frame.isKeyframe), "seed \(seed)")
       #expect(one.frame.presentationTime < next.frame.presentationTime, "seed \(seed)")

@@ -52,6 +52,8 @@ struct PublisherDialogue {
   private(set) var reports: [(packet: RTCPPacket, time: MediaTime)] = []
   private(set) var keyframeRequestTimes: [MediaTime] = []
 
+  /// Whether the publisher answers checks of the server; false for one that has gone.
+  var answersChecks = true
   private let address: TransportAddress
   private let key: STUNKey
   private var transaction: UInt64 = 0
@@ -80,8 +82,9 @@ struct PublisherDialogue {
         fingerprint: CertificateFingerprint(algorithm: .sha256, digest: PlainSecurity().fingerprint),
         candidates: [#require(TransportAddress("192.0.2.7", port: 8189))]))
     let security = PlainSecurity(clientDigest: try #require(self.answer.clientTransport.fingerprints.first).digest)
-    self.session = WebRTCPublisherSession(
-      self.answer, credentials: Self.credentials, security: security, maximumVideoBitrate: maximumVideoBitrate,
+    self.session = try WebRTCPublisherSession(
+      self.answer, credentials: Self.credentials, client: #require(self.answer.clientTransport.credentials),
+      security: security, maximumVideoBitrate: maximumVideoBitrate,
       makeRandom: { UInt64(Self.serverSSRC) }, at: self.now)
     self.path = path
     self.address = try #require(TransportAddress("198.51.100.1", port: 4000))
@@ -171,14 +174,28 @@ struct PublisherDialogue {
     while let event = self.session.nextEvent() {
       switch event {
       case .frame(let frame): self.frames.append(Frame(frame: frame, arrival: self.now))
-      case .valid: self.events.append("valid")
+      // Proofs are repeated.
+      case .valid: if !self.events.contains("valid") { self.events.append("valid") }
+      case .invalid: self.events.append("invalid")
+      case .checked: break
       case .ready: self.events.append("ready")
       case .refused(let width, let height): self.events.append("refused: \(width)×\(height)")
       case .closed(let reason): self.events.append("closed: \(reason)")
       }
     }
-    for (_, datagram) in self.batch.datagrams where DatagramKind(datagram.readableBytesView) == .rtcp {
+    let datagrams = self.batch.datagrams.map(\.1)
+    for datagram in datagrams where DatagramKind(datagram) == .rtcp {
       self.schedule(datagram, isToServer: false)
+    }
+    // Checks of the server are answered on a path without faults.
+    for datagram in datagrams where DatagramKind(datagram) == .stun {
+      let message = try STUNMessage(parsing: datagram)
+      guard self.answersChecks, message.messageClass == .request else { continue }
+      var buffer = ByteBuffer()
+      STUNMessage(.success, transactionID: message.transactionID, attributes: [.xorMappedAddress(self.address)])
+        .serialize(into: &buffer, key: STUNKey(password: PublishOffers.password))
+      self.session.handle(buffer, from: self.address, at: self.now)
+      try self.drain()
     }
   }
 
@@ -193,7 +210,7 @@ struct PublisherDialogue {
       case .nack(let pairs):
         #expect(feedback.mediaSSRC == Self.videoSSRC || feedback.mediaSSRC == Self.audioSSRC)
         guard self.answersNACK, feedback.mediaSSRC == Self.videoSSRC else { continue }
-        for number in pairs.flatMap(\.sequenceNumbers) {
+        for number in pairs.joined() {
           guard let original = self.sent[number] else { continue }
           if let packet = self.retransmission?.packet(for: original) {
             try self.send(packet)

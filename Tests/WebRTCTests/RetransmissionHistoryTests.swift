@@ -1,0 +1,54 @@
+import Media
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import WebRTC
+
+@Suite("Packets that are kept to be sent again")
+struct RetransmissionHistoryTests {
+  private static func frame(_ packetCount: Int) -> WebRTCMedia {
+    WebRTCMedia(
+      kind: .video, isKeyframe: false, presentationTime: .zero, bytes: ByteBuffer(repeating: 1, count: packetCount),
+      payloads: (0..<packetCount).map { $0..<$0 + 1 })
+  }
+
+  @Test(arguments: UInt64(1)...8)
+  func `requests find what a look at each frame finds, over discarded packets and the wrap of the numbers`(seed: UInt64)
+  {
+    var numbers = SplitMix(seed: seed)
+    var history = RetransmissionHistory()
+    // All frames, with their first number and the time of sending.
+    var frames: [(media: WebRTCMedia, first: Int64, end: Int64, sent: MediaTime)] = []
+    var (next, now) = (Int64(65_000), MediaTime.zero)
+    var (foundCount, unknownCount) = (0, 0)
+    for _ in 0..<3_000 {
+      now += .milliseconds(Int64(numbers.next() % 40))
+      let count = 1 + Int(numbers.next() % 30)
+      let media = Self.frame(count)
+      history.append(media, firstNumber: next, roundTrip: .milliseconds(400), at: now)
+      // Of some frames, the last packets are discarded before they are sent.
+      let sentCount = numbers.next() % 10 == 0 ? 1 + Int64(numbers.next() % UInt64(count)) : Int64(count)
+      frames.append((media, next, next + sentCount, now))
+      next += sentCount
+      history.endNumber = next
+      if numbers.next() % 500 == 0 {
+        history.removeAll()
+        frames.removeAll()
+      }
+      frames.removeAll { now - $0.sent > .milliseconds(1200) }
+      let number = next - 1 - Int64(numbers.next() % 2_000)
+      let expected = frames.last { $0.first <= number && number < $0.end }
+      switch history.answer(UInt16(truncatingIfNeeded: number), roundTrip: .zero, at: now) {
+      case .packet(let media, let index):
+        #expect(expected.map { $0.media.packetCount == media.packetCount && number - $0.first == index } == true)
+        foundCount += 1
+      case .unknown:
+        #expect(expected == nil)
+        unknownCount += 1
+      case .answered: Issue.record("a round trip of zero has always passed")
+      }
+    }
+    #expect(foundCount > 500 && unknownCount > 500)
+  }
+}
