@@ -21,6 +21,8 @@ internal import Glibc
 package struct SourceIdentity: Hashable, Sendable {
   /// Names that only one source has.
   private let places: Set<String>
+  /// Whether the addresses of a source of a network are known: a lookup that has failed may succeed later. True for other sources.
+  let isResolved: Bool
 
   /// The identity of a source with all its names: resolves host names and opens cameras, which may block for seconds.
   ///
@@ -29,12 +31,12 @@ package struct SourceIdentity: Hashable, Sendable {
   ///   - cameraNames: Returns the names of the cameras that a specification may select, as
   ///     ``CaptureDeviceProvider/uniqueNames(of:)``.
   package init(_ name: String?, cameraNames: @escaping (CameraSpecification) -> Set<String>) {
-    self.places = Self.places(of: name ?? "", cameraNames: cameraNames)
+    (self.places, self.isResolved) = Self.places(of: name ?? "", cameraNames: cameraNames)
   }
 
   /// The identity of a source as far as its name alone says; nil for no source.
   package init(unresolved name: String?) {
-    self.places = Self.places(of: name ?? "", cameraNames: nil)
+    (self.places, self.isResolved) = Self.places(of: name ?? "", cameraNames: nil)
   }
 
   /// Whether both are the same source.
@@ -59,13 +61,18 @@ package struct SourceIdentity: Hashable, Sendable {
   /// - Parameter cameraNames: Nil to look nothing up.
   private static func places(
     of name: String, cameraNames: ((CameraSpecification) -> Set<String>)?
-  ) -> Set<String> {
+  ) -> (Set<String>, isResolved: Bool) {
     let isComplete = cameraNames != nil
-    let source = SourceText(name)
-    guard let scheme = source.scheme else { return [] }
+    guard let scheme = SourceText(name).scheme else { return ([], true) }
     let rest = String(name.dropFirst(scheme.count + 1))
-    if scheme == "file" { return NetworkSpecification.matches(rest) ? self.network(rest, isComplete) : self.file(rest) }
+    if scheme == "file", NetworkSpecification.matches(rest) { return self.network(rest, isComplete) }
     if NetworkSpecification.matches(name) { return self.network(name, isComplete) }
+    return (scheme == "file" ? self.file(rest) : self.places(scheme: scheme, rest, cameraNames: cameraNames), true)
+  }
+
+  private static func places(
+    scheme: String, _ rest: String, cameraNames: ((CameraSpecification) -> Set<String>)?
+  ) -> Set<String> {
     let place = rest.prefix { $0 != "?" }
     switch scheme {
     case "v4l2":
@@ -105,15 +112,15 @@ package struct SourceIdentity: Hashable, Sendable {
     "rtsp": 554, "rtsps": 322, "http": 80, "https": 443, "rtmp": 1935, "rtmps": 443, "rtmpt": 80,
   ]
 
-  private static func network(_ url: String, _ isComplete: Bool) -> Set<String> {
-    guard let specification = try? NetworkSpecification(parsing: url) else { return [url] }
+  private static func network(_ url: String, _ isComplete: Bool) -> (Set<String>, isResolved: Bool) {
+    guard let specification = try? NetworkSpecification(parsing: url) else { return ([url], true) }
     let host = specification.host.lowercased()
     let addresses = isComplete ? IPAddress.addresses(of: host) : IPAddress(parsing: host).map { [$0] } ?? []
     let own = isComplete ? IPAddress.ofThisMachine : []
     let hosts = addresses.map { $0.isLoopback || own.contains($0) ? "localhost" : "\($0)" } + [host]
     let port = specification.port ?? Self.ports[specification.scheme] ?? 0
     let path = self.path(of: specification.url)
-    return Set(hosts.map { "\($0):\(port)/\(path)" })
+    return (Set(hosts.map { "\($0):\(port)/\(path)" }), !addresses.isEmpty)
   }
 
   /// The path of a URL without percent encoding and slashes that do not count.
@@ -131,8 +138,10 @@ struct IdentifiedSource: Hashable, Sendable {
   let name: String?
   /// Device, file or address to which the name refers, as far as it is known.
   let identity: SourceIdentity
-  /// Whether all names of the source are known.
+  /// Whether all names of the source are known, as far as they could be found out.
   let isComplete: Bool
+  /// Whether they need not be looked for again.
+  var isFinal: Bool { self.isComplete && self.identity.isResolved }
 
   init(name: String?, identity: SourceIdentity, isComplete: Bool) {
     self.name = name

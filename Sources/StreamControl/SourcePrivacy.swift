@@ -16,7 +16,7 @@ package final class SourcePrivacy: Sendable {
 
   /// A source that a stream has shown with privacy, and may have left since.
   private struct Memory: Sendable {
-    let source: IdentifiedSource
+    var source: IdentifiedSource
     weak var stream: LiveStream?
   }
 
@@ -56,6 +56,13 @@ package final class SourcePrivacy: Sendable {
     /// Remembers the sources that streams with privacy show now, and forgets the sources of streams without privacy.
     mutating func remember() {
       let hiding = self.all.filter { self.ownHiding(of: $0.stream) != nil }
+      // Of a source that was left, no more is found out: it is not taken for any other one.
+      for index in self.memories.indices {
+        let (source, stream) = (self.memories[index].source, self.memories[index].stream)
+        guard !source.isComplete, !hiding.contains(where: { $0.stream === stream && $0.shownVideo.name == source.name })
+        else { continue }
+        self.memories[index].source = IdentifiedSource(name: source.name, identity: source.identity, isComplete: true)
+      }
       let now = hiding.map { Memory(source: $0.shownVideo, stream: $0.stream) }.filter { !$0.source.identity.isEmpty }
       self.memories.removeAll { memory in
         !hiding.contains { $0.stream === memory.stream }
@@ -106,6 +113,10 @@ package final class SourcePrivacy: Sendable {
   private let state = Mutex(State())
   /// One ``update()`` at a time.
   private let updates = AsyncMutex()
+  /// Whether a further ``update()`` waits, since names could not be found out.
+  private let isWaiting = Mutex(false)
+  /// Time after which names that could not be found out are looked for again.
+  private static let retryInterval = Duration.seconds(15)
 
   /// Adds the sources of a stream, while they exist.
   func add(_ sources: StreamSources) {
@@ -177,7 +188,27 @@ package final class SourcePrivacy: Sendable {
         try? await self.state.withLock { $0.effects(of: sources.stream) }?.follow()
         self.uncover(sources.stream)
       }
+      self.retry()
     }.value
+  }
+
+  /// Looks again, later, for names that could not be found out: another stream may show the same source under another name.
+  private func retry() {
+    guard self.hasPrivacy,
+      self.state.withLock({ $0.all }).contains(where: { sources in
+        !sources.stream.hasEnded && !sources.shownVideos.allSatisfy(\.isFinal)
+      })
+    else { return }
+    let isFirst = self.isWaiting.withLock { isWaiting in
+      defer { isWaiting = true }
+      return !isWaiting
+    }
+    guard isFirst else { return }
+    Task {
+      try? await Task.sleep(for: Self.retryInterval)
+      self.isWaiting.withLock { $0 = false }
+      await self.update()
+    }
   }
 
   /// Covers, before it returns, whole frames of streams that show openly what another one hides, or may do so as far as is

@@ -24,7 +24,7 @@ extension StreamSources {
       let unlisted = isOperator ? [] : try self.checkAccess(to: named)
       let reach = SourceReach(
         start: self.start, fileFolders: self.catalog.fileFolders, allowsLinkLocal: self.catalog.allowsLinkLocal)
-      let reached = await WorkerThread.run(named: "reach", timeout: Self.openingTimeout) { reach.resolve(named) }
+      let reached = await WorkerThread.run(named: "reach", timeout: self.openingTimeout) { reach.resolve(named) }
       guard let reached else {
         throw VidiconError(
           .timedOut, subject: named.video ?? named.audio ?? "source", cause: "its host name is not resolved",

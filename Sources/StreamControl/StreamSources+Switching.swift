@@ -53,6 +53,7 @@ extension StreamSources {
       return try await self.perform(requested, onlyOtherDevices: onlyOtherDevices, isConfined: isConfined)
     }
     // From here on, a stream that hides this source covers it here too.
+    self.previousVideo = self.shownVideo
     self.nextVideo = IdentifiedSource(unresolved: video)
     do throws(VidiconError) {
       try await self.checkPrivacy(of: video)
@@ -67,7 +68,7 @@ extension StreamSources {
   }
 
   private func endVideoSwitch() async {
-    self.nextVideo = nil
+    (self.nextVideo, self.previousVideo) = (nil, nil)
     await SourcePrivacy.shared.update()
   }
 
@@ -123,8 +124,10 @@ extension StreamSources {
     self.stream.setStandbyVideos(videos)
   }
 
-  /// Refuses a source that another stream hides. Where this stream hides it from now on, others that show it are covered.
+  /// Refuses a source that another stream hides. Where streams with privacy show the same one from now on, all of them cover the
+  /// smallest faces of any, and others are covered.
   private func checkPrivacy(of video: String) async throws(VidiconError) {
+    guard SourcePrivacy.shared.hasPrivacy else { return }
     await SourcePrivacy.shared.identifySources()
     guard SourcePrivacy.shared.hasPrivacy else { return }
     guard let next = self.nextVideo, next.isComplete else { throw Self.doesNotOpen(video) }
@@ -134,7 +137,8 @@ extension StreamSources {
         cause: "the stream \(name) shows it with faces covered, or has done so",
         nextStep: "cover them in \(self.stream.name) first: set faces to privacy")
     }
-    SourcePrivacy.shared.cover()
+    // Smaller faces, too, before the first frame.
+    await SourcePrivacy.shared.update()
   }
 
   private static func doesNotOpen(_ source: String) -> VidiconError {
@@ -165,7 +169,7 @@ extension StreamSources {
     of capturer: any VideoCapturer, to current: (any VideoCapturer)?
   ) async -> DeviceRelation {
     guard let current = current as? any ExclusiveCapturer, current !== capturer else { return .otherDevice }
-    return await self.calls.run("relation", named: "devices", timeout: Self.openingTimeout) {
+    return await self.calls.run("relation", named: "devices", timeout: self.openingTimeout) {
       current.relation(of: capturer)
     } ?? .otherDevice
   }
@@ -194,7 +198,7 @@ extension StreamSources {
       height: settings.height ?? 720, frameRate: settings.frameRate ?? 30, isConfined: isConfined,
       allowsLinkLocal: !isConfined || self.catalog.allowsLinkLocal)
     let kind = "open \(requested.video ?? "") \(requested.audio ?? "")"
-    let result = await self.calls.run(kind, named: "open", timeout: Self.openingTimeout) {
+    let result = await self.calls.run(kind, named: "open", timeout: self.openingTimeout) {
       [catalog] () -> Result<SourceCatalog.Opened, VidiconError> in
       do throws(VidiconError) {
         return .success(try catalog.open(request))
@@ -225,7 +229,7 @@ extension StreamSources {
       await self.relation(of: capturer, to: current) != .otherDevice
     else { return try await self.switchVideo(to: capturer, named: name) }
     let previousName = self.video
-    _ = await WorkerThread.run(named: "stop", timeout: Self.openingTimeout) { current.stop() }
+    _ = await WorkerThread.run(named: "stop", timeout: self.openingTimeout) { current.stop() }
     do throws(VidiconError) {
       try await self.switchVideo(to: capturer, named: name)
     } catch {

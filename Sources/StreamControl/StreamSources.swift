@@ -23,18 +23,19 @@ public final class StreamSources: Sendable {
   /// Video source that was identified last.
   private let identified: Mutex<IdentifiedSource>
   private let nextIdentified = Mutex<IdentifiedSource?>(nil)
+  private let previousIdentified = Mutex<IdentifiedSource?>(nil)
   /// Whether a client chose the current video source: what is opened because of its name is as limited as it is.
   let isVideoConfined = Mutex(false)
   /// The sources of publishers that the stream has had.
   let published = Mutex(PublishedSources())
   private let mutex = AsyncMutex(maximumWaiters: 16)
-  private let identification = StreamSources.newIdentification()
-  private let nextIdentification = StreamSources.newIdentification()
+  private let identification: SingleFlight<IdentifiedSource>
+  private let nextIdentification: SingleFlight<IdentifiedSource>
   /// Calls of devices and files, which may hang.
   let calls = BlockingCalls()
 
-  /// Maximum time to open a source; its start has a limit of its own.
-  static let openingTimeout = Duration.seconds(15)
+  /// Maximum time to open a source, 15 s unless a test needs another one; its start has a limit of its own.
+  let openingTimeout: Duration
   /// Maximum time for a device to report or change its controls.
   private static let controlTimeout = Duration.seconds(5)
 
@@ -44,9 +45,16 @@ public final class StreamSources: Sendable {
   ///   - video: Name of its video source; nil where it has none.
   ///   - audio: Name of its audio source; nil where it has none.
   ///   - catalog: The sources that it can be switched to.
-  public init(_ stream: LiveStream, video: String? = nil, audio: String? = nil, catalog: SourceCatalog) {
+  public convenience init(_ stream: LiveStream, video: String? = nil, audio: String? = nil, catalog: SourceCatalog) {
+    self.init(stream, video: video, audio: audio, catalog: catalog, openingTimeout: .seconds(15))
+  }
+
+  init(_ stream: LiveStream, video: String?, audio: String? = nil, catalog: SourceCatalog, openingTimeout: Duration) {
     self.stream = stream
     self.catalog = catalog
+    self.openingTimeout = openingTimeout
+    self.identification = SingleFlight(threadName: "identify", timeout: openingTimeout)
+    self.nextIdentification = SingleFlight(threadName: "identify", timeout: openingTimeout)
     self.start = SourceNames(video: video, audio: audio)
     self.current = Mutex(self.start)
     self.identified = Mutex(IdentifiedSource(unresolved: video))
@@ -63,13 +71,7 @@ public final class StreamSources: Sendable {
   var names: SourceNames { self.current.withLock { $0 } }
 
   /// The current video source, as far as it is known without waiting.
-  var shownVideo: IdentifiedSource {
-    let name = self.video
-    return self.identified.withLock { known in
-      if known.name != name { known = IdentifiedSource(unresolved: name) }
-      return known
-    }
-  }
+  var shownVideo: IdentifiedSource { self.identified.withLock { $0 } }
 
   /// Source to which video is being switched, as far as it is known without waiting; nil without a change of video.
   var nextVideo: IdentifiedSource? {
@@ -77,39 +79,47 @@ public final class StreamSources: Sendable {
     set { self.nextIdentified.withLock { $0 = newValue } }
   }
 
-  /// The current video source and the one to which it is being switched.
-  var shownVideos: [IdentifiedSource] { [self.shownVideo] + [self.nextVideo].compactMap { $0 } }
+  /// The video source before a change that may fail, after which it comes back; nil without one.
+  var previousVideo: IdentifiedSource? {
+    get { self.previousIdentified.withLock { $0 } }
+    set { self.previousIdentified.withLock { $0 = newValue } }
+  }
+
+  /// The current video source, the one to which it is being switched, and the one that comes back when that fails.
+  var shownVideos: [IdentifiedSource] {
+    [self.shownVideo] + [self.nextVideo, self.previousVideo].compactMap { $0 }
+  }
 
   /// Records that video has been switched to a source of a name.
   func setVideo(_ name: String?) {
+    // Names that are not known yet are found out when another stream hides something.
+    let known = [self.nextVideo, self.previousVideo].compactMap { $0 }.first { $0.name == name }
+    let source = known ?? IdentifiedSource(unresolved: name)
+    self.identified.withLock { $0 = source }
     self.setNames { $0.video = name }
-    // Otherwise it is found out when another stream hides something.
-    guard let next = self.nextVideo, next.name == name, next.isComplete else { return }
-    self.identified.withLock { $0 = next }
   }
 
   /// Finds out what the names of the current video source and of the next one refer to, each in ``openingTimeout`` or not at all.
   func identifyVideo() async {
-    async let current = self.shownVideo.isComplete ? nil : self.identify(with: self.identification) { $0.video }
+    async let current = self.shownVideo.isFinal ? nil : self.identify(with: self.identification) { $0.video }
     let next =
-      self.nextVideo.map(\.isComplete) ?? true
+      self.nextVideo.map(\.isFinal) ?? true
       ? nil : await self.identify(with: self.nextIdentification) { $0.nextVideo?.name }
     if let next {
       self.nextIdentified.withLock { waiting in
         if waiting?.name == next.name { waiting = next }
       }
     }
-    if let current = await current { self.identified.withLock { $0 = current } }
+    guard let current = await current else { return }
+    self.identified.withLock { shown in
+      if shown.name == current.name { shown = current }
+    }
   }
 
   private func identify(
     with flight: SingleFlight<IdentifiedSource>, _ name: @escaping @Sendable (StreamSources) -> String?
   ) async -> IdentifiedSource? {
     await flight.run { IdentifiedSource(name(self), cameraNames: self.catalog.cameraNames) }
-  }
-
-  private static func newIdentification() -> SingleFlight<IdentifiedSource> {
-    SingleFlight(threadName: "identify", timeout: Self.openingTimeout)
   }
 
   /// Whether a current source accepts any TLS certificate (`?insecure=1`), so that its media may be another's.

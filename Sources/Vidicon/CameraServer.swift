@@ -336,6 +336,7 @@ extension CameraServer {
   public func attach(_ sources: StreamSources, to stream: LiveStream) {
     self.publications.update(stream) { $0.sources = sources }
     SourcePrivacy.shared.cover()
+    Task { await SourcePrivacy.shared.update() }
   }
 
   /// The sources of a stream, to switch while it runs; nil when it is not published.
@@ -347,6 +348,7 @@ extension CameraServer {
   public func attach(_ effects: StreamEffects, to stream: LiveStream) {
     self.publications.update(stream) { $0.effects = effects }
     SourcePrivacy.shared.cover()
+    Task { await SourcePrivacy.shared.update() }
   }
 
   /// The effects of a stream, to change while it runs; nil when it is not published.

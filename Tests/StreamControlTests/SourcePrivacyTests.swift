@@ -2,11 +2,11 @@ import Capture
 import Effects
 import Foundation
 import Media
-import Streaming
 import TestSupport
 import Testing
 
 @testable import StreamControl
+@testable import Streaming
 
 #if canImport(Darwin)
 import Darwin
@@ -16,6 +16,18 @@ import Glibc
 
 @Suite("Sources that streams hide", .timeLimit(.minutes(5)))
 struct SourcePrivacyTests {
+  /// Limits that no test reaches while it holds a source.
+  private static func stream(_ name: String) -> LiveStream {
+    var settings = VideoSettings()
+    settings.switchTimeouts.start = .seconds(1000)
+    settings.switchTimeouts.firstItem = .seconds(1000)
+    return LiveStream(name, video: settings)
+  }
+
+  private static func sources(_ stream: LiveStream, video: String, _ catalog: SourceCatalog) -> StreamSources {
+    StreamSources(stream, video: video, catalog: catalog, openingTimeout: .seconds(1000))
+  }
+
   /// Bars, whatever the name.
   private static let catalog = SourceCatalog(devices: { [] }, generators: []) { _ in
     .init(video: BarsCapturer(width: 64, height: 36))
@@ -77,7 +89,7 @@ struct SourcePrivacyTests {
   @Test func `a switch that is under way when privacy begins shows nothing openly`() async throws {
     try await self.withFolder { folder in
       try #require(creat(folder + "/1", 0o600) >= 0)
-      let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+      let (hiding, other) = (Self.stream("hiding"), Self.stream("other"))
       let (isOpening, mayOpen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let slow = SourceCatalog(devices: { [] }, generators: []) { _ in
         isOpening.signal()
@@ -85,7 +97,7 @@ struct SourcePrivacyTests {
         return .init(video: BarsCapturer(width: 64, height: 36))
       }
       let sources = [
-        StreamSources(hiding, video: "file:\(folder)/1"), StreamSources(other, video: "bars", catalog: slow),
+        StreamSources(hiding, video: "file:\(folder)/1"), Self.sources(other, video: "bars", slow),
       ]
       for stream in [hiding, other] {
         stream.attachVideo(BarsCapturer(width: 64, height: 36))
@@ -131,13 +143,13 @@ struct SourcePrivacyTests {
   @Test func `a camera that becomes private while another stream starts it by another name is covered there`()
     async throws
   {
-    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    let (hiding, other) = (Self.stream("hiding"), Self.stream("other"))
     let camera = SlowCamera()
     let names = { @Sendable (_: CameraSpecification) -> Set<String> in ["usb:1"] }
     let catalog = SourceCatalog(devices: { [] }, generators: [], cameraNames: names) { _ in .init(video: camera) }
     let sources = [
-      StreamSources(hiding, video: "v4l2:/dev/video63", catalog: catalog),
-      StreamSources(other, video: "bars", catalog: catalog),
+      Self.sources(hiding, video: "v4l2:/dev/video63", catalog),
+      Self.sources(other, video: "bars", catalog),
     ]
     for stream in [hiding, other] {
       stream.attachVideo(BarsCapturer(width: 64, height: 36))
@@ -163,7 +175,7 @@ struct SourcePrivacyTests {
     async throws
   {
     let name = "file:/\(UUID())/1.mp4"
-    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    let (hiding, other) = (Self.stream("hiding"), Self.stream("other"))
     let (isOpening, mayOpen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let missing = SourceCatalog(devices: { [] }, generators: []) { _ throws(VidiconError) in
       isOpening.signal()
@@ -171,7 +183,7 @@ struct SourcePrivacyTests {
       throw VidiconError(.notFound, subject: "file", cause: "it is missing", nextStep: "none")
     }
     let sources = [
-      StreamSources(hiding, video: "bars", catalog: missing), StreamSources(other, video: name, catalog: Self.catalog),
+      Self.sources(hiding, video: "bars", missing), StreamSources(other, video: name, catalog: Self.catalog),
     ]
     for stream in [hiding, other] {
       stream.attachVideo(BarsCapturer(width: 64, height: 36))
@@ -187,6 +199,61 @@ struct SourcePrivacyTests {
     await #expect(throws: VidiconError.self) { try await switching.value }
     #expect(other.effects.isEmpty)
     for stream in [hiding, other] { await stream.stop() }
+  }
+
+  @Test func `a source that comes back when the audio of its successor fails stays covered`() async throws {
+    let name = "file:/\(UUID())/1.mp4"
+    let (hiding, other) = (Self.stream("hiding"), Self.stream("other"))
+    let microphone = BrokenMicrophone()
+    let catalog = SourceCatalog(devices: { [] }, generators: []) { request in
+      .init(
+        video: request.video.map { _ in BarsCapturer(width: 64, height: 36) },
+        audio: request.audio.map { _ in microphone })
+    }
+    let sources = [
+      Self.sources(hiding, video: name, catalog), Self.sources(other, video: name, catalog),
+    ]
+    other.attachAudio(ToneCapturer())
+    for stream in [hiding, other] {
+      stream.attachVideo(BarsCapturer(width: 64, height: 36))
+      try await stream.start()
+    }
+    hiding.effects = [PrivacyMask()]
+    await SourcePrivacy.shared.update()
+    #expect(other.effects.contains { $0.isPrivacy })
+    let switching = Task { try await sources[1].replace(video: "bars", audio: "mic:") }
+    await microphone.isStarting.signaled()
+    // Its video is the bars already; the hidden source may come back.
+    await SourcePrivacy.shared.update()
+    #expect(sources[1].video == "bars" && other.effects.contains { $0.isPrivacy })
+    microphone.mayFail.signal()
+    await #expect(throws: VidiconError.self) { try await switching.value }
+    #expect(sources[1].video == name && other.effects.contains { $0.isPrivacy })
+    for stream in [hiding, other] { await stream.stop() }
+  }
+
+  /// A microphone that takes its time to fail.
+  private final class BrokenMicrophone: AudioCapturer {
+    let (isStarting, mayFail) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let format = AudioFormat(sampleRate: 48_000, channelCount: 1)
+    let isStarted = false
+
+    func start(consumer: any AudioConsumer) throws(VidiconError) {
+      self.isStarting.signal()
+      self.mayFail.waitWithLimit()
+      throw VidiconError(.failed, subject: "mic:", cause: "it is silent", nextStep: "none")
+    }
+
+    func stop() {}
+  }
+
+  @Test func `an address that could not be looked up is looked up again, and one that is known is not`() {
+    for (name, isResolved) in [
+      ("rtsp://camera.invalid/a", false), ("rtsp://192.0.2.7/a", true), ("file:/a", true), ("v4l2:/dev/video63", true),
+      ("bars", true),
+    ] {
+      #expect(SourceIdentity(name).isResolved == isResolved, "\(name)")
+    }
   }
 
   @Test func `effects that cover no faces are never without the mask that another stream's privacy demands`() {
