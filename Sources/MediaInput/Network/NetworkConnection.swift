@@ -19,8 +19,8 @@ protocol NetworkConnection: AnyObject, Sendable {
 /// Content of a network source.
 enum NetworkItem {
   case packet(NetworkPacket)
-  /// Tracks that replace those of their kind; others go on.
-  case changedTracks(NetworkTracks)
+  /// Codecs of tracks that replace those of their kind; others go on.
+  case changedCodecs(TrackCodecs)
   /// The video cannot be decoded; audio goes on.
   case noVideo(VidiconError)
 }

@@ -117,8 +117,8 @@ extension NetworkSession {
       let packet: NetworkPacket
       switch item {
       case .packet(let received): packet = received
-      case .changedTracks(let tracks):
-        self.buffer.append(.changedTracks(tracks))
+      case .changedCodecs(let codecs):
+        self.buffer.appendChange(codecs)
         continue
       case .noVideo(let error):
         self.buffer.append(.noVideo(error))

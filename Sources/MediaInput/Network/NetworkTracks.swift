@@ -54,6 +54,30 @@ final class NetworkTracks {
   }
 }
 
+/// Codecs of tracks whose decoders are opened on the playing thread, when what was buffered before has been played: a publisher that
+/// changes them for ever has one decoder of each kind.
+struct TrackCodecs: Hashable, Sendable {
+  /// Nil where the track stays as it is, or there is none.
+  var video: PublishedCodec?
+  var audio: PublishedCodec?
+  var handling = VideoHandling.passedThrough
+  /// Name of the source, for its owner.
+  var source: String
+
+  /// Opens the decoders; nil when there are none, or libavcodec does not accept any of the codecs.
+  func open() -> NetworkTracks? {
+    NetworkTracks(video: self.video, audio: self.audio, handling: self.handling, source: self.source)
+  }
+
+  /// The codecs, with those of a later change in place of those of its kind.
+  func changed(to other: TrackCodecs) -> TrackCodecs {
+    var codecs = other
+    codecs.video = other.video ?? self.video
+    codecs.audio = other.audio ?? self.audio
+    return codecs
+  }
+}
+
 /// Treatment of a network source's video.
 enum VideoHandling: Sendable {
   /// H.264 that every output supports is passed through, other video is decoded.
@@ -88,14 +112,12 @@ final class NetworkVideoTrack {
   ) throws(VidiconError) {
     self.decoder = try PacketDecoder(codec, isLowDelay: handling == .decoded, source: source)
     let parameters = codec.pointee
-    guard (1...16_384).contains(parameters.width), (1...16_384).contains(parameters.height) else {
+    guard let format = VideoFormat(parameters, frameRate: frameRate) else {
       throw VidiconError(
         .invalidData, subject: source, cause: "it does not announce the size of its video",
         nextStep: "list its streams with: ffprobe \(source)")
     }
-    self.format = VideoFormat(
-      width: Int(parameters.width), height: Int(parameters.height), frameRate: frameRate,
-      colorMatrix: DecodedFrameConverter.colorMatrix(parameters.color_space, height: parameters.height))
+    self.format = format
     self.converter = DecodedFrameConverter(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
     let (orientation, isMirrored) = DecodedFrameConverter.orientation(displayMatrix)
     if handling == .passedThrough, parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored {
@@ -155,6 +177,16 @@ final class NetworkVideoTrack {
     }
     self.lastTime = time
     consumer.consume(converted)
+  }
+}
+
+extension VideoFormat {
+  /// The format of decoded frames; nil where the parameters have no size, or one beyond 16,384.
+  init?(_ parameters: AVCodecParameters, frameRate: FrameRate) {
+    guard (1...16_384).contains(parameters.width), (1...16_384).contains(parameters.height) else { return nil }
+    self.init(
+      width: Int(parameters.width), height: Int(parameters.height), frameRate: frameRate,
+      colorMatrix: DecodedFrameConverter.colorMatrix(parameters.color_space, height: parameters.height))
   }
 }
 

@@ -10,8 +10,10 @@ final class PlayoutBuffer: Sendable {
   enum Item {
     /// A new connection, whose packets follow.
     case tracks(NetworkTracks)
-    /// Tracks that replace those of their kind; others go on.
-    case changedTracks(NetworkTracks)
+    /// A new connection of a publisher, whose packets follow.
+    case codecs(TrackCodecs)
+    /// Codecs of tracks that replace those of their kind; others go on.
+    case changedCodecs(TrackCodecs)
     case packet(NetworkPacket)
     /// The video packets since the last keyframe, which came before the video consumer; at most those of an ``OpenGroup``.
     case openGroup([NetworkPacket])
@@ -33,12 +35,44 @@ final class PlayoutBuffer: Sendable {
 
   static let maximumByteCount = 32 << 20
   static let maximumPacketCount = 4_096
+  /// Maximum number of changes of codecs that wait to be played: beyond it, what waits is dropped.
+  static let maximumChangeCount = 8
   /// Maximum time span that is buffered of a source that arrives in bursts.
   static let maximumSpan = MediaDuration.seconds(2)
   private let state = Monitor(State())
 
   /// Number of dropped packets.
   var droppedCount: Int { self.state.read { $0.dropped } }
+
+  /// Enqueues a change of codecs: in place of one that no packet follows, and, where too many wait, of all of them with their
+  /// packets.
+  func appendChange(_ codecs: TrackCodecs) {
+    self.state.withLock { state in
+      guard !state.isClosed else { return }
+      if case .changedCodecs(let previous)? = state.items.last {
+        state.items[state.items.count - 1] = .changedCodecs(previous.changed(to: codecs))
+        return
+      }
+      var waiting: [TrackCodecs] = []
+      for case .changedCodecs(let codecs) in state.items { waiting.append(codecs) }
+      guard waiting.count >= Self.maximumChangeCount else {
+        state.items.append(.changedCodecs(codecs))
+        return
+      }
+      // Decoding is too slow.
+      let count = state.items.count
+      state.items.removeAll { item in
+        switch item {
+        case .changedCodecs, .packet, .openGroup: true
+        case .tracks, .codecs, .lost, .noVideo, .noAudio: false
+        }
+      }
+      state.dropped += count - state.items.count - waiting.count
+      (state.byteCount, state.needsKeyframe) = (0, true)
+      state.items.append(
+        .changedCodecs(waiting.dropFirst().reduce(waiting[0]) { $0.changed(to: $1) }.changed(to: codecs)))
+    }
+  }
 
   /// Enqueues an item other than a packet; never dropped.
   func append(_ item: Item) {
@@ -128,10 +162,12 @@ final class PlayoutBuffer: Sendable {
   ///
   /// - Parameters:
   ///   - audioFormat: Format of all audio blocks; nil for that of each connection.
+  ///   - open: Opens the decoders of codecs.
   ///   - onDamage: Called when video could not be decoded: the frames that follow refer to it.
   ///   - onFormat: Called with the format of the frames.
   func play(
-    to consumers: NetworkConsumers, audioFormat: AudioFormat?, onDamage: () -> Void = {},
+    to consumers: NetworkConsumers, audioFormat: AudioFormat?,
+    open: (TrackCodecs) -> NetworkTracks? = { $0.open() }, onDamage: () -> Void = {},
     onFormat: (VideoFormat) -> Void
   ) {
     var (video, audio): (NetworkVideoTrack?, NetworkAudioTrack?)
@@ -139,14 +175,28 @@ final class PlayoutBuffer: Sendable {
       if let format = tracks.video?.format { onFormat(format) }
       if let audioFormat { tracks.audio?.setFormat(audioFormat) }
     }
+    /// Opens decoders in place of those of their kind.
+    func replace(by codecs: TrackCodecs) {
+      let fresh = open(codecs)
+      if codecs.video != nil {
+        video = fresh?.video
+        if video == nil { consumers.notifyVideo { $0.captureEnded(codecs.undecodable(.video)) } }
+      }
+      if codecs.audio != nil {
+        audio = fresh?.audio
+        if audio == nil { consumers.notifyAudio { $0.captureEnded(codecs.undecodable(.audio)) } }
+      }
+      if let fresh { announce(fresh) }
+    }
     while let item = self.next() {
       switch item {
       case .tracks(let fresh):
         (video, audio) = (fresh.video, fresh.audio)
         announce(fresh)
-      case .changedTracks(let fresh):
-        (video, audio) = (fresh.video ?? video, fresh.audio ?? audio)
-        announce(fresh)
+      case .codecs(let codecs):
+        (video, audio) = (nil, nil)
+        replace(by: codecs)
+      case .changedCodecs(let codecs): replace(by: codecs)
       case .packet(let packet):
         switch packet.kind {
         case .video:
@@ -178,5 +228,14 @@ final class PlayoutBuffer: Sendable {
       state.items = []
       state.byteCount = 0
     }
+  }
+}
+
+extension TrackCodecs {
+  /// The error of a track that libavcodec does not accept.
+  fileprivate func undecodable(_ kind: MediaKind) -> VidiconError {
+    VidiconError(
+      .unsupported, subject: self.source, cause: "its \(kind) cannot be decoded",
+      nextStep: "choose another codec or profile in the encoder")
   }
 }

@@ -80,15 +80,11 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
     case .description(.h264(let description))?:
       guard description != self.video else { return nil }
       self.video = description
-      return NetworkTracks(video: description, audio: nil, source: self.specification.description).map {
-        .changedTracks($0)
-      }
+      return .changedCodecs(TrackCodecs(video: .h264(description), source: self.specification.description))
     case .description(.aac(let description))?:
       guard description != self.audio else { return nil }
       self.audio = description
-      return NetworkTracks(video: nil, audio: description, source: self.specification.description).map {
-        .changedTracks($0)
-      }
+      return .changedCodecs(TrackCodecs(audio: .aac(description), source: self.specification.description))
     case .missingKeyframe(let count)?:
       return .noVideo(
         VidiconError(

@@ -44,12 +44,16 @@ package final class PublishedInput: TrackPlayer {
 
   private let now: @Sendable () -> MediaTime
   private let handling: VideoHandling
+  private let open: @Sendable (TrackCodecs) -> NetworkTracks?
 
-  /// - Parameter now: A monotonic clock.
+  /// - Parameters:
+  ///   - now: A monotonic clock.
+  ///   - open: Opens decoders.
   init(
     format: VideoFormat, audioFormat: AudioFormat, scheme: PublishedSource.Scheme, handling: VideoHandling,
-    now: @escaping @Sendable () -> MediaTime
+    now: @escaping @Sendable () -> MediaTime, open: @escaping @Sendable (TrackCodecs) -> NetworkTracks? = { $0.open() }
   ) {
+    self.open = open
     self.scheme = scheme
     self.handling = handling
     self.now = now
@@ -125,21 +129,17 @@ extension PublishedInput {
     self.state.withLock { state in
       guard state.slot.handleActivity(of: id, at: self.now()) else { return false }
       // The other track goes on as it is: a new one would wait for its next keyframe.
-      var (video, audio): (PublishedCodec?, PublishedCodec?)
+      var codecs = TrackCodecs(handling: self.handling, source: self.name)
       switch changed.kind {
       case .video:
         guard state.video != changed else { return true }
-        (state.video, video) = (changed, changed)
+        (state.video, codecs.video) = (changed, changed)
         state.group.removeAll()
       case .audio:
         guard state.audio != changed else { return true }
-        (state.audio, audio) = (changed, changed)
+        (state.audio, codecs.audio) = (changed, changed)
       }
-      if let run = state.run,
-        let tracks = NetworkTracks(video: video, audio: audio, handling: self.handling, source: self.name)
-      {
-        run.buffer.append(.changedTracks(tracks))
-      }
+      state.run?.buffer.appendChange(codecs)
       return true
     }
   }
@@ -221,20 +221,16 @@ extension PublishedInput {
     }
   }
 
-  /// - Returns: The format of the video; nil where there is none.
-  @discardableResult
-  private func appendTracks(of state: State, to run: Run) -> VideoFormat? {
-    guard
-      let tracks = NetworkTracks(
-        video: state.video, audio: state.audio, handling: self.handling, source: self.name)
-    else { return nil }
-    run.buffer.append(.tracks(tracks))
-    return tracks.video?.format
+  private func appendCodecs(of state: State, to run: Run) {
+    guard state.video != nil || state.audio != nil else { return }
+    run.buffer.append(
+      .codecs(TrackCodecs(video: state.video, audio: state.audio, handling: self.handling, source: self.name)))
   }
 
   /// Lets a video consumer begin amid a group of pictures. Its capturer has the publisher's format when this returns.
   private func appendOpenGroup(of state: inout State, to run: Run) {
-    guard let format = self.appendTracks(of: state, to: run) else { return }
+    self.appendCodecs(of: state, to: run)
+    guard let format = state.video?.videoFormat else { return }
     state.videoFormat = format
     let packets = state.group.samples.compactMap { sample, times in
       let packet = NetworkPacket(sample)
@@ -281,7 +277,7 @@ extension PublishedInput {
         if kind == .video {
           self.appendOpenGroup(of: &state, to: run)
         } else if isNew {
-          self.appendTracks(of: state, to: run)
+          self.appendCodecs(of: state, to: run)
         }
         // Silence at once. Video just does not begin: a source that ends before its first frame fails the stream.
         if kind == .audio, !state.slot.isTaken { run.buffer.append(.noAudio(self.idle)) }
@@ -301,7 +297,9 @@ extension PublishedInput {
   }
 
   private func play(_ run: Run) {
-    run.buffer.play(to: self.consumers, audioFormat: self.audioFormat, onDamage: { self.requestKeyframe() }) { format in
+    run.buffer.play(
+      to: self.consumers, audioFormat: self.audioFormat, open: self.open, onDamage: { self.requestKeyframe() }
+    ) { format in
       let isNew = self.state.withLock { state in
         defer { state.videoFormat = format }
         return state.videoFormat != format

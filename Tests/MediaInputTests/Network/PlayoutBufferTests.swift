@@ -41,6 +41,43 @@ struct PlayoutBufferTests {
     #expect(order == [1, 5, 22, 38, 43, 64, 71, 50])
   }
 
+  private static func vp8(_ width: Int?, audio: PublishedCodec? = nil) -> TrackCodecs {
+    TrackCodecs(video: width.map { .vp8(width: $0, height: 16) }, audio: audio, source: "test")
+  }
+
+  private static func changes(of buffer: PlayoutBuffer) -> [TrackCodecs] {
+    buffer.append(.lost(VidiconError(.failed, subject: "end", cause: "", nextStep: "")))
+    var changes: [TrackCodecs] = []
+    while let item = buffer.next() {
+      if case .changedCodecs(let codecs) = item { changes.append(codecs) }
+      if case .lost = item { break }
+    }
+    return changes
+  }
+
+  @Test func `changes of codecs that no packet follows become one`() throws {
+    let buffer = PlayoutBuffer()
+    for width in 1...1_000 { buffer.appendChange(Self.vp8(width)) }
+    buffer.appendChange(Self.vp8(nil, audio: .opus))
+    buffer.appendLive(try Self.packet(.video, isKeyframe: true, due: .zero))
+    buffer.appendChange(Self.vp8(7))
+    #expect(Self.changes(of: buffer) == [Self.vp8(1_000, audio: .opus), Self.vp8(7)])
+  }
+
+  @Test func `beyond eight changes of codecs, those that wait become one, and their packets are dropped`() throws {
+    let buffer = PlayoutBuffer()
+    buffer.appendChange(Self.vp8(nil, audio: .opus))
+    for width in 1...8 {
+      buffer.appendLive(try Self.packet(.video, isKeyframe: true, due: .zero))
+      buffer.appendChange(Self.vp8(width))
+    }
+    #expect(buffer.droppedCount == 8)
+    // Until the next keyframe.
+    buffer.appendLive(try Self.packet(.video, due: .zero))
+    #expect(buffer.droppedCount == 9)
+    #expect(Self.changes(of: buffer) == [Self.vp8(8, audio: .opus)])
+  }
+
   @Test func `live packets beyond the limits are dropped, video up to a keyframe`() throws {
     let buffer = PlayoutBuffer()
     let size = PlayoutBuffer.maximumByteCount / 4

@@ -197,4 +197,45 @@ struct PublishedCodecTests {
     }
     #expect(self.areRequested(2))
   }
+
+  @Test func `ten thousand changes of codec open few decoders, one after another, and none for their sender`() throws {
+    struct Opening {
+      var codecs: [TrackCodecs] = []
+      var isOfSender = false
+    }
+    let (opened, mayOpen) = (Monitor(Opening()), DispatchSemaphore(value: 0))
+    let sender = pthread_self()
+    let input = PublishedInput(
+      format: VideoFormat(width: 64, height: 48, pixelFormat: .i420),
+      audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2), scheme: .whip, handling: .decoded,
+      now: { StreamClock.system.now() },
+      open: { codecs in
+        opened.withLock { state in
+          state.codecs.append(codecs)
+          if pthread_equal(pthread_self(), sender) != 0 { state.isOfSender = true }
+        }
+        mayOpen.waitWithLimit()
+        return codecs.open()
+      })
+    let collector = SampleCollector()
+    let id = try #require(input.begin())
+    #expect(input.describe(codec: .vp8(width: 160, height: 96), by: id))
+    try input.start(video: collector)
+    defer { input.stop(.video) }
+    let first = opened.wait(until: StreamClock.system.now() + .seconds(300)) { $0.codecs.isEmpty ? nil : $0.codecs }
+    #expect(first?.map(\.video) == [.vp8(width: 160, height: 96)])
+    let frames = try [Self.vp8("160x96")[0], Self.vp8("320x180")[0]]
+    for index in 0..<10_000 {
+      let size = index % 2 == 0 ? (320, 180) : (160, 96)
+      #expect(input.describe(codec: .vp8(width: size.0, height: size.1), by: id))
+      #expect(
+        input.consumeTimed(Self.sample(frames[(index + 1) % 2], at: Int64(index), isKeyframe: true), by: id))
+    }
+    #expect(opened.withLock { $0.codecs.count } == 1)
+    for _ in 0..<20 { mayOpen.signal() }
+    #expect(collector.wait { $0.formats.last?.width == 160 && $0.frameCount > 0 }.frameCount > 0)
+    let all = opened.withLock { $0 }
+    #expect(!all.isOfSender && all.codecs.count <= 2 + PlayoutBuffer.maximumChangeCount)
+    #expect(all.codecs.last?.video == .vp8(width: 160, height: 96))
+  }
 }
