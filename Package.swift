@@ -425,11 +425,13 @@ let package = Package(
       dependencies: [
         "Delivery", "Authentication", "Media", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
+    .target(name: "COffload", path: "Tests/COffload"),
     .testTarget(
       name: "RTSPServerTests",
       dependencies: [
-        "RTSPServer", "Authentication", "Capture", "Connections", "CDatagrams", "Delivery", "MediaInput", "RTP", "RTSP",
-        "Media", "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
+        "RTSPServer", "Authentication", "Capture", "Connections", "CDatagrams", "COffload", "Delivery", "MediaInput",
+        "RTP",
+        "RTSP", "Media", "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(

@@ -10,7 +10,9 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -199,7 +201,46 @@ static void advance(vidicon_datagram_position *position, const vidicon_datagram_
 
 #ifdef __linux__
 
-enum { batch_capacity = 256 };
+enum { batch_capacity = 256, known_route_count = 1024, known_route_lifetime = 60 };
+
+/// Destinations whose route does not support segmentation offload, each at an index of its hash: the hash in the upper half, and
+/// in the lower one the second in which that was noticed. Of two with one index, the later one is known.
+static _Atomic uint64_t known_routes[known_route_count];
+static atomic_bool has_known_routes;
+
+/// Hash of an IP address without its port, FNV-1a.
+static uint32_t route_hash(const struct sockaddr *address) {
+  const uint8_t *bytes = (const uint8_t *)&((const struct sockaddr_in *)address)->sin_addr;
+  size_t length = sizeof(struct in_addr);
+  if (address->sa_family == AF_INET6) {
+    bytes = (const uint8_t *)&((const struct sockaddr_in6 *)address)->sin6_addr;
+    length = sizeof(struct in6_addr);
+  }
+  uint32_t hash = 2166136261u;
+  for (size_t index = 0; index < length; index++) hash = (hash ^ bytes[index]) * 16777619u;
+  return hash;
+}
+
+static uint32_t current_second(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (uint32_t)now.tv_sec;
+}
+
+/// Whether offload is worth trying: unless the route of this address failed within the last minute.
+static bool supports_offload(const vidicon_destination *destination) {
+  if (!atomic_load_explicit(&has_known_routes, memory_order_relaxed)) return true;
+  uint32_t hash = route_hash((const struct sockaddr *)&destination->address);
+  uint64_t known = atomic_load_explicit(&known_routes[hash % known_route_count], memory_order_relaxed);
+  return known >> 32 != hash || current_second() - (uint32_t)known >= known_route_lifetime;
+}
+
+static void note_route_without_offload(const struct sockaddr *address) {
+  uint32_t hash = route_hash(address);
+  atomic_store_explicit(&known_routes[hash % known_route_count], (uint64_t)hash << 32 | current_second(),
+                        memory_order_relaxed);
+  atomic_store_explicit(&has_known_routes, true, memory_order_relaxed);
+}
 
 /// Messages collected for one system call.
 typedef struct {
@@ -266,7 +307,8 @@ static batch_outcome send_batch(int socket, batch *batch, vidicon_datagram_posit
     if (batch->messages[start].msg_hdr.msg_controllen > 0 &&
         (errno == EIO || errno == ENOPROTOOPT || errno == EINVAL || errno == EMSGSIZE)) {
       // Offload is not supported by the kernel, or not on this route: the datagrams are sent one by one.
-      if (errno == EIO || errno == ENOPROTOOPT) *offload = false;
+      if (errno == ENOPROTOOPT) *offload = false;
+      if (errno == EIO) note_route_without_offload(batch->messages[start].msg_hdr.msg_name);
       return batch_without_offload;
     }
     // This destination cannot be reached, or the error of an earlier datagram is reported; others are not affected.
@@ -295,7 +337,8 @@ vidicon_datagram_result vidicon_datagrams_send(
         continue;
       }
       const vidicon_datagram_run *run = &runs[next.run];
-      bool offloads = *offload && !(is_single && next.destination == single_destination);
+      bool offloads =
+          *offload && !(is_single && next.destination == single_destination) && supports_offload(destination);
       size_t length = message_length(run, next.offset, offloads);
       append(&batch, bytes, run, length, destination, next);
       advance(&next, runs, run_count, length);
@@ -327,7 +370,8 @@ vidicon_datagram_result vidicon_datagrams_send_messages(
     vidicon_datagram_position next = *position;
     while (batch.count < batch_capacity && next.destination < message_count) {
       const vidicon_datagram_message *message = &messages[next.destination];
-      bool offloads = *offload && !(is_single && next.destination == single_message);
+      bool offloads =
+          *offload && !(is_single && next.destination == single_message) && supports_offload(&message->destination);
       size_t length = message_length(&message->run, next.offset, offloads);
       append(&batch, bytes, &message->run, length, &message->destination, next);
       advance(&next, &message->run, 1, length);

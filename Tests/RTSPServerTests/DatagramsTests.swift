@@ -1,4 +1,5 @@
 import CDatagrams
+import COffload
 import Foundation
 import NIOCore
 import NIOPosix
@@ -66,6 +67,50 @@ struct DatagramsTests {
       }
     }
   }
+
+  #if os(Linux)
+  @Test func `a route without segmentation offload gets its datagrams one by one, and others keep it`() throws {
+    // Addresses of the loopback that no other test has.
+    let (failing, other) = (UInt32(0x7F00_4D01), UInt32(0x7F00_4D02))
+    let receivers = [failing, other].map { address -> (socket: Int32, port: UInt16) in
+      var (receiver, port): (Int32, UInt16) = (-1, 0)
+      let text = (0..<4).map { "\(address >> (24 - 8 * $0) & 255)" }.joined(separator: ".")
+      #expect(vidicon_datagrams_open(text, &receiver, &port) == 0)
+      return (receiver, port)
+    }
+    defer { for receiver in receivers { close(receiver.socket) } }
+    let destinations = zip([failing, other], receivers).map { address, receiver in
+      var endpoint = vidicon_endpoint(upper: 0, lower: UInt64(address), port: receiver.port, is_ipv6: false)
+      return vidicon_destination_of(&endpoint, false)
+    }
+    let bytes = (0..<2500).map { UInt8(truncatingIfNeeded: $0) }
+    let run = vidicon_datagram_run(offset: 0, length: 2500, segment_length: 1000)
+    let expected = [bytes[0..<1000], bytes[1000..<2000], bytes[2000..<2500]].map(Array.init)
+    let messages = destinations.map { vidicon_datagram_message(run: run, destination: $0) }
+    vidicon_offload_fails_to(failing)
+    defer { vidicon_offload_fails_to(0) }
+    _ = vidicon_offloaded_messages(other)
+    var offload = true
+    self.withPair { sockets, _ in
+      for round in 1...3 {
+        var position = vidicon_datagram_position()
+        let result =
+          round == 3
+          ? vidicon_datagrams_send_messages(sockets[0], bytes, messages, 2, &position, &offload)
+          : vidicon_datagrams_send(sockets[0], bytes, [run], 1, destinations, 2, &position, &offload)
+        #expect(position.destination == 2 && result.unreachable == 0 && result.sent == 4 && offload, "\(round)")
+        for receiver in receivers { #expect(self.receive(receiver.socket) == expected, "\(round)") }
+        #expect(vidicon_offloaded_messages(other) == 1, "\(round)")
+        // For a minute, offload is not tried there, whether it would work or not.
+        if round == 1 { vidicon_offload_fails_to(0) }
+      }
+      _ = vidicon_offloaded_messages(failing)
+      var position = vidicon_datagram_position()
+      #expect(vidicon_datagrams_send(sockets[0], bytes, [run], 1, destinations, 2, &position, &offload).sent == 4)
+      #expect(vidicon_offloaded_messages(failing) == 0)
+    }
+  }
+  #endif
 
   @Test func `a full send buffer loses nothing: sending continues at the datagram that did not fit`() throws {
     // The queue of a Unix domain socket takes about ten datagrams; one of UDP on the loopback is never full.

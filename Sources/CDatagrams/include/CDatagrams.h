@@ -84,7 +84,8 @@ int vidicon_datagrams_open_route(const vidicon_endpoint *address, bool mapped, i
 ///
 /// position: where to begin; set to where to continue when the socket is writable again.
 /// A destination whose length is 0 is skipped.
-/// offload: whether to use segmentation offload; set to false when the kernel does not support it.
+/// offload: whether to use segmentation offload; set to false when the kernel does not support it. Where a route does not, its
+/// datagrams are sent one by one for a minute.
 vidicon_datagram_result vidicon_datagrams_send(
     int socket, const uint8_t *bytes, const vidicon_datagram_run *runs, size_t run_count,
     const vidicon_destination *destinations, size_t destination_count, vidicon_datagram_position *position,
@@ -101,7 +102,8 @@ typedef struct {
 ///
 /// position: where to begin, the index of the message being that of the destination; set to where to continue when the socket
 /// is writable again.
-/// offload: whether to use segmentation offload; set to false when the kernel does not support it.
+/// offload: whether to use segmentation offload; set to false when the kernel does not support it. Where a route does not, its
+/// datagrams are sent one by one for a minute.
 vidicon_datagram_result vidicon_datagrams_send_messages(
     int socket, const uint8_t *bytes, const vidicon_datagram_message *messages, size_t message_count,
     vidicon_datagram_position *position, bool *offload);
