@@ -360,6 +360,23 @@ struct ICELiteAgentTests {
     #expect(try self.advance(.seconds(60)).last == .valid(Self.second))
   }
 
+  @Test mutating func `a nomination of the selected address holds, where consent ends before the answer to our check`()
+    throws
+  {
+    _ = try self.handle(self.check(nominates: true))
+    self.reachable = []
+    _ = try self.advance(.seconds(15))
+    self.agent.restart(credentials: Self.credentials, client: Self.client, at: self.now)
+    _ = try self.advance(.milliseconds(4_990))
+    _ = try self.handle(self.check(nominates: true))
+    _ = try self.advance(.milliseconds(20))
+    #expect(self.agent.selectedAddress == nil)
+    // The client checks as long as the restart is not done.
+    self.reachable = [Self.first]
+    let outputs = try self.handle(self.check())
+    #expect(self.events(outputs) == [.valid(Self.first), .selected(Self.first)])
+  }
+
   @Test mutating func `restarts do not add up`() throws {
     _ = try self.handle(self.check(nominates: true))
     self.reachable = []

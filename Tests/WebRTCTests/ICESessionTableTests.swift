@@ -103,6 +103,16 @@ struct ICESessionTableTests {
     #expect(table.session(at: Self.address) == nil)
   }
 
+  @Test func `a claim ends with the claimant's address`() throws {
+    var table = ICESessionTable<Int>(maximumCount: 4, maximumCountPerClient: 4)
+    for id in 1...2 { _ = try table.add(id, usernameFragment: "aaa\(id)", client: Self.client) }
+    for id in 1...2 { table.bind(Self.address, to: id, at: Self.start) }
+    table.unbind(Self.address, from: 2)
+    #expect(table.session(at: Self.address) == 1)
+    table.unbind(Self.address, from: 1)
+    #expect(table.session(at: Self.address) == nil)
+  }
+
   @Test func `publishers are not counted, and not displaced`() throws {
     var table = ICESessionTable<Int>(maximumCount: 2, maximumCountPerClient: 2)
     let number = try table.addPublisher(9, usernameFragment: "pppp")

@@ -200,9 +200,8 @@ package struct ICELiteAgent: Sendable {
   package mutating func handleTimeout(at now: MediaTime, makeRandom: () -> UInt64) -> [Output] {
     guard now < self.deadline else { return [.expired] }
     if let consentDeadline, consentDeadline <= now {
-      // No more is sent there; a restart may find another address.
+      // No more is sent there, unless the client answers a check again; a restart may find another address.
       for index in self.paths.indices where self.paths[index].address == self.selectedAddress {
-        self.paths[index].isNominated = false
         self.paths[index].nextCheck = nil
       }
       (self.selectedAddress, self.consentDeadline) = (nil, nil)

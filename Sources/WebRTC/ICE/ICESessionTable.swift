@@ -168,9 +168,12 @@ package struct ICESessionTable<ID: Hashable & Sendable>: Sendable {
     self.owners[address] = Owner(id: id)
   }
 
-  /// Removes an address from a session; without effect when it belongs to another one.
+  /// Removes an address from a session, or its claim where the address belongs to another one.
   package mutating func unbind(_ address: TransportAddress, from id: ID) {
-    guard self.owners[address]?.id == id else { return }
+    guard self.owners[address]?.id == id else {
+      if self.owners[address]?.claimant == id { self.owners[address]?.claimant = nil }
+      return
+    }
     self.release(address)
     self.sessions[id]?.addresses.removeAll { $0 == address }
   }

@@ -212,9 +212,12 @@ package struct WebRTCSession {
 
   /// Queues an access unit or audio frame.
   package mutating func send(_ media: WebRTCMedia, at now: MediaTime) {
-    guard (media.kind == .video ? self.video : self.audio) != nil, self.isReady,
-      self.transport.selectedAddress != nil
-    else { return }
+    guard (media.kind == .video ? self.video : self.audio) != nil, self.isReady else { return }
+    guard self.transport.selectedAddress != nil else {
+      // Without consent. Video goes on at a keyframe.
+      self.switchRendition()
+      return
+    }
     guard media.kind == .video else {
       self.pacer.enqueue(
         .media(media), .audio, byteCount: media.byteCount, packetCount: media.packetCount, at: now)
