@@ -226,17 +226,19 @@ struct RecorderTests {
     async throws
   {
     try await withTemporaryFolder { folder in
+      let mayFinish = Gate()
       let test = TestRecorder(
         RecordingSettings(try FilePattern("\(folder)/a.mp4"), existingFiles: .overwrite),
-        descriptions: self.stream.descriptions)
+        descriptions: self.stream.descriptions, onRemove: { mayFinish.pass() })
       _ = try await test.recorder.start(at: EncodedStream.start)
       test.feed(self.samples(0, 2))
       try test.recorder.requestStop()
       #expect(throws: VidiconError.self) { try test.recorder.requestStop() }
-      #expect([.finishing, .idle].contains(test.recorder.status.state))
+      #expect(test.recorder.status.state == .finishing && test.recorder.status.finishingCount == 1)
       // The first one's file may be locked, and is then not overwritten.
       let second = try await test.recorder.start(at: EncodedStream.time(2))
-      #expect(test.recorder.status.state == .waiting)
+      #expect(test.recorder.status.state == .waiting && test.recorder.status.finishingCount == 1)
+      mayFinish.open()
       test.feed(self.samples(2, 4))
       let files = await test.recorder.stop(at: EncodedStream.time(4))
       #expect(files.map(\.path) == [second])

@@ -14,9 +14,11 @@ final class TestRecorder: Sendable {
   private let formats: Mutex<[CodecDescription]>
   private let requests = Mutex(0)
 
+  /// - Parameter onRemove: Called on the thread of a recording that has ended, before its files are finished.
   init(
     _ settings: RecordingSettings, descriptions: [CodecDescription], name: String = "live",
-    isClockSynchronized: Bool = true, clock: @escaping @Sendable () -> Int64 = { 1_790_000_000_000_000_000 }
+    isClockSynchronized: Bool = true, clock: @escaping @Sendable () -> Int64 = { 1_790_000_000_000_000_000 },
+    onRemove: @escaping @Sendable () -> Void = {}
   ) {
     self.formats = Mutex(descriptions)
     let link = Link()
@@ -25,7 +27,10 @@ final class TestRecorder: Sendable {
         name: name, descriptions: { link.owner?.formats.withLock { $0 } ?? [] },
         requestKeyframe: { link.owner?.requests.withLock { $0 += 1 } },
         add: { output in link.owner?.outputs.withLock { $0.append(output) } },
-        remove: { output in link.owner?.outputs.withLock { $0.removeAll { $0 === output } } }),
+        remove: { output in
+          link.owner?.outputs.withLock { $0.removeAll { $0 === output } }
+          onRemove()
+        }),
       settings: settings, clock: WallClock(now: clock, isSynchronized: { isClockSynchronized }))
     link.set(self)
   }
