@@ -1,22 +1,12 @@
 import NIOCore
 import NIOEmbedded
+import TestSupport
 import Testing
 
 @testable import Connections
 
 @Suite("Limit of accepted connections")
 struct AcceptLimitHandlerTests {
-  /// Counts the `accept` calls that reach the system.
-  private final class ReadCounter: ChannelOutboundHandler {
-    typealias OutboundIn = Never
-    var count = 0
-
-    func read(context: ChannelHandlerContext) {
-      self.count += 1
-      context.read()
-    }
-  }
-
   @Test func `a connection beyond the limit is accepted when another one is closed`() throws {
     let registry = ConnectionRegistry(maximumCount: 2)
     let counter = ReadCounter()

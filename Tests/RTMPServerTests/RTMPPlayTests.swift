@@ -5,6 +5,7 @@ import NIOCore
 import NIOEmbedded
 import RTMP
 import Streaming
+import TestSupport
 import Testing
 
 @testable import RTMPServer
@@ -70,17 +71,6 @@ struct RTMPPlayTests {
     #expect(try client.channel.readOutbound(as: ByteBuffer.self) == nil)
     // Chunk stream 4, then 6: the audio frame, then the access unit.
     #expect(buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) == 4)
-  }
-
-  /// Counts the reads that reach the socket.
-  private final class ReadCounter: ChannelOutboundHandler {
-    typealias OutboundIn = ByteBuffer
-    var count = 0
-
-    func read(context: ChannelHandlerContext) {
-      self.count += 1
-      context.read()
-    }
   }
 
   @Test func `a viewer that asks for responses and does not read them is not read from`() throws {

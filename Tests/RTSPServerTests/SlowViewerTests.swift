@@ -3,6 +3,7 @@ import Media
 import NIOCore
 import NIOEmbedded
 import Streaming
+import TestSupport
 import Testing
 
 @testable import RTSPServer
@@ -197,17 +198,6 @@ struct SlowViewerTests {
 
     func flush(context: ChannelHandlerContext) {
       if !self.isStalled { context.flush() }
-    }
-  }
-
-  /// Counts the reads that reach the socket.
-  private final class ReadCounter: ChannelOutboundHandler {
-    typealias OutboundIn = ByteBuffer
-    var count = 0
-
-    func read(context: ChannelHandlerContext) {
-      self.count += 1
-      context.read()
     }
   }
 }
