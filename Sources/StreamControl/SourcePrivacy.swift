@@ -155,7 +155,7 @@ package final class SourcePrivacy: Sendable {
     }
   }
 
-  /// The strictest of the other streams that hide a stream's video source, or the one to which it is being switched, by their own
+  /// The strictest of the other streams that hide a stream's video source, or another one of a switch under way, by their own
   /// settings; nil for none.
   func hiding(_ stream: LiveStream) -> Hiding? {
     self.locked { state in
@@ -168,9 +168,11 @@ package final class SourcePrivacy: Sendable {
   var hasPrivacy: Bool { self.locked { state in state.all.contains { state.ownHiding(of: $0.stream) != nil } } }
 
   /// Finds out what the names of sources refer to, as far as that takes time, where a stream has privacy.
-  package func identifySources() async {
+  ///
+  /// - Parameter again: Whether addresses that could not be looked up are looked up again.
+  package func identifySources(again: Bool = false) async {
     guard self.hasPrivacy else { return }
-    for sources in self.state.withLock({ $0.all }) { await sources.identifyVideo() }
+    for sources in self.state.withLock({ $0.all }) { await sources.identifyVideo(again: again) }
   }
 
   /// Covers faces in all streams that show openly what another one hides, and shows them where none does any more. Whole
@@ -207,6 +209,8 @@ package final class SourcePrivacy: Sendable {
     Task {
       try? await Task.sleep(for: Self.retryInterval)
       self.isWaiting.withLock { $0 = false }
+      // No change of sources or effects waits for this.
+      await self.identifySources(again: true)
       await self.update()
     }
   }

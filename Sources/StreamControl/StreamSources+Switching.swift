@@ -53,22 +53,21 @@ extension StreamSources {
       return try await self.perform(requested, onlyOtherDevices: onlyOtherDevices, isConfined: isConfined)
     }
     // From here on, a stream that hides this source covers it here too.
-    self.previousVideo = self.shownVideo
-    self.nextVideo = IdentifiedSource(unresolved: video)
+    self.beginVideoSwitch(to: video)
     do throws(VidiconError) {
       try await self.checkPrivacy(of: video)
       let isReplaced = try await self.perform(
         requested, onlyOtherDevices: onlyOtherDevices, isConfined: isConfined)
-      await self.endVideoSwitch()
+      await self.finishVideoSwitch()
       return isReplaced
     } catch {
-      await self.endVideoSwitch()
+      await self.finishVideoSwitch()
       throw error
     }
   }
 
-  private func endVideoSwitch() async {
-    (self.nextVideo, self.previousVideo) = (nil, nil)
+  private func finishVideoSwitch() async {
+    self.endVideoSwitch()
     await SourcePrivacy.shared.update()
   }
 
@@ -128,7 +127,7 @@ extension StreamSources {
   /// smallest faces of any, and others are covered.
   private func checkPrivacy(of video: String) async throws(VidiconError) {
     guard SourcePrivacy.shared.hasPrivacy else { return }
-    await SourcePrivacy.shared.identifySources()
+    await SourcePrivacy.shared.identifySources(again: true)
     guard SourcePrivacy.shared.hasPrivacy else { return }
     guard let next = self.nextVideo, next.isComplete else { throw Self.doesNotOpen(video) }
     if let name = SourcePrivacy.shared.streamHiding(next.identity, from: self.stream) {

@@ -20,10 +20,8 @@ public final class StreamSources: Sendable {
   /// The sources that the stream started with.
   package let start: SourceNames
   private let current: Mutex<SourceNames>
-  /// Video source that was identified last.
-  private let identified: Mutex<IdentifiedSource>
-  private let nextIdentified = Mutex<IdentifiedSource?>(nil)
-  private let previousIdentified = Mutex<IdentifiedSource?>(nil)
+  /// The current video source, and during a switch the next one, and the one that comes back when that fails.
+  private let videos: Mutex<(current: IdentifiedSource, next: IdentifiedSource?, previous: IdentifiedSource?)>
   /// Whether a client chose the current video source: what is opened because of its name is as limited as it is.
   let isVideoConfined = Mutex(false)
   /// The sources of publishers that the stream has had.
@@ -57,7 +55,7 @@ public final class StreamSources: Sendable {
     self.nextIdentification = SingleFlight(threadName: "identify", timeout: openingTimeout)
     self.start = SourceNames(video: video, audio: audio)
     self.current = Mutex(self.start)
-    self.identified = Mutex(IdentifiedSource(unresolved: video))
+    self.videos = Mutex((IdentifiedSource(unresolved: video), nil, nil))
     SourcePrivacy.shared.add(self)
   }
 
@@ -71,48 +69,51 @@ public final class StreamSources: Sendable {
   var names: SourceNames { self.current.withLock { $0 } }
 
   /// The current video source, as far as it is known without waiting.
-  var shownVideo: IdentifiedSource { self.identified.withLock { $0 } }
+  var shownVideo: IdentifiedSource { self.videos.withLock { $0.current } }
 
   /// Source to which video is being switched, as far as it is known without waiting; nil without a change of video.
-  var nextVideo: IdentifiedSource? {
-    get { self.nextIdentified.withLock { $0 } }
-    set { self.nextIdentified.withLock { $0 = newValue } }
-  }
-
-  /// The video source before a change that may fail, after which it comes back; nil without one.
-  var previousVideo: IdentifiedSource? {
-    get { self.previousIdentified.withLock { $0 } }
-    set { self.previousIdentified.withLock { $0 = newValue } }
-  }
+  var nextVideo: IdentifiedSource? { self.videos.withLock { $0.next } }
 
   /// The current video source, the one to which it is being switched, and the one that comes back when that fails.
   var shownVideos: [IdentifiedSource] {
-    [self.shownVideo] + [self.nextVideo, self.previousVideo].compactMap { $0 }
+    self.videos.withLock { [$0.current] + [$0.next, $0.previous].compactMap { $0 } }
   }
+
+  /// Records that video is being switched to a source of a name.
+  func beginVideoSwitch(to name: String) {
+    let next = IdentifiedSource(unresolved: name)
+    self.videos.withLock { ($0.next, $0.previous) = (next, $0.current) }
+  }
+
+  /// Records that the current video source stays, whichever it is.
+  func endVideoSwitch() { self.videos.withLock { ($0.next, $0.previous) = (nil, nil) } }
 
   /// Records that video has been switched to a source of a name.
   func setVideo(_ name: String?) {
     // Names that are not known yet are found out when another stream hides something.
-    let known = [self.nextVideo, self.previousVideo].compactMap { $0 }.first { $0.name == name }
-    let source = known ?? IdentifiedSource(unresolved: name)
-    self.identified.withLock { $0 = source }
+    let unresolved = IdentifiedSource(unresolved: name)
+    self.videos.withLock { videos in
+      videos.current = [videos.next, videos.previous].compactMap { $0 }.first { $0.name == name } ?? unresolved
+    }
     self.setNames { $0.video = name }
   }
 
   /// Finds out what the names of the current video source and of the next one refer to, each in ``openingTimeout`` or not at all.
-  func identifyVideo() async {
-    async let current = self.shownVideo.isFinal ? nil : self.identify(with: self.identification) { $0.video }
-    let next =
-      self.nextVideo.map(\.isFinal) ?? true
-      ? nil : await self.identify(with: self.nextIdentification) { $0.nextVideo?.name }
-    if let next {
-      self.nextIdentified.withLock { waiting in
-        if waiting?.name == next.name { waiting = next }
-      }
+  ///
+  /// - Parameter again: Whether addresses that could not be looked up are looked up again.
+  func identifyVideo(again: Bool) async {
+    func isToBeIdentified(_ source: IdentifiedSource?) -> Bool {
+      source.map { again ? !$0.isFinal : !$0.isComplete } ?? false
     }
-    guard let current = await current else { return }
-    self.identified.withLock { shown in
-      if shown.name == current.name { shown = current }
+    let (shown, next) = self.videos.withLock { ($0.current, $0.next) }
+    async let foundShown =
+      isToBeIdentified(shown) ? self.identify(with: self.identification) { $0.video } : nil
+    let foundNext =
+      isToBeIdentified(next) ? await self.identify(with: self.nextIdentification) { $0.nextVideo?.name } : nil
+    let found = (shown: await foundShown, next: foundNext)
+    self.videos.withLock { videos in
+      if let source = found.shown, source.name == videos.current.name { videos.current = source }
+      if let source = found.next, source.name == videos.next?.name { videos.next = source }
     }
   }
 

@@ -134,10 +134,9 @@ package struct ICELiteAgent: Sendable {
 
   /// Whether the client has proved that it receives at an address: DTLS and media are accepted from there, and answered to there.
   package func isValid(_ address: TransportAddress, at now: MediaTime) -> Bool {
-    guard let path = self.paths.first(where: { $0.address == address }), let proof = path.proofTime else {
-      return false
-    }
-    return address == self.selectedAddress || now - proof < Self.proofLifetime
+    // Only a proven address is selected, and it stays in the list. Publishers' packets come from there.
+    if address == self.selectedAddress { return true }
+    return self.paths.first { $0.address == address }?.proofTime.map { now - $0 < Self.proofLifetime } ?? false
   }
 
   /// Whether the client has checked from an address, which may not be proven yet.
