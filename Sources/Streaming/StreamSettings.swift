@@ -55,6 +55,9 @@ public struct VideoSettings: Hashable, Sendable {
   public var sourceTimeout: MediaDuration
   /// Further renditions of the stream, each encoded only while it has viewers.
   public var renditions: RenditionChoice
+  /// Delay of the slate after the end of the source. An owner that ends the stream with its source needs an hour, since it may be
+  /// late on a busy machine.
+  package var slateDelayAfterEnd = MediaDuration.milliseconds(250)
   /// Text of the slate, in the characters of ``BitmapFont``.
   package var slateText = "NO SIGNAL"
   /// Time between two frames while encoding is paused, which keep connections alive.

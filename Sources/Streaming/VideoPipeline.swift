@@ -84,7 +84,8 @@ final class VideoPipeline {
       emit: emit)
     self.schedule = VideoSchedule(
       VideoSchedule.Configuration(
-        format: format, passThrough: rule, slateDelay: settings.sourceTimeout, pausedInterval: settings.pausedInterval,
+        format: format, passThrough: rule, slateDelay: settings.sourceTimeout,
+        slateDelayAfterEnd: settings.slateDelayAfterEnd, pausedInterval: settings.pausedInterval,
         maximumKeyframeInterval: settings.keyframeInterval),
       source: feed.id, isSourceSilent: first == nil, at: self.clock.now())
     inputQueue.limit(to: frameRate)

@@ -2,7 +2,7 @@ internal import Media
 
 /// Decides what the video pipeline encodes next, and when. Pure: no clock, thread or codec; `now` is an argument.
 ///
-///                   frame or sample                no frame for `slateDelay`, or source end + 250 ms
+///                   frame or sample                no frame for `slateDelay`, or source end + delay
 ///       starting ──────────────────▶ live ──────────────────────────────────────▶ slate
 ///                                    │  ▲                                           │
 ///               sample that fits     ▼  │ frame, or sample to transcode             │
@@ -90,6 +90,8 @@ struct VideoSchedule: ~Copyable {
     var passThrough: PassThroughRule
     /// Time without a frame after which the slate is shown.
     var slateDelay: MediaDuration
+    /// Delay of the slate after the end of the source: an owner that stops the stream ends it with its last frame.
+    var slateDelayAfterEnd: MediaDuration
     /// Time between two encodings of the last frame while encoding is paused: players take a connection without data for
     /// a broken one.
     var pausedInterval: MediaDuration
@@ -104,8 +106,6 @@ struct VideoSchedule: ~Copyable {
   static let joiningTime = MediaDuration.milliseconds(1500)
   /// Jitter tolerated before a frame is repeated in place of a late one.
   static let maximumJitter = MediaDuration.milliseconds(130)
-  /// Delay of the slate after the end of the source: an owner that stops the stream ends it with its last frame.
-  static let slateDelayAfterEnd = MediaDuration.milliseconds(250)
   /// Time for which passed-through samples are decoded after the last snapshot request.
   static let snapshotTime = MediaDuration.seconds(10)
   /// Time after a keyframe request by which a source that meets requests has sent one.
@@ -187,7 +187,7 @@ struct VideoSchedule: ~Copyable {
     case .sample(let sample): return self.handle(sample, at: now)
     case .sourceEnded:
       guard self.output.time != nil else { return .fail }
-      self.showSlate(from: now + Self.slateDelayAfterEnd)
+      self.showSlate(from: now + self.configuration.slateDelayAfterEnd)
     case .keyframeRequested:
       self.requests.request()
       self.joiningEnd = now + Self.joiningTime

@@ -10,17 +10,24 @@ extension StreamOptions {
   ///
   /// - Parameters:
   ///   - loop: Whether files are looped.
+  ///   - endsWithSource: Whether the stream is ended when its video source ends, and shows no slate until then.
   ///   - hasAudioTrack: Whether silence is attached where `auto` finds no audio source; no track can be added later.
-  func openStream(loop: Bool, hasAudioTrack: Bool = false) async throws(VidiconError) -> LiveStream {
+  func openStream(loop: Bool, endsWithSource: Bool = false, hasAudioTrack: Bool = false) async throws(VidiconError)
+    -> LiveStream
+  {
     let result = await WorkerThread.run(named: "sources") { () -> Result<LiveStream, VidiconError> in
-      Result { () throws(VidiconError) in try self.makeStream(loop: loop, hasAudioTrack: hasAudioTrack) }
+      Result { () throws(VidiconError) in
+        try self.makeStream(loop: loop, endsWithSource: endsWithSource, hasAudioTrack: hasAudioTrack)
+      }
     }
     guard let result else { throw VidiconError.noThread("sources") }
     return try result.get()
   }
 
-  private func makeStream(loop: Bool, hasAudioTrack: Bool) throws(VidiconError) -> LiveStream {
-    let stream = LiveStream(self.name, video: self.video, audio: self.audioSettings)
+  private func makeStream(loop: Bool, endsWithSource: Bool, hasAudioTrack: Bool) throws(VidiconError) -> LiveStream {
+    var video = self.video
+    if endsWithSource { video.slateDelayAfterEnd = .seconds(3600) }
+    let stream = LiveStream(self.name, video: video, audio: self.audioSettings)
     do throws(VidiconError) {
       let sources = try self.openSources(loop: loop)
       stream.attachVideo(sources.video)

@@ -24,7 +24,8 @@ final class VideoScheduleDialogue {
     self.schedule = VideoSchedule(
       VideoSchedule.Configuration(
         format: VideoFormat(width: 64, height: 48, frameRate: 25), passThrough: PassThroughRule(settings),
-        slateDelay: .seconds(2), pausedInterval: .seconds(2), maximumKeyframeInterval: .seconds(10)),
+        slateDelay: .seconds(2), slateDelayAfterEnd: settings.slateDelayAfterEnd, pausedInterval: .seconds(2),
+        maximumKeyframeInterval: .seconds(10)),
       source: Self.camera, isSourceSilent: isSourceSilent, at: Self.time(time))
   }
 

@@ -51,6 +51,17 @@ struct VideoScheduleSlateTests {
     #expect(self.dialogue.takeNotices() == [])
   }
 
+  @Test func `a stream that ends with its source encodes nothing after that for an hour, whatever is requested`() {
+    var settings = VideoSettings()
+    settings.slateDelayAfterEnd = .seconds(3600)
+    let dialogue = VideoScheduleDialogue(settings: settings)
+    _ = dialogue.frame(at: 1000)
+    #expect(dialogue.handle(.sourceEnded, at: 1100) == .none)
+    #expect(
+      dialogue.handle(.keyframeRequested, at: 1200) == .none && dialogue.handle(.redrawRequested, at: 1300) == .none)
+    #expect(dialogue.timeouts(before: 1100 + 3_600_000).isEmpty)
+  }
+
   @Test func `a source that ends before its first frame fails the stream`() {
     #expect(self.dialogue.handle(.sourceEnded, at: 10) == .fail)
   }
