@@ -115,6 +115,32 @@ struct ViewerAdaptationTests {
     #expect(try camera.receiver(other).frames(2...44).count >= 1260)
   }
 
+  @Test
+  func
+    `a viewer whose network falls below every rendition gets no frames that have waited, and those missed are counted`()
+    throws
+  {
+    let camera = try Camera(hasLow: false)
+    // With a viewer whose network is good, the bitrate follows neither.
+    let quick = try camera.server.watch(1, Self.path(20_000_000, queue: 500_000))
+    var conditions = Self.path(0, queue: 25_000)
+    conditions.rates = [(0, 4_000_000), (5, 200_000)]
+    let slow = try camera.server.watch(2, conditions)
+    try camera.run(seconds: 30)
+    let receiver = try camera.receiver(slow)
+    let first = try #require(receiver.shown.first)
+    let delays = receiver.frames(6...29).map { frame in
+      (frame.time - first.time).seconds - Double(Int32(bitPattern: frame.timestamp &- first.timestamp)) / 90_000
+    }
+    // A second in the queue of the path, 0.25 s in the pacer's, a second of keyframes there, and at most 1.5 on the path.
+    #expect(delays.count > 3 && delays.allSatisfy { $0 < 4 }, "\(delays)")
+    #expect(receiver.unorderedFrames == 0)
+    let list = camera.server.broadcaster.statistics.viewerList
+    let dropped = list.map(\.framesSkipped)
+    #expect(dropped.min() == 0 && dropped.max() ?? 0 > 300, "\(dropped)")
+    #expect(try camera.receiver(quick).frames(2...29).count >= 780)
+  }
+
   @Test(arguments: [false, true])
   func `a viewer of the transcoding moves to the low rendition and back, or to the transcoding of that`(isLowHigh: Bool)
     throws

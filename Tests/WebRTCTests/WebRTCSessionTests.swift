@@ -284,7 +284,7 @@ struct WebRTCSessionTests {
     #expect(self.dialogue.session.statistics.receiverBitrate == 2_000_000)
   }
 
-  @Test mutating func `frames that could not leave for half a second are dropped up to a keyframe`() throws {
+  @Test mutating func `frames that the caller has not drained for half a second are dropped up to a keyframe`() throws {
     try self.dialogue.connect()
     try self.dialogue.send(isKeyframe: true)
     _ = self.dialogue.takeEvents()
