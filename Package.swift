@@ -274,7 +274,8 @@ let package = Package(
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
-      name: "ContainersTests", dependencies: ["Containers", "Bitstreams", "Media", nioCore], swiftSettings: settings),
+      name: "ContainersTests", dependencies: ["Containers", "Bitstreams", "Media", "TransportStreams", nioCore],
+      swiftSettings: settings),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
       name: "AuthenticationTests", dependencies: ["Authentication", "Media", "TestSupport"], swiftSettings: settings),
@@ -283,7 +284,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "RTMPTests",
-      dependencies: ["RTMP", "Authentication", "Bitstreams", "Containers", "Media", "TestSupport", nioCore],
+      dependencies: ["RTMP", "Authentication", "Bitstreams", "Media", "TestSupport", nioCore],
       swiftSettings: settings),
     .testTarget(
       name: "WebRTCTests",
@@ -301,8 +302,8 @@ let package = Package(
     .testTarget(
       name: "WebRTCServerTests",
       dependencies: [
-        "WebRTCServer", "WebRTC", "WebRTCPeers", "Authentication", "Capture", "Connections", "CDatagrams", "Delivery",
-        "Media", "MediaInput", "RTP", "RateControl", "Streaming", "TestSupport", "Threading", nioCore,
+        "WebRTCServer", "WebRTC", "WebRTCPeers", "Authentication", "Capture", "Connections", "Delivery",
+        "Media", "MediaInput", "RTP", "RateControl", "Streaming", "Threading", nioCore,
         nioPosix, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
@@ -314,10 +315,10 @@ let package = Package(
     // Another implementation of SRTP, for DTLSTests.
     .target(name: "CSRTP", path: "Tests/CSRTP"),
     .testTarget(
-      name: "HLSTests", dependencies: ["HLS", "HLSRules", "Bitstreams", "Containers", "Media", nioCore],
+      name: "HLSTests", dependencies: ["HLS", "HLSRules", "Containers", "Media", "TransportStreams", nioCore],
       swiftSettings: settings),
     .testTarget(
-      name: "RateControlTests", dependencies: ["RateControl", "Media", "TestSupport"], swiftSettings: settings),
+      name: "RateControlTests", dependencies: ["RateControl", "Media"], swiftSettings: settings),
     .testTarget(
       name: "PushingTests",
       dependencies: ["Pushing", "Authentication", "Media", "RTMP", "TestSupport", "WebRTC", nioCore],
@@ -329,7 +330,7 @@ let package = Package(
     .testTarget(
       name: "CaptureDevicesTests",
       dependencies: [
-        "CaptureDevices", "ALSATestDevice", "Bitstreams", "CameraProbe", "Capture", "FakeCamera", "Media",
+        "CaptureDevices", "ALSATestDevice", "CameraProbe", "Capture", "FakeCamera", "Media",
         "StreamControl", "SwitchProbe",
         "TestSupport", "Threading", nioCore, xcb,
       ], swiftSettings: settings),
@@ -366,7 +367,7 @@ let package = Package(
     .testTarget(
       name: "CodecsTests",
       dependencies: [
-        "Codecs", "Bitstreams", "CCapture", "CLibav", "Capture", "Media", "TestSupport", "Threading", nioCore,
+        "Codecs", "Bitstreams", "CCapture", "CLibav", "Media", "TestSupport", nioCore,
       ],
       swiftSettings: settings),
     .testTarget(
@@ -388,7 +389,7 @@ let package = Package(
     // Switches sources many times, for StreamingTests.
     .executableTarget(
       name: "SwitchProbe",
-      dependencies: ["Streaming", "Capture", "CaptureDevices", "MediaInput", "StreamControl", "Media", "Threading"],
+      dependencies: ["Streaming", "Capture", "CaptureDevices", "StreamControl", "Media", "Threading"],
       path: "Tests/SwitchProbe",
       swiftSettings: settings),
     .testTarget(
@@ -403,11 +404,11 @@ let package = Package(
     // Records until it is killed, for RecordingTests.
     .executableTarget(
       name: "RecordingProbe",
-      dependencies: ["Recording", "Capture", "Codecs", "Streaming", "Media", "Threading", nioCore],
+      dependencies: ["Recording", "Capture", "Codecs", "Streaming", "Media", "Threading"],
       path: "Tests/RecordingProbe", swiftSettings: settings),
     // Records without a stream, for Benchmarks.
     .executableTarget(
-      name: "RecordingMeter", dependencies: ["Recording", "Codecs", "Streaming", "Media", "Threading", nioCore],
+      name: "RecordingMeter", dependencies: ["Recording", "Codecs", "Streaming", "Media", nioCore],
       path: "Benchmarks/RecordingMeter", swiftSettings: settings),
     // Searches frames for faces as a private stream does, for Benchmarks.
     .executableTarget(
@@ -425,6 +426,9 @@ let package = Package(
       dependencies: [
         "Delivery", "Authentication", "Media", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
+    .target(
+      name: "TransportStreams", dependencies: ["Containers", "Media", nioCore], path: "Tests/TransportStreams",
+      swiftSettings: settings),
     .target(name: "COffload", path: "Tests/COffload"),
     .testTarget(
       name: "RTSPServerTests",
@@ -439,7 +443,7 @@ let package = Package(
       dependencies: [
         "RTMPServer", "Authentication", "Capture", "Connections", "Containers", "Delivery", "MediaInput", "RTMP",
         "Media",
-        "Streaming", "TestSupport", "Threading", nioCore, nioPosix, .product(name: "NIOEmbedded", package: "swift-nio"),
+        "Streaming", "TestSupport", "Threading", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
       name: "PublishingTests",
@@ -474,8 +478,8 @@ let package = Package(
     .testTarget(
       name: "VidiconTests",
       dependencies: [
-        "Vidicon", "Capture", "Connections", "Delivery", "HTTPServer", "Media", "RTSP", "RTSPServer", "StreamControl",
-        "Streaming", "TestSupport", nioCore, nioPosix, .product(name: "NIOHTTP1", package: "swift-nio"),
+        "Vidicon", "Connections", "HTTPServer", "Media", "RTSP", "RTSPServer", "TestSupport", nioCore, nioPosix,
+        .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: settings),
     .testTarget(
@@ -483,8 +487,7 @@ let package = Package(
       dependencies: [
         "VidiconCommand", "Vidicon", "TestSupport", "Authentication", "Capture", "CaptureDevices", "Delivery",
         "MediaInput", "Effects", "HTTPServer", "Publishing", "Pushing", "Recording", "StreamControl", "Streaming",
-        "Media", "Threading",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Media", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
 
@@ -496,7 +499,7 @@ let package = Package(
         "HTTPServer", "Inference", "Media", "MediaInput", "RTMP", "RTP", "RTSP", "Recording", "StreamControl",
         "DTLS",
         "VidiconCommand", "WebRTC", "WebRTCPeers", "CV4L2", "Capture", nioCore,
-        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "HTTPTypes", package: "swift-http-types"), "TransportStreams",
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),
@@ -510,7 +513,9 @@ let package = Package(
     // Real players against the built program.
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["Containers", "Discovery", "FakeCamera", "FaultyDisk", "HLSRules", "TestSupport", nioCore],
+      dependencies: [
+        "Containers", "Discovery", "FakeCamera", "FaultyDisk", "HLSRules", "TestSupport", "TransportStreams", nioCore,
+      ],
       exclude: ["Clients"],
       swiftSettings: settings),
   ]

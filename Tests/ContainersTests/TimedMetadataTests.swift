@@ -2,6 +2,7 @@ import Bitstreams
 import Media
 import NIOCore
 import Testing
+import TransportStreams
 
 @testable import Containers
 

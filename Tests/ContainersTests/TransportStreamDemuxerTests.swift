@@ -1,6 +1,7 @@
 import Media
 import NIOCore
 import Testing
+import TransportStreams
 
 @testable import Containers
 

@@ -2,6 +2,7 @@ internal import Bitstreams
 internal import Containers
 internal import Media
 internal import NIOCore
+internal import TransportStreams
 
 /// Checks of containers: the readers with any bytes, and the muxers with samples of any size and time, whose output
 /// the readers must parse without damage.

@@ -3,6 +3,7 @@ import HLSRules
 import Media
 import NIOCore
 import Testing
+import TransportStreams
 
 @testable import HLS
 

@@ -63,8 +63,6 @@ struct RTPExtensionElementsTests {
     #expect(RTPPlayoutDelay(parsing: [0x02, 0x80, 0x01]) == nil)
     #expect(RTPTransportWideSequenceNumber(parsing: [0x12, 0x34])?.rawValue == 0x1234)
     #expect(RTPTransportWideSequenceNumber(rawValue: 0x1234).data == [0x12, 0x34])
-    #expect(RTPMediaIdentification(parsing: RTPMediaIdentification(mid: "video0").data)?.mid == "video0")
-    #expect(RTPMediaIdentification(parsing: []) == nil && RTPMediaIdentification(parsing: [0xFF]) == nil)
     for data in [[], [1], [1, 2, 3, 4]] as [[UInt8]] {
       #expect(RTPAbsoluteSendTime(parsing: data) == nil && RTPPlayoutDelay(parsing: data) == nil)
       #expect(RTPTransportWideSequenceNumber(parsing: data) == nil)

@@ -4,30 +4,58 @@ import Foundation
 struct PackageManifest {
   /// Targets of this package on which each of its targets depends directly, without products of other packages.
   let dependencies: [String: Set<String>]
+  /// Everything that each target declares as a dependency, products of other packages too.
+  let declarations: [String: Set<String>]
+  /// Folder of each target.
+  let folders: [String: String]
 
   init(text: String) {
     let lines = text.split(separator: "\n").filter { !$0.drop(while: \.isWhitespace).hasPrefix("//") }
     let code = lines.joined(separator: "\n")
     // `let xcb: Target.Dependency = .target(name: "CXCB", …)`.
     let variables = Dictionary(
-      code.matches(of: /let (\w+): Target\.Dependency = \.target\(name: "(\w+)"/).map { (String($0.1), String($0.2)) },
+      code.matches(of: /let (\w+): Target\.Dependency = (\.(?:target|product)\(name: "\w+")/)
+        .map { (String($0.1), String($0.2)) },
       uniquingKeysWith: { $1 })
-    var dependencies: [String: Set<String>] = [:]
+    var (declarations, targets, folders) = ([String: Set<String>](), [String: Set<String>](), [String: String]())
     for target in Self.elements(of: "\n  targets: [", in: code) {
-      guard let name = target.firstMatch(of: /name: "(\w+)"/)?.1 else { continue }
-      dependencies[String(name)] = Set(
-        Self.elements(of: "dependencies: [", in: target).compactMap { dependency -> String? in
-          if dependency.hasPrefix(".product(") { return nil }
-          return variables[dependency] ?? dependency.firstMatch(of: /"(\w+)"/).map { String($0.1) }
-        })
+      guard let name = target.firstMatch(of: /name: "(\w+)"/).map({ String($0.1) }) else { continue }
+      let texts = Self.elements(of: "dependencies: [", in: target).map { variables[$0] ?? $0 }
+      declarations[name] = Set(texts.compactMap(Self.firstString))
+      targets[name] = Set(texts.filter { !$0.hasPrefix(".product") }.compactMap(Self.firstString))
+      folders[name] =
+        target.firstMatch(of: /path: "([^"]+)"/).map { String($0.1) }
+        ?? (target.hasPrefix(".testTarget") ? "Tests/\(name)" : "Sources/\(name)")
     }
-    let names = Set(dependencies.keys)
-    self.dependencies = dependencies.mapValues { $0.intersection(names) }
+    let names = Set(declarations.keys)
+    self.declarations = declarations
+    self.dependencies = targets.mapValues { $0.intersection(names) }
+    self.folders = folders
   }
 
-  /// Manifest of this repository.
-  static func ofRepository() throws -> PackageManifest {
-    PackageManifest(text: try String(contentsOf: Repository.top.appending(path: "Package.swift"), encoding: .utf8))
+  /// Dependencies of each target that no file of it uses: modules that it does not import, and programs that it does not run.
+  ///
+  /// - Parameter files: The Swift files of a folder; targets without any are not looked at.
+  func unusedDependencies(_ files: (_ folder: String) throws -> [SwiftText]) rethrows -> [String: Set<String>] {
+    var unused: [String: Set<String>] = [:]
+    for (target, declared) in self.declarations {
+      let texts = try files(self.folders[target] ?? "")
+      guard !texts.isEmpty else { continue }
+      let imported = Set(texts.flatMap { $0.imports.map(\.module) })
+      let run = Set(
+        texts.flatMap { text in
+          text.lines.contains { $0.code.contains("BuiltProgram(") } ? text.strings.map(\.text) : []
+        })
+      let left = declared.subtracting(imported).subtracting(run)
+      if !left.isEmpty { unused[target] = left }
+    }
+    return unused
+  }
+
+  /// Manifest of this repository, or of a package in one of its folders.
+  static func ofRepository(_ folder: String = "") throws -> PackageManifest {
+    PackageManifest(
+      text: try String(contentsOf: Repository.top.appending(path: "\(folder)Package.swift"), encoding: .utf8))
   }
 
   /// Everything that a target links: its dependencies, and theirs.
@@ -39,6 +67,10 @@ struct PackageManifest {
       closure.formUnion(self.dependencies[name] ?? [])
     }
     return closure
+  }
+
+  private static func firstString(of code: String) -> String? {
+    code.firstMatch(of: /"(\w+)"/).map { String($0.1) }
   }
 
   /// Elements of the first array that follows a text, without surrounding white space; empty where the text is missing.

@@ -25,6 +25,41 @@ struct PackageManifestTests {
         """)
     #expect(manifest.dependencies == ["A": ["B"], "B": ["CXCB", "CALSA"], "CXCB": [], "CALSA": [], "C": []])
     #expect(manifest.closure(of: "A") == ["B", "CXCB", "CALSA"])
+    #expect(
+      manifest.declarations["A"] == ["B", "NIOCore", "C"] && manifest.declarations["B"]?.contains("Yams") == true)
+    #expect(
+      manifest.folders == [
+        "A": "Sources/A", "B": "Tests/B", "CXCB": "Sources/CXCB", "CALSA": "Sources/CALSA", "C": "Sources/C",
+      ])
+  }
+
+  @Test func `dependencies that no file imports, and programs that none runs, are found`() {
+    let manifest = PackageManifest(
+      text: """
+        let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+        let package = Package(
+          targets: [
+            .testTarget(name: "A", dependencies: ["B", "C", "Probe", "Other", nio, .product(name: "D", package: "d")]),
+            .target(name: "B"), .target(name: "C"),
+          ]
+        )
+        """)
+    let file = SwiftText(
+      path: "A.swift",
+      text: """
+        // import C
+        @testable import B
+        internal import struct D.E
+        let probe = try BuiltProgram("Probe")
+        """)
+    #expect(manifest.unusedDependencies { $0 == "Tests/A" ? [file] : [] } == ["A": ["C", "NIOCore", "Other"]])
+  }
+
+  @Test(arguments: ["", "Benchmarks/"])
+  func `no target declares a dependency that it does not use`(folder: String) throws {
+    let manifest = try PackageManifest.ofRepository(folder)
+    #expect(manifest.declarations.count > 1)
+    #expect(try manifest.unusedDependencies { try Repository.swiftFiles(in: folder + $0) } == [:])
   }
 
   @Test func `each room declares the targets that it imports`() throws {

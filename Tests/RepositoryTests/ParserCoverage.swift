@@ -75,7 +75,7 @@ enum ParserCoverage {
       "Inference/TFLiteModel+Operators", "Inference/TFLiteModel+Parsing",
     ],
     "FuzzTransportStream": [
-      "Containers/PESPacket", "Containers/ProgramMap", "Containers/ProgramSection", "Containers/TransportPacket",
+      "Containers/ProgramMap", "Containers/ProgramSection",
     ],
     "FuzzY4M": [
       "MediaInput/Y4MHeader"

@@ -19,7 +19,7 @@ enum Vocabulary {
     "RTSPError": "ParsingError", "ReconnectDelay": "RetryBackoff", "RecordingBoard": "RecordingStatusStore",
     "RetryDelay": "RetryBackoff", "SharedQuestion": "SingleFlight", "SoundPassage": "AACPassthrough",
     "SourceOffer": "SourceCatalog", "SourceOpenness": "SourceAccessPolicy", "SourceSeat": "SourceSlot",
-    "Turnstile": "ConcurrencyLimiter", "VideoMailbox": "VideoInputQueue", "VideoPipelineState": "VideoSchedule",
+    "VideoMailbox": "VideoInputQueue", "VideoPipelineState": "VideoSchedule",
     "WakeUp": "WakePipe", "importanceMask": "nalRefIDCMask", "mailbox": "inputQueue",
     "pauseEncoding": "isEncodingPaused",
     "Trouble": "TrackingError", "drawCentred": "drawCentered", "patience": "timeout", "presentFeed": "currentFeed",

@@ -144,9 +144,9 @@ enum MetadataDescriptor {
 }
 
 /// Packet identifiers (PID, 13 bits) of ISO/IEC 13818-1 table 2-3, and those that the muxer assigns.
-enum PacketIdentifier {
+package enum PacketIdentifier {
   /// Program association table.
-  static let programAssociation: UInt16 = 0x0000
+  package static let programAssociation: UInt16 = 0x0000
   /// Program map table; assigned by the muxer.
   static let programMap: UInt16 = 0x1000
   /// Video; assigned by the muxer.

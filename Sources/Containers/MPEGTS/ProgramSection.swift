@@ -1,14 +1,14 @@
-internal import Media
-internal import NIOCore
+package import Media
+package import NIOCore
 
 /// Section of a program table: the fields around its content, ISO/IEC 13818-1 §2.4.4.
-struct ProgramSection {
+package struct ProgramSection {
   /// `version_number`, 0 to 31.
   var version: UInt8
   /// Bytes between last_section_number and the CRC.
-  var content: ByteBuffer
+  package var content: ByteBuffer
 
-  static let programAssociationID: UInt8 = 0
+  package static let programAssociationID: UInt8 = 0
   static let programMapID: UInt8 = 2
   /// Maximum section_length, §2.4.4.4.
   static let maximumLength = 1021
@@ -18,7 +18,7 @@ struct ProgramSection {
   private static let frameLength = 5 + 4
 
   /// Parses a section and verifies its CRC; bytes after the section are ignored.
-  init(parsing section: ByteBuffer, tableID: UInt8) throws(ParsingError) {
+  package init(parsing section: ByteBuffer, tableID: UInt8) throws(ParsingError) {
     var rest = section
     guard let id = rest.readInteger(as: UInt8.self), let length = rest.readInteger(as: UInt16.self) else {
       throw ParsingError(.truncated, field: "section_length", offset: 1)
@@ -42,7 +42,7 @@ struct ProgramSection {
   }
 
   /// Removes the first section from the beginning of `bytes`; nil when it is incomplete or stuffing follows.
-  static func readSection(from bytes: inout ByteBuffer) -> ByteBuffer? {
+  package static func readSection(from bytes: inout ByteBuffer) -> ByteBuffer? {
     guard !Self.startsStuffing(bytes), let length = bytes.getInteger(at: bytes.readerIndex + 1, as: UInt16.self) else {
       return nil
     }
@@ -50,7 +50,7 @@ struct ProgramSection {
   }
 
   /// Whether no section begins here: stuffing bytes 0xFF fill the packet after the last one, §2.4.4.1.
-  static func startsStuffing(_ bytes: ByteBuffer) -> Bool {
+  package static func startsStuffing(_ bytes: ByteBuffer) -> Bool {
     bytes.getInteger(at: bytes.readerIndex, as: UInt8.self) == 0xFF
   }
 

@@ -77,23 +77,3 @@ public struct RTPTransportWideSequenceNumber: Hashable, Sendable {
     [UInt8(truncatingIfNeeded: self.rawValue >> 8), UInt8(truncatingIfNeeded: self.rawValue)]
   }
 }
-
-/// The media identification of a source, `sdes:mid`, RFC 9143 §15: 1 to 16 bytes of UTF-8 in one-byte headers.
-public struct RTPMediaIdentification: Hashable, Sendable {
-  /// Identifier of the track, the value of its `a=mid`.
-  public let mid: String
-
-  /// Creates the identification of the media section with this `a=mid`.
-  public init(mid: String) {
-    self.mid = mid
-  }
-
-  /// Parses the data of an element; nil when it is empty or not UTF-8.
-  public init?(parsing data: [UInt8]) {
-    guard !data.isEmpty, let mid = String(validating: data, as: UTF8.self) else { return nil }
-    self.mid = mid
-  }
-
-  /// The data of an element.
-  public var data: [UInt8] { Array(self.mid.utf8) }
-}

@@ -2,6 +2,7 @@ import Containers
 import Foundation
 import HLSRules
 import NIOCore
+import TransportStreams
 
 /// Plays a playlist of MPEG-TS segments and checks playlist and files against the rules of HLS.
 struct SegmentViewer: Sendable {

@@ -1,38 +1,40 @@
-public import Media
-public import NIOCore
+package import Media
+package import NIOCore
 
-/// A parsed packet of a transport stream, ISO/IEC 13818-1 §2.4.3.2. The syntax table is at `TransportPacketWriter`.
-public struct TransportPacket: Hashable, Sendable {
+/// A parsed packet of a transport stream, ISO/IEC 13818-1 §2.4.3.2.
+package struct TransportPacket: Hashable, Sendable {
   /// PID of the table or elementary stream, 13 bits.
-  public var packetIdentifier: UInt16
+  package var packetIdentifier: UInt16
   /// `payload_unit_start_indicator`: a PES packet or section starts in the payload.
-  public var startsUnit: Bool
+  package var startsUnit: Bool
   /// `continuity_counter`, 0 to 15: counts the packets of a PID that have a payload.
-  public var continuityCounter: UInt8
+  package var continuityCounter: UInt8
   /// Whether the packet has a payload; only such packets increment the continuity counter.
-  public var hasPayload: Bool
+  package var hasPayload: Bool
   /// `discontinuity_indicator`: continuity counter and clock may jump.
-  public var isDiscontinuous = false
+  package var isDiscontinuous = false
   /// `random_access_indicator`: decoding can start here.
-  public var isRandomAccess = false
+  package var isRandomAccess = false
   /// Program clock reference in ticks of 27 MHz, below 2³³ × 300, if present.
-  public var programClock: UInt64?
+  package var programClock: UInt64?
   /// Slice after header and adaptation field; empty without payload.
-  public var payload: ByteBuffer
+  package var payload: ByteBuffer
 
   /// Length of every packet: 188 bytes.
-  public static let length = TransportPacketWriter.packetLength
+  package static let length = 188
+  /// First byte of every packet.
+  static let syncByte: UInt8 = 0x47
 
   /// Parses the first 188 bytes.
   ///
   /// - Throws: `.truncated` for fewer bytes; `.invalid` for a sync_byte other than 0x47, a set transport_error_indicator, or
   ///   an adaptation field longer than the packet; `.unsupported` for scrambled packets.
-  public init(parsing bytes: ByteBuffer) throws(ParsingError) {
+  package init(parsing bytes: ByteBuffer) throws(ParsingError) {
     var rest = bytes
     guard var packet = rest.readSlice(length: Self.length), let head = packet.readInteger(as: UInt32.self) else {
       throw ParsingError(.truncated, field: "transport_packet", offset: 0)
     }
-    guard head >> 24 == UInt32(TransportPacketWriter.syncByte) else {
+    guard head >> 24 == UInt32(Self.syncByte) else {
       throw ParsingError(.invalid, field: "sync_byte", offset: 0)
     }
     guard head & 0x0080_0000 == 0 else {

@@ -1,13 +1,14 @@
+package import Containers
 internal import Media
-public import NIOCore
+package import NIOCore
 
 /// Demultiplexes the first program of a transport stream, ISO/IEC 13818-1, for tests and inspection.
 ///
 /// Accepts input in pieces of any length. Damaged packets are skipped and counted; no input is an error, and memory is
 /// bounded by ``init(maximumPacketLength:)`` per stream.
-public struct TransportStreamDemuxer: Sendable {
+package struct TransportStreamDemuxer: Sendable {
   /// Result of demultiplexing: a program map, a clock value or a PES packet.
-  public enum Event: Hashable, Sendable {
+  package enum Event: Hashable, Sendable {
     /// Program map, at first and after each change.
     case programMap(ProgramMap)
     /// Program clock in ticks of 27 MHz, below 2³³ × 300.
@@ -17,9 +18,9 @@ public struct TransportStreamDemuxer: Sendable {
   }
 
   /// Number of skipped pieces: runs of bytes outside packets, invalid packets, sections and PES packets.
-  public private(set) var damageCount = 0
+  package private(set) var damageCount = 0
   /// Number of packets whose continuity counter does not follow, without those of an announced discontinuity.
-  public private(set) var discontinuityCount = 0
+  package private(set) var discontinuityCount = 0
 
   /// An incomplete PES packet or section.
   private struct Unit {
@@ -38,12 +39,12 @@ public struct TransportStreamDemuxer: Sendable {
   /// Creates a demuxer at the start of a stream.
   ///
   /// - Parameter maximumPacketLength: Maximum length of a PES packet in bytes, 8 MiB by default; longer ones are skipped.
-  public init(maximumPacketLength: Int = 8 << 20) {
+  package init(maximumPacketLength: Int = 8 << 20) {
     self.maximumPacketLength = maximumPacketLength
   }
 
   /// Consumes the next bytes of the stream and returns completed events in order.
-  public mutating func demux(_ bytes: ByteBuffer) -> [Event] {
+  package mutating func demux(_ bytes: ByteBuffer) -> [Event] {
     self.rest.writeImmutableBuffer(bytes)
     var events: [Event] = []
     while self.rest.readableBytes >= TransportPacket.length {
@@ -61,7 +62,7 @@ public struct TransportStreamDemuxer: Sendable {
   }
 
   /// Ends the stream and returns the PES packets that the end completes.
-  public mutating func finish() -> [Event] {
+  package mutating func finish() -> [Event] {
     var events: [Event] = []
     for identifier in self.units.keys.sorted() { self.complete(identifier, &events) }
     return events
@@ -74,7 +75,7 @@ public struct TransportStreamDemuxer: Sendable {
       return
     }
     let view = self.rest.readableBytesView
-    let next = view.dropFirst().firstIndex(of: TransportPacketWriter.syncByte) ?? view.endIndex
+    let next = view.dropFirst().firstIndex(of: TransportPacket.syncByte) ?? view.endIndex
     self.rest.moveReaderIndex(to: next)
   }
 
