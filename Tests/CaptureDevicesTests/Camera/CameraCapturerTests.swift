@@ -22,8 +22,8 @@ struct CameraCapturerTests {
     fourCC: String, pixelFormat: String, options: String
   ) throws {
     try CameraProbe.play(cameras: ["formats=\(fourCC) 320x240 30\(options)"]) { probe in
-      let started = try probe.send("start")
-      #expect(started.first?.words.prefix(3) == [pixelFormat, "320x240", "30"])
+      let started = try probe.start()
+      #expect(started?.prefix(3) == [pixelFormat, "320x240", "30"])
       let frames = try self.frames(probe, 6)
       let colors = ["rgb24", "bgra"].contains(pixelFormat) ? ProbedFrame.rgb : ProbedFrame.colors
       // Conversion from RGB rounds.
@@ -73,8 +73,8 @@ struct CameraCapturerTests {
     let reference = try Self.decodedBars(path)
     if withoutTables { path = try Self.withoutHuffmanTables(path) }
     try CameraProbe.play(cameras: ["formats=MJPG 320x240 30;file=\(path)"]) { probe in
-      let started = try probe.send("start")
-      #expect(started.first?.words.prefix(2) == ["i420", "320x240"])
+      let started = try probe.start()
+      #expect(started?.prefix(2) == ["i420", "320x240"])
       let frame = try self.frames(probe, 3)[2]
       #expect(frame.distance(from: reference) <= 3, "\(frame) instead of \(reference)")
     }
@@ -225,8 +225,8 @@ struct CameraCapturerTests {
     try CameraProbe.play(cameras: [""]) { probe in
       try probe.send("keep 3")
       for _ in 0..<3 {
-        let started = try probe.send("start")
-        #expect(started.contains { $0.name == "started" }, "\(started)")
+        let started = try probe.start()
+        #expect(started != nil)
         _ = try self.frames(probe, 4)
         try probe.send("stop")
       }
@@ -333,12 +333,12 @@ struct CameraCapturerTests {
   @Test func `the first camera that opens is used, and ambiguous names are refused`() throws {
     let cameras = ["card=Busy;start=16", "card=Webcam A", "card=Webcam B"]
     try CameraProbe.play("", cameras: cameras) { probe in
-      let started = try probe.send("start")
-      #expect(started.contains { $0.name == "started" })
+      let started = try probe.start()
+      #expect(started != nil)
     }
     try CameraProbe.play("webcam b", cameras: cameras) { probe in
-      let started = try probe.send("start")
-      #expect(started.contains { $0.name == "started" })
+      let started = try probe.start()
+      #expect(started != nil)
     }
     try CameraProbe.play("webcam", cameras: cameras) { probe in
       let refused = try #require(try probe.send("start").first { $0.name == "refused" })
@@ -348,16 +348,16 @@ struct CameraCapturerTests {
 
   @Test func `endless enumerations are cut off, and ranges of sizes and rates are used`() throws {
     try CameraProbe.play(cameras: ["endless=1;controls=1"]) { probe in
-      let started = try probe.send("start")
-      #expect(started.contains { $0.name == "started" })
+      let started = try probe.start()
+      #expect(started != nil)
       let controls = try probe.send("controls")
       #expect(controls.count { $0.name == "control" } == 6)
     }
     try CameraProbe.play(
       "?size=500x333&fps=12", cameras: ["formats=YUYV 32-1920/16x32-1080/8 5-60"]
     ) { probe in
-      let started = try probe.send("start")
-      #expect(started.first?.words.prefix(3) == ["yuyv", "512x336", "12"])
+      let started = try probe.start()
+      #expect(started?.prefix(3) == ["yuyv", "512x336", "12"])
     }
   }
 
@@ -397,13 +397,13 @@ struct CameraCapturerTests {
   @Test func `the position is the one that the driver reports`() throws {
     for (facing, position) in ["front", "back", "external"].enumerated() {
       try CameraProbe.play(cameras: ["controls=1;facing=\(facing)"]) { probe in
-        let started = try probe.send("start")
-        #expect(started.first?.words.last == position)
+        let started = try probe.start()
+        #expect(started?.last == position)
       }
     }
     try CameraProbe.play(cameras: [""]) { probe in
-      let started = try probe.send("start")
-      #expect(started.first?.words.last == "unspecified")
+      let started = try probe.start()
+      #expect(started?.last == "unspecified")
     }
   }
 
@@ -414,7 +414,7 @@ struct CameraCapturerTests {
     for camera in ["formats=YUYV 320x240 60", "formats=MJPG 320x240 60;file=\(path)", "start=16"] {
       try CameraProbe.play(cameras: [camera]) { probe in
         func cycle() throws {
-          if try probe.send("start").contains(where: { $0.name == "started" }) { _ = try self.frames(probe, 1) }
+          if try probe.start() != nil { _ = try self.frames(probe, 1) }
           try probe.send("stop")
         }
         for _ in 0..<3 { try cycle() }

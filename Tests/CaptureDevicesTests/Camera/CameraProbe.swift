@@ -98,11 +98,16 @@ final class CameraProbe: Sendable {
     let first = self.state.read { $0.lines.count }
     try self.input.fileHandleForWriting.write(contentsOf: Data((command + "\n").utf8))
     let name = command.split(separator: " ").first.map(String.init) ?? ""
-    guard try self.next(from: first, within: 20, where: { $0 == Line("done \(name)") }) != nil else {
+    guard try self.next(from: first, within: 300, where: { $0 == Line("done \(name)") }) != nil else {
       throw Failure(description: "the program ended during \(command); output: \(self.text)")
     }
     return self.state.read { Array($0.lines[first..<$0.read]) }
   }
+
+  /// Starts the camera, whose first frames may come before the program says so.
+  ///
+  /// - Returns: Format, size, frame rate, color matrix and position; nil where it failed.
+  func start() throws -> [String]? { try self.send("start").first { $0.name == "started" }?.words }
 
   /// Waits for the next lines with a first word.
   func lines(_ name: String, _ count: Int, within seconds: Int64 = 300) throws -> [Line] {
