@@ -303,6 +303,7 @@ static batch_outcome send_batch(int socket, batch *batch, vidicon_datagram_posit
     }
     if (errno == EINTR) continue;
     *position = batch->positions[start];
+    result->lacks_memory = errno == ENOBUFS;
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return batch_full;
     if (batch->messages[start].msg_hdr.msg_controllen > 0 &&
         (errno == EIO || errno == ENOPROTOOPT || errno == EINVAL || errno == EMSGSIZE)) {
@@ -322,7 +323,7 @@ vidicon_datagram_result vidicon_datagrams_send(
     int socket, const uint8_t *bytes, const vidicon_datagram_run *runs, size_t run_count,
     const vidicon_destination *destinations, size_t destination_count, vidicon_datagram_position *position,
     bool *offload) {
-  vidicon_datagram_result result = {0, 0, 0};
+  vidicon_datagram_result result = {0};
   batch batch;
   // Whether the rest of the current destination is sent without offload: its route has a smaller MTU.
   bool is_single = false;
@@ -361,7 +362,7 @@ vidicon_datagram_result vidicon_datagrams_send(
 vidicon_datagram_result vidicon_datagrams_send_messages(
     int socket, const uint8_t *bytes, const vidicon_datagram_message *messages, size_t message_count,
     vidicon_datagram_position *position, bool *offload) {
-  vidicon_datagram_result result = {0, 0, 0};
+  vidicon_datagram_result result = {0};
   batch batch;
   bool is_single = false;
   size_t single_message = 0;
@@ -397,7 +398,7 @@ vidicon_datagram_result vidicon_datagrams_send(
     int socket, const uint8_t *bytes, const vidicon_datagram_run *runs, size_t run_count,
     const vidicon_destination *destinations, size_t destination_count, vidicon_datagram_position *position,
     bool *offload) {
-  vidicon_datagram_result result = {0, 0, 0};
+  vidicon_datagram_result result = {0};
   *offload = false;
   while (position->destination < destination_count && run_count > 0) {
     const vidicon_destination *destination = &destinations[position->destination];
@@ -410,6 +411,7 @@ vidicon_datagram_result vidicon_datagrams_send(
       result.sent++;
       result.byte_count += length;
     } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
+      result.lacks_memory = errno == ENOBUFS;
       return result;
     } else {
       result.unreachable++;
@@ -422,7 +424,7 @@ vidicon_datagram_result vidicon_datagrams_send(
 vidicon_datagram_result vidicon_datagrams_send_messages(
     int socket, const uint8_t *bytes, const vidicon_datagram_message *messages, size_t message_count,
     vidicon_datagram_position *position, bool *offload) {
-  vidicon_datagram_result result = {0, 0, 0};
+  vidicon_datagram_result result = {0};
   while (position->destination < message_count) {
     const vidicon_datagram_message *message = &messages[position->destination];
     vidicon_datagram_position one = {.destination = 0, .run = 0, .offset = position->offset};
@@ -431,6 +433,7 @@ vidicon_datagram_result vidicon_datagrams_send_messages(
     result.sent += part.sent;
     result.byte_count += part.byte_count;
     result.unreachable += part.unreachable;
+    result.lacks_memory = part.lacks_memory;
     position->offset = one.offset;
     if (one.destination == 0) return result;
     position->destination++;

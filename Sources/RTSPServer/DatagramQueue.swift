@@ -44,12 +44,6 @@ struct DatagramQueue {
   /// Age of the oldest datagram from which everything is dropped.
   static let maximumAge = MediaDuration.seconds(1)
 
-  /// Time after which a full send buffer is tried again: on a link of a gigabit it lasts somewhat longer.
-  static let minimumRetryDelay = MediaDuration.microseconds(250)
-  /// The same when several tries have sent nothing.
-  static let maximumRetryDelay = MediaDuration.milliseconds(1)
-
-  private var lastRetryDelay: MediaDuration?
   private var sends: [Send] = []
   private var isDroppingToKeyframe = false
 
@@ -96,20 +90,6 @@ struct DatagramQueue {
       count += 1
     }
     return true
-  }
-
-  /// Time after which a full send buffer is tried again: twice the last one, up to a maximum, while nothing can be sent.
-  ///
-  /// - Parameter hasProgressed: Whether some datagrams were sent.
-  mutating func nextRetryDelay(hasProgressed: Bool) -> MediaDuration {
-    let delay =
-      if let last = self.lastRetryDelay, !hasProgressed {
-        min(last + last, Self.maximumRetryDelay)
-      } else {
-        Self.minimumRetryDelay
-      }
-    self.lastRetryDelay = delay
-    return delay
   }
 
   /// Drops the video that waits, which must not be shown any more.

@@ -1,4 +1,5 @@
 internal import CDatagrams
+internal import Connections
 internal import Media
 internal import NIOCore
 internal import NIOPosix
@@ -11,12 +12,35 @@ internal import Darwin
 internal import Glibc
 #endif
 
+/// Sends the datagrams of viewers; ``DatagramSockets``.
+protocol DatagramSending: Sendable {
+  /// Sends packets from a position on, in as few system calls as possible, until the send buffer is full.
+  ///
+  /// - Parameter route: Index of the socket.
+  func sendRTP(_ send: inout DatagramQueue.Send, route: Int) -> DatagramOutcome
+
+  /// Calls a body on an event loop when a socket's send buffer has room.
+  ///
+  /// - Parameter afterDelay: Whether it waits for ``DatagramOutcome/lacksMemory``, whose end the socket does not report.
+  func resume(route: Int, afterDelay: Bool, on eventLoop: any EventLoop, _ body: @escaping @Sendable () -> Void)
+}
+
+/// Outcome of sending datagrams until a send buffer is full.
+struct DatagramOutcome: Hashable {
+  /// Number of messages to destinations that cannot be reached.
+  var unreachable = 0
+  /// Number of bytes that were sent.
+  var byteCount = 0
+  /// Whether the system had no room for another reason than a full send buffer.
+  var lacksMemory = false
+}
+
 /// The pair of UDP sockets shared by all viewers: RTP on an even port, RTCP on the next, RFC 3550 §11. Viewers are
 /// identified by their addresses, so that viewers need no ports of their own.
 ///
 /// RTP to viewers that have connected to another of the machine's addresses is sent by another socket, of the same port: the send
 /// buffer is full while one network is, and viewers in another one are not to wait for that.
-final class DatagramSockets: Sendable {
+final class DatagramSockets: DatagramSending {
   /// The server's ports, for `server_port` of the response to SETUP.
   let ports: (rtp: Int, rtcp: Int)
   private let rtp: Int32
@@ -133,13 +157,20 @@ final class DatagramSockets: Sendable {
       .whenSuccess { channel in self.routes.withLock { $0[index].channel = channel } }
   }
 
-  /// Sends packets from a position on, in as few system calls as possible, until the send buffer is full.
-  ///
-  /// - Parameter route: Index of the socket.
-  /// - Returns: Number of messages to destinations that cannot be reached, and of bytes that were sent.
-  func sendRTP(_ send: inout DatagramQueue.Send, route: Int) -> (unreachable: Int, byteCount: Int) {
+  /// Socket of a route.
+  private func socket(of route: Int) -> Int32 { route == 0 ? self.rtp : self.routes.withLock { $0[route].socket } }
+
+  func resume(route: Int, afterDelay: Bool, on eventLoop: any EventLoop, _ body: @escaping @Sendable () -> Void) {
+    if afterDelay {
+      SocketWritability.shared.afterDelay(on: eventLoop, body)
+    } else {
+      SocketWritability.shared.whenWritable(self.socket(of: route), on: eventLoop, body)
+    }
+  }
+
+  func sendRTP(_ send: inout DatagramQueue.Send, route: Int) -> DatagramOutcome {
     let buffer = send.packets.datagrams().buffer
-    let socket = route == 0 ? self.rtp : self.routes.withLock { $0[route].socket }
+    let socket = self.socket(of: route)
     return withUnsafeTemporaryAllocation(of: vidicon_datagram_run.self, capacity: send.runs.count) { runs in
       for (index, run) in send.runs.enumerated() {
         runs.initializeElement(
@@ -177,6 +208,8 @@ final class DatagramSockets: Sendable {
 
   /// Closes all sockets.
   func close() async {
+    SocketWritability.shared.forget(self.rtp)
+    for route in self.routes.withLock({ $0 }) { SocketWritability.shared.forget(route.socket) }
     for channel in self.channels + self.routes.withLock({ $0.compactMap(\.channel) }) {
       // An error means that the socket is closed already.
       try? await channel.close()
@@ -186,7 +219,7 @@ final class DatagramSockets: Sendable {
   private func send(
     _ buffer: ByteBuffer, runs: UnsafeBufferPointer<vidicon_datagram_run>, to destinations: [vidicon_destination],
     at position: inout vidicon_datagram_position, from socket: Int32
-  ) -> (unreachable: Int, byteCount: Int) {
+  ) -> DatagramOutcome {
     var offloads = self.offloadsSegmentation.load(ordering: .relaxed)
     let result = buffer.withUnsafeReadableBytes { bytes in
       destinations.withUnsafeBufferPointer { destinations in
@@ -196,7 +229,8 @@ final class DatagramSockets: Sendable {
       }
     }
     if !offloads { self.offloadsSegmentation.store(false, ordering: .relaxed) }
-    return (result.unreachable, result.byte_count)
+    return DatagramOutcome(
+      unreachable: result.unreachable, byteCount: result.byte_count, lacksMemory: result.lacks_memory)
   }
 }
 

@@ -11,14 +11,15 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
   private let eventLoop: any EventLoop
   private let counters: ViewerCounters
   /// The UDP sockets; nil before the server listens, or without UDP.
-  private let sockets: @Sendable () -> DatagramSockets?
+  private let sockets: @Sendable () -> (any DatagramSending)?
   private let requestKeyframe: @Sendable () -> Void
   /// Destinations of the current datagrams, by delivery; a property to reuse its memory.
   private var datagrams: [DatagramDestinationLists] = []
   /// The datagrams that wait for the send buffer of a socket.
   private struct WaitingDatagrams {
     var queue = DatagramQueue()
-    var isRetryScheduled = false
+    /// Whether it is sent when the socket has room.
+    var isResumptionDue = false
   }
 
   /// By route, see ``DatagramSockets/route(from:)``: what waits for one network holds up no other.
@@ -40,7 +41,7 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
 
   init(
     eventLoop: any EventLoop, frameRate: FrameRate?, counters: ViewerCounters,
-    sockets: @escaping @Sendable () -> DatagramSockets?, requestKeyframe: @escaping @Sendable () -> Void
+    sockets: @escaping @Sendable () -> (any DatagramSending)?, requestKeyframe: @escaping @Sendable () -> Void
   ) {
     self.keyframeSpread = MediaDuration(nanoseconds: (frameRate?.frameInterval ?? .zero).nanoseconds / 2)
     self.requestKeyframe = requestKeyframe
@@ -168,25 +169,27 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
       packets, runs: runs, to: destinations, at: self.now)
     if outcome.dropped > 0 { self.counters.countDroppedDatagrams(outcome.dropped) }
     if outcome.needsKeyframe { self.requestKeyframe() }
-    if !self.waitingDatagrams[route].isRetryScheduled { self.sendWaitingDatagrams(route: route) }
+    if !self.waitingDatagrams[route].isResumptionDue { self.sendWaitingDatagrams(route: route) }
   }
 
-  /// Sends the datagrams that wait, and tries again soon if the send buffer becomes full.
+  /// Sends the datagrams that wait, and the rest when the send buffer has room.
   private func sendWaitingDatagrams(route: Int) {
-    self.waitingDatagrams[route].isRetryScheduled = false
+    self.waitingDatagrams[route].isResumptionDue = false
     guard let sockets = self.sockets() else { return }
-    var (unreachable, byteCount) = (0, 0)
+    var (unreachable, byteCount, lacksMemory) = (0, 0, false)
     let isComplete = self.waitingDatagrams[route].queue.drain { send in
       let result = sockets.sendRTP(&send, route: route)
       unreachable += result.unreachable
       byteCount += result.byteCount
+      lacksMemory = result.lacksMemory
     }
     if byteCount > 0 { self.counters.bytesSent.add(byteCount, ordering: .relaxed) }
     if unreachable > 0 { self.counters.countDroppedDatagrams(unreachable) }
     guard !isComplete else { return }
-    self.waitingDatagrams[route].isRetryScheduled = true
-    let delay = self.waitingDatagrams[route].queue.nextRetryDelay(hasProgressed: byteCount > 0)
-    self.eventLoop.scheduleTask(in: .nanoseconds(delay.nanoseconds)) { self.sendWaitingDatagrams(route: route) }
+    self.waitingDatagrams[route].isResumptionDue = true
+    sockets.resume(route: route, afterDelay: lacksMemory, on: self.eventLoop) {
+      self.sendWaitingDatagrams(route: route)
+    }
   }
 
   /// Sends a keyframe in bursts, the first of them now.

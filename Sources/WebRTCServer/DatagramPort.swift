@@ -1,4 +1,5 @@
 internal import CDatagrams
+internal import Connections
 internal import Media
 internal import NIOCore
 internal import NIOPosix
@@ -23,7 +24,8 @@ final class DatagramPort: @unchecked Sendable {
   /// Batches that wait for the send buffer, the first of which is sent in part.
   private var waiting: [Waiting] = []
   private var waitingByteCount = 0
-  private var isRetryScheduled = false
+  /// Whether what waits is sent when the socket has room.
+  private var isResumptionDue = false
 
   private struct Waiting {
     var batch: DatagramBatch
@@ -36,12 +38,12 @@ final class DatagramPort: @unchecked Sendable {
     var dropped = 0
     /// Messages to addresses that cannot be reached.
     var unreachable = 0
+    /// Whether the system had no room for another reason than a full send buffer.
+    var lacksMemory = false
   }
 
   /// Maximum number of bytes that wait for the send buffer; datagrams after them are lost, and requested again by the clients.
   static let maximumWaitingByteCount = 4 << 20
-  /// Time after which a full send buffer is tried again: on a link of a gigabit it lasts somewhat longer.
-  private static let retryInterval = TimeAmount.microseconds(250)
   /// Maximum number of datagrams of one system call when reading.
   private static let readCount = 32
 
@@ -97,6 +99,7 @@ final class DatagramPort: @unchecked Sendable {
 
   /// Closes the port.
   func close() async {
+    SocketWritability.shared.forget(self.socket)
     // An error means that it is closed already.
     try? await self.channel.close()
   }
@@ -113,7 +116,7 @@ final class DatagramPort: @unchecked Sendable {
     }
     self.waiting.append(Waiting(batch: batch, position: position))
     self.waitingByteCount += batch.bytes.readableBytes
-    self.scheduleRetry()
+    self.resume(afterDelay: outcome.lacksMemory)
     return outcome
   }
 
@@ -123,14 +126,19 @@ final class DatagramPort: @unchecked Sendable {
     self.waitingByteCount = 0
   }
 
-  private func scheduleRetry() {
-    guard !self.isRetryScheduled else { return }
-    self.isRetryScheduled = true
-    self.channel.eventLoop.scheduleTask(in: Self.retryInterval) { self.sendWaiting() }
+  /// Sends what waits when the send buffer has room.
+  private func resume(afterDelay: Bool) {
+    guard !self.isResumptionDue else { return }
+    self.isResumptionDue = true
+    if afterDelay {
+      SocketWritability.shared.afterDelay(on: self.channel.eventLoop) { self.sendWaiting() }
+    } else {
+      SocketWritability.shared.whenWritable(self.socket, on: self.channel.eventLoop) { self.sendWaiting() }
+    }
   }
 
   private func sendWaiting() {
-    self.isRetryScheduled = false
+    self.isResumptionDue = false
     guard self.channel.isActive else { return }
     var outcome = Outcome()
     var count = 0
@@ -140,7 +148,7 @@ final class DatagramPort: @unchecked Sendable {
       count += 1
     }
     self.waiting.removeFirst(count)
-    if !self.waiting.isEmpty { self.scheduleRetry() }
+    if !self.waiting.isEmpty { self.resume(afterDelay: outcome.lacksMemory) }
   }
 
   /// Sends a batch from a position on; returns whether all of it is sent.
@@ -160,6 +168,7 @@ final class DatagramPort: @unchecked Sendable {
         self.socket, bytes.baseAddress, self.messages, self.messages.count, &position, &self.offloadsSegmentation)
     }
     outcome.unreachable += result.unreachable
+    outcome.lacksMemory = result.lacks_memory
     return position.destination >= self.messages.count
   }
 }

@@ -74,15 +74,6 @@ struct DatagramQueueTests {
     #expect(queue.append(try self.source.packets(.video), to: viewers, at: time(1004)) == .init())
   }
 
-  @Test func `a full send buffer is tried again later and later while nothing can be sent`() {
-    var queue = DatagramQueue()
-    var delays: [MediaDuration] = []
-    for hasProgressed in [true, false, false, false, false, true, false] {
-      delays.append(queue.nextRetryDelay(hasProgressed: hasProgressed))
-    }
-    #expect(delays == [250, 500, 1000, 1000, 1000, 250, 500].map { .microseconds($0) })
-  }
-
   @Test mutating func `video that waits is discarded when it must not be shown, audio stays`() throws {
     var queue = DatagramQueue()
     let viewers = try Self.viewers()

@@ -53,6 +53,8 @@ typedef struct {
   size_t unreachable;
   /// Bytes of the messages that were sent.
   size_t byte_count;
+  /// Whether the system had no room for another reason than a full send buffer, whose end the socket does not report.
+  bool lacks_memory;
 } vidicon_datagram_result;
 
 /// Opens two non-blocking UDP sockets on consecutive ports, the first even (RFC 3550 §11).

@@ -18,4 +18,16 @@ uint32_t vidicon_tcp_minimum_round_trip_time(int socket);
 /// Reads the throughput of a connection; false where it is unknown: before data was sent, and on systems that do not measure it.
 bool vidicon_tcp_throughput(int socket, vidicon_throughput *throughput);
 
+/// Opens a queue of sockets that wait to be writable: epoll, or kqueue. Returns its descriptor; -1 on failure.
+int vidicon_writability_open(void);
+
+/// Asks for the next time that a socket is writable, once; from any thread. Returns false on failure.
+bool vidicon_writability_request(int queue, int socket);
+
+/// Waits until sockets that were asked for are writable, or have an error.
+///
+/// sockets: filled in, at most 64.
+/// Returns their number; -1 on failure.
+int vidicon_writability_wait(int queue, int *sockets, int capacity);
+
 #endif
