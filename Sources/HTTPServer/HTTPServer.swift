@@ -237,7 +237,7 @@ package final class HTTPServer: Sendable {
     return HTTP1Channel.Configuration(
       additionalChannelHandlers: [
         ExchangeHandler(limits: limits, counters: responder.counters, isSecure: isSecure) {
-          responder.respondAtOnce(to: $0, client: $1, maximumLength: $2)
+          responder.respondAtOnce(to: $0, client: $1)
         }
       ],
       httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(

@@ -45,8 +45,8 @@ struct ExchangeHandlerTests {
     isPrepared: Bool, _ loop: ConnectionLoop
   ) throws -> (channel: EmbeddedChannel, counter: Counter, guardian: ConnectionGuard) {
     let (counter, guardian) = (Counter(), ConnectionGuard(loop: loop))
-    let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters()) { request, _, maximumLength in
-      request.path != "/task" && maximumLength == .max ? Self.response(isPrepared: isPrepared) : nil
+    let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters()) { request, _ in
+      request.path != "/task" ? Self.response(isPrepared: isPrepared) : nil
     }
     let channel = EmbeddedChannel(loop: self.eventLoop)
     try channel.pipeline.syncOperations.addHandlers([
@@ -120,11 +120,9 @@ struct ExchangeHandlerTests {
 
   @Test func `400 responses of HTTP/2 are 400 flushes`() throws {
     for _ in 0..<400 {
-      let lengths = Mutex<[Int]>([])
       let counter = FlushCounter()
-      let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters()) { _, _, maximumLength in
-        lengths.withLock { $0.append(maximumLength) }
-        return Self.response(isPrepared: true)
+      let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters()) { _, _ in
+        Self.response(isPrepared: true)
       }
       let stream = EmbeddedChannel(handlers: [counter, exchange], loop: self.eventLoop)
       defer { _ = try? stream.finish(acceptAlreadyClosed: true) }
@@ -134,13 +132,88 @@ struct ExchangeHandlerTests {
       #expect(
         parts == [.head(HTTPResponse(status: .ok, headerFields: fields)), .body(ByteBuffer(string: "body")), .end(nil)])
       #expect(counter.flushes == 1)
-      #expect(lengths.withLock { $0 } == [65_536])
       #expect(!exchange.isUnsent)
       #expect(try stream.readInbound(as: HTTPRequestPart.self) == nil)
     }
   }
 
-  @Test func `a request of HTTP/2 for a file that is longer than a slice is a task's`() throws {
+  /// Holds back an HTTP/2 stream after each part of a body, as a client does that has no room for more.
+  private final class Window: ChannelOutboundHandler {
+    typealias OutboundIn = HTTPResponsePart
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+      context.write(data, promise: promise)
+      guard case .body = self.unwrapOutboundIn(data) else { return }
+      self.set(false, context)
+    }
+
+    func set(_ isWritable: Bool, _ context: ChannelHandlerContext) {
+      (context.channel as? EmbeddedChannel)?.isWritable = isWritable
+      context.fireChannelWritabilityChanged()
+    }
+  }
+
+  /// A stream whose request is answered with 200,000 bytes.
+  private func longStream(_ handlers: [any ChannelHandler & SendableMetatype]) -> (
+    EmbeddedChannel, ExchangeHandler, ByteBuffer
+  ) {
+    let body = ByteBuffer(bytes: (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
+    let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters()) { _, _ in
+      ServerResponse(.ok, body: .bytes(body))
+    }
+    let stream = EmbeddedChannel(handlers: handlers + [exchange], loop: self.eventLoop)
+    Self.receive(stream)
+    return (stream, exchange, body)
+  }
+
+  /// The parts of a response that were sent: lengths of its body's, and the body.
+  private static func parts(_ stream: EmbeddedChannel) throws -> (lengths: [Int], body: ByteBuffer, hasEnded: Bool) {
+    var (lengths, body, hasEnded) = ([Int](), ByteBuffer(), false)
+    while let part = try stream.readOutbound(as: HTTPResponsePart.self) {
+      switch part {
+      case .head: break
+      case .body(let bytes):
+        lengths.append(bytes.readableBytes)
+        body.writeImmutableBuffer(bytes)
+      case .end: hasEnded = true
+      }
+    }
+    return (lengths, body, hasEnded)
+  }
+
+  @Test func `a long body of HTTP/2 is written in slices, without a task`() throws {
+    let (stream, exchange, body) = self.longStream([])
+    defer { _ = try? stream.finish(acceptAlreadyClosed: true) }
+    let parts = try Self.parts(stream)
+    #expect(parts.lengths == [65_536, 65_536, 65_536, 3_392] && parts.body == body && parts.hasEnded)
+    #expect(!exchange.isUnsent)
+    #expect(try stream.readInbound(as: HTTPRequestPart.self) == nil)
+  }
+
+  @Test func `a client of HTTP/2 is sent a slice when it has room for one, and a closed stream none`() throws {
+    let window = Window()
+    let (stream, exchange, body) = self.longStream([window])
+    defer { _ = try? stream.finish(acceptAlreadyClosed: true) }
+    var all = try Self.parts(stream)
+    #expect(all.lengths == [65_536] && !all.hasEnded && !exchange.isUnsent)
+    #expect(exchange.isStalled(at: .now() + .seconds(10), limit: .seconds(9)))
+    let context = try stream.pipeline.syncOperations.context(handler: window)
+    for count in 2...4 {
+      window.set(true, context)
+      let more = try Self.parts(stream)
+      all.lengths += more.lengths
+      all.body.writeImmutableBuffer(more.body)
+      #expect(all.lengths.count == count && more.hasEnded == (count == 4))
+    }
+    #expect(all.body == body)
+    let (other, _, _) = self.longStream([Window()])
+    let sent = try Self.parts(other)
+    #expect(sent.lengths == [65_536])
+    _ = try other.finish()
+    #expect(try Self.parts(other).lengths == [])
+  }
+
+  @Test func `a request of HTTP/2 that needs a task is passed to it`() throws {
     let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters())
     let stream = EmbeddedChannel(handler: exchange, loop: self.eventLoop)
     defer { _ = try? stream.finish(acceptAlreadyClosed: true) }

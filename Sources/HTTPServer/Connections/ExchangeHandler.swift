@@ -15,8 +15,8 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
-  /// Responds to a request without waiting; nil when it needs a task, or the body of the response is longer than a number of bytes.
-  typealias RespondAtOnce = @Sendable (HTTPRequest, HTTPClient, _ maximumLength: Int) -> ServerResponse?
+  /// Responds to a request without waiting, with a body of bytes if any; nil when it needs a task.
+  typealias RespondAtOnce = @Sendable (HTTPRequest, HTTPClient) -> ServerResponse?
 
   private let limits: HTTPServerLimits
   private let counters: HTTPCounters
@@ -47,10 +47,14 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var unwritableSince: NIODeadline?
   /// Time at which the end of an HTTP/2 response was written; nil before, and once it is sent.
   private var unsentSince: NIODeadline?
+  /// The rest of a body of HTTP/2 that is written slice by slice, with the media in it.
+  private var rest: (bytes: ByteBuffer, transfer: MediaTransfers.Transfer?)?
+  /// Whether slices are being written, which may change the stream's writability.
+  private var isWritingSlices = false
 
   init(
     limits: HTTPServerLimits, counters: HTTPCounters, isSecure: Bool = false,
-    respondAtOnce: @escaping RespondAtOnce = { _, _, _ in nil }
+    respondAtOnce: @escaping RespondAtOnce = { _, _ in nil }
   ) {
     self.limits = limits
     self.counters = counters
@@ -79,7 +83,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
-    self.endExchanges()
+    self.endExchanges(on: context.channel)
     self.bodyDeadline?.cancel()
     self.registration?.remove()
     if self.isMultiplexed { self.connection?.streamClosed() }
@@ -88,7 +92,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    self.endExchanges()
+    self.endExchanges(on: context.channel)
     context.fireChannelInactive()
   }
 
@@ -179,7 +183,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     let client = self.client ?? HTTPClient(context.channel, isSecure: self.isSecure)
     self.client = client
     guard self.isMultiplexed else {
-      guard let response = self.respondAtOnce(request, client, .max) else { return false }
+      guard let response = self.respondAtOnce(request, client) else { return false }
       self.heldHead = nil
       self.connection?.countClient(of: request)
       self.writeAtOnce(response, context)
@@ -188,7 +192,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     self.heldHead = nil
     // The exchange is open while its bytes wait for the client's window.
     guard self.begin(request, context) else { return true }
-    guard let response = self.respondAtOnce(request, client, ServerResponse.multiplexedSlice) else {
+    guard let response = self.respondAtOnce(request, client) else {
       context.fireChannelRead(self.wrapInboundOut(.head(request)))
       return false
     }
@@ -230,13 +234,36 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       // The client requests the file again, and learns that it is gone.
       return context.close(promise: nil)
     }
+    if case .bytes(let bytes) = response.body, bytes.readableBytes > ServerResponse.multiplexedSlice {
+      self.write(context: context, data: self.wrapOutboundOut(.head(response.head)), promise: nil)
+      self.rest = (bytes, response.transfer)
+      return self.writeSlices(context)
+    }
     self.writeParts(of: response) { self.write(context: context, data: $0, promise: nil) }
     context.flush()
     response.transfer?.end(on: channel)
   }
 
+  /// Writes slices of the body while the client's window and the connection have room for them.
+  private func writeSlices(_ context: ChannelHandlerContext) {
+    guard !self.isWritingSlices else { return }
+    self.isWritingSlices = true
+    defer { self.isWritingSlices = false }
+    while context.channel.isWritable, let length = self.rest?.bytes.readableBytes, length > 0,
+      let slice = self.rest?.bytes.readSlice(length: min(length, ServerResponse.multiplexedSlice))
+    {
+      self.write(context: context, data: self.wrapOutboundOut(.body(slice)), promise: nil)
+      context.flush()
+    }
+    guard let rest, rest.bytes.readableBytes == 0 else { return }
+    self.rest = nil
+    self.write(context: context, data: self.wrapOutboundOut(.end(nil)), promise: nil)
+    context.flush()
+    rest.transfer?.end(on: context.channel)
+  }
+
   private func writeParts(of response: ServerResponse, _ write: (NIOAny) -> Void) {
-    write(self.wrapOutboundOut(.head(HTTPResponse(status: response.status, headerFields: response.fields))))
+    write(self.wrapOutboundOut(.head(response.head)))
     if case .bytes(let bytes) = response.body { write(self.wrapOutboundOut(.body(bytes))) }
     write(self.wrapOutboundOut(.end(nil)))
   }
@@ -278,6 +305,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     self.unwritableSince = context.channel.isWritable ? nil : .now()
+    self.writeSlices(context)
     context.fireChannelWritabilityChanged()
   }
 
@@ -346,7 +374,8 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
   }
 
-  private func endExchanges() {
+  private func endExchanges(on channel: any Channel) {
+    self.rest.take()?.transfer?.end(on: channel)
     while self.openExchanges > 0 { self.endExchange() }
   }
 

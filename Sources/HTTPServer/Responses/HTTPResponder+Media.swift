@@ -33,13 +33,9 @@ extension HTTPResponder {
   /// Responds to a GET for a file of HLS that needs neither a wait nor credentials; nil for other requests, which leave no trace.
   ///
   /// It runs on the connection's event loop, without a task: most requests of a busy server are of this kind.
-  ///
-  /// - Parameter maximumLength: Maximum length of the file in bytes; requests for longer ones are left to a task.
-  func respondAtOnce(to request: HTTPRequest, client: HTTPClient, maximumLength: Int) -> ServerResponse? {
+  func respondAtOnce(to request: HTTPRequest, client: HTTPClient) -> ServerResponse? {
     guard !self.access.isWatchingProtected else { return nil }
-    if let response = self.preparedResponse(to: request, client: client, maximumLength: maximumLength) {
-      return response
-    }
+    if let response = self.preparedResponse(to: request, client: client) { return response }
     guard !Self.hasCredentials(request),
       let target = try? HTTPTarget(parsing: request.path ?? ""), !target.hasTrailingSlash,
       case let route = HTTPRoute(target.components, names: self.streams.names, renditions: self.streams.renditions),
@@ -57,7 +53,7 @@ extension HTTPResponder {
         !hlsRequest.isMultivariantPlaylist
       else { return nil }
       let transfer = stream.hls.transfers.transfer()
-      guard let content = stream.hls.respondAtOnce(to: hlsRequest), content.length <= maximumLength else { return nil }
+      guard let content = stream.hls.respondAtOnce(to: hlsRequest) else { return nil }
       let user = HTTPUser(
         identification: .anonymous, role: nil,
         address: client.effectiveAddress(of: request, proxies: self.access.settings.proxies), isOnThisMachine: false,
@@ -173,13 +169,6 @@ extension HTTPResponder {
   private static let snapshotTimeout = Duration.seconds(2)
   /// Default frame rate of motion JPEG, in frames per second.
   private static let motionJPEGFrameRate = 10
-}
-
-extension HLSResponse {
-  /// Number of bytes of the file; 0 for other responses.
-  fileprivate var length: Int {
-    if case .content(let content) = self { content.body.readableBytes } else { 0 }
-  }
 }
 
 extension ServerResponse {

@@ -9,7 +9,7 @@ extension HTTPResponder {
   /// Responds to a plain GET for a file of HLS that is available; nil for other requests, which leave no trace.
   ///
   /// Only where watching needs no login. The response is the one that ``finish(_:for:)`` would make.
-  func preparedResponse(to request: HTTPRequest, client: HTTPClient, maximumLength: Int) -> ServerResponse? {
+  func preparedResponse(to request: HTTPRequest, client: HTTPClient) -> ServerResponse? {
     guard let key = PreparedResponses.Key(request), let target = self.target(for: key, request),
       let stream = target.stream
     else { return nil }
@@ -17,9 +17,7 @@ extension HTTPResponder {
     var hlsRequest = target.request
     hlsRequest.arrival = now
     let transfer = stream.hls.transfers.transfer()
-    guard case .content(let content)? = stream.hls.respondAtOnce(to: hlsRequest),
-      content.body.readableBytes <= maximumLength
-    else { return nil }
+    guard case .content(let content)? = stream.hls.respondAtOnce(to: hlsRequest) else { return nil }
     let address = client.effectiveAddress(of: request, proxies: self.access.settings.proxies)
     let userAgent = request.headerFields[.userAgent] ?? ""
     stream.noteHLSRequest(of: nil, address: address, userAgent: userAgent, at: now)

@@ -17,7 +17,7 @@ extension ServerResponse {
     try self.transfer?.begin(on: channel)
     let transfer = self.transfer
     defer { transfer?.end(on: channel) }
-    let head = HTTPResponse(status: self.status, headerFields: self.fields)
+    let head = self.head
     switch self.body {
     case .empty: try await writer.writeResponse(head)
     case .bytes(var bytes):

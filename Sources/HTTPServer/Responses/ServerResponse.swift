@@ -39,6 +39,9 @@ struct ServerResponse: Sendable {
   /// Called on the connection's event loop once it is written, with the throughput; nil where that is of no interest.
   var measured: (@Sendable (ViewerThroughputs.Measurement) -> Void)?
 
+  /// The head that is sent.
+  var head: HTTPResponse { HTTPResponse(status: self.status, headerFields: self.fields) }
+
   init(
     _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Body = .empty, caching: HTTPCaching = .never
   ) {
