@@ -1,7 +1,7 @@
 internal import Media
 
 /// The value of an `Authorization` header: user and proof, RFC 7616 §3.4 and RFC 7617 §2, or a token, RFC 6750 §2.1.
-enum Authorization: Hashable {
+package enum Authorization: Hashable {
   /// User name and password in plain text.
   case basic(user: [UInt8], password: [UInt8])
   /// A hash over the password and the server's nonce.
@@ -10,7 +10,7 @@ enum Authorization: Hashable {
   case bearer(String)
 
   /// The parameters of the Digest scheme.
-  struct Digest: Hashable {
+  package struct Digest: Hashable {
     var user: String
     var realm: String
     var nonce: String
@@ -23,7 +23,7 @@ enum Authorization: Hashable {
   }
 
   /// The client's input to the hash with `qop=auth`.
-  struct Protection: Hashable {
+  package struct Protection: Hashable {
     var nonceCount: String
     var clientNonce: String
 
@@ -37,7 +37,7 @@ enum Authorization: Hashable {
   }
 
   /// Parses a header value; nil for other schemes and malformed values.
-  init?(parsing value: String) {
+  package init?(parsing value: String) {
     guard let space = value.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
     let scheme = value[..<space]
     let rest = value[space...].trimmingSpace()

@@ -110,7 +110,7 @@ extension Int {
 }
 
 /// Delivery directives in the query of a playlist URL, draft-pantos-hls-rfc8216bis §6.2.5.
-struct HLSDirectives: Hashable, Sendable {
+package struct HLSDirectives: Hashable, Sendable {
   /// `_HLS_msn`: media sequence number that the playlist must contain.
   var sequenceNumber: Int?
   /// `_HLS_part`: index of the part of that segment that the playlist must contain.
@@ -118,11 +118,11 @@ struct HLSDirectives: Hashable, Sendable {
   /// `_HLS_skip`: the client accepts a delta update; `v2` also skips date ranges, which are never present.
   var allowsSkip = false
   /// Description of an invalid directive in one line; nil if all are valid.
-  var problem: String?
+  package var problem: String?
 
   /// Parses a query. Other parameters, which caches and pages add, are ignored; a directive with two different values is
   /// invalid.
-  init(parsing query: String) {
+  package init(parsing query: String) {
     var skip: Substring?
     for pair in query.split(separator: "&") where pair.utf8.starts(with: "_HLS_".utf8) {
       let pieces = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

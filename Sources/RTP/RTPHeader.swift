@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 public import NIOCore
 
 /// The fixed RTP header with its optional parts, RFC 3550 §5.1.
@@ -60,7 +60,7 @@ public struct RTPHeader: Hashable, Sendable {
   /// Parses and consumes a header.
   ///
   /// - Parameter hasPadding: Set to whether the packet ends with padding (P).
-  init(parsing buffer: inout ByteBuffer, hasPadding: inout Bool) throws(ParsingError) {
+  package init(parsing buffer: inout ByteBuffer, hasPadding: inout Bool) throws(ParsingError) {
     let start = buffer.readerIndex
     guard
       let (flags, second, sequenceNumber, timestamp, ssrc) = buffer.readMultipleIntegers(

@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 internal import NIOCore
 
 /// `mvhd`, `tkhd` or `mdhd` box, ISO/IEC 14496-12 §8.2.2, §8.3.2, §8.4.2; only the duration depends on the samples.
@@ -6,7 +6,7 @@ internal import NIOCore
 /// ```
 /// version, flags; creation_time, modification_time (32 or 64 bits); 4 or 8 bytes; duration (32 or 64 bits); the rest
 /// ```
-struct MovieHeader {
+package struct MovieHeader {
   private let type: FourCharacterCode
   private let flags: UInt32
   private let times: (UInt64, UInt64)
@@ -19,7 +19,7 @@ struct MovieHeader {
     self.identification.getInteger(at: self.identification.readerIndex) ?? 0
   }
 
-  init(parsing box: MP4Box) throws(ParsingError) {
+  package init(parsing box: MP4Box) throws(ParsingError) {
     var (version, flags, content) = try box.full()
     let truncated = ParsingError(.truncated, field: box.type.description, offset: box.offset)
     func time() throws(ParsingError) -> UInt64 {

@@ -1,8 +1,8 @@
-internal import Media
+package import Media
 internal import NIOCore
 
 /// A track that is converted from fragmented to progressive: its `trak` box, and the samples found so far.
-struct MovieTrack {
+package struct MovieTrack {
   let trackID: UInt32
   let timescale: Int32
   var table = SampleTable()
@@ -15,7 +15,7 @@ struct MovieTrack {
   private let description: ByteBuffer
 
   /// Parses a `trak` box; unknown boxes are preserved.
-  init(parsing box: MP4Box) throws(ParsingError) {
+  package init(parsing box: MP4Box) throws(ParsingError) {
     self.boxes = try box.children()
     let media = try Self.only("mdia", in: self.boxes)
     self.mediaBoxes = try media.children()

@@ -1,14 +1,17 @@
-internal import Media
-internal import NIOCore
+package import Media
+package import NIOCore
 
 /// The content of an H.264 payload, RFC 6184 §5.2, table 1.
-enum H264PacketContent {
+package enum H264PacketContent {
   /// Complete NAL units: one (types 1 to 23), or several of the same time (STAP-A).
   case nalUnits([ByteBuffer])
   /// A fragment of a NAL unit (FU-A), with the header byte of the complete NAL unit.
   case fragment(header: UInt8, isStart: Bool, isEnd: Bool, bytes: ByteBuffer)
 
-  init(parsing payload: ByteBuffer) throws(ParsingError) {
+  /// Parses the payload of a packet.
+  ///
+  /// - Throws: `.truncated`, `.invalid`; `.unsupported` for the types of interleaved mode.
+  package init(parsing payload: ByteBuffer) throws(ParsingError) {
     var rest = payload
     guard let header = rest.readInteger(as: UInt8.self) else {
       throw ParsingError(.truncated, field: "NAL unit header")

@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 public import NIOCore
 
 /// An extended report (XR, PT 207), RFC 3611 §2.
@@ -49,7 +49,7 @@ public struct RTCPExtendedReport: Hashable, Sendable {
   private static let delayType: UInt8 = 5
 
   /// - Parameter body: The packet behind its 4-byte header.
-  init(parsing body: ByteBuffer) throws(ParsingError) {
+  package init(parsing body: ByteBuffer) throws(ParsingError) {
     var rest = body
     guard let ssrc = rest.readInteger(as: UInt32.self) else { throw ParsingError(.truncated, field: "XR") }
     self.init(ssrc: ssrc, blocks: [])

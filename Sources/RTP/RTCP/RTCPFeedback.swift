@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 public import NIOCore
 
 /// A feedback message (RTPFB, PT 205; PSFB, PT 206), RFC 4585 §6.1.
@@ -69,7 +69,7 @@ public struct RTCPFeedback: Hashable, Sendable {
   }
 
   /// - Parameter body: The packet behind its 4-byte header.
-  init(type: UInt8, format: UInt8, parsing body: ByteBuffer) throws(ParsingError) {
+  package init(type: UInt8, format: UInt8, parsing body: ByteBuffer) throws(ParsingError) {
     var rest = body
     guard let (sender, media) = rest.readMultipleIntegers(as: (UInt32, UInt32).self) else {
       throw ParsingError(.truncated, field: "feedback")

@@ -1,5 +1,5 @@
-internal import Media
-internal import NIOCore
+package import Media
+package import NIOCore
 
 /// A goodbye packet (BYE), RFC 3550 §6.6: the sources that end.
 public struct RTCPGoodbye: Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct RTCPGoodbye: Hashable, Sendable {
   }
 
   /// - Parameter body: The packet behind its 4-byte header.
-  init(parsing body: ByteBuffer, sourceCount: Int) throws(ParsingError) {
+  package init(parsing body: ByteBuffer, sourceCount: Int) throws(ParsingError) {
     var rest = body
     self.sources = []
     for _ in 0..<sourceCount {

@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 public import NIOCore
 
 /// One packet of RTCP, RFC 3550 §6.
@@ -45,7 +45,8 @@ public enum RTCPPacket: Hashable, Sendable {
   private static let sourceDescriptionType: UInt8 = 202
   private static let goodbyeType: UInt8 = 203
 
-  init(type: UInt8, count: UInt8, parsing body: ByteBuffer) throws(ParsingError) {
+  /// Parses the body of a packet, behind its 4-byte header.
+  package init(type: UInt8, count: UInt8, parsing body: ByteBuffer) throws(ParsingError) {
     switch type {
     case Self.senderReportType:
       self = .senderReport(try RTCPSenderReport(parsing: body, blockCount: Int(count)))

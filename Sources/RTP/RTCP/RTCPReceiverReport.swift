@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 public import NIOCore
 
 /// A receiver report (RR), RFC 3550 §6.4.2.
@@ -18,7 +18,7 @@ public struct RTCPReceiverReport: Hashable, Sendable {
   }
 
   /// - Parameter body: The packet behind its 4-byte header.
-  init(parsing body: ByteBuffer, blockCount: Int) throws(ParsingError) {
+  package init(parsing body: ByteBuffer, blockCount: Int) throws(ParsingError) {
     var rest = body
     guard let ssrc = rest.readInteger(as: UInt32.self) else { throw ParsingError(.truncated, field: "RR") }
     self.init(ssrc: ssrc)

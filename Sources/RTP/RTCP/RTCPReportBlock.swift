@@ -1,5 +1,5 @@
-internal import Media
-internal import NIOCore
+package import Media
+package import NIOCore
 
 /// Reception statistics of one source: a report block, RFC 3550 §6.4.1.
 ///
@@ -43,7 +43,7 @@ public struct RTCPReportBlock: Hashable, Sendable {
     self.delaySinceLastSenderReport = delaySinceLastSenderReport
   }
 
-  init(parsing buffer: inout ByteBuffer) throws(ParsingError) {
+  package init(parsing buffer: inout ByteBuffer) throws(ParsingError) {
     guard
       let (ssrc, loss, highest, jitter, lastReport, delay) = buffer.readMultipleIntegers(
         as: (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32).self)

@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 public import NIOCore
 
 /// A sender report (SR), RFC 3550 §6.4.1: maps RTP timestamps to wall-clock time, and counts what was sent.
@@ -33,7 +33,7 @@ public struct RTCPSenderReport: Hashable, Sendable {
   }
 
   /// - Parameter body: The packet behind its 4-byte header.
-  init(parsing body: ByteBuffer, blockCount: Int) throws(ParsingError) {
+  package init(parsing body: ByteBuffer, blockCount: Int) throws(ParsingError) {
     var rest = body
     guard
       let (ssrc, ntp, timestamp, packets, octets) = rest.readMultipleIntegers(

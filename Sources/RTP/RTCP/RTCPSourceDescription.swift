@@ -1,5 +1,5 @@
-internal import Media
-internal import NIOCore
+package import Media
+package import NIOCore
 
 /// A source description packet (SDES), RFC 3550 §6.5.
 public struct RTCPSourceDescription: Hashable, Sendable {
@@ -100,7 +100,7 @@ public struct RTCPSourceDescription: Hashable, Sendable {
   }
 
   /// - Parameter body: The packet behind its 4-byte header.
-  init(parsing body: ByteBuffer, chunkCount: Int) throws(ParsingError) {
+  package init(parsing body: ByteBuffer, chunkCount: Int) throws(ParsingError) {
     self.chunks = []
     var rest = body
     for _ in 0..<chunkCount {

@@ -1,5 +1,5 @@
-internal import Media
-internal import NIOCore
+package import Media
+package import NIOCore
 
 /// Arrival times of packets by their transport-wide sequence numbers,
 /// draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1.
@@ -57,7 +57,7 @@ public struct RTCPTransportWideFeedback: Hashable, Sendable {
   }
 
   /// - Parameter body: The feedback control information.
-  init(parsing body: ByteBuffer) throws(ParsingError) {
+  package init(parsing body: ByteBuffer) throws(ParsingError) {
     var rest = body
     guard let (base, count, time) = rest.readMultipleIntegers(as: (UInt16, UInt16, UInt32).self) else {
       throw ParsingError(.truncated, field: "transport-cc")

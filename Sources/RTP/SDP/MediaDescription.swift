@@ -28,7 +28,7 @@ public struct MediaDescription: Hashable, Sendable {
   }
 
   /// Parses the value of `m=`: `media port[/count] transport formats…`; nil when a field is missing or invalid.
-  init?(parsing line: Substring) {
+  package init?(parsing line: Substring) {
     let words = line.words
     guard words.count >= 3, let port = words[1].split(separator: "/").first.flatMap({ UInt16($0) }) else { return nil }
     self.init(media: words[0], port: port, transport: words[2], formats: Array(words[3...]))

@@ -11,7 +11,8 @@ public struct SDPAttribute: Hashable, Sendable {
     self.value = value
   }
 
-  init(parsing text: Substring) {
+  /// Parses the value of `a=`; any text is an attribute.
+  package init(parsing text: Substring) {
     if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
       self.init(String(text[..<colon]), String(text[text.utf8.index(after: colon)...]).trimmed)
     } else {

@@ -22,6 +22,7 @@ public struct SDPFormatParameters: Hashable, Sendable {
     self.parameters = parameters
   }
 
+  /// Parses the value of `a=fmtp` behind the payload type; any text is a list, parts without a name are left out.
   package init(parsing text: String) {
     self.parameters = text.split(separator: ";").compactMap { part in
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,5 +1,5 @@
-internal import Media
-internal import NIOCore
+package import Media
+package import NIOCore
 
 /// The descriptor before each VP8 payload, RFC 7741 §4.2.
 ///
@@ -10,12 +10,12 @@ internal import NIOCore
 /// L:   |   TL0PICIDX   |
 /// T/K: |TID|Y| KEYIDX  |
 /// ```
-struct VP8PayloadDescriptor: Hashable, Sendable {
+package struct VP8PayloadDescriptor: Hashable, Sendable {
   /// Whether the payload is the start of a frame: of its first partition (S with PID 0).
   var startsFrame: Bool
 
   /// Parses and consumes the descriptor; the payload remains.
-  init(parsing buffer: inout ByteBuffer) throws(ParsingError) {
+  package init(parsing buffer: inout ByteBuffer) throws(ParsingError) {
     guard let first = buffer.readInteger(as: UInt8.self) else {
       throw ParsingError(.truncated, field: "payload descriptor")
     }

@@ -1,5 +1,5 @@
 internal import Authentication
-internal import Media
+package import Media
 package import NIOCore
 
 /// An attribute of a STUN message, RFC 8489 §14 and RFC 8445 §16.1.
@@ -91,7 +91,7 @@ package enum STUNAttribute: Hashable, Sendable {
   /// Parses the value of an attribute.
   ///
   /// - Throws: `ParsingError` `.invalid` when a value has another length or form than its type says.
-  init(type: UInt16, parsing value: ByteBuffer, transactionID: STUNTransactionID) throws(ParsingError) {
+  package init(type: UInt16, parsing value: ByteBuffer, transactionID: STUNTransactionID) throws(ParsingError) {
     var rest = value
     switch type {
     case TypeCode.mappedAddress: self = .mappedAddress(try Self.address(&rest, key: nil))
