@@ -3,11 +3,11 @@ internal import Media
 public import NIOCore
 internal import RTP
 
-/// Checks of one parser with untrusted bytes: parse, check invariants, serialize, parse again. A violated invariant
+/// Checks of parsers with untrusted bytes: parse, check invariants, serialize, parse again. A violated invariant
 /// traps, which the fuzzer reports; a thrown error is a valid result.
 ///
 /// The fuzz targets of `FuzzTesting/` run these bodies, and a unit test replays their findings. To add a target: a
-/// case here, its body, a target in `FuzzTesting/Package.swift`, a folder of seeds.
+/// case here, its body, a target in `FuzzTesting/Package.swift`, a folder of seeds. To add a parser: ``FuzzedParser``.
 public enum FuzzBody: String, CaseIterable, Sendable {
   /// SDP, and the codecs that it describes.
   case sdp = "FuzzSDP"
@@ -74,8 +74,23 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   /// The YAML configuration file and `--stream`.
   case configuration = "FuzzConfiguration"
 
+  /// Parsers of the input, which are run before the body.
+  package var parsers: [FuzzedParser] { Self.parsers[self] ?? [] }
+
+  private static let parsers = Dictionary(grouping: FuzzedParser.allCases, by: \.body)
+
+  /// Number of bytes before the input of the parsers, which select options of the body.
+  var optionLength: Int {
+    switch self {
+    case .rtsp, .rtmp: 4
+    case .amf, .flv, .srtp: 1
+    default: 0
+    }
+  }
+
   /// Runs the body on one input.
   public func run(_ input: ByteBuffer) {
+    for parser in self.parsers where !parser.isCalledByBody { try? parser.parse(input) }
     switch self {
     case .sdp: Self.checkSDP(input)
     case .rtp: Self.checkRTP(input)
@@ -265,7 +280,6 @@ public enum FuzzBody: String, CaseIterable, Sendable {
       precondition((1...16_880).contains(set.width) && (1...33_760).contains(set.height))
       precondition(set.profileLevelID.utf8.count == 6)
     }
-    _ = try? H264PictureParameterSet(parsing: bytes)
     if let configuration = try? AVCDecoderConfiguration(parsing: bytes) {
       precondition([1, 2, 4].contains(configuration.lengthSize))
       let sets = configuration.sequenceParameterSets + configuration.pictureParameterSets

@@ -1,5 +1,3 @@
-internal import Authentication
-import Capture
 internal import CaptureDevices
 internal import Codecs
 internal import Media
@@ -7,7 +5,7 @@ internal import MediaInput
 internal import NIOCore
 internal import StreamControl
 
-/// Checks of the parsers of sources: specifications, YUV4MPEG2 headers, JPEG images of cameras; and of credentials on the command line.
+/// Checks of the parsers of sources: specifications, YUV4MPEG2 headers, JPEG images of cameras.
 struct InputFuzzCase {
   private let bytes: [UInt8]
   private var text: String { String(decoding: self.bytes, as: UTF8.self) }
@@ -31,11 +29,6 @@ struct InputFuzzCase {
     } catch {
       precondition(!error.description.contains("\n"), "an error is one line")
     }
-    _ = try? SourceSpecification.Audio(parsing: text)
-    _ = Credentials(parsing: text)
-    _ = try? CameraSpecification(parsing: text)
-    _ = try? MicrophoneSpecification(parsing: text)
-    _ = try? ScreenSpecification(parsing: text)
     if let rate = FrameRate(parsing: text, in: 1...240) {
       precondition((0.999...240.001).contains(rate.framesPerSecond), "the rate is in range")
     }

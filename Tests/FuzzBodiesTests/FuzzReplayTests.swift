@@ -30,6 +30,27 @@ struct FuzzReplayTests {
     }
   }
 
+  @Test func `each parser accepts a seed of its target, and refuses a prefix of one`() throws {
+    var violations: [String] = []
+    for body in FuzzBody.allCases {
+      let seeds = try Self.inputs("Seeds", body)
+      let prefixes = seeds.flatMap { seed in
+        stride(from: 0, to: seed.readableBytes, by: max(1, seed.readableBytes / 40)).map {
+          ByteBuffer(bytes: seed.readableBytesView.prefix($0))
+        }
+      }
+      for parser in body.parsers {
+        let accepts = { (input: ByteBuffer) in (try? parser.parse(input)) != nil }
+        if !seeds.contains(where: accepts) {
+          violations.append("\(parser.rawValue) accepts no seed of \(body.rawValue)")
+        }
+        guard prefixes.allSatisfy(accepts) != parser.refusesNothing else { continue }
+        violations.append("\(parser.rawValue) refuses \(parser.refusesNothing ? "a prefix" : "no prefix")")
+      }
+    }
+    #expect(violations == [])
+  }
+
   /// Numbers of Marsaglia's xorshift, the same in each run.
   private struct Numbers {
     private var state: UInt64 = 0x9E37_79B9_7F4A_7C15

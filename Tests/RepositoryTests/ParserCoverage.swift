@@ -1,104 +1,76 @@
-/// The parsers of bytes from outside, and the fuzz target that reaches each.
+import Foundation
+
+/// The parsers of bytes from outside that fuzz targets reach, by the text of `Tests/FuzzBodies`.
 enum ParserCoverage {
-  /// Files of `Sources` that declare an initializer or function with the label `parsing`, as module and file name, by the
-  /// fuzz target that reaches them.
-  static let files: [String: [String]] = [
-    "FuzzAccess": [
-      "Authentication/HostPolicy", "Authentication/IPAddress", "Authentication/OriginPolicy",
-      "Authentication/PasswordHash", "Authentication/UserFile",
-    ],
-    "FuzzConfiguration": [
-      "VidiconCommand/LocalRequest", "VidiconCommand/ServerAddress", "VidiconCommand/StreamOptions",
-    ],
-    "FuzzDeviceReply": ["CaptureDevices/X11Setup"],
-    "FuzzPacket": ["CaptureDevices/CameraAccessUnits"],
-    "FuzzControl": [
-      "HTTPServer/JSONValue"
-    ],
-    "FuzzH264Depacketizer": [
-      "RTP/H264PacketContent", "RTP/VP8PayloadDescriptor", "Bitstreams/VP8FrameHeader", "Bitstreams/OpusPacketHeader",
-    ],
-    "FuzzHLS": [
-      "HLS/HLSRequest"
-    ],
-    "FuzzHTTP": [
-      "HTTPServer/ByteRange", "HTTPServer/HTTPTarget",
-    ],
-    "FuzzMP4": [
-      "Containers/MP4Box", "Containers/MovieFragment", "Containers/MovieHeader", "Containers/MovieTrack",
-      "Containers/ProgressiveMP4", "Containers/TrackExtends", "Containers/TrackFragment+Parsing",
-    ],
-    "FuzzRecording": ["Containers/HeadCopy", "Recording/RecordingIdentity"],
-    "FuzzPNG": [
-      "Codecs/ImageHeader", "Effects/OverlayImage",
-    ],
-    "FuzzRTCP": [
-      "RTP/RTCPCompoundPacket", "RTP/RTCPExtendedReport", "RTP/RTCPFeedback", "RTP/RTCPTransportWideFeedback",
-      "RTP/RTCPGoodbye", "RTP/RTCPPacket", "RTP/RTCPReceiverReport", "RTP/RTCPReportBlock",
-      "RTP/RTCPSenderReport", "RTP/RTCPSourceDescription",
-    ],
-    "FuzzRTP": [
-      "RTP/RTPExtensionElements", "RTP/RTPExtensionValues", "RTP/RTPHeader", "RTP/RTPPacket",
-    ],
-    "FuzzRTSP": [
-      "Authentication/Authorization", "RTSP/RTSPAnnouncement", "RTSP/RTSPTransport", "RTSP/RTSPURL",
-    ],
-    "FuzzRTMP": [
-      "RTMP/RTMPCommand", "RTMP/RTMPControlMessage", "RTMP/RTMPMetadata", "RTMP/RTMPURL",
-    ],
-    "FuzzAMF": ["RTMP/AMF0Reader"],
-    "FuzzFLV": [
-      "Containers/FLVAudioTag", "Containers/FLVTagHeader", "Containers/FLVVideoTag",
-    ],
-    "FuzzSDP": [
-      "RTP/MediaDescription", "RTP/RTPMap", "RTP/SDPAttribute", "RTP/SDPFormatParameters", "RTP/SessionDescription",
-    ],
-    "FuzzSPS": [
-      "Bitstreams/ADTSHeader", "Bitstreams/AudioSpecificConfig", "Bitstreams/AVCCNALUnits",
-      "Bitstreams/AVCDecoderConfiguration", "Bitstreams/H264AccessUnit", "Bitstreams/H264PictureParameterSet",
-      "Bitstreams/H264SequenceParameterSet", "Bitstreams/StreamMuxConfig",
-    ],
-    "FuzzSpecification": [
-      "Authentication/Credentials", "Capture/CameraSpecification", "Capture/MicrophoneSpecification",
-      "Capture/ScreenSpecification", "Media/FrameRate", "MediaInput/NetworkSpecification",
-      "StreamControl/SourceSpecification",
-    ],
-    "FuzzOffer": [
-      "WebRTC/H264ProfileLevel", "WebRTC/ICECandidate", "WebRTC/TrickleFragment", "WebRTC/WHIPURL",
-      "WebRTC/WebRTCOffer",
-    ],
-    "FuzzSRTP": ["WebRTC/CertificateFingerprint"],
-    "FuzzSTUN": [
-      "WebRTC/STUNAttribute", "WebRTC/STUNMessage",
-    ],
-    "FuzzTFLite": [
-      "Inference/TFLiteModel+Operators", "Inference/TFLiteModel+Parsing",
-    ],
-    "FuzzTransportStream": [
-      "Containers/ProgramMap", "Containers/ProgramSection",
-    ],
-    "FuzzY4M": [
-      "MediaInput/Y4MHeader"
-    ],
-  ]
-  /// Files with parsers that have another form: state machines that are fed, and decoders of libraries. Headers of WAV and other
-  /// files are none of them: libavformat reads those.
-  static let filesOfOtherForm: [String: [String]] = [
-    "FuzzAACDepacketizer": ["RTP/AACDepacketizer"],
-    "FuzzAMF": ["RTMP/AMF3Reader"],
-    "FuzzCamera": ["CaptureDevices/CameraFormatChooser"],
-    "FuzzEffects": ["Effects/EffectSettings+JSON"],
-    "FuzzH264Depacketizer": ["RTP/H264Depacketizer"],
-    "FuzzJPEG": ["Codecs/JPEGDecoder"],
-    "FuzzOffer": ["WebRTC/TransportAddress"],
-    "FuzzRepair": ["Containers/FragmentScanner", "Containers/MovieScan", "Recording/UnfinishedRecording"],
-    "FuzzRTMP": ["RTMP/RTMPChunkReader", "RTMP/RTMPHandshake"],
-    "FuzzSession": [
-      "WebRTC/BandwidthEstimator", "WebRTC/JitterBuffer", "WebRTC/PublisherClock", "WebRTC/RetransmissionHistory",
-      "WebRTC/SealedPacketHistory",
-      "WebRTC/TransportWideArrivals", "WebRTC/TransportWideHistory", "WebRTC/WebRTCPublisherSession",
-      "WebRTC/WebRTCSession+Reports", "WebRTC/WebRTCTrackReceiver", "WebRTC/WebRTCTransport",
-    ],
-    "FuzzSTUN": ["WebRTC/FramedDatagrams"],
+  /// A case of `FuzzedParser`.
+  struct Parser {
+    /// Name of the case.
+    var name: Substring
+    /// Module and file name of the parser.
+    var file: String
+    /// Words of the code that calls it.
+    var words: Set<Substring> = []
+  }
+
+  /// The cases of `FuzzedParser`, with the branches of its `parse(_:)`.
+  static func parsers() throws -> [Parser] {
+    let files = try Repository.swiftFiles(in: "Tests/FuzzBodies")
+    var parsers = files.flatMap { file in
+      file.lines.compactMap { line -> Parser? in
+        guard let match = line.text.wholeMatch(of: /case (\w+) = "(\w+\/[\w+]+)"/) else { return nil }
+        return Parser(name: match.1, file: String(match.2))
+      }
+    }
+    var index: Int?
+    for line in files.first(where: { $0.path.hasSuffix("/FuzzedParser+Parsing.swift") })?.lines ?? [] {
+      if line.code == "}" { index = nil }
+      if let match = line.code.prefixMatch(of: /case \.(\w+):/) { index = parsers.firstIndex { $0.name == match.1 } }
+      if let index { parsers[index].words.formUnion(line.words) }
+    }
+    return parsers
+  }
+
+  /// The module and file name of a source file, as `FuzzedParser` has them.
+  static func name(of file: SwiftText) -> String {
+    let parts = file.path.split(separator: "/")
+    return "\(parts[1])/\(parts[parts.count - 1].dropLast(".swift".count))"
+  }
+
+  /// The types that a file declares or extends.
+  static func types(in file: SwiftText) -> Set<Substring> {
+    let kinds: Set<Substring> = ["struct", "class", "enum", "actor", "extension"]
+    return Set(
+      file.lines.compactMap { line in
+        line.words.firstIndex(where: kinds.contains).flatMap { line.words.dropFirst($0 + 1).first }
+      })
+  }
+
+  /// Files with parsers of another form: state machines that are fed, and decoders of libraries; with the type that a fuzz case makes,
+  /// the file's or its owner. Headers of WAV and other files are none of them: libavformat reads those.
+  static let filesOfOtherForm = [
+    "CaptureDevices/CameraFormatChooser": "CameraFormatChooser",
+    "Codecs/JPEGDecoder": "JPEGDecoder",
+    "Containers/FragmentScanner": "MovieScan",
+    "Containers/MovieScan": "MovieScan",
+    "Effects/EffectSettings+JSON": "EffectSettings",
+    "RTMP/AMF3Reader": "AMF3Reader",
+    "RTMP/RTMPChunkReader": "RTMPChunkReader",
+    "RTMP/RTMPHandshake": "RTMPServerSession",
+    "RTP/AACDepacketizer": "AACDepacketizer",
+    "RTP/H264Depacketizer": "H264Depacketizer",
+    "Recording/UnfinishedRecording": "Recordings",
+    "WebRTC/BandwidthEstimator": "WebRTCSession",
+    "WebRTC/FramedDatagrams": "FramedDatagrams",
+    "WebRTC/JitterBuffer": "WebRTCPublisherSession",
+    "WebRTC/PublisherClock": "WebRTCPublisherSession",
+    "WebRTC/RetransmissionHistory": "WebRTCSession",
+    "WebRTC/SealedPacketHistory": "WebRTCSession",
+    "WebRTC/TransportAddress": "TransportAddress",
+    "WebRTC/TransportWideArrivals": "WebRTCPublisherSession",
+    "WebRTC/TransportWideHistory": "WebRTCSession",
+    "WebRTC/WebRTCPublisherSession": "WebRTCPublisherSession",
+    "WebRTC/WebRTCSession+Reports": "WebRTCSession",
+    "WebRTC/WebRTCTrackReceiver": "WebRTCPublisherSession",
+    "WebRTC/WebRTCTransport": "WebRTCSession",
   ]
 }
