@@ -56,11 +56,16 @@ struct ReadingTests {
   @Test func `each prefix of a fragment throws or lacks its data`() throws {
     var muxer = FragmentedMP4Muxer([TestSamples.h264, TestSamples.aac])
     let fragment = muxer.fragment(Array(TestSamples.stream(seconds: 1).prefix(10)))
+    var lengths: [Int] = []
     for length in 1..<fragment.readableBytes {
       let prefix = ByteBuffer(bytes: fragment.readableBytesView.prefix(length))
       guard let boxes = try? MP4Box.boxes(in: prefix) else { continue }
       #expect(boxes.map(\.type) == ["moof"])
+      lengths.append(length)
     }
+    // The `moof` alone.
+    let mdat = try #require(try MP4Box.boxes(in: fragment).last)
+    #expect(mdat.type == "mdat" && lengths == [mdat.offset])
   }
 
   @Test func `a transport stream may arrive byte by byte, after other bytes`() {

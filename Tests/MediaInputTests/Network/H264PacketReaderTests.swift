@@ -108,7 +108,9 @@ struct H264PacketReaderTests {
   @Test func `arbitrary bytes do not trap, and every sample has valid lengths`() throws {
     let pieces: [[UInt8]] = [
       Self.code, Self.sequence, Self.pictureSet, [0x65], [0x41, 0, 0, 1], [0, 2], [1, 0x42, 0, 30, 0xFF],
+      Self.code + Self.sequence + Self.code + Self.pictureSet + Self.code + [0x65],
     ]
+    var count = 0
     for seed: UInt64 in 0..<5_000 {
       var generator = SplitMix(seed: seed)
       func bytes() -> [UInt8] {
@@ -123,7 +125,9 @@ struct H264PacketReaderTests {
           ByteBuffer(bytes: bytes()), isKeyframe: Bool.random(using: &generator), times: Self.times, duration: nil)
         guard case .sample(let sample, _) = result else { continue }
         #expect(try AVCCNALUnits(parsing: sample.payload).contains { _ in true }, "seed \(seed)")
+        count += 1
       }
     }
+    #expect(count > 1_500)
   }
 }
