@@ -46,15 +46,22 @@ final class ViewingOutput: StreamOutput {
   var metadata: [TimedFrameMetadata] { self.state.withLock { $0.metadata } }
   var unreported: Int { self.state.withLock { $0.unreported } }
 
-  /// Waits for a number of frames.
+  /// Waits for a number of frames, and expects them.
   func lumas(atLeast count: Int) -> [UInt8] {
-    self.state.wait(until: StreamClock.system.now() + .seconds(60)) { $0.lumas.count >= count ? () : nil }
-    return self.lumas
+    let reached: Void? = self.state.wait(until: StreamClock.system.now() + .seconds(60)) {
+      $0.lumas.count >= count ? () : nil
+    }
+    let lumas = self.lumas
+    #expect(reached != nil, "\(lumas.count) of \(count) frames")
+    return lumas
   }
 
-  /// Waits for the frame of a time, or a later one.
+  /// Waits for the frame of a time, or a later one, and expects it.
   func wait(for time: MediaTime) {
-    self.state.wait(until: StreamClock.system.now() + .seconds(60)) { $0.lumas.keys.contains { $0 >= time } ? () : nil }
+    let reached: Void? = self.state.wait(until: StreamClock.system.now() + .seconds(60)) {
+      $0.lumas.keys.contains { $0 >= time } ? () : nil
+    }
+    #expect(reached != nil)
   }
 }
 

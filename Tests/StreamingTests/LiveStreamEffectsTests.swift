@@ -194,7 +194,8 @@ struct LiveStreamEffectsTests {
         self.show(format: format)
       }
     }
-    #expect(stream.statistics.effects.allSatisfy { $0.failures == 0 && $0.frames >= 16 })
+    let statistics = stream.statistics.effects
+    #expect(statistics.count == 10 && statistics.allSatisfy { $0.failures == 0 && $0.frames >= 16 })
     await stream.stop()
   }
 

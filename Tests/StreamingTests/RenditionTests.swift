@@ -114,7 +114,7 @@ struct RenditionTests {
       return
     }
     #expect((description.width, description.height) == (32, 24))
-    #expect(viewer.lumas.allSatisfy(LiveStreamEffectsTests.near(200)))
+    #expect(viewer.lumas.count == 10 && viewer.lumas.allSatisfy(LiveStreamEffectsTests.near(200)))
     let statistics = rendition.statistics
     #expect(statistics.framesEncoded == 10 && statistics.framesDropped == 0 && statistics.users == 1)
     #expect(statistics.bytes > 0 && statistics.encodeTime > .zero)
@@ -282,11 +282,12 @@ struct RenditionTests {
     let rendition = try await self.used(stream, viewer)
     rendition.add(self.output)
     for _ in 0..<3 { self.show(luma: 220) }
-    #expect(viewer.lumas.allSatisfy(LiveStreamEffectsTests.near(220)))
+    #expect(viewer.lumas.count == 3 && viewer.lumas.allSatisfy(LiveStreamEffectsTests.near(220)))
     stream.effects = [PrivacyMask()]
     let count = viewer.lumas.count
     for _ in 0..<5 { self.show(luma: 220) }
-    #expect(viewer.lumas.dropFirst(count).allSatisfy(LiveStreamEffectsTests.near(40)), "\(viewer.lumas)")
+    let covered = viewer.lumas.dropFirst(count)
+    #expect(covered.count >= 5 && covered.allSatisfy(LiveStreamEffectsTests.near(40)), "\(viewer.lumas)")
     #expect(self.output.samples.dropFirst(3).first?.isKeyframe == true)
     await stream.stop()
   }

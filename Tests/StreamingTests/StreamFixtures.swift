@@ -2,6 +2,7 @@ import Capture
 import Media
 import NIOCore
 import TestSupport
+import Testing
 import Threading
 
 @testable import Streaming
@@ -258,9 +259,12 @@ final class CollectingOutput: StreamOutput {
     self.wait { $0.samples.first(where: condition) }
   }
 
-  /// The samples, once there are `count`; fewer on timeout.
+  /// The samples, once there are `count`, which are expected.
   func samples(atLeast count: Int) -> [EncodedSample] {
-    self.wait { $0.samples.count >= count ? $0.samples : nil } ?? self.samples
+    if let samples = self.wait(for: { $0.samples.count >= count ? $0.samples : nil }) { return samples }
+    let samples = self.samples
+    Issue.record("\(samples.count) of \(count) samples")
+    return samples
   }
 
   /// Waits for the stream's threads, without blocking the test's executor.

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Microphone capturer, with ALSA plug-ins", .serialized)
 struct MicrophoneCapturerTests {
-  /// Captures a number of samples.
+  /// Captures a number of samples, and expects all of them.
   private func capture(
     _ specification: MicrophoneSpecification, samples: Int
   ) throws -> (blocks: [AudioBlock], ends: [VidiconError?], format: AudioFormat) {
@@ -19,6 +19,8 @@ struct MicrophoneCapturerTests {
     try microphone.start(consumer: collector)
     let blocks = collector.blocks(samples: samples)
     microphone.stop()
+    let sampleCount = blocks.reduce(0) { $0 + $1.samples.count / $1.format.channelCount }
+    #expect(sampleCount >= samples)
     return (blocks, collector.state.read { $0.ends }, microphone.format)
   }
 
