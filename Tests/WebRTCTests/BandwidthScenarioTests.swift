@@ -22,7 +22,8 @@ struct BandwidthScenarioTests {
     conditions.queueLength = 60_000
     var slow = SimulatedCall(conditions, seed: seed, bitrate: 2_500_000, encoder: 2_300_000)
     slow.run(seconds: 20)
-    #expect(slow.moments(2...20).allSatisfy { $0.estimate < 1_300_000 })
+    let slowEstimates = slow.moments(2...20).map(\.estimate)
+    #expect(slowEstimates.count > 300 && slowEstimates.allSatisfy { $0 < 1_300_000 })
     #expect(slow.maximumQueue(3...20) <= 0.5)
 
     conditions.rates = [(0, 8_000_000)]
@@ -30,7 +31,8 @@ struct BandwidthScenarioTests {
     var quick = SimulatedCall(conditions, seed: seed, bitrate: 2_500_000, encoder: 2_300_000)
     quick.estimator.desiredBitrate = 3_000_000
     quick.run(seconds: 30)
-    #expect(quick.moments(1...30).allSatisfy { $0.estimate >= 2_300_000 })
+    let quickEstimates = quick.moments(1...30).map(\.estimate)
+    #expect(quickEstimates.count > 500 && quickEstimates.allSatisfy { $0 >= 2_300_000 })
     #expect(quick.keyframeCount == 15 && quick.pacer.dropCounts.frames == 0)
     // More than is wanted is not probed for.
     #expect(quick.paddingBytes < 20_000)
