@@ -14,10 +14,11 @@ struct RepositoryTests {
   }
 
   @Test func `pure targets read no clock, start nothing and touch no socket or file`() throws {
-    for (room, floor) in Floor.rooms where floor == .pure {
-      let violations = try Repository.swiftFiles(in: "Sources/\(room)").flatMap(SourceRules.purity)
-      #expect(violations == [])
+    let files = try Floor.rooms.filter { $0.value == .pure }.flatMap {
+      try Repository.swiftFiles(in: "Sources/\($0.key)")
     }
+    #expect(files.count > 200)
+    #expect(files.flatMap(SourceRules.purity) == [])
   }
 
   @Test func `only the chain of effects releases frames, and encoders take no others`() throws {
@@ -30,28 +31,32 @@ struct RepositoryTests {
 
   @Test func `no file is longer than 600 lines`() throws {
     let files = try Repository.swiftFiles(in: "Sources", "Tests", "Examples", "FuzzTesting")
-    #expect(files.count > 200)
+    #expect(files.count > 800)
     #expect(files.flatMap(SourceRules.length) == [])
   }
 
   @Test func `a disabled compiler check has a comment with the reason`() throws {
     let files = try Repository.swiftFiles(in: "Sources", "Tests", "Examples", "FuzzTesting")
+    #expect(files.count > 800)
     #expect(files.flatMap(SourceRules.justifications) == [])
   }
 
   @Test func `no test sleeps`() throws {
-    #expect(try Repository.swiftFiles(in: "Tests").flatMap(SourceRules.sleeps) == [])
+    let files = try Repository.swiftFiles(in: "Tests")
+    #expect(files.count > 300)
+    #expect(files.flatMap(SourceRules.sleeps) == [])
   }
 
   @Test func `every public declaration has a doc comment`() throws {
-    #expect(try Repository.swiftFiles(in: "Sources").flatMap(SourceRules.documentation) == [])
+    let files = try Repository.swiftFiles(in: "Sources")
+    #expect(files.count > 400)
+    #expect(files.flatMap(SourceRules.documentation) == [])
   }
 
   @Test func `doc comments say more than the name`() throws {
-    #expect(
-      try Repository.swiftFiles(in: "Sources", "Tests", "Examples", "Benchmarks").flatMap(
-        SourceRules.emptyDocumentation)
-        == [])
+    let files = try Repository.swiftFiles(in: "Sources", "Tests", "Examples", "Benchmarks")
+    #expect(files.count > 800)
+    #expect(files.flatMap(SourceRules.emptyDocumentation) == [])
   }
 
   @Test func `comments begin with what they are about or what is done, and pose no riddle`() throws {
