@@ -28,7 +28,8 @@ extension EndToEnd {
           let watched = try await watching.value
           #expect(watched.packetsLost == 0)
           #expect(watched.closed == 0)
-          #expect(!watched.hls.isEmpty)
+          #expect(watched.frames.count == 16 && watched.frames.allSatisfy { $0 > 30 }, "\(watched.frames)")
+          #expect(watched.hls.count == 4)
           #expect(watched.hls.allSatisfy { $0.missed == 0 && $0.failures == 0 && $0.segments > 0 })
         }
       }
@@ -80,6 +81,7 @@ extension EndToEnd {
           let watched = try await watching.value
           #expect(watched.packetsLost == 0)
           #expect(watched.closed == 0)
+          #expect(watched.frames.count == 16 && watched.frames.allSatisfy { $0 > 30 }, "\(watched.frames)")
         }
       }
     }

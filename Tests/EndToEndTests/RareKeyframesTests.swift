@@ -59,7 +59,8 @@ extension EndToEnd {
         #expect(lowLatency.checker.violations == [] && lowLatency.problems == [])
         for name in ["playlist.m3u8", "live.m3u8"] {
           let playlist = try await Self.playlist(name, vidicon)
-          #expect(playlist.targetDuration == 1 && playlist.whole.allSatisfy { $0.duration < 1.5 }, "\(playlist)")
+          #expect(playlist.targetDuration == 1 && playlist.whole.count > 3, "\(playlist)")
+          #expect(playlist.whole.allSatisfy { $0.duration < 1.5 }, "\(playlist)")
         }
         // For good.
         #expect(try await vidicon.status { _ in true }.framesPassedThrough == passed)
@@ -83,7 +84,8 @@ extension EndToEnd {
         #expect(try #require(steps.max()) < 2, "\(steps.max() ?? 0) s")
         for name in ["playlist.m3u8", "live.m3u8"] {
           let playlist = try await Self.playlist(name, vidicon)
-          #expect(playlist.targetDuration == 12 && playlist.whole.allSatisfy { $0.duration < 12.5 }, "\(playlist)")
+          #expect(playlist.targetDuration == 12 && playlist.whole.count > 1, "\(playlist)")
+          #expect(playlist.whole.allSatisfy { $0.duration < 12.5 }, "\(playlist)")
           #expect(playlist.segments.allSatisfy { !$0.hasDiscontinuity }, "\(playlist)")
         }
         #expect(try await Metrics(of: vidicon).sum("vidicon_hls_activations_total") == 1)

@@ -24,8 +24,10 @@ struct FaceClip {
       FFmpeg.quiet + ["-xerror"] + options + ["-i", url] + end
         + ["-vf", "scale=160:90,format=gray", "-fps_mode", "passthrough", "-f", "rawvideo", "pipe:1"],
       within: .seconds(40))
-    guard run.succeeded else { throw VidiconProcess.Failure(description: "\(url): \(run.errors)") }
     self.frames = LumaFrames(width: 160, height: 90, bytes: run.output)
+    guard run.succeeded, self.frames.count > 0 else {
+      throw VidiconProcess.Failure(description: "\(url): \(self.frames.count) frames; \(run.errors)")
+    }
   }
 
   /// The clip with the order of its columns, or rows, reversed where the sign is negative.
