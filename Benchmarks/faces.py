@@ -13,9 +13,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+
+from harness import running
+from report import row
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 MEDIA = TOP / ".build-media"
+MODELS = pathlib.Path(os.environ.get("VIDICON_MODELS") or pathlib.Path(
+    os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local/share") / "vidicon/models")
 WOLFGANG, SINGLE = "WolfgangLanger_Pexels.mp4", "single_face.mp4"
 # A frontal face, 206 pixels from cheek to cheek, in the center of 320 × 360.
 WOMAN, MAN = f"movie={MEDIA / WOLFGANG}:seek_point=8.5,crop=320:360:270:0", f"movie={MEDIA / SINGLE},crop=330:330:155:20"
@@ -103,7 +109,13 @@ FILMS = [
 NEGATIVES = [Film("rooms", 960, 540, 30, "no_face.mp4"), Film("Big Buck Bunny", 1280, 720, 25, "bigbuckbunny.mp4")]
 
 
-def measure_quality(settings, row):
+def measure(settings):
+    """Quality and cost of face detection and tracking."""
+    measure_quality(settings)
+    measure_cost(settings)
+
+
+def measure_quality(settings):
     film = FILMS[0]
     metadata = film.process(settings, "track-every")
     with open(TOP / "Tests/EffectsTests/Labels/WolfgangLanger_Pexels.csv") as lines:
@@ -153,7 +165,7 @@ def measure_quality(settings, row):
     row("frames in which all of eight faces are reported", f"{full} of {len(metadata) - 5}", "", "", "all", full == len(metadata) - 5)
 
 
-def measure_cost(settings, row):
+def measure_cost(settings):
     film = FILMS[1]
     mask = settings.tools / "mask.png"
     subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "color=orange:s=600x600,format=rgba,geq=r='X/3':g='Y/3':b=90:"
@@ -187,9 +199,7 @@ class Detectors:
         import numpy
         from ai_edge_litert.interpreter import Interpreter
         self.cv2, self.numpy = cv2, numpy
-        models = pathlib.Path(os.environ.get("VIDICON_MODELS") or pathlib.Path(
-            os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local/share") / "vidicon/models")
-        self.model = Interpreter(model_path=str(models / "face_detection_full_range.tflite"), num_threads=1)
+        self.model = Interpreter(model_path=str(MODELS / "face_detection_full_range.tflite"), num_threads=1)
         self.model.allocate_tensors()
         self.inputs, self.outputs = self.model.get_input_details(), self.model.get_output_details()
         self.cascade = cv2.CascadeClassifier(cv2.data.haarcascades + "haarcascade_frontalface_alt2.xml")
@@ -222,12 +232,18 @@ def overlap(one, other):
     return shared / (one[2] * one[3] + other[2] * other[3] - shared)
 
 
-def measure_privacy(settings, row):
-    try:
-        detectors = Detectors(settings)
-    except ImportError:
-        row("faces that privacy leaves to be seen; LiteRT or OpenCV is not installed", "", "", "", "0", False)
-        return
+def measure_privacy(settings):
+    """Faces that privacy mode shows: in films, then in 20,000 frames of composed scenes that the program has recorded."""
+    measure_films(settings)
+    # Debian's Python has OpenCV.
+    # At 15 frames per second the search has the time that it needs on two cores.
+    subprocess.run(["/usr/bin/python3", TOP / "Benchmarks/privacy.py", "--program", settings.program, "--media", MEDIA, "--rate", "15",
+                    "--every", "30"], check=True)
+
+
+def measure_films(settings):
+    """Faces that independent detectors find in encoded films."""
+    detectors = Detectors(settings)
     encoded = str(settings.tools / "private.mp4")
     for film in FILMS:
         film.process(settings, "track-every,privacy", encoded=encoded)
@@ -244,3 +260,51 @@ def measure_privacy(settings, row):
         row(f"encoded frames with a visible face, of {seen} with one: {film.name}", f"{len(visible)} of {frames}", "", "", "0", not visible)
         if visible:
             print(f"  (in frames {visible[:20]})")
+
+
+def pattern(count):
+    """Input values of the models, the same as those of the program `inference`."""
+    return [(((index * 2_654_435_761) & 0xFFFFFFFF) >> 16 & 0xFF) / 255 for index in range(count)]
+
+
+def litert(settings, model):
+    """A function that runs a model once with LiteRT on one thread, and the outputs."""
+    sys.path.insert(0, str(settings.tools / "litert"))
+    import numpy
+    from ai_edge_litert.interpreter import Interpreter
+    interpreter = Interpreter(model_path=str(model), num_threads=1)
+    interpreter.allocate_tensors()
+    for port in interpreter.get_input_details():
+        values = numpy.array(pattern(int(port["shape"].prod())), numpy.float32)
+        interpreter.set_tensor(port["index"], values.reshape(port["shape"]))
+    interpreter.invoke()
+    outputs = [interpreter.get_tensor(port["index"]).ravel() for port in interpreter.get_output_details()]
+    return interpreter.invoke, numpy.concatenate(outputs)
+
+
+def measure_inference(settings):
+    """Each face model on one thread, alternating with LiteRT: the minimum time, since other load can only add time,
+    and the median."""
+    with running(settings.tools / "inference", stdout=subprocess.PIPE, stdin=subprocess.PIPE) as process:
+        def ask(runs, model):
+            process.stdin.write(f"- {runs} {model}\n")
+            process.stdin.flush()
+            return [float(number) for number in process.stdout.readline().split()]
+
+        for model in sorted(MODELS.glob("*.tflite")):
+            peer, outputs = litert(settings, model)
+            ours, theirs = [], []
+            for _ in range(20):
+                ours += ask(20, model)
+                for _ in range(20):
+                    begin = time.perf_counter()
+                    peer()
+                    theirs.append(time.perf_counter() - begin)
+
+            def text(times):
+                return f"{1e3 * min(times):.2f} ms, median {1e3 * statistics.median(times):.2f}"
+
+            error = max(abs(one - other) for one, other in zip(ask(0, model), outputs))
+            ratio = min(ours) / min(theirs)
+            row(f"{model.stem}; LiteRT", text(ours), text(theirs), f"{ratio:.2f}", "1.30",
+                ratio <= 1.3 and error <= 1e-4 * float(outputs.max() - outputs.min()))

@@ -6,9 +6,7 @@ import http.client
 import json
 import os
 import pathlib
-import queue
 import random
-import socket
 import statistics
 import struct
 import subprocess
@@ -17,7 +15,9 @@ import threading
 import time
 import urllib.request
 
-STREAM = ["--source", "plasma", "--audio", "tone", "--size", "1280x720", "--fps", "30", "--bitrate", "2300k"]
+from harness import STREAM, UNIT_HEADER, free_port, prepare_video, running, vidicon
+from report import row
+
 STREAM_BITRATE = 2_300_000
 LINK_BITRATE = 1_000_000
 CLIENTS = pathlib.Path(__file__).parent.parent / "Tests/EndToEndTests/Clients"
@@ -39,12 +39,6 @@ def prepare_nginx(settings, port):
     folder.mkdir(exist_ok=True)
     (folder / "conf").write_text(NGINX.format(folder=folder, port=port))
     return ["nginx", "-p", folder, "-c", folder / "conf"]
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def lines_of(process):
@@ -71,13 +65,13 @@ def wait_until(condition, seconds, name):
 class SlowLink:
     """The program with a stream on one host, and nginx on another one behind a link whose rate `tc` limits."""
 
-    def __init__(self, settings, running, stack):
+    def __init__(self, settings, stack):
         hosts = stack.enter_context(running("bash", CLIENTS / "two_hosts.sh", stdout=subprocess.PIPE))
         if hosts.stdout.readline() != "ready\n":
             raise SystemExit("the network namespaces cannot be made")
         user = [] if os.getuid() == 0 else ["--user", "--preserve-credentials"]
         self.entry = ["nsenter", "--target", str(hosts.pid), "--net", "--mount", *user, "--"]
-        self.running, self.stack, self.settings = running, stack, settings
+        self.stack, self.settings = stack, settings
         stack.enter_context(running(*self.entry, "ip", "netns", "exec", "stranger", *prepare_nginx(settings, 1935)))
         self.program = stack.enter_context(running(
             *self.entry, settings.program, "serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--no-discovery",
@@ -120,7 +114,7 @@ class SlowLink:
 
     def watch(self, viewers=20):
         """The report of viewers on the host of an owner, and the observations meanwhile."""
-        with self.running(*self.entry, "ip", "netns", "exec", "owner", "env", "RTSP_HOST=10.77.1.1", self.settings.tools / "sink",
+        with running(*self.entry, "ip", "netns", "exec", "owner", "env", "RTSP_HOST=10.77.1.1", self.settings.tools / "sink",
                           "tcp", "rtsp", self.rtsp_port, "live", viewers, self.settings.seconds, stdout=subprocess.PIPE) as sink:
             if sink.stdout.readline() != "ready\n":
                 raise SystemExit("the viewers did not get ready")
@@ -130,7 +124,7 @@ class SlowLink:
 
     def delays(self):
         """Lines with a timestamp for each video packet that a player of nginx, on its host, receives."""
-        player = self.stack.enter_context(self.running(
+        player = self.stack.enter_context(running(
             *self.entry, "ip", "netns", "exec", "stranger", "stdbuf", "-oL", "ffprobe", "-v", "error", "-fflags", "nobuffer",
             "-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0", "rtmp://127.0.0.1/app/key",
             stdout=subprocess.PIPE))
@@ -140,16 +134,16 @@ class SlowLink:
 TARGET = {"url": "rtmp://10.77.2.2/app/key"}
 
 
-def measure_push(settings, row, running):
+def measure_push(settings):
     """A push that drops, then one that adapts, over a link of 1 Mb/s under a stream of 2.3 Mb/s."""
     with contextlib.ExitStack() as stack:
-        link = SlowLink(settings, running, stack)
-        measure_dropping(settings, row, link)
+        link = SlowLink(settings, stack)
+        measure_dropping(settings, link)
         rounds = [measure_adapting(link) for _ in range(settings.rounds)]
-    report_adapting(row, rounds)
+    report_adapting(rounds)
 
 
-def measure_dropping(settings, row, link):
+def measure_dropping(settings, link):
     alone, during, queues, growths = [], [], [], []
     for _ in range(settings.rounds):
         link.push()
@@ -220,7 +214,7 @@ def changes_of(observations):
     return changes
 
 
-def report_adapting(row, rounds):
+def report_adapting(rounds):
     def worst(name, choose=max):
         return choose(each[name] for each in rounds)
 
@@ -241,7 +235,7 @@ def report_adapting(row, rounds):
 class Player:
     """Packets of a stream of an RTMP server with their hashes, as ffprobe reads them, until it ends."""
 
-    def __init__(self, running, stack, port):
+    def __init__(self, stack, port):
         self.process = stack.enter_context(running(
             "stdbuf", "-oL", "ffprobe", "-v", "error", "-show_data_hash", "MD5", "-show_entries",
             "packet=codec_type,pts_time,data_hash", "-of", "csv=p=0", f"rtmp://127.0.0.1:{port}/app/key",
@@ -278,7 +272,7 @@ def shift(packets, others, near=None):
     return statistics.mean(shifts)
 
 
-def measure_kills(settings, row, running):
+def measure_kills(settings):
     """A server that is killed every 8 s, for up to a second, while another one goes on."""
     numbers, times, offsets = random.Random(1), [], []
     ports = free_port(), free_port()
@@ -303,11 +297,11 @@ def measure_kills(settings, row, running):
 
         for index in range(2):
             wait_until(lambda: push(index)["state"] == "sending" and push(index)["bytesSent"] > 0, 20, "two pushes")
-        steady = Player(running, stack, ports[0])
+        steady = Player(stack, ports[0])
         wait_until(lambda: len(steady.lines) > 100, 20, "a player of the server that goes on")
         for _ in range(settings.kills + 1):
             with contextlib.ExitStack() as connected:
-                player = Player(running, connected, ports[1])
+                player = Player(connected, ports[1])
                 wait_until(lambda: sum(map(len, player.packets("video").values())) > 90, 20, "a player after a kill")
                 # Both have the same packets by now, or within this second.
                 time.sleep(1)
@@ -338,7 +332,6 @@ def measure_kills(settings, row, running):
 
 # MARK: Publishers
 
-UNIT_HEADER = struct.Struct("<qII")  # struct unit_header of Sources/units.h.
 KEY = "0123456789abcdef0123"
 
 
@@ -409,22 +402,22 @@ def published_slices(pieces):
     return result
 
 
-def prepare_published(settings, video):
+def prepare_published(settings):
     """Twenty seconds of 720p30 without B-frames, one slice a frame, for `-c copy`. In Matroska, whose codec tags suit FLV."""
     published = settings.tools / "published.mkv"
     if not published.exists():
         partial = settings.tools / "published.part.mkv"
         subprocess.run(
-            ["ffmpeg", "-v", "error", "-y", "-i", video, "-t", "20", "-r", "30", "-c:v", "libx264", "-preset", "veryfast", "-bf", "0",
+            ["ffmpeg", "-v", "error", "-y", "-i", prepare_video(settings), "-t", "20", "-r", "30", "-c:v", "libx264", "-preset", "veryfast", "-bf", "0",
              "-g", "60", "-threads", "1", "-slices", "1", "-b:v", "2300k", "-maxrate", "2300k", "-bufsize", "2300k", "-an",
              partial], check=True)
         partial.rename(published)
     return published
 
 
-def measure_ingest(settings, row, vidicon, running, video):
+def measure_ingest(settings):
     """Access units from ffmpeg, which copies them from a file to RTMP, at a viewer over RTSP."""
-    file, recording = prepare_published(settings, video), settings.tools / "ingest"
+    file, recording = prepare_published(settings), settings.tools / "ingest"
     # With audio ffmpeg holds each video packet until the next one of audio.
     options = ["--source", f"rtmp:?key={KEY}", "--audio", "none", "--pass-through", "on", "--size", "1280x720", "--fps", "30",
                "--rendition", "none", "--rtmp-port", "0"]

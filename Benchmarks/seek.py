@@ -5,10 +5,12 @@ import pathlib
 import random
 import shutil
 import statistics
-import subprocess
 import tempfile
 import threading
 import time
+
+from harness import vidicon, watched_by
+from report import row
 
 
 def percentile(values, share):
@@ -44,7 +46,8 @@ def list_all(port):
             return files, time.monotonic() - begin
 
 
-def measure(settings, row, vidicon, watched_by, file_count=10_000, viewers=20):
+def measure(settings, file_count=10_000, viewers=20):
+    """Viewers that seek in many recordings, and the jitter of live viewers beside them."""
     with tempfile.TemporaryDirectory(dir=settings.tools) as name:
         folder = pathlib.Path(name)
         options = ["--audio", "tone", "--control", "machine", "--record", str(folder / "{name}.mp4")]

@@ -3,14 +3,13 @@ import json
 import subprocess
 import time
 
+from harness import STREAM, cpu_seconds, part, passed_through, resident_megabytes, running, serving_seconds, vidicon
+from report import row
+
 FRAME_INTERVAL = 1000 / 30
 
 
-def part(values, share):
-    return values[min(len(values) - 1, int(share * len(values)))]
-
-
-def watched(settings, running, process, kind, port, viewers, cpu_seconds, resident_megabytes):
+def watched(settings, process, kind, port, viewers):
     """Processor time of a process while WebRTC viewers play, in seconds, its resident memory with them in MB, and their report."""
     with running(settings.tools / "webrtc_sink", kind, port, "live", viewers, settings.seconds, stdout=subprocess.PIPE) as sink:
         if sink.stdout.readline() != "ready\n":
@@ -23,9 +22,14 @@ def watched(settings, running, process, kind, port, viewers, cpu_seconds, reside
         return used, resident, report
 
 
-def measure_fan_out(settings, row, running, process, cpu_seconds, resident_megabytes):
+def measure_fan_out(settings):
+    """WebRTC viewers of a stream that another process encodes, against a bare C loop that seals and sends the same packets."""
+    with passed_through(settings, "--webrtc-port", "0") as process:
+        compare_fan_out(settings, process)
+
+
+def compare_fan_out(settings, process):
     viewers, recording = settings.viewers or 500, settings.tools / "webrtc_recording"
-    measures = cpu_seconds, resident_megabytes
     # The program returns the memory that only its start has used after 3 s.
     time.sleep(12)
     subprocess.run([settings.tools / "webrtc_sink", "record", str(process.http_port), "live", "8", recording], check=True)
@@ -33,13 +37,13 @@ def measure_fan_out(settings, row, running, process, cpu_seconds, resident_megab
     memory, reports, floor_reports = None, [], []
     for _ in range(settings.rounds):
         # With one viewer, audio is transcoded to Opus as with many.
-        alone, resident_alone, _ = watched(settings, running, process, "whep", process.http_port, 1, *measures)
+        alone, resident_alone, _ = watched(settings, process, "whep", process.http_port, 1)
         with running(settings.tools / "webrtc_floor", recording, viewers, stdout=subprocess.PIPE) as floor:
             port = floor.stdout.readline().strip()
-            used, _, report = watched(settings, running, floor, "floor", port, viewers, *measures)
+            used, _, report = watched(settings, floor, "floor", port, viewers)
             theirs += used
             floor_reports.append(report)
-        used, resident, report = watched(settings, running, process, "whep", process.http_port, viewers, *measures)
+        used, resident, report = watched(settings, process, "whep", process.http_port, viewers)
         ours += (used - alone) * viewers / (viewers - 1)
         reports.append(report)
         # Later rounds find the memory of earlier ones.
@@ -84,7 +88,13 @@ def first_keyframes(settings, process, count=30, pause=1500):
     return sorted(map(float, output.split()))
 
 
-def measure_join(settings, row, running, process, serving_seconds, viewers=100):
+def measure_join(settings):
+    """WebRTC viewers that come at once and one by one, and the cost of offer, checks and DTLS."""
+    with vidicon(settings, *STREAM, "--webrtc-port", "0") as process:
+        join(settings, process)
+
+
+def join(settings, process, viewers=100):
     time.sleep(3)
     sink = settings.tools / "webrtc_sink"
     output = subprocess.run([sink, "join", str(process.http_port), "live", str(viewers), "0"], check=True, capture_output=True,
