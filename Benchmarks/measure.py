@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""Measures the built program against its peers in one run, and prints a table. Called by Benchmarks/run."""
+"""Measures the built program against its peers in one run, and prints a table. Called by Benchmarks/run.
+
+The exit status is 1 if a row does not hold its limit, or a measurement fails, and 2 if nothing was measured.
+"""
 import argparse
 import pathlib
+import sys
 
 import faces
 import hls
@@ -9,6 +13,7 @@ import latency
 import memory
 import pipeline
 import pushing
+import report
 import rtmp
 import seek
 import serving
@@ -48,24 +53,61 @@ MEASUREMENTS = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def arguments(words):
+    """Parses and checks the arguments; ends the program with status 2 where they are wrong, or the work tree has changes."""
+    parser = argparse.ArgumentParser(prog="Benchmarks/run")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MEASUREMENTS))
     parser.add_argument("--program", required=True)
     parser.add_argument("--tools", type=pathlib.Path, required=True)
     parser.add_argument("--video", required=True)
-    parser.add_argument("--viewers", type=int, help="number of viewers of tcp, udp and webrtc: 200, 500 and 1000, 500, and 500, without it")
+    parser.add_argument("--viewers", type=int,
+                        help="number of viewers of tcp, udp and webrtc: 200, 500 and 1000, 500, and 500, without it")
     parser.add_argument("--seconds", type=int, default=15, help="duration of each measurement")
     parser.add_argument("--kills", type=int, default=20, help="number of times that pushkills kills a server")
     parser.add_argument("--rounds", type=int, default=2, help="number of times each side runs, alternating")
-    settings = parser.parse_args()
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
+                        help="write all rows to a file; needs a work tree without changes")
+    parser.add_argument("--page", type=pathlib.Path, help="put the table of that file into a page, between its marks")
+    settings = parser.parse_args(words)
     for name in settings.names:
         if name not in MEASUREMENTS:
             parser.error(f"there is no measurement {name}")
-    print("| measured | Vidicon | against | ratio | limit | holds |\n|---|---|---|---|---|---|", flush=True)
-    for name in settings.names or MEASUREMENTS:
+    if settings.page and not settings.json:
+        parser.error("--page needs --json")
+    if settings.json and not settings.json.parent.is_dir():
+        parser.error(f"there is no folder {settings.json.parent}")
+    if settings.json and (changes := report.changes()):
+        parser.error(f"the work tree has changes, so that the rows would be those of no commit:\n{changes}")
+    return settings
+
+
+def measure(name, settings):
+    """The rows of a measurement; one that fails has a row that does not hold."""
+    first = len(report.ROWS)
+    try:
         MEASUREMENTS[name](settings)
+        if len(report.ROWS) == first:
+            raise RuntimeError("it has no rows")
+    except (Exception, SystemExit) as error:
+        report.row(f"{name}: the measurement failed", f"{type(error).__name__}: {error}", "", "", "", False)
+    return [{"measurement": name} | row for row in report.ROWS[first:]]
+
+
+def main(words):
+    """Measures, and returns the exit status."""
+    settings = arguments(words)
+    commit = report.git("rev-parse", "HEAD") if settings.json else None
+    print(report.HEAD, flush=True)
+    rows = [row for name in settings.names or MEASUREMENTS for row in measure(name, settings)]
+    if settings.json:
+        report.write(settings.json, commit, settings.rounds, rows)
+    if settings.page:
+        report.put(settings.json, settings.page)
+    failed = [row for row in rows if not row["holds"]]
+    for row in failed:
+        print(f"NO: {row['measurement']}: {row['name']}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -73,17 +73,26 @@ enum Repository {
 
   /// Paths of all tracked files.
   static func trackedPaths() throws -> [String] {
-    let git = Process()
-    let output = Pipe()
-    git.executableURL = URL(filePath: "/usr/bin/env")
-    git.arguments = ["git", "-c", "safe.directory=*", "-C", Self.top.path, "ls-files", "-z"]
-    git.standardOutput = output
-    try git.run()
-    let bytes = output.fileHandleForReading.readDataToEndOfFile()
-    git.waitUntilExit()
+    let git = try self.run(["git", "-c", "safe.directory=*", "ls-files", "-z"])
     struct GitFailed: Error {}
-    guard git.terminationStatus == 0 else { throw GitFailed() }
-    return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    guard git.status == 0 else { throw GitFailed() }
+    return git.output.split(separator: "\0").map(String.init)
+  }
+
+  /// Runs a program, found in PATH, in the root folder; returns its exit status, output and errors.
+  static func run(_ command: [String]) throws -> (status: Int32, output: String, errors: String) {
+    let program = Process()
+    let (output, errors) = (Pipe(), Pipe())
+    program.executableURL = URL(filePath: "/usr/bin/env")
+    program.arguments = command
+    program.currentDirectoryURL = Self.top
+    program.standardOutput = output
+    program.standardError = errors
+    try program.run()
+    // Errors are a few lines, which fit into the pipe.
+    let texts = [output, errors].map { String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
+    program.waitUntilExit()
+    return (program.terminationStatus, texts[0], texts[1])
   }
 
   /// Whether a path is that of a generated file, which is not committed.
