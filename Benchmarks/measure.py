@@ -68,6 +68,11 @@ def arguments(words):
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
                         help="write all rows to a file; needs a work tree without changes")
     parser.add_argument("--page", type=pathlib.Path, help="put the table of that file into a page, between its marks")
+    privacy = parser.add_argument_group("options of privacy")
+    privacy.add_argument("--scenes-only", action="store_true", help="omit the films")
+    privacy.add_argument("--scene", action="append", default=[], help="one of the scenes of privacy.py; all of them without it")
+    privacy.add_argument("--frames", type=int, default=20_000, help="number of recorded frames of all scenes together")
+    privacy.add_argument("--unprotected", action="store_true", help="record the scenes without privacy: this must fail")
     settings = parser.parse_args(words)
     for name in settings.names:
         if name not in MEASUREMENTS:

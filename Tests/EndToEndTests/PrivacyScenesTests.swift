@@ -113,5 +113,20 @@ extension EndToEnd {
       // Share of the frame that the judge takes for covered where nothing is.
       for result in results where result.scene != "dark" { #expect(result.covered < 0.01, "\(result)") }
     }
+
+    @Test(.tags(.demanding)) func `the measurement of privacy fails where its judge finds a face`() async throws {
+      _ = try TestMedia.file("multi_face.jpg")
+      try await TestMedia.withTemporaryFolder { folder in
+        let runner = TestMedia.checkout.appendingPathComponent("Benchmarks/measure.py").path
+        let files = ["--program", try VidiconProcess.path(), "--tools", folder, "--video", "none"]
+        let scene = ["privacy", "--scenes-only", "--scene", "one", "--frames", "24"]
+        for (options, status) in [(["--unprotected"], 1), ([], 0)] {
+          let run = try await Tool.run(
+            program: "/usr/bin/python3", ["-B", runner] + files + scene + options, within: .seconds(120))
+          #expect(run.exit == .status(Int32(status)), "\(run.outputText)\(run.errors)")
+          #expect(run.errors.contains("NO: privacy: faces that are shown in ") == (status == 1), "\(run.errors)")
+        }
+      }
+    }
   }
 }
