@@ -27,6 +27,7 @@ MEASUREMENTS = {
     "finish": pipeline.measure_finish,
     "seek": seek.measure,
     "hls": hls.measure,
+    "http2": hls.measure_http2,
     "hlsdelay": hls.measure_delay,
     "rtmp": rtmp.measure,
     "rtmpdelay": latency.measure_rtmp_delay,
