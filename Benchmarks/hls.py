@@ -175,7 +175,8 @@ def measure_delay(settings):
     """Latency in Chromium, from the timecode strip: the web page's player, and hls.js with the TS playlist."""
     clients = pathlib.Path(__file__).parent.parent / "Tests/EndToEndTests/Clients"
     library = pathlib.Path(settings.video).parent / "hls.mjs"
-    with vidicon(settings, "--source", "bars", *STREAM[2:],) as process:
+    # With WebRTC the page plays that; hls.js is on a page of another origin.
+    with vidicon(settings, "--source", "bars", *STREAM[2:], "--webrtc", "off", "--cors", "*") as process:
         address = f"http://127.0.0.1:{process.http_port}/live"
         for name, limit, command in (
                 ("the web page (low latency)", 1.2, ["page_play.py", address, settings.tools, "--seconds", str(settings.seconds)]),

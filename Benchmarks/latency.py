@@ -109,7 +109,7 @@ def measure_switch(settings):
     """Maximum timestamp step between frames at each source switch, at an RTSP viewer. The same in as many intervals
     without a switch shows the machine's share."""
     recording, count = settings.tools / "switches", settings.seconds
-    with vidicon(settings, *STREAM) as process:
+    with vidicon(settings, *STREAM, "--control", "machine") as process:
         time.sleep(2)
         with running(settings.tools / "record", process.port, "live", 2 * count + 2, recording,
                      stdout=subprocess.PIPE) as viewer:
