@@ -258,6 +258,20 @@ def measure_scenes(settings):
         "0, with enough frames, and at most 10% of the empty room covered", status == 0)
 
 
+def measure_looks(settings):
+    """Leaks and covers of privacy mode with its second look, and of covering each candidate from a score on."""
+    # Debian's Python has OpenCV.
+    command = ["/usr/bin/python3", TOP / "Benchmarks/looks.py", "--meter", settings.tools / "PrivacyMeter", "--media", MEDIA, "--json"]
+    arms = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    look, *others = arms.values()
+    fewest = min(len(arm["shown"]) for arm in others)
+    for name, arm in arms.items():
+        parts = ", ".join(f"{part:.1%} of the {scene}" for scene, part in arm["covered"].items())
+        holds = arm is not look or len(look["shown"]) <= fewest and look["covered"]["garage"] <= 0.1
+        row(f"privacy in first frames, {name}: faces that are shown; covered", f"{len(arm['shown'])} of {arm['faces']}; {parts}", "", "",
+            "no more shown than otherwise, 10% of the garage" if arm is look else "", holds)
+
+
 def measure_films(settings):
     """Faces that independent detectors find in encoded films."""
     detectors = Detectors(settings)

@@ -51,6 +51,7 @@ MEASUREMENTS = {
     "inference": faces.measure_inference,
     "faces": faces.measure,
     "privacy": faces.measure_privacy,
+    "privacylooks": faces.measure_looks,
 }
 
 

@@ -5,11 +5,12 @@ import Media
 
 /// Searches frames as a private stream does, for tools that count instructions and seconds:
 ///
-///     PrivacyMeter WIDTH HEIGHT RATE [FILE]
+///     PrivacyMeter WIDTH HEIGHT RATE [FILE [SCORE]]
 ///
-/// Reads I420 frames without padding from standard input, and prints one line of JSON. Writes the luma of the frames that
-/// viewers would see, without padding, to the file. The search is never cut short, so
-/// that the work does not depend on the machine's speed.
+/// Reads I420 frames without padding from standard input, and prints one line of JSON; with a rate of 0 each frame is the first
+/// one of a stream. Writes the luma of the frames that viewers would see, without padding, to the file. With a score, all
+/// candidates from it on are covered, and none is looked at again. The search is never cut short, so that the work does not
+/// depend on the machine's speed.
 ///
 /// Part of the main package instead of Benchmarks', since holding frames back is package-internal.
 @main
@@ -28,23 +29,26 @@ struct PrivacyMeter {
   static func main() throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
     let numbers = arguments.prefix(3).compactMap { Int($0) }
-    guard numbers.count == 3, arguments.count <= 4 else {
-      FileHandle.standardError.write(Data("usage: PrivacyMeter WIDTH HEIGHT RATE [FILE]\n".utf8))
+    let score = arguments.count == 5 ? Float(arguments[4]) : nil
+    guard numbers.count == 3, arguments.count < 5 || arguments.count == 5 && score != nil else {
+      FileHandle.standardError.write(Data("usage: PrivacyMeter WIDTH HEIGHT RATE [FILE [SCORE]]\n".utf8))
       exit(64)
     }
     var shown: FileHandle?
-    if arguments.count == 4 {
+    if arguments.count > 3 {
       try Data().write(to: URL(filePath: arguments[3]))
       shown = try FileHandle(forWritingTo: URL(filePath: arguments[3]))
     }
     let (width, height, rate) = (numbers[0], numbers[1], numbers[2])
-    let mask = try PrivacyMask(models: FaceModels(), isUnlimited: true)
+    let mask = try PrivacyMask(models: FaceModels(), weakCandidates: score.map { .covered(from: $0) } ?? .lookedAtAgain)
     let chain = EffectChain([mask])
     var cost = Cost()
     var seconds = 0.0
     while let buffer = Self.read(width, height) {
-      let frame = EffectFrame(
-        buffer: buffer, timestamp: MediaTime(ticks: Int64(cost.frames), timescale: Int32(rate)), budget: .seconds(600))
+      // The search forgets what it knows when time goes back.
+      let time =
+        rate > 0 ? MediaTime(ticks: Int64(cost.frames), timescale: Int32(rate)) : .zero - .seconds(Int64(cost.frames))
+      let frame = EffectFrame(buffer: buffer, timestamp: time, budget: .seconds(600))
       let before = Self.processorTime()
       let progress = chain.advance(frame, completes: false) { .zero }
       seconds += Self.processorTime() - before

@@ -85,9 +85,11 @@ public final class PrivacyMask: HoldingEffect {
   }
 
   /// A mask for measurements, whose search is never cut short.
-  package convenience init(models: FaceModels, isUnlimited: Bool) throws(VidiconError) {
+  package convenience init(models: FaceModels, weakCandidates: WeakCandidates) throws(VidiconError) {
     let plans = try FaceDetectorPlans(models)
-    self.init(limits: isUnlimited ? .unlimited : PrivacySearch.Limits(), hung: .ofProcess) { plans.makeDetect() }
+    var limits = PrivacySearch.Limits.unlimited
+    limits.weakCandidates = weakCandidates
+    self.init(limits: limits, hung: .ofProcess) { plans.makeDetect() }
   }
 
   /// A mask with custom detectors.

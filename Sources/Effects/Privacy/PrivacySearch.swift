@@ -8,6 +8,14 @@ internal import Darwin
 internal import Glibc
 #endif
 
+/// Treatment of candidates that are not likely, and continue no face.
+package enum WeakCandidates: Hashable, Sendable {
+  /// Both models look again, and what they see decides.
+  case lookedAtAgain
+  /// Covered from a score on, and dropped below; for measurements, which compare it with the second look.
+  case covered(from: Float)
+}
+
 /// Searches frames completely, each round in all directions, and holds them back until their round is over.
 struct PrivacySearch {
   /// Creates the detectors of a thread.
@@ -53,6 +61,8 @@ struct PrivacySearch {
     var complete = MediaDuration.seconds(2)
     /// For the run of a model that has begun before.
     var runTimeout = MediaDuration.milliseconds(400)
+    /// Treatment of candidates that are not likely.
+    var weakCandidates = WeakCandidates.lookedAtAgain
     /// Number of threads: more than there are processors would only wait for each other.
     var threadCount = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
   }
@@ -352,6 +362,8 @@ extension PrivacySearch {
       } else if self.covers.isContinued(by: group[0], at: time) {
         // A face that was seen before: turned away, or behind a hand.
         candidates += group
+      } else if case .covered(let score) = self.limits.weakCandidates {
+        if group[0].score >= score { candidates += group }
       } else if group[0].size.max() >= CandidateCheck.minimumSize * self.layout.minimumFace {
         let check = CandidateCheck(group, of: probe.model, orientation: probe.orientation)
         if !self.rejected.contains(check, at: time, hasChanged: self.hasChanged) { checks.append(check) }
