@@ -256,6 +256,23 @@ struct PrivacyCoversTests {
     #expect(!self.isCovered(covers, 100, 100, at: 900))
   }
 
+  @Test
+  func `unlikely candidates continue a face up to twice its size, and their chain does not grow or shrink further`() {
+    var covers = PrivacyCovers(minimumFace: 20)
+    covers.add([FaceCandidateTests.candidate(100, 100, side: 40, score: 0.7)], at: .zero, from: .zero)
+    // Each is less than twice as large as the one before.
+    let sides: [(side: Float, continues: Bool)] = [
+      (55, true), (70, true), (90, false), (50, true), (26, true), (19, false),
+    ]
+    for (step, (side, continues)) in sides.enumerated() {
+      let (time, unlikely) = (
+        Self.time(33 * Int64(step + 1)), FaceCandidateTests.candidate(100, 100, side: side, score: 0.3)
+      )
+      #expect(covers.isContinued(by: unlikely, at: time) == continues, "\(side)")
+      if continues { covers.add([unlikely], at: time, from: time) }
+    }
+  }
+
   @Test func `a candidate at no place covers the whole frame`() {
     var covers = PrivacyCovers(minimumFace: 20)
     covers.add([FaceCandidateTests.candidate(.nan, 0, side: 30)], at: .zero, from: .zero)

@@ -38,8 +38,8 @@ struct PrivacyCovers {
     /// Time at which the face was found.
     var seen: MediaTime
     var end: MediaTime
-    /// Whether it was likely a face, now or when it was first seen.
-    var isLikely: Bool
+    /// Side of the box when it was likely a face, now or before; nil where it never was.
+    var likelySide: Float?
   }
 
   /// Maximum number of covers; the whole frame is covered beyond.
@@ -78,15 +78,16 @@ struct PrivacyCovers {
       {
         small.append(box)
       }
-      let isLikely = candidate.score >= CandidateCheck.likelyScore || self.isContinued(by: candidate, at: time)
-      let hold = isLikely ? Self.hold : Self.doubtfulHold
-      self.cover(box, isLikely: isLikely, until: time + hold, at: time, from: start)
+      let isLikely = candidate.score >= CandidateCheck.likelyScore
+      let likelySide = isLikely ? box.side : self.likelySide(continuedBy: box, at: time)
+      let hold = likelySide == nil ? Self.doubtfulHold : Self.hold
+      self.cover(box, likelySide: likelySide, until: time + hold, at: time, from: start)
     }
     if small.count > Self.smallFaceLimit || self.covers.count > Self.limit { self.wholeEnd = time + Self.hold }
   }
 
   private mutating func cover(
-    _ box: Box, isLikely: Bool, until end: MediaTime, at time: MediaTime, from start: MediaTime
+    _ box: Box, likelySide: Float?, until end: MediaTime, at time: MediaTime, from start: MediaTime
   ) {
     // The same face, found by another search of the same frame: both boxes are covered.
     if let same = self.covers.firstIndex(where: {
@@ -95,10 +96,10 @@ struct PrivacyCovers {
       self.covers[same].box = self.covers[same].box.union(box)
       self.covers[same].pathBox = self.covers[same].pathBox.union(box)
       self.covers[same].end = max(self.covers[same].end, end)
-      self.covers[same].isLikely = self.covers[same].isLikely || isLikely
+      self.covers[same].likelySide = self.covers[same].likelySide ?? likelySide
       return
     }
-    var new = Cover(box: box, pathBox: box.grown(by: 0.3), begin: start, seen: time, end: end, isLikely: isLikely)
+    var new = Cover(box: box, pathBox: box.grown(by: 0.3), begin: start, seen: time, end: end, likelySide: likelySide)
     // Covers of the face's previous places; between them and the new box it is on the way.
     let before = self.covers.indices.filter {
       self.covers[$0].seen < time && self.covers[$0].end > time && self.covers[$0].box.isContinued(by: box)
@@ -111,14 +112,20 @@ struct PrivacyCovers {
     self.covers.append(new)
   }
 
-  /// Whether a candidate is at a place where a face is covered, of its size or up to twice as large or small.
+  /// Whether a candidate is at a place where a face is covered, of its size or up to twice as large or small: of its present
+  /// one, and of that with which it was likely a face, so that a chain of unlikely ones does not grow.
   func isContinued(by candidate: FaceCandidate, at time: MediaTime) -> Bool {
-    let box = Box(covering: candidate)
-    return self.covers.contains {
-      $0.isLikely && $0.begin <= time && time <= $0.end && $0.box.low.x <= box.center.x && $0.box.low.y <= box.center.y
-        && box.center.x <= $0.box.high.x && box.center.y <= $0.box.high.y && $0.box.side < 2 * box.side
-        && box.side < 2 * $0.box.side
-    }
+    self.likelySide(continuedBy: Box(covering: candidate), at: time) != nil
+  }
+
+  /// Side with which the face that a box continues was likely; nil where it continues none.
+  private func likelySide(continuedBy box: Box, at time: MediaTime) -> Float? {
+    self.covers.first { cover in
+      guard let likelySide = cover.likelySide, cover.begin <= time, time <= cover.end else { return false }
+      return cover.box.low.x <= box.center.x && cover.box.low.y <= box.center.y && box.center.x <= cover.box.high.x
+        && box.center.y <= cover.box.high.y
+        && [cover.box.side, likelySide].allSatisfy { $0 < 2 * box.side && box.side < 2 * $0 }
+    }?.likelySide
   }
 
   /// The boxes to cover in a frame; nil for the whole frame.
