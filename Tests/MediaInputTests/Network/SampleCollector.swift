@@ -10,6 +10,8 @@ final class SampleCollector: VideoConsumer {
     var descriptions: [CodecDescription] = []
     var frames: [VideoFrame] = []
     var frameCount = 0
+    /// Time of the last frame.
+    var lastTime: MediaTime?
     var formats: [VideoFormat] = []
     var ends: [VidiconError?] = []
   }
@@ -27,6 +29,7 @@ final class SampleCollector: VideoConsumer {
   func consume(_ frame: VideoFrame) {
     self.state.withLock { state in
       state.frameCount += 1
+      state.lastTime = frame.timestamp
       if state.frames.count < 5 { state.frames.append(frame) }
     }
   }
