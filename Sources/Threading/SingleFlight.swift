@@ -48,14 +48,16 @@ package final class SingleFlight<Output: Sendable>: Sendable {
   /// - Returns: Nil on timeout, or when no thread could be started.
   package func run(_ compute: @escaping @Sendable () -> Output) async -> Output? {
     let caller = self.state.withLock { $0.nextNumber() }
-    let timer = Task {
-      try await Task.sleep(for: self.timeout)
-      self.expire(caller, compute)
-    }
-    defer { timer.cancel() }
+    var timer: Task<Void, any Error>?
+    defer { timer?.cancel() }
     return await withCheckedContinuation { continuation in
       self.state.withLock { $0.waiting[caller] = continuation }
       self.startRound(compute)
+      // The time begins here: a timer that ended before the caller is registered would never answer it.
+      timer = Task {
+        try await Task.sleep(for: self.timeout)
+        self.expire(caller, compute)
+      }
     }
   }
 

@@ -9,7 +9,7 @@ struct BlockingCallsTests {
   @Test func `a result is returned, and the next call of the kind runs`() async throws {
     let calls = BlockingCalls()
     for number in 0..<3 {
-      #expect(await calls.run("a", named: "test", timeout: .seconds(30)) { number } == number)
+      #expect(await calls.run("a", named: "test", timeout: .seconds(300)) { number } == number)
       try await eventually { calls.count == 0 }
     }
   }
@@ -24,12 +24,15 @@ struct BlockingCallsTests {
       }
       #expect(result == nil)
     }
+    // The first thread may start later than all five calls time out.
+    try await eventually { starts.withLock { $0 } > 0 }
     #expect(starts.withLock { $0 } == 1 && calls.count == 1)
     // Calls of another kind run meanwhile.
-    #expect(await calls.run("file", named: "test", timeout: .seconds(30)) { 7 } == 7)
+    #expect(await calls.run("file", named: "test", timeout: .seconds(300)) { 7 } == 7)
     held.withLock { $0 = false }
     try await eventually { calls.count == 0 }
-    #expect(await calls.run("camera", named: "test", timeout: .seconds(30)) { 8 } == 8)
+    #expect(starts.withLock { $0 } == 1)
+    #expect(await calls.run("camera", named: "test", timeout: .seconds(300)) { 8 } == 8)
   }
 
   @Test func `calls of all kinds together have eight threads`() async throws {

@@ -9,7 +9,7 @@ struct SingleFlightTests {
   @Test func `callers that arrive during a computation share the next one`() async throws {
     let count = Atomic(0)
     let gate = Gate()
-    let flight = SingleFlight<Int>(threadName: "test", timeout: .seconds(20))
+    let flight = SingleFlight<Int>(threadName: "test", timeout: .seconds(300))
     let work: @Sendable () -> Int = {
       gate.pass()
       return count.add(1, ordering: .relaxed).newValue
@@ -31,7 +31,7 @@ struct SingleFlightTests {
 
   @Test func `a call after a computation computes again`() async {
     let count = Atomic(0)
-    let flight = SingleFlight<Int>(threadName: "test", timeout: .seconds(20))
+    let flight = SingleFlight<Int>(threadName: "test", timeout: .seconds(300))
     for expected in 1...3 {
       let result = await flight.run { count.add(1, ordering: .relaxed).newValue }
       #expect(result == expected)
