@@ -127,7 +127,7 @@ extension RecordingSession {
     let identity = RecordingIdentity(stream: self.source.name, recorder: self.settings.recorderID)
     let maintenance = RecordingMaintenance(
       self.settings, identity: identity, statusStore: self.statusStore, clock: self.clock)
-    let writer: RecordingWriter
+    var writer: RecordingWriter?
     do throws(VidiconError) {
       writer = try RecordingWriter(
         self.settings, identity: identity, descriptions: self.descriptions, statusStore: self.statusStore,
@@ -145,7 +145,7 @@ extension RecordingSession {
 
     var failure: VidiconError?
     do throws(VidiconError) {
-      try self.write(with: writer)
+      if let writer { try self.write(with: writer) }
     } catch {
       failure = error
       self.statusStore.report(.failed(error))
@@ -157,7 +157,9 @@ extension RecordingSession {
       $0.error = failure
     }
     self.state.withLock { $0.hasEnded = true }
-    writer.close()
+    writer?.close()
+    // Releases the lock of the last file: a recording that has ended may be repaired or replaced at once.
+    writer = nil
     maintenance.tidy()
     maintenance.end()
     // Without a maintenance thread all jobs run here, at the end.
