@@ -46,7 +46,7 @@ package struct BuiltProgram: Sendable {
     process.standardError = try FileHandle(forWritingTo: errors)
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     process.terminationHandler = { _ in end.finish() }
-    try process.run()
+    try Process.startAlone { try process.run() }
     let limit = Duration.seconds(300)
     let guardian = Task {
       try await Task.sleep(for: limit)
@@ -71,16 +71,22 @@ package struct BuiltProgram: Sendable {
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice
-    let output = Pipe()
-    process.standardOutput = output
     // libavcodec logs there.
     process.standardError = FileHandle.nullDevice
     return try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { _ in
-        let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        continuation.resume(returning: text.split(separator: "\n"))
+      do {
+        try Process.startAlone {
+          let output = Pipe()
+          process.standardOutput = output
+          process.terminationHandler = { _ in
+            let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+            continuation.resume(returning: text.split(separator: "\n"))
+          }
+          try process.run()
+        }
+      } catch {
+        continuation.resume(throwing: error)
       }
-      do { try process.run() } catch { continuation.resume(throwing: error) }
     }
   }
 }

@@ -91,7 +91,10 @@ package final class LocalServer: Sendable {
   /// Stops listening and shuts down open connections.
   package func stop() {
     shutdown(self.listener, Int32(SHUT_RDWR))
-    for socket in self.open.withLock({ $0 }) { shutdown(socket, Int32(SHUT_RDWR)) }
+    // Under the lock: a connection's number belongs to another one after its thread has closed it.
+    self.open.withLock { open in
+      for socket in open { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
   }
 
   /// An HTTP server for the files in a folder.

@@ -34,9 +34,12 @@ package final class PreloadedLibrary: Sendable {
       compiler.arguments =
         ["cc", "-std=gnu17", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC"]
         + ["-o", target.path, self.source.path] + self.options
-      let errors = Pipe()
-      compiler.standardError = errors
-      try compiler.run()
+      let errors = try Process.startAlone {
+        let errors = Pipe()
+        compiler.standardError = errors
+        try compiler.run()
+        return errors
+      }
       let output = errors.fileHandleForReading.readDataToEndOfFile()
       compiler.waitUntilExit()
       guard compiler.terminationStatus == 0 else { throw Failure(description: String(decoding: output, as: UTF8.self)) }

@@ -43,7 +43,7 @@ package enum TestMedia {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["ffmpeg"] + arguments
-    try process.run()
+    try Process.startAlone { try process.run() }
     process.waitUntilExit()
     return process.terminationStatus
   }

@@ -21,9 +21,12 @@ struct AnnouncerProcess {
     return "\(stream) on \(host)"
   }
 
-  /// Sends SIGINT and waits for the exit.
+  /// Sends SIGINT and waits for the exit and the end of the output.
   func end() async throws -> ChildProcess.Exit? {
     self.child.signal(SIGINT)
-    return await self.child.end(within: .seconds(5))
+    let exit = await self.child.end(within: .seconds(20) * MachineShare.timeoutFactor)
+    await self.child.output.end()
+    await self.child.errors.end()
+    return exit
   }
 }

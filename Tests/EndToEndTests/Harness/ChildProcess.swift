@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A running child process with its collected output.
 ///
@@ -45,11 +46,13 @@ final class ChildProcess: Sendable {
       continuation.yield(ended.terminationReason == .uncaughtSignal ? .signal(number) : .status(number))
       continuation.finish()
     }
-    let collected = Pipe()
-    let errors = Pipe()
-    process.standardOutput = outputPipe ?? collected
-    process.standardError = errors
-    try Self.run(process)
+    let (collected, errors) = try Process.startAlone {
+      let (collected, errors) = (Pipe(), Pipe())
+      process.standardOutput = outputPipe ?? collected
+      process.standardError = errors
+      try ChildProcess.run(process)
+      return (collected, errors)
+    }
     self.process = process
     if outputPipe != nil { try collected.fileHandleForWriting.close() }
     self.output = CollectedOutput(collected.fileHandleForReading)
@@ -59,6 +62,9 @@ final class ChildProcess: Sendable {
       return .signal(0)
     }
   }
+
+  /// A pipe of which no child inherits an end that it is not given.
+  static func pipe() -> Pipe { Process.startAlone { Pipe() } }
 
   /// Starts a process with no signal blocked. Dispatch's threads block all signals, and a child inherits the mask.
   private static func run(_ process: Process) throws {

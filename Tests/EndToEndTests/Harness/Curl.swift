@@ -45,6 +45,21 @@ struct Curl {
     }
   }
 
+  /// Makes a request until its status is neither 503 nor 504.
+  ///
+  /// The program answers so where the first segments of HLS take three times their duration, or a frame two seconds: a slow
+  /// machine, for which most players fail at once.
+  @discardableResult
+  static func whenReady(_ url: String, _ options: [String] = []) async throws -> Curl {
+    var last: Curl?
+    try await waitUntil {
+      let answer = try await Self.get(url, options)
+      last = answer
+      return answer.status != 503 && answer.status != 504
+    }
+    return try #require(last)
+  }
+
   private static func headers(ofLastAnswerIn text: String) -> [(name: String, value: String)] {
     let answers = text.replacingOccurrences(of: "\r", with: "").components(separatedBy: "\n\n")
     let last = answers.last { !$0.isEmpty } ?? ""

@@ -14,11 +14,11 @@ struct HLSFiles {
   /// Media sequence number of the newest segment.
   var lastNumber: Int
 
-  /// Requests the playlist, which the server answers once it has a segment.
+  /// Requests the playlist until the server has segments.
   ///
   /// - Parameter stream: Path of the stream, such as `/live`.
   init(of vidicon: VidiconProcess, stream: String, options: [String] = []) async throws {
-    let playlist = try await Curl.get(vidicon.page("\(stream)/live.m3u8"), options)
+    let playlist = try await Curl.whenReady(vidicon.page("\(stream)/live.m3u8"), options)
     try #require(playlist.status == 200, "\(playlist.text)")
     let lines = playlist.text.split(separator: "\n")
     let uris = lines.filter { !$0.hasPrefix("#") }

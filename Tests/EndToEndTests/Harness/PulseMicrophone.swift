@@ -27,6 +27,7 @@ struct PulseMicrophone {
   /// Kills the server without an orderly shutdown.
   func end() async {
     self.child.signal(SIGTERM)
-    if await self.child.end(within: .seconds(5)) == nil { Issue.record("the audio server does not exit") }
+    let exit = await self.child.end(within: .seconds(5) * MachineShare.timeoutFactor)
+    if exit == nil { Issue.record("the audio server does not exit") }
   }
 }

@@ -16,7 +16,7 @@ final class RawConnection: Sendable {
   ///
   /// - Parameter receiveBuffer: Size of the kernel's receive buffer (`SO_RCVBUF`), in bytes; nil for the default.
   init(port: Int, receiveBuffer: Int32? = nil) throws {
-    self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard self.descriptor >= 0 else { throw Failure(what: "socket", errno: errno) }
     if var size = receiveBuffer {
       setsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout.size(ofValue: size)))
