@@ -62,10 +62,8 @@ extension EndToEnd {
           #expect(try await status("ben:secret", "--basic") == 401)
           // Without the file watching stays protected.
           try FileManager.default.removeItem(atPath: path)
-          for _ in 0..<20 where !vidicon.child.errors.text.contains("; the users stay as they were") {
-            _ = try await vidicon.statusEvent { _ in true }
-          }
-          #expect(vidicon.child.errors.text.contains("\(path): No such file or directory; the users stay as they were"))
+          try await vidicon.child.complains(
+            "\(path): No such file or directory; the users stay as they were", within: .seconds(30))
           #expect(try await Curl.get(vidicon.page("/live")).status == 401)
           #expect(try await Curl.get(vidicon.page("/live"), ["--basic", "--user", "anna:other"]).status == 200)
           for word in ["sesame", "other", "secret", hash] { #expect(!vidicon.child.errors.text.contains(word)) }
@@ -123,7 +121,7 @@ extension EndToEnd {
           #expect(try await Curl.get(page + path, options).status == status, "\(path)")
         }
         child.signal(SIGINT)
-        #expect(await child.end(within: .seconds(5)) == .status(0))
+        #expect(await child.end(within: .seconds(5) * MachineShare.timeoutFactor) == .status(0))
         await child.output.end()
         await child.errors.end()
         let text = child.output.text + child.errors.text
@@ -229,7 +227,7 @@ extension EndToEnd {
     ) async throws -> (exit: ChildProcess.Exit?, output: String, errors: String) {
       let environment = ["XDG_RUNTIME_DIR": folder, "XDG_STATE_HOME": folder, "HOME": folder]
       let child = try ChildProcess(VidiconProcess.path(), arguments, environment: environment)
-      let exit = await child.end(within: .seconds(30))
+      let exit = await child.end(within: .seconds(30) * MachineShare.timeoutFactor)
       await child.output.end()
       await child.errors.end()
       return (exit, child.output.text, child.errors.text)

@@ -132,7 +132,7 @@ extension EndToEnd {
             else { continue }
             for (segment, index) in [(number, part + 1), (number, part + 2), (number + 1, 0), (number + 1, 1)] {
               let url = "http://127.0.0.1:\(port)/live/\(hint.1)\(segment).\(index)\(hint.4)"
-              if try await Curl.get(url, ["--max-time", "1"]).status == 404 { refusals += 1 }
+              if try await Curl.get(url, ["--max-time", "30"]).status == 404 { refusals += 1 }
             }
           }
           let viewers = try await watched

@@ -106,7 +106,7 @@ extension EndToEnd {
 
     /// A pipe with a video in real time, for some seconds.
     private static func pipe(seconds: Int) throws -> (Pipe, ChildProcess) {
-      let pipe = Pipe()
+      let pipe = ChildProcess.pipe()
       let ffmpeg = try ChildProcess(
         Tool("ffmpeg").path,
         FFmpeg.quiet + ["-re", "-i", TestMedia.video(), "-t", "\(seconds)", "-an", "-vf", "scale=640:360"]

@@ -98,7 +98,7 @@ extension EndToEnd {
         try #require(cut.succeeded, "\(cut.errors)")
         try await VidiconProcess.serving(["--source", "bars", "--audio", "none", "--size", "640x360"]) { bars in
           // The bars with their timecode strip, and a face overlaid.
-          let pipe = Pipe()
+          let pipe = ChildProcess.pipe()
           let source = try ChildProcess(
             Tool("ffmpeg").path,
             FFmpeg.quiet + Self.live + ["-i", bars.url(), "-vf", "movie=\(face)[face];[in][face]overlay=180:16"]

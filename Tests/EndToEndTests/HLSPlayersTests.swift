@@ -41,7 +41,9 @@ extension EndToEnd {
         let after = try await Metrics(of: vidicon)
         let encoded = try #require(after.sum("vidicon_frames_encoded_total"))
         let captured = try #require(after.sum("vidicon_frames_in_total"))
-        #expect(encoded <= captured + 3, "\(encoded) frames encoded of \(captured) captured")
+        // While a viewer joins, a frame is encoded again where the next one is late. An encoding for each viewer would make twice
+        // as many.
+        #expect(encoded < captured * 3 / 2, "\(encoded) frames encoded of \(captured) captured")
       }
     }
 

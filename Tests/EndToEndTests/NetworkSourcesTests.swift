@@ -115,7 +115,7 @@ extension EndToEnd {
       async throws
     {
       try await TestMedia.withTemporaryFolder { folder in
-        let arguments = try await Self.noisyCamera(folder)
+        let arguments = try await Self.noisyCamera(folder) + ["--rtsp-port", "\(FreePort.take())"]
         _ = try await VidiconProcess.serving(arguments) { camera in
           try await VidiconProcess.serving(["--source", camera.url()]) { vidicon in
             _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > 20 }
@@ -126,9 +126,8 @@ extension EndToEnd {
             camera.child.kill()
             _ = try await vidicon.status { $0.framesEncoded ?? 0 > 10 }
             let silent = try #require(try await vidicon.status { _ in true }.audioFramesPassedThrough)
-            let ports = ["--rtsp-port", "\(camera.rtspPort)", "--http-port", "0"]
             let back = try ChildProcess(
-              VidiconProcess.path(), ["serve", "--json", "--no-discovery"] + ports + arguments)
+              VidiconProcess.path(), ["serve", "--json", "--no-discovery", "--http-port", "0"] + arguments)
             defer { back.kill() }
             _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > silent + 20 }
             let audio = try await received.audio

@@ -77,7 +77,7 @@ extension EndToEnd {
     private static func playlists(_ vidicon: VidiconProcess) async throws -> [String] {
       var texts: [String] = []
       for name in ["playlist.m3u8", "live.m3u8"] {
-        let answer = try await Curl.get(vidicon.page("/live/\(name)"), within: .seconds(30))
+        let answer = try await Curl.whenReady(vidicon.page("/live/\(name)"))
         try #require(answer.status == 200, "\(answer.text)")
         texts.append(answer.text)
       }
@@ -108,9 +108,9 @@ extension EndToEnd {
         let options = ["--source", "plasma", "--size", "320x180", "--audio", "none", "--https-port", "0"]
         try await VidiconProcess.serving(options, environment: ["XDG_STATE_HOME": folder]) { vidicon in
           let securePort = try #require(vidicon.started.httpsPort)
-          let playlist = try await Curl.get(vidicon.page("/live/playlist.m3u8")).text
+          let playlist = try await Curl.whenReady(vidicon.page("/live/playlist.m3u8")).text
           let segment = try #require(playlist.split(separator: "\n").last { $0.hasSuffix(".ts") })
-          let input = Pipe()
+          let input = ChildProcess.pipe()
           let client = try ChildProcess(
             Tool("python3").path,
             [TestMedia.client("h2_held.py"), "127.0.0.1", "\(securePort)", "/live/\(segment)"], input: input)

@@ -176,7 +176,7 @@ extension Tool {
   static func run(_ program: String, path arguments: [String], within limit: Duration) async throws -> Run {
     let start = ContinuousClock.now
     let child = try ChildProcess(program, arguments)
-    let exit = await child.end(within: limit)
+    let exit = await child.end(within: limit * MachineShare.timeoutFactor)
     await child.output.end()
     await child.errors.end()
     return Run(

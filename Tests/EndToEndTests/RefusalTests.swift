@@ -57,7 +57,7 @@ extension EndToEnd {
       "GIF89a and so on\n",
     ])
     func `a pipe with an invalid header`(header: String) async throws {
-      let pipe = Pipe()
+      let pipe = ChildProcess.pipe()
       try pipe.fileHandleForWriting.write(contentsOf: Data(header.utf8))
       try pipe.fileHandleForWriting.close()
       try await expectRefusal(

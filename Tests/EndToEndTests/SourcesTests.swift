@@ -19,7 +19,7 @@ extension EndToEnd {
     }
 
     @Test(.tags(.pacing)) func `frames from a pipe`() async throws {
-      let pipe = Pipe()
+      let pipe = ChildProcess.pipe()
       let ffmpeg = try ChildProcess(
         Tool("ffmpeg").path,
         FFmpeg.quiet + ["-re", "-stream_loop", "-1", "-i", try TestMedia.video(), "-an", "-vf", "scale=640:360"]

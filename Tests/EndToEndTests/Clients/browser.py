@@ -13,6 +13,7 @@ import base64
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -29,6 +30,32 @@ SCRIPT_SECONDS = 30 * FACTOR
 
 class Failure(Exception):
     """the browser refused a command, or did not answer"""
+
+
+def free_port():
+    """A port for a program that must be given one: below those that the kernel gives out, and those of Harness/FreePort.swift."""
+    for _ in range(1000):
+        port = random.randrange(10_000, 20_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("", port))
+                return port
+            except OSError:
+                pass
+    raise Failure("no port is free")
+
+
+def wait_for_segments(url):
+    """Waits while a stream's playlist is refused for want of segments, which a slow machine may cause: Chromium reports that."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    deadline = time.monotonic() + 40 * FACTOR
+    while True:
+        try:
+            return opener.open(url + "/playlist.m3u8", timeout=SCRIPT_SECONDS).close()
+        except urllib.error.HTTPError as error:
+            if error.code != 503 or time.monotonic() > deadline:
+                raise
+        time.sleep(0.2)
 
 
 def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=False, camera=False):
@@ -100,9 +127,7 @@ class Chromium(Browser):
 
     def __init__(self, gesture_for_audio, dark, names, webrtc, camera=False):
         super().__init__("chromium")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         self.address = f"http://127.0.0.1:{port}"
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         self.start(["chromedriver", f"--port={port}"], {**os.environ, "HOME": str(self.folder)})

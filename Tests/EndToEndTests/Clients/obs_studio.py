@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 
+from browser import free_port
+
 # Factor of the timeouts, as MachineShare.timeoutFactor.
 FACTOR = int(os.environ.get("VIDICON_TEST_TIMEOUT_FACTOR", "3"))
 SOURCE = "Camera"
@@ -157,9 +159,7 @@ def running(media, profile="", service=None):
     profile: sections that are added to the profile; service: the settings of a custom RTMP server."""
     with tempfile.TemporaryDirectory(prefix="vidicon-obs.", ignore_cleanup_errors=True) as home:
         home = pathlib.Path(home)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         write_configuration(home, port, media, profile, service)
         (home / "run").mkdir(mode=0o700)
         read, write = os.pipe()

@@ -14,7 +14,7 @@ import pathlib
 import time
 from urllib.parse import urlencode
 
-from browser import open_browser
+from browser import open_browser, wait_for_segments
 from strip import STRIP
 
 # Measures the audio level, and reads the timecode strip of each frame.
@@ -74,8 +74,9 @@ return { position: video.currentTime, muted: video.muted, decoded: quality.total
 
 ENOUGH = """
 const { ages, differences, loudest } = window.seen;
-return document.querySelector("video").getVideoPlaybackQuality().totalVideoFrames >= arguments[0] && ages.length > 0
-  && differences.length >= 10 && loudest > 0.01 && document.getElementById("live").textContent === "Live";
+return document.querySelector("video").getVideoPlaybackQuality().totalVideoFrames >= arguments[0]
+  && ages.some(({ shown }) => Number.isFinite(shown)) && differences.length >= 10 && loudest > 0.01
+  && document.getElementById("live").textContent === "Live";
 """
 
 
@@ -94,6 +95,8 @@ def main():
     options = parser.parse_args()
 
     with open_browser(options.browser) as browser:
+        if options.frames:
+            wait_for_segments(options.url)
         start = time.monotonic()
         browser.go(options.url + ("?" + urlencode({"way": options.way}) if options.way else ""))
         browser.until("const v = document.querySelector('video'); return v && v.readyState >= 3 && !v.paused && v.currentTime > 0;")

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 
-from browser import open_browser
+from browser import free_port, open_browser
 
 PLAYS = """
 const video = document.querySelector("video"), way = document.getElementById("way").textContent;
@@ -24,12 +24,6 @@ const menu = document.getElementById("mode");
 menu.value = arguments[0];
 menu.dispatchEvent(new Event("change"));
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Server:

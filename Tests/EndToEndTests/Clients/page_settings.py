@@ -8,7 +8,7 @@ import json
 import pathlib
 import urllib.request
 
-from browser import open_browser
+from browser import open_browser, wait_for_segments
 
 parser = argparse.ArgumentParser()
 parser.add_argument("url")
@@ -34,6 +34,7 @@ PRESS = "document.getElementById(arguments[0]).focus(); document.activeElement.c
 TEXT = "return document.getElementById(arguments[0]).textContent;"
 seen = {}
 with open_browser(options.browser) as browser:
+    wait_for_segments(options.url)
     browser.go(options.url)
     browser.until("return document.querySelectorAll('#source-video option').length > 2;")
     browser.until("const v = document.querySelector('video'); return v.readyState >= 3 && v.currentTime > 0;")

@@ -9,20 +9,19 @@ import fcntl
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
 
+from browser import free_port
+
 F_SETPIPE_SZ = 1031
 
 
 def main():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     streams = "".join(f"  - name: {'n' * 80}{number}\n    source: bars\n    audio: none\n    size: 160x90\n    fps: 5\n"
                       for number in range(12))
     read, write = os.pipe()

@@ -12,6 +12,7 @@ extension Smoke {
         defer { viewer.kill() }
         for playlist in ["playlist.m3u8", "index.m3u8"] {
           let url = vidicon.page("/live/\(playlist)")
+          try await Curl.whenReady(url)
           let probe = try await FFprobe.look(at: url, options: [])
           #expect(probe.video?.codecName == "h264" && probe.audio?.codecName == "aac")
           #expect(probe.video?.width == 320 && probe.video?.height == 180)
@@ -28,12 +29,15 @@ extension Smoke {
         let metrics = try await Metrics(of: vidicon)
         let encoded = try #require(metrics.sum("vidicon_frames_encoded_total"))
         let captured = try #require(metrics.sum("vidicon_frames_in_total"))
-        #expect(encoded <= captured + 3, "\(encoded) frames encoded of \(captured) captured")
+        // While a viewer joins, a frame is encoded again where the next one is late. An encoding for each viewer would make twice
+        // as many.
+        #expect(encoded < captured * 3 / 2, "\(encoded) frames encoded of \(captured) captured")
       }
     }
 
     @Test func `GStreamer plays video and audio`() async throws {
       try await VidiconProcess.serving(Smoke.bars) { vidicon in
+        try await Curl.whenReady(vidicon.page("/live/index.m3u8"))
         let pipeline =
           ["-q", "souphttpsrc", "location=\(vidicon.page("/live/index.m3u8"))", "!", "hlsdemux", "!", "decodebin3"]
           + ["name=d", "d.", "!", "audioconvert", "!", "fakesink", "d.", "!", "videoconvert", "!", "videoscale", "!"]
@@ -47,6 +51,7 @@ extension Smoke {
 
     @Test(.tags(.desktop)) func `VLC plays video and audio`() async throws {
       try await VidiconProcess.serving(Smoke.bars) { vidicon in
+        try await Curl.whenReady(vidicon.page("/live/playlist.m3u8"))
         let show = try await VLC.play(
           vidicon.page("/live/playlist.m3u8"), ["--run-time", "8"], each: 5, width: 320, height: 180)
         #expect(show.run.succeeded && show.hasAudio)
@@ -70,7 +75,8 @@ extension Smoke {
           try await Caches.behindNginx(vidicon) { port, securePort in
             let part = try await Curl.get("http://127.0.0.1:\(port)\(file)", ["--range", "100-199"])
             #expect(part.status == 206 && part.body.count == 100)
-            let secure = try await Curl.get("https://127.0.0.1:\(securePort)/live/index.m3u8", ["--http2"])
+            let secure = try await Curl.whenReady(
+              "https://127.0.0.1:\(securePort)/live/index.m3u8", ["--http2"])
             #expect(secure.status == 200 && secure.version == "2")
             for host in ["evil.example", "127.0.0.1.evil.example"] {
               let foreign = try await Curl.get(

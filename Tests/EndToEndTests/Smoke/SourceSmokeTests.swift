@@ -64,7 +64,7 @@ extension Smoke {
           }
         }
         // The stream was ended, and not lost.
-        #expect(nginx.log.contains("deleteStream"))
+        try await waitUntil { nginx.log.contains("deleteStream") }
       }
     }
 
@@ -142,6 +142,7 @@ extension Smoke {
 
     @Test func `RTSP and HLS viewers get ordered frames of one encoding across source switches`() async throws {
       try await VidiconProcess.serving(Smoke.bars) { vidicon in
+        try await Curl.whenReady(vidicon.page("/live/live.m3u8"))
         let hasEnded = Mutex(false)
         async let switchCount = Self.switching(vidicon) { hasEnded.withLock { $0 } }
         async let overRTSP = SwitchWatch.watch(vidicon.url(), seconds: 10, options: FFmpeg.overTCP)
