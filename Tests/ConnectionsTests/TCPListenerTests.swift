@@ -76,16 +76,21 @@ struct TCPListenerTests {
     let both = try await listener.listen(on: 0, tls: (port: 0, context: context)) { _, _, _ in }
     let ports = [both.plain, both.secure].compactMap { $0?.localAddress?.port }
     #expect(Set(ports).count == 2)
-    let free = try await listener.listen(on: 0, tls: nil) { _, _, _ in }
-    let port = try #require(free.plain?.localAddress?.port)
-    #expect(free.secure == nil)
-    await free.close()
-    await #expect(throws: VidiconError.self) {
-      _ = try await listener.listen(on: port, tls: (port: ports[1], context: context)) { _, _, _ in }
+    // Another test may get the port that has become free; hardly ten times.
+    var isFreeAgain = false
+    for _ in 0..<10 where !isFreeAgain {
+      let free = try await listener.listen(on: 0, tls: nil) { _, _, _ in }
+      let port = try #require(free.plain?.localAddress?.port)
+      #expect(free.secure == nil)
+      await free.close()
+      await #expect(throws: VidiconError.self) {
+        _ = try await listener.listen(on: port, tls: (port: ports[1], context: context)) { _, _, _ in }
+      }
+      guard let again = try? await listener.listen(on: port, tls: nil, configure: { _, _, _ in }) else { continue }
+      isFreeAgain = true
+      await again.close()
     }
-    // The plain port is free again.
-    let again = try await listener.listen(on: port, tls: nil) { _, _, _ in }
-    await again.close()
+    #expect(isFreeAgain)
     await both.close()
   }
 

@@ -59,6 +59,8 @@ struct ServiceAnnouncerTests {
     announcer.announce(try Self.service("a"))
     announcer.withdraw(try Self.service("a"))
     announcer.withdraw(try Self.service("a"))
+    // The end of the announcer is waited for a second only, which a busy machine may need for the calls before it.
+    #expect(events.first() != nil)
     await announcer.stop()
     #expect(events.all.count == 1)
   }

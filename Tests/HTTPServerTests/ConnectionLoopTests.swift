@@ -171,8 +171,9 @@ struct ConnectionLoopTests {
     // Not flushed, as where the client's window is closed.
     stream.write(HTTPResponsePart.head(HTTPResponse(status: .ok)), promise: nil)
     #expect(!exchange.isStalled(at: .now() + .seconds(21), limit: .seconds(20)))
+    let before = NIODeadline.now()
     stream.write(HTTPResponsePart.end(nil), promise: nil)
-    #expect(!exchange.isStalled(at: .now() + .seconds(19), limit: .seconds(20)))
+    #expect(!exchange.isStalled(at: before + .seconds(19), limit: .seconds(20)))
     #expect(exchange.isStalled(at: .now() + .seconds(21), limit: .seconds(20)))
     stream.flush()
     #expect(!exchange.isStalled(at: .now() + .seconds(21), limit: .seconds(20)))
@@ -193,9 +194,11 @@ struct ConnectionLoopTests {
   @Test func `an idle connection is overdue after its time, one with an open request is not`() throws {
     let loop = self.loop()
     let (guardian, channel) = try self.connect(loop)
+    // Time passes between two calls, so that the one before is taken where something is not due yet.
+    let before = NIODeadline.now()
     self.exchange(guardian, channel)
     let now = NIODeadline.now()
-    #expect(!guardian.isOverdue(at: now + .seconds(59)))
+    #expect(!guardian.isOverdue(at: before + .seconds(59)))
     #expect(guardian.isOverdue(at: now + .seconds(61)))
     guardian.exchangeBegan(nil, channel: channel)
     #expect(!guardian.isOverdue(at: now + .seconds(1000)))
@@ -207,12 +210,13 @@ struct ConnectionLoopTests {
     let registry = ConnectionRegistry(maximumCount: 2)
     let loop = ConnectionLoop(eventLoop: self.eventLoop, limits: HTTPServerLimits(), registry: registry)
     let (guardian, channel) = try self.connect(loop)
+    let before = NIODeadline.now()
     try channel.writeInbound(ByteBuffer(string: "GET /"))
     for _ in 0..<3 { guardian.exchangeAnswered(on: channel) }
     #expect(guardian.use == .idle)
     #expect(loop.active.load(ordering: .relaxed) == 0)
     // No head is incomplete, and the time of idle connections counts.
-    #expect(!guardian.isOverdue(at: .now() + .seconds(59)))
+    #expect(!guardian.isOverdue(at: before + .seconds(59)))
     #expect(guardian.isOverdue(at: .now() + .seconds(61)))
     // One that has sent no request is closed first.
     let (_, unused) = try self.connect(loop)
@@ -221,10 +225,10 @@ struct ConnectionLoopTests {
   }
 
   @Test func `a silent connection is overdue after 15 seconds`() throws {
-    let loop = self.loop()
+    let (loop, before) = (self.loop(), NIODeadline.now())
     let (guardian, channel) = try self.connect(loop)
     let now = NIODeadline.now()
-    #expect(!guardian.isOverdue(at: now + .seconds(14)))
+    #expect(!guardian.isOverdue(at: before + .seconds(14)))
     #expect(guardian.isOverdue(at: now + .seconds(16)))
     self.exchange(guardian, channel)
     #expect(!guardian.isOverdue(at: now + .seconds(16)))
@@ -233,9 +237,10 @@ struct ConnectionLoopTests {
   @Test func `an incomplete request head is overdue after 15 seconds`() throws {
     let loop = self.loop()
     let (guardian, channel) = try self.connect(loop)
+    let before = NIODeadline.now()
     try channel.writeInbound(ByteBuffer(string: "GET /"))
     let now = NIODeadline.now()
-    #expect(!guardian.isOverdue(at: now + .seconds(14)))
+    #expect(!guardian.isOverdue(at: before + .seconds(14)))
     #expect(guardian.isOverdue(at: now + .seconds(16)))
     // The complete head ends that limit.
     self.exchange(guardian, channel)
@@ -246,21 +251,22 @@ struct ConnectionLoopTests {
     let loop = self.loop()
     let (guardian, channel) = try self.connect(loop)
     guardian.exchangeBegan(nil, channel: channel)
+    let before = NIODeadline.now()
     guardian.closeSoon()
     let now = NIODeadline.now()
-    #expect(!guardian.isOverdue(at: now + .seconds(1)))
+    #expect(!guardian.isOverdue(at: before + .seconds(1)))
     #expect(guardian.isOverdue(at: now + .seconds(3)))
   }
 
   @Test func `a client that reads nothing is overdue after 20 seconds`() throws {
-    let loop = self.loop()
+    let (loop, before) = (self.loop(), NIODeadline.now())
     let (guardian, channel) = try self.connect(loop)
     guardian.exchangeBegan(nil, channel: channel)
     // Written and not flushed: EmbeddedChannel counts it as waiting.
     channel.write(ByteBuffer(string: "response"), promise: nil)
     let now = NIODeadline.now()
     #expect(!guardian.isOverdue(at: now))
-    #expect(!guardian.isOverdue(at: now + .seconds(19)))
+    #expect(!guardian.isOverdue(at: before + .seconds(19)))
     #expect(guardian.isOverdue(at: now + .seconds(21)))
     channel.flush()
     #expect(!guardian.isOverdue(at: now + .seconds(22)))

@@ -1,5 +1,7 @@
+import Media
 import NIOCore
 import NIOPosix
+import Threading
 
 /// A TCP connection to the server.
 struct RawClient {
@@ -7,6 +9,7 @@ struct RawClient {
 
   static func connect(port: Int) async throws -> RawClient {
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connectTimeout(.minutes(5))
       .connect(host: "127.0.0.1", port: port) { channel in
         // A server that does not answer fails the test, which would wait for ever.
         let limit = channel.eventLoop.scheduleTask(in: .minutes(5)) { channel.close(promise: nil) }
@@ -91,6 +94,27 @@ extension RawClient {
   /// Sends one request on a new connection.
   static func get(
     _ path: String, port: Int, method: String = "GET", _ fields: String...
+  ) async throws -> (head: String, body: String) {
+    try await self.get(path, port: port, method: method, fields: fields)
+  }
+
+  /// Sends one request on a new connection, and another one while the response says that the media are not available in time, for
+  /// five minutes at most.
+  ///
+  /// The server waits two or three seconds for a frame, a segment or an encoder; a busy machine may take longer.
+  static func getMedia(
+    _ path: String, port: Int, method: String = "GET", _ fields: String...
+  ) async throws -> (head: String, body: String) {
+    let end = StreamClock.system.now() + .seconds(300)
+    while true {
+      let response = try await self.get(path, port: port, method: method, fields: fields)
+      let isLate = ["503", "504"].contains(response.head.prefix(12).suffix(3))
+      if !isLate || StreamClock.system.now() >= end { return response }
+    }
+  }
+
+  private static func get(
+    _ path: String, port: Int, method: String, fields: [String]
   ) async throws -> (head: String, body: String) {
     let lines = ["\(method) \(path) HTTP/1.1", "Host: localhost", "Connection: close"] + fields
     let text = try await RawClient.connect(port: port).exchange([lines.joined(separator: "\r\n") + "\r\n\r\n"])
