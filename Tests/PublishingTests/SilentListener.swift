@@ -5,7 +5,7 @@ import Glibc
 #endif
 
 /// A TCP port on loopback at which nothing is accepted: the system completes connections until its queue is full, and answers
-/// none after that.
+/// none after that. Or one at which nothing listens, which no other socket gets meanwhile.
 final class SilentListener {
   /// A call to the system has failed.
   struct Failure: Error {
@@ -23,8 +23,10 @@ final class SilentListener {
   private static let stream = CInt(SOCK_STREAM.rawValue)
   #endif
 
-  /// - Parameter isFull: Whether the queue is full, so that no connection is completed.
-  init(isFull: Bool = false) throws {
+  /// - Parameters:
+  ///   - listens: Whether connections are completed; otherwise they are refused.
+  ///   - isFull: Whether the queue is full, so that no connection is completed.
+  init(listens: Bool = true, isFull: Bool = false) throws {
     let listener = socket(AF_INET, Self.stream, 0)
     guard listener >= 0 else { throw Failure(call: "socket", code: errno) }
     self.sockets = [listener]
@@ -34,7 +36,7 @@ final class SilentListener {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, isFull ? 0 : 16) == 0
+        bind(listener, $0, length) == 0 && (!listens || listen(listener, isFull ? 0 : 16) == 0)
           && getsockname(listener, $0, &length) == 0
       }
     }

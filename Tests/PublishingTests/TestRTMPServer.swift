@@ -36,7 +36,7 @@ final class TestRTMPServer: Sendable {
 
   /// - Parameters:
   ///   - refusal: The answer to each publisher; nil to accept.
-  ///   - stopsReading: Whether nothing is read from accepted publishers until ``resumeReading()``.
+  ///   - stopsReading: Whether nothing is read from the first publisher, once it is accepted, until ``resumeReading()``.
   ///   - answers: Commands with which the first publishers are refused.
   init(
     refusal: RTMPRefusal? = nil, tls: NIOSSLContext? = nil, stopsReading: Bool = false, answers: [RTMPCommand] = []
@@ -67,7 +67,7 @@ final class TestRTMPServer: Sendable {
           }
           try channel.pipeline.syncOperations.addHandler(
             Handler(
-              refusal: self.refusal, stopsReading: self.stopsReading,
+              refusal: self.refusal, stopsReading: self.stopsReading && index == 0,
               answer: self.answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
             ) { [weak self] change in
               self?.state.withLock { change(&$0[index]) }
@@ -90,12 +90,13 @@ final class TestRTMPServer: Sendable {
     for child in children { try? await child.close() }
   }
 
-  /// Ends the connections as a server that is killed does: with TLS, without the end of TLS.
+  /// Ends the connections as a server that is killed does: with TLS, without the end of TLS. What publishers still send is read: it
+  /// would make the system reset the connection.
   func crash() async throws {
     for child in self.children.withLock({ $0 }) {
       try await child.eventLoop.submit {
         let tls = try child.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
-        tls.close(promise: nil)
+        tls.close(mode: .output, promise: nil)
       }.get()
     }
   }
@@ -119,14 +120,6 @@ final class TestRTMPServer: Sendable {
   func stop() async {
     await self.kill()
     try? await self.group.shutdownGracefully()
-  }
-
-  /// A port at which nothing listens.
-  static func closedPort() async throws -> Int {
-    let server = TestRTMPServer()
-    let port = try await server.start()
-    await server.stop()
-    return port
   }
 
   private static func port(of channel: any Channel) throws -> Int {

@@ -19,7 +19,8 @@ struct WHIPPushTests {
     stream.attachVideo(PlasmaCapturer(width: 64, height: 48, frameRate: 30))
     stream.attachAudio(ToneCapturer())
     try await stream.start()
-    let service = PushService()
+    // No busy machine needs as long for a request.
+    let service = PushService(stepTimeout: .seconds(300))
     let pushes = StreamPushes(stream, service: service, allowsLinkLocal: false)
     do {
       let url = "whip+http://127.0.0.1:\(server.port)/live/SECRET-1?key=SECRET-2"

@@ -1,5 +1,6 @@
 import Authentication
 import CDatagrams
+import Delivery
 import Foundation
 import Media
 import NIOCore
@@ -79,6 +80,8 @@ struct KeyframePacingTests {
     let handler: RTSPConnectionHandler
     private let client: EmbeddedClient
     private let sockets: [Int32]
+    /// Bytes of the packets that have arrived.
+    private var byteCount = 0
 
     init(_ datagrams: DatagramSockets) throws {
       var (sockets, ports): ([Int32], [UInt16]) = ([-1, -1], [0, 0])
@@ -100,14 +103,22 @@ struct KeyframePacingTests {
 
     deinit { for socket in self.sockets { close(socket) } }
 
-    /// Sequence numbers of the packets that have arrived.
+    /// Sequence numbers of the packets that have arrived, once all that were sent have: the system may deliver them later than the
+    /// call that sends them returns.
     func receive() -> [UInt16] {
       var numbers: [UInt16] = []
       var bytes = [UInt8](repeating: 0, count: 65_536)
-      while recv(self.sockets[0], &bytes, bytes.count, Int32(MSG_DONTWAIT)) >= 12 {
-        numbers.append(UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
+      while true {
+        let count = recv(self.sockets[0], &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        if count >= 12 {
+          self.byteCount += count
+          numbers.append(UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
+          continue
+        }
+        var interest = pollfd(fd: self.sockets[0], events: Int16(POLLIN), revents: 0)
+        guard self.byteCount < self.server.statistics.bytesSent else { return numbers }
+        guard poll(&interest, 1, 300_000) == 1 || errno == EINTR else { return numbers }
       }
-      return numbers
     }
 
     func consume(_ sample: EncodedSample) {

@@ -71,6 +71,9 @@ private final class LiveFeed: Sendable {
   init() async throws {
     var settings = RTSPServerSettings(port: 0)
     settings.address = "127.0.0.1"
+    // The stall lasts for a number of frames: on a busy machine for longer than the ten seconds after which a viewer is closed, and
+    // the viewer sends no keep-alives.
+    (settings.stallTimeout, settings.sessionTimeout) = (.seconds(300), .seconds(300))
     self.server = RTSPServer(settings: settings)
     try await self.server.start()
     self.server.directory.publish(self.stream, descriptions: EmbeddedServer.descriptions)
@@ -110,7 +113,7 @@ private final class LiveFeed: Sendable {
     for _ in 0..<Int(seconds * Self.frameRate) { self.frames.waitWithLimit() }
   }
 
-  /// Plays the video for two seconds, reads nothing for some, plays for three more.
+  /// Plays the video for two seconds, reads nothing for some, plays for three more, and until a frame is current again.
   func watch(stalling seconds: Double) throws -> [Frame] {
     let port = try #require(self.server.ports?.rtsp)
     let connection = try BlockingConnection(port: port, receiveBuffer: 64 * 1024)
@@ -122,18 +125,23 @@ private final class LiveFeed: Sendable {
     var frames: [Frame] = []
     var stallEnd: Double?
     let start = self.now
-    while self.now < (stallEnd ?? start + 60) + 3 {
+    // Five minutes where a busy machine shows no frame, or none that is current.
+    var end = start + 300
+    while self.now < end {
       parser.append(try connection.receive())
       while let message = parser.next() {
         guard case .interleaved(0, let payload) = message, let packet = try? RTPPacket(parsing: payload),
           packet.header.marker
         else { continue }
         let captured = Double(packet.header.timestamp &- offset) / 90_000
-        frames.append(Frame(arrival: self.now, age: self.now - captured))
+        let frame = Frame(arrival: self.now, age: self.now - captured)
+        frames.append(frame)
+        if let stallEnd, frame.age <= 1.5 { end = stallEnd + 3 }
       }
-      if stallEnd == nil, self.now > start + 2 {
+      if stallEnd == nil, !frames.isEmpty, self.now > start + 2 {
         self.waitForFrames(seconds: seconds)
         stallEnd = self.now
+        end = self.now + 300
       }
     }
     return frames
