@@ -78,7 +78,7 @@ struct PrivacyReleaseTests {
   }
 
   @Test func `a changing stream is held back by a round, in order, and no frame is lost`() {
-    let mask = PrivacyMask { { _, _ in true } }
+    let mask = PrivacyMask(limits: .unlimited) { { _, _ in true } }
     var times: [MediaTime] = []
     for index in 0..<20 {
       let frames = mask.submit(Self.frame(Int64(index), luma: UInt8(60 + index * 8)), completes: false).frames
@@ -190,13 +190,14 @@ struct PrivacyReleaseTests {
   }
 
   @Test func `a detector that hangs for ever is started twice, then all is covered until it answers`() async throws {
-    let (starts, gate) = (Runs(), DispatchSemaphore(value: 0))
+    let (starts, entries, gate) = (Runs(), Runs(), DispatchSemaphore(value: 0))
     let short = MediaDuration.milliseconds(20)
     let mask = PrivacyMask(
       limits: PrivacySearch.Limits(frame: short, complete: short, runTimeout: short, threadCount: 1)
     ) {
       starts.add()
       return { _, _ in
+        entries.add()
         gate.waitWithLimit()
         gate.signal()
         return true
@@ -208,15 +209,18 @@ struct PrivacyReleaseTests {
       if let failure = held.failure { failures.append(failure) }
       #expect(held.frames.map { Self.luma($0.frame) == 40 || $0.verdict == .cover } == [true])
     }
-    #expect(starts.count == 2)
-    #expect(failures.count == 2 && failures.last?.contains("everything is covered until it answers") == true)
+    // On a busy machine a thread may be given up before it has begun: that one does not hang.
+    try await eventually { entries.count >= 2 }
+    #expect(entries.count == 2 && failures.count == starts.count)
+    #expect(failures.last?.contains("everything is covered until it answers") == true)
     // The models return: the search is started again.
+    let before = starts.count
     gate.signal()
     var second = 20
     try await eventually {
       _ = mask.submit(Self.frame(Int64(second * 30), luma: UInt8(60 + second % 100)), completes: true)
       second += 1
-      return starts.count == 3
+      return starts.count > before
     }
   }
 

@@ -45,10 +45,15 @@ final class ViewingOutput: StreamOutput {
   /// The metadata of the frames.
   var metadata: [TimedFrameMetadata] { self.state.withLock { $0.metadata } }
   var unreported: Int { self.state.withLock { $0.unreported } }
+  /// A time shortly after the last frame's, for the first frame of another source: a time further ahead may be moved, as that of a
+  /// source of lower latency.
+  var next: MediaTime {
+    (self.state.withLock { $0.lumas.keys.max() } ?? StreamClock.system.now()) + .milliseconds(2)
+  }
 
   /// Waits for a number of frames, and expects them.
   func lumas(atLeast count: Int) -> [UInt8] {
-    let reached: Void? = self.state.wait(until: StreamClock.system.now() + .seconds(60)) {
+    let reached: Void? = self.state.wait(until: StreamClock.system.now() + .seconds(300)) {
       $0.lumas.count >= count ? () : nil
     }
     let lumas = self.lumas
@@ -58,7 +63,7 @@ final class ViewingOutput: StreamOutput {
 
   /// Waits for the frame of a time, or a later one, and expects it.
   func wait(for time: MediaTime) {
-    let reached: Void? = self.state.wait(until: StreamClock.system.now() + .seconds(60)) {
+    let reached: Void? = self.state.wait(until: StreamClock.system.now() + .seconds(300)) {
       $0.lumas.keys.contains { $0 >= time } ? () : nil
     }
     #expect(reached != nil)

@@ -15,9 +15,19 @@ struct LiveStreamEffectsTests {
   let source = ScriptedVideoCapturer()
   let output = ViewingOutput()
 
+  /// Settings of a stream that waits for another source, however slow the machine is.
+  ///
+  /// - Parameter slate: Time without a frame after which the slate is shown.
+  static func patient(slate: MediaDuration = .seconds(1000)) -> VideoSettings {
+    var settings = VideoSettings(sourceTimeout: slate)
+    settings.switchTimeouts.start = .seconds(1000)
+    settings.switchTimeouts.firstItem = .seconds(1000)
+    return settings
+  }
+
   /// A stream whose first frame, of brightness 220, has reached viewers.
   func startedStream(
-    _ effects: [any VideoEffect], _ settings: VideoSettings = VideoSettings(sourceTimeout: .seconds(1000))
+    _ effects: [any VideoEffect], _ settings: VideoSettings = Self.patient()
   ) async throws -> LiveStream {
     let stream = LiveStream("test", video: settings)
     stream.attachVideo(self.source)
@@ -124,17 +134,19 @@ struct LiveStreamEffectsTests {
       [ClosureEffect("gate") { _ in isDropping.withLock { $0 } ? .drop : .keep }],
       VideoSettings(sourceTimeout: .milliseconds(200)))
     isDropping.withLock { $0 = true }
+    // Ahead of the slate, which may be encoded with the current time until a frame is processed.
+    let ahead = MediaDuration.milliseconds(90)
     // One frame at a time, so that none is dropped because the queue is full.
     var delivered = 0
     while !stream.statistics.isSlateShown || delivered == 0 {
-      self.source.deliver(at: StreamClock.system.now(), luma: 220)
+      self.source.deliver(at: StreamClock.system.now() + ahead, luma: 220)
       delivered += 1
       try await stream.eventually { stream.statistics.framesDroppedByEffects >= delivered }
     }
     isDropping.withLock { $0 = false }
     while stream.statistics.isSlateShown {
       let processed = stream.statistics.framesWithEffects
-      self.source.deliver(at: StreamClock.system.now(), luma: 220)
+      self.source.deliver(at: StreamClock.system.now() + ahead, luma: 220)
       try await stream.eventually { stream.statistics.framesWithEffects > processed }
     }
     #expect(self.source.drops == [], "drops of an effect are not drops of the source")
@@ -168,7 +180,7 @@ struct LiveStreamEffectsTests {
     let other = ScriptedVideoCapturer(format: VideoFormat(width: 32, height: 32))
     async let change: Void = stream.switchVideo(to: other)
     try await stream.eventually { other.isStarted }
-    other.deliver(at: StreamClock.system.now(), luma: 220)
+    other.deliver(at: self.output.next, luma: 220)
     try await change
     self.show(by: other)
     #expect(paint.formats.map(\.width) == [64, 64])
@@ -192,6 +204,8 @@ struct LiveStreamEffectsTests {
         let format = VideoFormat(width: width, height: height, pixelFormat: pixels)
         self.source.announce(format)
         self.show(format: format)
+        // Other tests wait for the thread that this one blocks.
+        await Task.yield()
       }
     }
     let statistics = stream.statistics.effects

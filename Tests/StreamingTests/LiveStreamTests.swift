@@ -136,8 +136,11 @@ struct LiveStreamTests {
     let (stream, _) = try await self.startedStream(
       VideoSettings(keyframeInterval: .seconds(100), sourceTimeout: .seconds(1000)))
     stream.requestKeyframe()
-    // ffmpeg needs twenty frames for its probe, and one to begin with.
-    try await stream.eventually { stream.statistics.framesEncoded > 21 }
+    // ffmpeg needs twenty frames for its probe, and one to begin with. A busy machine encodes fewer after one request.
+    try await stream.eventually {
+      if !judgesTiming { stream.requestKeyframe() }
+      return stream.statistics.framesEncoded > 21
+    }
     let requested = self.output.samples.dropFirst().first
     let last = try #require(self.output.samples.last)
     #expect(try onQuietMachine(try last.presentationTime - #require(requested).presentationTime < .seconds(2)))
@@ -155,7 +158,8 @@ struct LiveStreamTests {
     #expect(still.isKeyframe)
     #expect(self.output.samples.count == 2)
     stream.isEncodingPaused = false
-    let resumed = StreamClock.system.now()
+    // Ahead, since the last frame may be repeated for the new viewer until this one is processed.
+    let resumed = StreamClock.system.now() + .milliseconds(90)
     self.capturer.deliver(at: resumed)
     #expect(self.output.first { $0.presentationTime >= resumed }?.presentationTime == resumed)
     await stream.stop()
@@ -172,13 +176,15 @@ struct LiveStreamTests {
     }
     stream.requestKeyframe()
     let keyframe = self.output.first { $0.isKeyframe && $0.presentationTime > time }
+    // Not by the times of frames, which wait on a busy machine.
+    let wait = StreamClock.system.now() - time
     frames.cancel()
     await frames.value
     // Half a second after the first one. Without a request nothing is encoded during a pause here.
-    let wait = try #require(keyframe).presentationTime - time
-    #expect(wait >= .milliseconds(450))
+    #expect(keyframe != nil && wait >= .milliseconds(500))
     stream.isEncodingPaused = false
-    let resumed = StreamClock.system.now()
+    // Ahead, since the last frame may be repeated for the new viewer until this one is processed.
+    let resumed = StreamClock.system.now() + .milliseconds(90)
     self.capturer.deliver(at: resumed)
     #expect(self.output.first { $0.presentationTime >= resumed }?.presentationTime == resumed)
     let times = self.output.samples.map(\.presentationTime)
@@ -193,7 +199,8 @@ struct LiveStreamTests {
     let before = self.output.samples.count
     #expect(self.output.samples(atLeast: before + 5).count >= before + 5)
     #expect(stream.statistics.isSlateShown)
-    self.capturer.deliver(at: StreamClock.system.now())
+    // Ahead of the slate, which may be encoded with the current time until this frame is processed.
+    self.capturer.deliver(at: StreamClock.system.now() + .milliseconds(90))
     #expect(await events.next() == .sourceBack(.video))
     let times = self.output.samples.map(\.presentationTime)
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
@@ -212,7 +219,7 @@ struct LiveStreamTests {
   }
 
   @Test func `a source that fails before its first frame fails the start`() async throws {
-    let stream = LiveStream("test")
+    let stream = LiveStream("test", video: VideoSettings(sourceTimeout: .seconds(1000)))
     stream.attachVideo(self.capturer)
     stream.add(self.output)
     let failure = VidiconError(.invalidData, subject: "x", cause: "broken", nextStep: "mend it")
@@ -256,7 +263,9 @@ struct LiveStreamTests {
     try await stream.eventually { self.capturer.isStarted }
     await stream.stop()
     await #expect(throws: VidiconError.streamStopped) { try await start.value }
-    #expect(self.output.hasEnded && self.capturer.stops > 0 && !stream.isRunning)
+    #expect(self.output.hasEnded && !stream.isRunning)
+    // A source whose start is about to return is stopped by the thread that opens it.
+    try await eventually { self.capturer.stops > 0 }
   }
 
   @Test(arguments: [MediaKind.video, .audio])
@@ -264,7 +273,8 @@ struct LiveStreamTests {
     async throws
   {
     var settings = VideoSettings(sourceTimeout: .seconds(1000))
-    settings.switchTimeouts.start = .milliseconds(50)
+    // Long enough for the thread that opens the first of two sources to begin on a busy machine.
+    settings.switchTimeouts.start = .seconds(1)
     let stream = LiveStream("test", video: settings)
     let video = ScriptedVideoCapturer(isHeld: kind == .video)
     let audio = ScriptedAudioCapturer(isHeld: kind == .audio)
@@ -272,7 +282,7 @@ struct LiveStreamTests {
     stream.attachAudio(audio)
     stream.add(self.output)
     let error = VidiconError(
-      .failed, subject: "\(kind.rawValue) source", cause: "it was not open after 0.05 s",
+      .failed, subject: "\(kind.rawValue) source", cause: "it was not open after 1.0 s",
       nextStep: "check that it answers, then try again")
     await #expect(throws: error) { try await stream.start() }
     #expect(self.output.hasEnded && stream.failedSource == kind)

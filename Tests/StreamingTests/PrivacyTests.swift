@@ -28,7 +28,7 @@ struct PrivacyTests {
     let mask = PrivacyMask { { _, _ in isAlive.withLock { $0 } } }
     let stream = try await self.stage.startedStream([mask])
     // The detector has found that there are no faces.
-    while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { self.stage.show() }
+    while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { try await self.offer(to: stream) }
     isAlive.withLock { $0 = false }
     while !Self.isCovered(self.stage.output.lumas.last ?? 0) { try await self.offer(to: stream) }
     let count = self.stage.output.lumas.count
@@ -40,9 +40,11 @@ struct PrivacyTests {
 
   @Test func `a detector that hangs leaves the frame covered`() async throws {
     let gate = DispatchSemaphore(value: 0)
+    let answers = Mutex(0)
     let mask = PrivacyMask {
       { _, _ in
         gate.waitWithLimit()
+        answers.withLock { $0 += 1 }
         gate.signal()
         return true
       }
@@ -50,18 +52,21 @@ struct PrivacyTests {
     let stream = try await self.stage.startedStream([mask])
     for _ in 0..<3 { try await self.offer(to: stream) }
     #expect(self.stage.output.lumas(atLeast: 1).allSatisfy(Self.isCovered))
+    await stream.stop()
     // The detector still hangs.
-    #expect(await withTimeout(.seconds(20)) { await stream.stop() } != nil)
+    #expect(answers.withLock { $0 } == 0)
     gate.signal()
   }
 
   /// A detector that hangs from when `isHanging` is set until it is reset; a frame waits for it for ten minutes.
   private final class HangingDetector: Sendable {
-    private let state = Mutex((isHanging: false, looks: 0))
+    private let state = Mutex((isHanging: false, looks: 0, answers: 0))
     private let gate = DispatchSemaphore(value: 0)
 
     /// Number of times that it has begun to hang.
     var looks: Int { self.state.withLock(\.looks) }
+    /// Number of times that it has answered after it had hung.
+    var answers: Int { self.state.withLock(\.answers) }
 
     func mask() -> PrivacyMask {
       PrivacyMask(limits: .unlimited) {
@@ -72,6 +77,7 @@ struct PrivacyTests {
           }
           guard isHanging else { return true }
           self.gate.waitWithLimit()
+          self.state.withLock { $0.answers += 1 }
           self.gate.signal()
           return true
         }
@@ -96,7 +102,8 @@ struct PrivacyTests {
     try await stream.eventually { detector.looks > 0 }
     // The frame stays in the effect that was just switched off.
     if isRemoved { stream.effects = [] }
-    #expect(await withTimeout(.seconds(20)) { await stream.stop() } != nil)
+    await stream.stop()
+    #expect(detector.answers == 0)
     #expect(self.stage.output.lumas.dropFirst(count).allSatisfy(Self.isCovered))
     detector.answer()
   }
@@ -113,8 +120,9 @@ struct PrivacyTests {
     self.stage.source.deliver(at: StreamClock.system.now(), luma: 100)
     try await stream.eventually { detector.looks > 0 }
     await stream.stop()
-    let result = await withTimeout(.seconds(20)) { await start.result }
-    #expect(throws: VidiconError.self) { try #require(result).get() }
+    let result = await start.result
+    #expect(throws: VidiconError.self) { try result.get() }
+    #expect(detector.answers == 0)
     #expect(self.stage.output.lumas.map(Self.isCovered) == [true])
     detector.answer()
   }
@@ -132,7 +140,7 @@ struct PrivacyTests {
     /// Whether a frame is held.
     var hasFrame: Bool { self.state.withLock(\.hasFrame) }
 
-    func arm() { self.state.withLock { $0.isArmed = true } }
+    func arm() { self.state.withLock { $0 = (isArmed: true, hasFrame: false) } }
     func release() { self.gate.signal() }
 
     func process(_ frame: inout EffectFrame) -> EffectVerdict {
@@ -178,10 +186,11 @@ struct PrivacyTests {
     for _ in 0..<10 {
       stream.effects = [blocking]
       while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { self.stage.show() }
-      let count = self.stage.output.lumas.count
       blocking.arm()
       self.stage.source.deliver(at: StreamClock.system.now(), luma: 220)
       try await stream.eventually { blocking.hasFrame }
+      // The last frame may have been repeated before this one.
+      let count = self.stage.output.lumas.count
       // That frame is encoded, but not output.
       stream.effects = [PrivacyMask()]
       blocking.release()
@@ -193,11 +202,14 @@ struct PrivacyTests {
   }
 
   @Test func `the frames that are held back when the source ends are output`() async throws {
-    let mask = PrivacyMask { { _, _ in true } }
+    let mask = PrivacyMask(limits: .unlimited) { { _, _ in true } }
     let stream = try await self.stage.startedStream([mask])
+    // However busy the machine is, the times are those of a fast source: frames of a slow one are not held back.
+    var time = StreamClock.system.now()
     for luma: UInt8 in [200, 180, 160, 140, 120, 100] {
       let count = stream.statistics.framesWithEffects
-      self.stage.source.deliver(at: StreamClock.system.now(), luma: luma)
+      time += .milliseconds(10)
+      self.stage.source.deliver(at: time, luma: luma)
       try await stream.eventually { stream.statistics.framesWithEffects > count }
     }
     #expect(self.stage.output.lumas.allSatisfy { $0 > 110 })
@@ -214,21 +226,34 @@ struct PrivacyTests {
   @Test func `no frame of another source, or after the slate, is shown before it is analyzed`() async throws {
     // Bright areas are faces, which are unknown when a frame arrives.
     let looks = Mutex(0)
-    let mask = PrivacyMask {
+    let mask = PrivacyMask(limits: .unlimited) {
       { _, _ in
         looks.withLock { $0 += 1 }
         return false
       }
     }
-    let stream = try await self.stage.startedStream([mask], VideoSettings(sourceTimeout: .milliseconds(300)))
+    let stream = try await self.stage.startedStream([mask], LiveStreamEffectsTests.patient(slate: .milliseconds(300)))
+    var events = stream.events.makeAsyncIterator()
     let other = ScriptedVideoCapturer(format: VideoFormat(width: 128, height: 96))
     async let change: Void = stream.switchVideo(to: other)
     try await stream.eventually { other.isStarted }
-    other.deliver(at: StreamClock.system.now(), luma: 220)
+    other.deliver(at: self.stage.output.next, luma: 220)
     try await change
-    try await stream.eventually { looks.withLock { $0 } >= 2 && stream.statistics.isSlateShown }
-    self.stage.show(by: other)
-    try await stream.eventually { looks.withLock { $0 } >= 3 }
+    // The slate may have been shown before the switch, too.
+    while let event = await events.next(), event != .sourceSwitched(.video) {}
+    while let event = await events.next(), event != .sourceSilent {}
+    try await stream.eventually { stream.statistics.isSlateShown }
+    let (frames, before) = (stream.statistics.framesWithEffects, looks.withLock { $0 })
+    var time = MediaTime.zero
+    for _ in 0..<100 where stream.statistics.framesWithEffects == frames {
+      let drops = other.drops.count
+      // Ahead of the slate, which may overtake the frame on a busy machine; then it is dropped.
+      time = StreamClock.system.now() + .milliseconds(90)
+      other.deliver(at: time, luma: 220)
+      try await stream.eventually { stream.statistics.framesWithEffects > frames || other.drops.count > drops }
+    }
+    self.stage.output.wait(for: time)
+    #expect(before >= 2 && looks.withLock { $0 } > before)
     // The slate is as dark as the cover, except for its text.
     #expect(self.stage.output.lumas.allSatisfy { $0 < 200 }, "\(self.stage.output.lumas)")
     await stream.stop()
@@ -239,7 +264,7 @@ struct PrivacyTests {
     let isAlive = Mutex(true)
     let mask = PrivacyMask { { _, _ in isAlive.withLock { $0 } } }
     let stream = try await self.stage.startedStream([mask])
-    while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { self.stage.show() }
+    while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { try await self.offer(to: stream) }
     // From here on no search succeeds: what was searched in another orientation must not be shown in this one.
     isAlive.withLock { $0 = false }
     let count = stream.statistics.framesWithEffects

@@ -98,12 +98,18 @@ struct RenditionDecoderTests {
   @Test func `main does not wait while a long group is decoded for a rendition`() async throws {
     let format = VideoFormat(width: 1280, height: 720, frameRate: 30)
     let (group, later) = (300, 20)
-    let (samples, description) = try Self.movingSamples(group + later, of: format)
-    // Duration of decoding on this machine, now.
-    let decoder = try H264Decoder(description)
-    let start = StreamClock.system.now()
-    for sample in samples.prefix(group) { _ = decoder.decode(sample) }
-    let decoding = StreamClock.system.now() - start
+    // On a thread of its own, since it takes seconds in which other tests wait for threads of tasks.
+    let prepared = await WorkerThread.run(named: "samples") {
+      Result {
+        let (samples, description) = try Self.movingSamples(group + later, of: format)
+        // Duration of decoding on this machine, now.
+        let decoder = try H264Decoder(description)
+        let start = StreamClock.system.now()
+        for sample in samples.prefix(group) { _ = decoder.decode(sample) }
+        return (samples, description, StreamClock.system.now() - start)
+      }
+    }
+    let (samples, description, decoding) = try #require(prepared).get()
 
     let source = ScriptedVideoCapturer(format: format)
     let low = RenditionSettings(name: "low", width: 320, height: 180, bitrate: 100_000)
@@ -114,16 +120,21 @@ struct RenditionDecoderTests {
     stream.add(main)
     async let started: Void = stream.start()
     try await stream.eventually { source.isStarted }
-    /// Delivers a sample, and returns the time until it is out.
-    func deliver(_ index: Int) -> MediaDuration {
+    /// Delivers a sample; returns its time.
+    func send(_ index: Int) -> MediaTime {
       var sample = samples[index]
       let time = StreamClock.system.now()
       (sample.presentationTime, sample.decodeTime) = (time, time)
       source.deliver(sample, of: .h264(description))
+      return time
+    }
+    /// Delivers a sample, and returns the time until it is out.
+    func deliver(_ index: Int) -> MediaDuration {
+      let time = send(index)
       _ = main.samples(atLeast: index + 1)
       return StreamClock.system.now() - time
     }
-    _ = deliver(0)
+    _ = send(0)
     try await started
     for index in 1..<group { _ = deliver(index) }
     let rendition = try #require(stream.rendition(named: "low"))

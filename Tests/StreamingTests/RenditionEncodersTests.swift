@@ -90,17 +90,21 @@ struct RenditionEncodersTests {
   }
 
   @Test func `the end of a stream does not wait for an encoder that hangs`() async throws {
-    let gate = Monitor(false)
+    let (gate, isHanging) = (Monitor(false), Monitor(false))
     self.encoders.replace { (settings) throws(VidiconError) in
+      isHanging.withLock { $0 = true }
       gate.wait { $0 ? () : nil }
       return try LibavH264Encoder(settings)
     }
     let rendition = self.rendition()
-    async let waiting = Self.prepare(rendition)
-    try await eventually { rendition.isInUse }
+    rendition.beginUse()
+    try await eventually { isHanging.read { $0 } }
+    let code = Mutex<VidiconError.Code?>(nil)
+    rendition.prepare { result in code.withLock { $0 = Self.code(result) } }
+    // At once: a task that is suspended here might not continue before the request has timed out.
     rendition.end()
-    rendition.waitForThread(until: StreamClock.system.now() + .seconds(60))
-    #expect(Self.code(await waiting) == .wrongState)
+    rendition.waitForThread(until: StreamClock.system.now() + .seconds(300))
+    #expect(code.withLock { $0 } == .wrongState)
     gate.withLock { $0 = true }
   }
 
@@ -116,9 +120,12 @@ struct RenditionEncodersTests {
     for attempt in 1...2 {
       let start = StreamClock.system.now()
       #expect(Self.code(await Self.prepare(rendition)) == .busy)
-      let (output, isEarly) = (CollectingOutput(), StreamClock.system.now() - start < delay)
+      let output = CollectingOutput()
       rendition.add(output)
-      if isEarly { #expect(rendition.failure == Self.busy && output.hasEnded) }
+      let failure = rendition.failure
+      // Read last: the failure was looked at before that.
+      let isEarly = StreamClock.system.now() - start < delay
+      if isEarly { #expect(failure == Self.busy && output.hasEnded) }
       #expect(rendition.hasFailed && openings.read({ $0 }) == attempt)
       try await eventually { rendition.failure == nil }
       #expect(rendition.hasFailed)

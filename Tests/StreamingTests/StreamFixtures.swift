@@ -253,6 +253,11 @@ final class CollectingOutput: StreamOutput {
 
   var samples: [EncodedSample] { self.state.withLock { $0.samples } }
   var hasEnded: Bool { self.state.withLock { $0.hasEnded } }
+  /// A time shortly after the last sample's, for the first frame of another source: a time further ahead may be moved, as that of a
+  /// source of lower latency.
+  var next: MediaTime {
+    (self.state.withLock { $0.samples.last?.presentationTime } ?? StreamClock.system.now()) + .milliseconds(2)
+  }
 
   /// The first sample that meets a condition; nil on timeout.
   func first(where condition: (EncodedSample) -> Bool) -> EncodedSample? {
@@ -267,8 +272,8 @@ final class CollectingOutput: StreamOutput {
     return samples
   }
 
-  /// Waits for the stream's threads, without blocking the test's executor.
+  /// Waits for the stream's threads. Blocks a thread of tasks: no task is to be waited for in this way.
   private func wait<Result>(for body: (State) -> Result?) -> Result? {
-    self.state.wait(until: StreamClock.system.now() + .seconds(60), for: body)
+    self.state.wait(until: StreamClock.system.now() + .seconds(300), for: body)
   }
 }

@@ -139,7 +139,8 @@ struct StreamSnapshotsTests {
     let stream = try await self.startedStream(VideoSettings(sourceTimeout: .milliseconds(1)))
     try await stream.eventually { stream.statistics.isSlateShown }
     let encoded = self.output.samples.count
-    _ = self.output.samples(atLeast: encoded + 2)
+    // A slate that is being encoded, the source's frame, which may wait behind it, and another slate.
+    _ = self.output.samples(atLeast: encoded + 3)
     let slate = try JPEGEncoder(format: self.capturer.format).encode(
       ReleasedFrame.slate("NO SIGNAL", format: self.capturer.format))
     #expect(try await stream.snapshots.snapshot() == slate)

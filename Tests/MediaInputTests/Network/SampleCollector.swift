@@ -44,7 +44,7 @@ final class SampleCollector: VideoConsumer {
 
   /// The collected state once a condition holds, or after a timeout.
   func wait(within seconds: Int64 = 300, until condition: (State) -> Bool) -> State {
-    _ = self.state.wait(until: StreamClock.system.now() + .seconds(seconds)) { condition($0) ? true : nil }
-    return self.state.withLock { $0 }
+    let limit = StreamClock.system.now() + .seconds(seconds)
+    return self.state.wait(until: limit) { condition($0) ? $0 : nil } ?? self.state.withLock { $0 }
   }
 }
