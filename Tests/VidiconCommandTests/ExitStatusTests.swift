@@ -117,7 +117,8 @@ struct ExitStatusTests {
     let folder = try TemporaryFolder()
     let result = try await BuiltProgram("vidicon").run([
       "record", "\(folder.path)/clip.mp4", "--source", "bars", "--audio", "tone", "--size", "64x48", "--fps", "10",
-      "--duration", "1s",
+      // Half a second more than is shown: the last frames may be too late.
+      "--duration", "1.5s",
     ])
     #expect(result.status == 0)
     let lines = OutputLines(result.output).lines
@@ -169,7 +170,7 @@ struct ExitStatusTests {
       hangUp(whenRecording: "\(path)/clip.mp4") { kill(getpid(), SIGHUP) }
       await runCommand([
         "record", "\(path)/clip.mp4", "--source", "bars", "--audio", "none", "--size", "64x48", "--fps", "10",
-        "--duration", "5s",
+        "--duration", "5.5s",
       ])
     }
     let lines = OutputLines(result.standardOutputContent).lines

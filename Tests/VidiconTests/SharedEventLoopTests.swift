@@ -177,7 +177,7 @@ extension HTTPClientRequestPart {
   }
 }
 
-/// Consumes keyframes on a thread of its own as fast as it can, until it is stopped, for at most half a minute.
+/// Consumes keyframes on a thread of its own as fast as it can, until it is stopped, for at most five minutes.
 private final class FrameFeeder: Sendable {
   private let isStopped = Atomic(false)
   private let consumed = Atomic(0)
@@ -185,7 +185,7 @@ private final class FrameFeeder: Sendable {
 
   init(_ broadcaster: RTPBroadcaster) {
     Thread.detachNewThread {
-      let end = ContinuousClock.now + .seconds(30)
+      let end = ContinuousClock.now + .seconds(300)
       while !self.isStopped.load(ordering: .relaxed), ContinuousClock.now < end {
         broadcaster.consumeKeyframe()
         self.consumed.add(1, ordering: .relaxed)

@@ -29,7 +29,8 @@ struct CameraCapturerTests {
       // Conversion from RGB rounds.
       for frame in frames { #expect(frame.distance(from: colors) <= (fourCC == "BGR3" ? 2 : 0), "\(frame)") }
       #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.number < $1.number && $0.microseconds < $1.microseconds })
-      #expect(frames.allSatisfy { $0.pixelFormat == pixelFormat && $0.latency >= 0 && $0.latency < 1_000_000 })
+      #expect(frames.allSatisfy { $0.pixelFormat == pixelFormat && $0.latency >= 0 })
+      #expect(onQuietMachine(frames.allSatisfy { $0.latency < 1_000_000 }))
     }
   }
 
@@ -48,7 +49,7 @@ struct CameraCapturerTests {
   }
 
   @Test func `frames outlive the camera`() throws {
-    try CameraProbe.play(cameras: ["unplug=0.4"]) { probe in
+    try CameraProbe.play(cameras: ["unplug=2"]) { probe in
       try probe.send("keep 4")
       try probe.send("start")
       _ = try self.frames(probe, 4)
@@ -133,7 +134,7 @@ struct CameraCapturerTests {
         "-f", "lavfi", "-i", "testsrc=s=320x240:r=30", "-frames:v", "30", "-c:v", "libx264", "-g", "10", "-bf", "0",
         "-pix_fmt", "yuv420p", "-bsf:v", "h264_metadata=aud=insert", "-f", "h264",
       ])
-    try CameraProbe.play(cameras: ["formats=H264 320x240 30;file=\(path);error=25"]) { probe in
+    try CameraProbe.play(cameras: ["formats=H264 320x240 30;file=\(path);error=25;lossless=1"]) { probe in
       try probe.send("start")
       let samples = try probe.lines("sample", 40)
       #expect(samples[0].words[1] == "key" && samples[1].words[1] == "delta")
@@ -156,12 +157,13 @@ struct CameraCapturerTests {
         "-g", "600", "-bf", "0", "-sc_threshold", "0", "-pix_fmt", "yuv420p", "-bsf:v", "h264_metadata=aud=insert",
         "-f", "h264",
       ])
-    try CameraProbe.play(cameras: ["formats=H264 320x240 30;file=\(path)"]) { probe in
+    try CameraProbe.play(cameras: ["formats=H264 320x240 30;file=\(path);lossless=1"]) { probe in
       try probe.send("start")
       let first = try probe.lines("sample", 20).map { $0.words[1] }
       #expect(first == ["key"] + Array(repeating: "delta", count: 19))
-      try probe.send("keyframe")
-      let next = try probe.lines("sample", 20).map { $0.words[1] }
+      // The keyframe may be printed before the command is done.
+      let during = try probe.send("keyframe").filter { $0.name == "sample" }
+      let next = (during + (try probe.lines("sample", 20))).map { $0.words[1] }
       #expect(next.count { $0 == "key" } == 1, "\(next)")
     }
   }
@@ -286,10 +288,11 @@ struct CameraCapturerTests {
     }
   }
 
-  @Test(arguments: ["after=5", "unplug=0.3"]) func `stop does not wait for frames`(options: String) throws {
+  @Test(arguments: [("after=5", "frame", 5), ("unplug=0.3", "ended", 1)])
+  func `stop does not wait for frames`(options: String, last: String, count: Int) throws {
     try CameraProbe.play(cameras: [options]) { probe in
       try probe.send("start")
-      _ = try self.frames(probe, 5)
+      _ = try probe.lines(last, count)
       let stopped = try #require(try probe.send("stop").first { $0.name == "stopped" })
       #expect(try onQuietMachine(try #require(Int(stopped.words[0])) < 500))
     }
@@ -362,7 +365,7 @@ struct CameraCapturerTests {
   }
 
   @Test func `controls are listed, set, and restored after a reconnection`() throws {
-    try CameraProbe.play(cameras: ["controls=1;unplug=1.5;replug=0.5;rotation=90;facing=1"]) { probe in
+    try CameraProbe.play(cameras: ["controls=1;unplug=4;replug=0.5;rotation=90;facing=1"]) { probe in
       try probe.send("start")
       #expect(
         try probe.send("controls").filter { $0.name == "control" }.map(\.description) == [
@@ -417,11 +420,20 @@ struct CameraCapturerTests {
           if try probe.start() != nil { _ = try self.frames(probe, 1) }
           try probe.send("stop")
         }
+        /// The numbers of descriptors, threads and buffers.
+        func resources() throws -> [Int] {
+          let line = try #require(try probe.send("resources").first { $0.name == "resources" })
+          return line.words.compactMap { Int($0) }
+        }
         for _ in 0..<3 { try cycle() }
-        let before = try probe.send("resources").first { $0.name == "resources" }
+        let before = try resources()
+        #expect(before.count == 3 && before.last == 0)
         for _ in 0..<50 { try cycle() }
-        let after = try probe.send("resources").first { $0.name == "resources" }
-        #expect(before == after && before?.words.last == "0")
+        // The system lists a thread for a moment after it was joined.
+        let end = ContinuousClock.now + .seconds(300)
+        var after = try resources()
+        while zip(after, before).contains(where: { $0 > $1 }), ContinuousClock.now < end { after = try resources() }
+        #expect(after.count == 3 && zip(after, before).allSatisfy { $0 <= $1 }, "\(before) before, \(after) now")
       }
     }
   }

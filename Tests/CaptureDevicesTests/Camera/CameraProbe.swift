@@ -69,7 +69,7 @@ final class CameraProbe: Sendable {
     defer { probe.end() }
     let result = try body(probe)
     try probe.input.fileHandleForWriting.close()
-    _ = try probe.next(within: 10) { _ in false }
+    _ = try probe.next(within: 300) { _ in false }
     probe.process.waitUntilExit()
     #expect(probe.process.terminationReason == .exit && probe.process.terminationStatus == 0)
     return result
@@ -84,7 +84,7 @@ final class CameraProbe: Sendable {
   static func devices(cameras: [String]) throws -> [Line] {
     let probe = try CameraProbe(["devices"], cameras: cameras)
     defer { probe.end() }
-    _ = try probe.next(within: 20) { _ in false }
+    _ = try probe.next(within: 300) { _ in false }
     probe.process.waitUntilExit()
     #expect(probe.process.terminationStatus == 0)
     return probe.state.read { $0.lines }
@@ -101,7 +101,12 @@ final class CameraProbe: Sendable {
     guard try self.next(from: first, within: 300, where: { $0 == Line("done \(name)") }) != nil else {
       throw Failure(description: "the program ended during \(command); output: \(self.text)")
     }
-    return self.state.read { Array($0.lines[first..<$0.read]) }
+    return self.state.withLock { state in
+      let output = Array(state.lines[first..<state.read])
+      // The first frames may be printed before the start is done; waits that follow find them.
+      if name == "start" { state.read = first }
+      return output
+    }
   }
 
   /// Starts the camera, whose first frames may come before the program says so.

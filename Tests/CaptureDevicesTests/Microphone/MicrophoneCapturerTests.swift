@@ -44,8 +44,13 @@ struct MicrophoneCapturerTests {
     let isExact = received == samples.map { Float($0) / 32_768 }
     #expect(isExact)
     #expect(ends.isEmpty)
-    let isContinuous = self.isContinuous(blocks)
+    // The device has no clock: timestamps go on from the current time where the capture is 200 ms behind.
+    let isContinuous = zip(blocks, blocks.dropFirst()).allSatisfy { before, after in
+      let step = after.timestamp - before.timestamp - before.duration
+      return abs(step.nanoseconds) <= 1 || step > .milliseconds(100)
+    }
     #expect(isContinuous)
+    #expect(onQuietMachine(self.isContinuous(blocks)))
     #expect(StreamClock.system.now() - start >= .milliseconds(450), "not faster than real time")
   }
 
@@ -110,7 +115,9 @@ struct MicrophoneCapturerTests {
     _ = collector.state.wait(until: StreamClock.system.now() + .seconds(300)) { _ in
       device.isSet("overrun") ? nil : true
     }
-    let blocks = collector.blocks(samples: 9_600 * 3)
+    // More may have arrived before the overrun than a slow test has waited for.
+    let count = collector.state.read { $0.blocks.reduce(0) { $0 + $1.sampleCount } }
+    let blocks = collector.blocks(samples: max(count, 9_600 * 2) + 9_600)
     microphone.stop()
     #expect(blocks.count > before)
     #expect(collector.state.read { $0.ends.isEmpty })
@@ -133,7 +140,7 @@ struct MicrophoneCapturerTests {
     #expect(microphone.isStarted)
     try device.clear("gone")
     let back = StreamClock.system.now()
-    let found = collector.state.wait(until: back + .seconds(60)) { $0.blocks.count > count ? true : nil }
+    let found = collector.state.wait(until: back + .seconds(300)) { $0.blocks.count > count ? true : nil }
     #expect(found == true)
     #expect(onQuietMachine(StreamClock.system.now() - back < .seconds(2)))
     microphone.stop()
@@ -152,7 +159,7 @@ struct MicrophoneCapturerTests {
     let count = collector.state.read { $0.blocks.count }
     try device.clear("stalled")
     #expect(
-      collector.state.wait(until: StreamClock.system.now() + .seconds(60)) { $0.blocks.count > count ? true : nil }
+      collector.state.wait(until: StreamClock.system.now() + .seconds(300)) { $0.blocks.count > count ? true : nil }
         == true)
     microphone.stop()
   }
@@ -201,7 +208,7 @@ struct MicrophoneCapturerTests {
     try device.clear("hung")
   }
 
-  @Test func `fifty starts and stops leak no descriptor and no thread`() throws {
+  @Test func `fifty starts and stops leak no descriptor and no thread`() async throws {
     let device = try TestedDevice()
     func entries(_ folder: String) throws -> [String] {
       try FileManager.default.contentsOfDirectory(atPath: "/proc/self/\(folder)")
@@ -229,8 +236,9 @@ struct MicrophoneCapturerTests {
       let count = collector.state.read { $0.blocks.count }
       #expect(count > 0)
     }
-    #expect(try microphoneThreads() <= threads)
-    #expect(try timers() <= descriptors)
+    // The system lists a thread for a moment after it was joined, and other tests have timers too.
+    try await eventually { try microphoneThreads() <= threads }
+    try await eventually { try timers() <= descriptors }
   }
 }
 #endif

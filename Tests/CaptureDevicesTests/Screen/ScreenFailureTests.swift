@@ -109,7 +109,7 @@ extension Screens {
       defer { capturer.stop() }
       _ = try #require(viewer.screenshot())
       let (before, start) = (try Self.threadTime("screen"), StreamClock.system.now())
-      #expect(viewer.further(10, within: 20))
+      #expect(viewer.further(10))
       let (after, end) = (try Self.threadTime("screen"), StreamClock.system.now())
       let share = Double(after - before) / Double((end - start).nanoseconds)
       #expect(onQuietMachine(share < 0.02), "\(share * 100)% of a core")
@@ -126,7 +126,7 @@ extension Screens {
       throw TestDisplay.Failure(description: "there is no thread \(name)")
     }
 
-    @Test func `50 starts and stops leak no descriptor, thread or memory`() throws {
+    @Test func `50 starts and stops leak no descriptor, thread or memory`() async throws {
       let display = try TestDisplay()
       let painter = try TestPainter(display.name)
       painter.finish()
@@ -154,12 +154,14 @@ extension Screens {
       let after = try resources()
       // Other tests open descriptors too; each start here opens three.
       #expect(after.descriptors < before.descriptors + 50, "\(before) \(after)")
-      #expect(after.threads == 0)
       #expect(after.segments == 0)
-      let segments = try String(
-        contentsOfFile: "/proc/\(display.processIdentifier)/maps", encoding: .utf8
-      ).split(separator: "\n").filter { $0.contains("memfd:vidicon") }.count
-      #expect(segments <= 1, "the server maps \(segments)")
+      // A thread that connects may end after the start that it was for, and other tests have such threads too.
+      try await eventually { try resources().threads == 0 }
+      // The server unmaps the memory of a client when it notices that the connection is closed.
+      try await eventually {
+        let maps = try String(contentsOfFile: "/proc/\(display.processIdentifier)/maps", encoding: .utf8)
+        return maps.split(separator: "\n").count { $0.contains("memfd:vidicon") } <= 1
+      }
     }
   }
 }

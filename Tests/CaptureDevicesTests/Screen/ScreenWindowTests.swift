@@ -159,7 +159,7 @@ extension Screens {
       let window = painter.window(x: 0, y: 0, width: 200, height: 100)
       painter.title(window, "An\u{1B}[31m editor")
       _ = painter.window(x: 300, y: 0, width: 10, height: 10)
-      let devices = ScreenDevices.devices(of: display.name)
+      let devices = ScreenDevices.devices(of: display.name, timeout: .seconds(300))
       #expect(devices.map(\.kind) == [.screen, .window])
       #expect(devices.map(\.name) == ["Screen \(display.name)", "An [31m editor"])
       #expect(devices.map { $0.formats.first?.width } == [640, 200])
@@ -173,7 +173,7 @@ extension Screens {
         capturer.stop()
       }
       display.kill()
-      let broken = ScreenDevices.devices(of: display.name)
+      let broken = ScreenDevices.devices(of: display.name, timeout: .seconds(300))
       #expect(broken.count == 1)
       #expect(broken.first?.problem?.contains("no X server at \(display.name)") == true)
     }
