@@ -29,9 +29,11 @@ extension Smoke {
         let metrics = try await Metrics(of: vidicon)
         let encoded = try #require(metrics.sum("vidicon_frames_encoded_total"))
         let captured = try #require(metrics.sum("vidicon_frames_in_total"))
-        // While a viewer joins, a frame is encoded again where the next one is late. An encoding for each viewer would make twice
-        // as many.
+        #expect(metrics.sum("vidicon_encoders", #"kind="video""#) == 1)
+        // While a viewer joins, a frame is encoded again where the next one is late: often on a busy machine. An encoding for each
+        // viewer would make twice as many.
         #expect(encoded < captured * 3 / 2, "\(encoded) frames encoded of \(captured) captured")
+        #expect(onQuietMachine(encoded <= captured + 3), "\(encoded) frames encoded of \(captured) captured")
       }
     }
 
