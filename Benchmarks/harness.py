@@ -121,6 +121,23 @@ def passed_through(settings, *options):
             yield process
 
 
+def recorded_units(recording):
+    """Access units of the video in a file of `record`: arrival, in nanoseconds after the first unit, and the payloads of the RTP packets."""
+    data, position = recording.read_bytes(), 0
+    while position < len(data):
+        arrival, length, track = UNIT_HEADER.unpack_from(data, position)
+        position += UNIT_HEADER.size
+        if track == 0:
+            payloads, packet = [], position
+            while packet < position + length:
+                size = struct.unpack_from(">H", data, packet + 2)[0]
+                # Behind "$", channel and length: the RTP header without extension, RFC 3550 section 5.1.
+                payloads.append(data[packet + 16:packet + 4 + size])
+                packet += 4 + size
+            yield arrival, payloads
+        position += length
+
+
 @contextlib.contextmanager
 def viewers_of(settings, transport, kind, port, viewers):
     """Viewers that all play; their report is the next line of output, after `settings.seconds`."""

@@ -6,7 +6,7 @@ import subprocess
 import time
 import urllib.request
 
-from harness import STREAM, UNIT_HEADER, part, passed_through, running, vidicon
+from harness import STREAM, UNIT_HEADER, part, passed_through, recorded_units, running, vidicon
 from report import row
 
 
@@ -53,20 +53,7 @@ def measure_rtmp_delay(settings):
 
 def recorded_access_units(recording, first):
     """Arrival times of the access units in a file of `record` by their payload, in seconds of the monotonic clock."""
-    data, position, units = recording.read_bytes(), 0, {}
-    while position < len(data):
-        arrival, length, track = UNIT_HEADER.unpack_from(data, position)
-        position += UNIT_HEADER.size
-        if track == 0:
-            payload, packet = [], position
-            while packet < position + length:
-                size = struct.unpack_from(">H", data, packet + 2)[0]
-                # Behind "$", channel and length: the RTP header without extension, RFC 3550 section 5.1.
-                payload.append(data[packet + 16:packet + 4 + size])
-                packet += 4 + size
-            units[b"".join(payload)] = (first + arrival) / 1e9
-        position += length
-    return units
+    return {b"".join(payloads): (first + arrival) / 1e9 for arrival, payloads in recorded_units(recording)}
 
 
 def measure_forward(settings):

@@ -15,7 +15,7 @@ import threading
 import time
 import urllib.request
 
-from harness import STREAM, UNIT_HEADER, free_port, prepare_video, running, vidicon
+from harness import STREAM, free_port, prepare_video, recorded_units, running, vidicon
 from report import row
 
 STREAM_BITRATE = 2_300_000
@@ -362,19 +362,7 @@ def depacketize(packets):
 
 def recorded_slices(recording, first):
     """Arrival times of the access units in a file of `record` by their slices, in seconds of the monotonic clock."""
-    data, position, result = recording.read_bytes(), 0, {}
-    while position < len(data):
-        arrival, length, track = UNIT_HEADER.unpack_from(data, position)
-        position += UNIT_HEADER.size
-        if track == 0:
-            packets, packet = [], position
-            while packet < position + length:
-                size = struct.unpack_from(">H", data, packet + 2)[0]
-                packets.append(data[packet + 16:packet + 4 + size])
-                packet += 4 + size
-            result[slices_of(depacketize(packets))] = (first + arrival) / 1e9
-        position += length
-    return result
+    return {slices_of(depacketize(payloads)): (first + arrival) / 1e9 for arrival, payloads in recorded_units(recording)}
 
 
 def read_annex_b(process, pieces):
