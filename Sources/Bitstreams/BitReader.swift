@@ -72,6 +72,9 @@ struct BitWriter {
   private(set) var bytes: [UInt8] = []
   private var freeBits = 0
 
+  /// Pads with zeros up to the next byte.
+  mutating func alignToByte() { self.freeBits = 0 }
+
   /// Appends the lowest `count` bits of a value, 0 to 32.
   mutating func write(_ value: UInt32, bits count: Int) {
     for bit in stride(from: count - 1, through: 0, by: -1) {

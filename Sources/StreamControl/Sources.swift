@@ -61,9 +61,10 @@ public struct Sources: Sendable {
     case .file(let path):
       let source = try FileSource(path: path, loop: loop, isConfined: isConfined)
       guard let video = source.video else {
-        throw VidiconError(
-          .missingTrack, subject: NetworkSpecification.masked(path), cause: "it has no video",
-          nextStep: "use it as audio source, with another video source")
+        throw source.failure(of: .video)
+          ?? VidiconError(
+            .missingTrack, subject: NetworkSpecification.masked(path), cause: "it has no video",
+            nextStep: "use it as audio source, with another video source")
       }
       file = source
       self.video = video
@@ -98,9 +99,10 @@ public struct Sources: Sendable {
       let isSame = specification.video == .file(path: path)
       let source = if isSame, let file { file } else { try FileSource(path: path, loop: loop, isConfined: isConfined) }
       guard let audio = source.audio else {
-        throw VidiconError(
-          .missingTrack, subject: NetworkSpecification.masked(path), cause: "it has no audio",
-          nextStep: "choose another file, or one of auto, tone, silence and none")
+        throw source.failure(of: .audio)
+          ?? VidiconError(
+            .missingTrack, subject: NetworkSpecification.masked(path), cause: "it has no audio",
+            nextStep: "choose another file, or one of auto, tone, silence and none")
       }
       self.audio = audio
     case .network(var address):

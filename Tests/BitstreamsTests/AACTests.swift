@@ -61,12 +61,42 @@ struct AudioSpecificConfigTests {
 
   @Test(arguments: [
     ([0xF9, 0x48] as [UInt8], ParsingError(.unsupported, field: "audioObjectType", offset: 0)),  // type 42, USAC
-    ([0x11, 0x80], ParsingError(.unsupported, field: "channelConfiguration", offset: 1)),
+    ([0x11, 0xC0], ParsingError(.unsupported, field: "channelConfiguration", offset: 1)),
     ([0x16, 0x90], ParsingError(.invalid, field: "samplingFrequencyIndex", offset: 0)),  // index 13
     ([0x17, 0x80, 0x00, 0x00, 0x10], ParsingError(.invalid, field: "samplingFrequencyIndex", offset: 0)),
   ])
   func `unsupported and reserved values throw`(bytes: [UInt8], error: ParsingError) {
     #expect(throws: error) { try AudioSpecificConfig(parsing: bytes + [0, 0, 0, 0]) }
+  }
+
+  /// Configurations that FFmpeg's encoder writes, with its name as comment and the mark of no SBR; the number of channels, and the elements in front,
+  /// at the sides and behind.
+  private static let programs: [(bytes: [UInt8], channels: Int, elements: [Int])] = [
+    // 5.1(side), quad, 7.0 and 2.1.
+    ([0x11, 0x80, 0x04, 0xC8, 0x44, 0x00, 0x20, 0x00, 0xC4, 0x0D] + Self.comment, 6, [2, 1, 0]),
+    ([0x11, 0x80, 0x04, 0xC4, 0x04, 0x00, 0x21, 0x10, 0x0D] + Self.comment, 4, [1, 0, 1]),
+    ([0x11, 0x80, 0x04, 0xC8, 0x44, 0x00, 0x20, 0x08, 0xC8, 0x0D] + Self.comment, 7, [2, 1, 1]),
+    ([0x11, 0x80, 0x04, 0xC4, 0x01, 0x00, 0x20, 0x00, 0x0D] + Self.comment, 3, [1, 0, 0]),
+  ]
+  private static let comment = Array("Lavc59.37.100".utf8) + [0x56, 0xE5, 0x00]
+
+  @Test func `channels that a program config element describes are counted, and written again`() throws {
+    for (bytes, channels, elements) in Self.programs {
+      let config = try AudioSpecificConfig(parsing: bytes)
+      let program = try #require(config.programConfig)
+      #expect(config.format == AudioFormat(sampleRate: 48_000, channelCount: channels))
+      #expect([program.front, program.side, program.back].map(\.count) == elements)
+      #expect(config.channelConfiguration == 0 && config.audioObjectType == 2 && config.spectralBandReplication == nil)
+      #expect(try AudioSpecificConfig(parsing: config.serialize()) == config)
+      #expect(ADTSHeader(config, payloadLength: 100) == nil)
+      let end = bytes.count - 3
+      for length in 2..<end {
+        #expect(throws: ParsingError.self) { try AudioSpecificConfig(parsing: Array(bytes.prefix(length))) }
+      }
+    }
+    #expect(throws: ParsingError.self, "no channel") {
+      try AudioSpecificConfig(parsing: [0x11, 0x80, 0x04, 0xC0] + Array(repeating: 0, count: 8))
+    }
   }
 
   @Test func `a format is serialized to the two bytes that every player supports`() {

@@ -279,4 +279,42 @@ struct FileSourceTests {
     }
     return result
   }
+
+  /// A film whose track of positional audio, which nothing decodes, comes before AAC or behind it.
+  private static func phoneFilm(_ name: String, isFirst: Bool) throws -> String {
+    let maps = isFirst ? ["-map", "2:a", "-map", "1:a"] : ["-map", "1:a", "-map", "2:a"]
+    let plain = try TestMedia.path(
+      "plain_\(name)",
+      ["-f", "lavfi", "-i", "color=lime:size=160x96:rate=25", "-f", "lavfi", "-i", "sine=440:sample_rate=48000"]
+        + ["-f", "lavfi", "-i", "sine=880:sample_rate=44100", "-map", "0:v"] + maps + [
+          "-t", "1", "-c:a", "aac", "-b:a", "384k",
+        ])
+    var bytes = try Data(contentsOf: URL(filePath: plain))
+    let entries = bytes.ranges(of: Data("mp4a".utf8))
+    try #require(entries.count == 2)
+    bytes.replaceSubrange(entries[isFirst ? 0 : 1], with: Data("apac".utf8))
+    let boxes = bytes.ranges(of: Data("esds".utf8))
+    bytes.replaceSubrange(boxes[isFirst ? 0 : 1], with: Data("dapa".utf8))
+    return try TestMedia.path(name, bytes: bytes)
+  }
+
+  @Test(arguments: [true, false]) func `audio that can be decoded is played beside audio that cannot`(isFirst: Bool)
+    throws
+  {
+    let source = try FileSource(path: try Self.phoneFilm("phone_\(isFirst).mp4", isFirst: isFirst))
+    #expect(source.video != nil && source.audio?.format.sampleRate == 48_000)
+    #expect(source.failure(of: .audio) == nil)
+  }
+
+  @Test func `a track that cannot be decoded takes nothing from the other one, and is named`() throws {
+    var bytes = try Data(contentsOf: URL(filePath: try TestMedia.flashAndBeep()))
+    for box in [("avc1", "xxxx"), ("avcC", "xxxC")] {
+      for range in bytes.ranges(of: Data(box.0.utf8)).reversed() where bytes[range].count == 4 {
+        bytes.replaceSubrange(range, with: Data(box.1.utf8))
+      }
+    }
+    let source = try FileSource(path: try TestMedia.path("no_video_decoder.mp4", bytes: bytes))
+    #expect(source.video == nil && source.audio != nil)
+    #expect(source.failure(of: .video)?.cause.contains("decod") == true)
+  }
 }

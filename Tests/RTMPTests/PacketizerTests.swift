@@ -119,6 +119,18 @@ struct PacketizerTests {
     #expect(names == [name] && depacketizer.droppedSampleCount == 3)
   }
 
+  @Test(arguments: ["AF00 F948", "AF00 11C0"])
+  func `a configuration of AAC that is not supported is named once, and the video is taken`(payload: String) throws {
+    var depacketizer = RTMPDepacketizer()
+    var names: [String] = []
+    for payload in [payload, "AF01 2100", payload] {
+      for output in try depacketizer.depacketize(RTMPMessage(type: .audio, payload: bytes(payload))) {
+        if case .unsupportedAudio(let found) = output { names.append(found) }
+      }
+    }
+    #expect(names.count == 1 && depacketizer.droppedSampleCount == 3)
+  }
+
   @Test func `a sample beyond 16 MiB has no message`() {
     let packetizer = RTMPPacketizer([], epoch: .zero)
     #expect(packetizer.packetize(TestStream.video(at: .zero, size: 0xFF_FFF6)) != nil)

@@ -37,10 +37,11 @@ public struct ADTSHeader: Hashable, Sendable {
   /// Creates the header of an MPEG-4 AAC frame without CRC.
   ///
   /// - Returns: nil when an ADTS header cannot express the configuration: the sampling frequency has no index, frames have
-  ///   960 samples, or the payload is longer than 8184 bytes.
+  ///   960 samples, a program config element describes the channels, or the payload is longer than 8184 bytes.
   public init?(_ config: AudioSpecificConfig, payloadLength: Int) {
     guard
       AACSamplingFrequency.index(of: config.samplingFrequency) != nil, config.samplesPerFrame == 1024,
+      config.programConfig == nil,
       (0...Self.maximumFrameLength - Self.minimumLength).contains(payloadLength)
     else { return nil }
     self.audioObjectType = config.audioObjectType

@@ -10,6 +10,7 @@ public import Media
 /// | 1        | frameLengthFlag: 960 instead of 1024 samples |
 /// | 1 (+ 14) | dependsOnCoreCoder, coreCoderDelay |
 /// | 1        | extensionFlag |
+/// | n        | program_config_element() where channelConfiguration is 0 |
 ///
 /// Spectral band replication ("HE-AAC") is signaled before the object type of the core or after all other fields; the
 /// fields here are those of the core, which every decoder plays.
@@ -35,8 +36,10 @@ public struct AudioSpecificConfig: Hashable, Sendable {
   public var audioObjectType: UInt8
   /// Samples per second of the core, 1 to 2²⁴ - 1.
   public var samplingFrequency: Int
-  /// `channelConfiguration`: 1 to 6 channels, 7 for eight channels.
+  /// `channelConfiguration`: 1 to 6 channels, 7 for eight channels, 0 for those of ``programConfig``.
   public var channelConfiguration: UInt8
+  /// Channels of ``channelConfiguration`` 0; nil for others.
+  public var programConfig: ProgramConfigElement?
   /// Samples per channel in a frame of the core: 1024 or 960.
   public var samplesPerFrame: Int
   /// SBR on top of the core, signaled before or after the core's fields; nil without it, as in plain AAC.
@@ -61,13 +64,14 @@ public struct AudioSpecificConfig: Hashable, Sendable {
   public var format: AudioFormat {
     AudioFormat(
       sampleRate: self.samplingFrequency,
-      channelCount: self.channelConfiguration == 7 ? 8 : Int(self.channelConfiguration))
+      channelCount: self.programConfig?.channelCount
+        ?? (self.channelConfiguration == 7 ? 8 : Int(self.channelConfiguration)))
   }
 
   /// Parses a configuration; trailing bytes that are no known extension are ignored.
   ///
   /// - Throws: `.truncated`; `.invalid` for a reserved sampling frequency; `.unsupported` for other object types, scalable
-  ///   streams, and channels described by a program config element (`channelConfiguration` 0).
+  ///   streams, and reserved channel configurations.
   public init(parsing bytes: [UInt8]) throws(ParsingError) {
     var reader = BitReader(bytes)
     try self.init(readingCore: &reader)
@@ -78,6 +82,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
 
   /// Reads the fields up to `extensionFlag`, as within other configurations.
   init(readingCore reader: inout BitReader) throws(ParsingError) {
+    let start = reader.position
     var objectType = try Self.readObjectType(&reader)
     self.samplingFrequency = try AACSamplingFrequency.read(&reader, "samplingFrequencyIndex")
     let channelOffset = reader.offset
@@ -91,7 +96,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
     guard (1...4).contains(objectType) else {
       throw ParsingError(.unsupported, field: "audioObjectType", offset: 0)
     }
-    guard (1...7).contains(self.channelConfiguration) else {
+    guard self.channelConfiguration <= 7 else {
       throw ParsingError(.unsupported, field: "channelConfiguration", offset: channelOffset)
     }
     self.audioObjectType = UInt8(objectType)
@@ -100,6 +105,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
       throw ParsingError(.unsupported, field: "dependsOnCoreCoder", offset: reader.offset)
     }
     _ = try reader.flag("extensionFlag")
+    if self.channelConfiguration == 0 { self.programConfig = try ProgramConfigElement(reading: &reader, from: start) }
   }
 
   /// Serializes the configuration, padded with zero bits to whole bytes.
@@ -117,6 +123,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
       writer.write(UInt32(self.channelConfiguration), bits: 4)
     }
     writer.write(self.samplesPerFrame == 960 ? 0b100 : 0b000, bits: 3)
+    self.programConfig?.write(to: &writer)
     if let extended = self.spectralBandReplication, extended.isBackwardCompatible {
       writer.write(Self.replicationSync, bits: 11)
       writer.write(Self.replicationType, bits: 5)

@@ -7,10 +7,14 @@ internal import Media
 ///
 /// Used by one thread at a time.
 final class FilePlayback {
-  /// The video track; nil when the file has none.
-  let video: VideoTrack?
-  /// The audio track; nil when the file has none.
+  /// The video track; nil when the file has none that can be decoded.
+  private(set) var video: VideoTrack?
+  /// The audio track; nil when the file has none that can be decoded.
   private(set) var audio: AudioTrack?
+  /// Reason why a kind of track that the file has is not played.
+  private(set) var failures: [MediaKind: VidiconError] = [:]
+  /// Streams of audio that are tried where the one before has none that can be decoded.
+  private var audioChoice: ArraySlice<Int>
   private let file: MediaFile
   private let isLooped: Bool
   private let packet: UnsafeMutablePointer<AVPacket>
@@ -40,24 +44,30 @@ final class FilePlayback {
   init(path location: String, isLooped: Bool, isConfined: Bool, interrupt: LibavInterrupt) throws(VidiconError) {
     let file = try MediaFile(path: location, isConfined: isConfined, interrupt: interrupt)
     let path = file.path
-    var video: VideoTrack?
-    if let index = file.videoStream {
-      video = try VideoTrack(stream: file.stream(index), frameRate: file.frameRate(index), source: path)
-    }
-    var audio: AudioTrack?
-    if let index = file.audioStream {
-      do {
-        audio = try AudioTrack(stream: file.stream(index), source: path)
-      } catch {
-        // Video without its undecodable audio is still useful.
-        if video == nil { throw error }
-        file.setActive(false, stream: index)
+    var video: (track: VideoTrack, index: Int)?
+    do throws(VidiconError) {
+      video = try StreamChoice.open(file.choice.video) { index throws(VidiconError) in
+        try VideoTrack(stream: file.stream(index), frameRate: file.frameRate(index), source: path)
       }
+    } catch {
+      self.failures[.video] = error
     }
+    var audio: (track: AudioTrack, index: Int)?
+    do throws(VidiconError) {
+      audio = try StreamChoice.open(file.choice.audio) { index throws(VidiconError) in
+        try AudioTrack(stream: file.stream(index), source: path)
+      }
+    } catch {
+      self.failures[.audio] = error
+    }
+    if video == nil, audio == nil, let failure = self.failures[.video] ?? self.failures[.audio] { throw failure }
+    file.select(video: video?.index, audio: audio?.index)
+    let choice = file.choice.audio
+    self.audioChoice = audio.flatMap { choice.firstIndex(of: $0.index) }.map { choice[($0 + 1)...] } ?? []
     guard let packet = av_packet_alloc() else { throw VidiconError(libav: -ENOMEM, source: path) }
     self.file = file
-    self.video = video
-    self.audio = audio
+    self.video = video?.track
+    self.audio = audio?.track
     self.isLooped = isLooped
     self.packet = packet
     self.start = file.startTime
@@ -197,9 +207,50 @@ final class FilePlayback {
     (self.video?.decoder.frameCount ?? 0) + (self.audio?.decoder.frameCount ?? 0)
   }
 
-  /// Decodes the first frame and audio block; gives up on one of them after 10 seconds of the file.
+  /// Decodes the first frame and audio block of the first audio track that can be decoded.
   private func decodeFirst() throws(VidiconError) {
     let path = self.file.path
+    self.decodeFirstOfBoth()
+    while let audio = self.audio, audio.decoder.frameCount == 0, self.isEnded || self.passCount > 0,
+      let next = try? StreamChoice.open(
+        Array(self.audioChoice),
+        { index throws(VidiconError) in
+          try AudioTrack(stream: self.file.stream(index), source: path)
+        })
+    {
+      self.audioChoice = self.audioChoice.drop { $0 != next.index }.dropFirst()
+      self.audio = next.track
+      self.file.select(video: self.file.videoStream, audio: next.index)
+      self.passCount = 0
+      self.isAtStart = false
+      self.restart()
+      self.decodeFirstOfBoth()
+    }
+    if let video = self.video, video.format == nil {
+      self.failures[.video] = self.failure("none of its video can be decoded")
+      self.setActive(video: false, audio: self.isAudioActive)
+      self.video = nil
+    }
+    if let audio = self.audio, audio.decoder.frameCount == 0, self.isEnded || self.passCount > 0 {
+      self.failures[.audio] = self.failure("none of its audio can be decoded")
+      self.setActive(video: self.isVideoActive, audio: false)
+      self.audio = nil
+    }
+    // A track that cannot be decoded takes nothing from the other one.
+    if self.video == nil, self.audio == nil, let failure = self.failures[.video] ?? self.failures[.audio] {
+      throw failure
+    }
+  }
+
+  private func failure(_ cause: String) -> VidiconError {
+    self.error
+      ?? VidiconError(
+        .invalidData, subject: self.file.path, cause: cause,
+        nextStep: "check whether this plays it: ffplay \(self.file.path)")
+  }
+
+  /// Decodes the first frame and audio block; gives up on one of them after 10 seconds of the file.
+  private func decodeFirstOfBoth() {
     while true {
       let needsFrame = self.video.map { $0.format == nil } ?? false
       let needsAudio = self.audio.map { !$0.hasBlocks } ?? false
@@ -209,21 +260,6 @@ final class FilePlayback {
       if self.isEnded || self.passCount > 0 || self.end > 10_000_000_000 && self.isFull { break }
       self.read()
     }
-    if let video = self.video, video.format == nil {
-      throw self.error
-        ?? VidiconError(
-          .invalidData, subject: path, cause: "none of its video can be decoded",
-          nextStep: "check whether this plays it: ffplay \(path)")
-    }
-    guard let audio = self.audio, audio.decoder.frameCount == 0, self.isEnded || self.passCount > 0 else { return }
-    if self.video == nil {
-      throw self.error
-        ?? VidiconError(
-          .invalidData, subject: path, cause: "none of its audio can be decoded",
-          nextStep: "check whether this plays it: ffplay \(path)")
-    }
-    self.setActive(video: true, audio: false)
-    self.audio = nil
   }
 
   private func read() {

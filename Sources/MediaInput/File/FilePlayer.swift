@@ -23,6 +23,8 @@ final class FilePlayer: TrackPlayer {
   let videoFormat: VideoFormat?
   /// Format of all audio blocks; nil without an audio track.
   let audioFormat: AudioFormat?
+  /// Reason why a kind of track that the file has is not played.
+  let failures: [MediaKind: VidiconError]
   private let state = Monitor(State())
   /// Locked by the thread while it plays.
   private let playback: Mutex<FilePlayback>
@@ -35,6 +37,7 @@ final class FilePlayer: TrackPlayer {
       path: path, isLooped: isLooped, isConfined: isConfined, interrupt: self.interrupt)
     self.videoFormat = playback.video?.format
     self.audioFormat = playback.audio?.format
+    self.failures = playback.failures
     self.playback = Mutex(playback)
   }
 

@@ -17,9 +17,9 @@ public import Media
 /// - When reading or decoding is too slow, non-reference frames are skipped; after a second of latency playback pauses for
 ///   both tracks.
 public final class FileSource: Sendable {
-  /// The video; nil when the file has none. Cover images of music do not count.
+  /// The video; nil when the file has none that can be decoded. Cover images of music do not count.
   public let video: (any VideoCapturer)?
-  /// The audio; nil when the file has none.
+  /// The audio; nil when the file has none that can be decoded.
   public let audio: (any AudioCapturer)?
   private let player: FilePlayer
 
@@ -45,6 +45,9 @@ public final class FileSource: Sendable {
     self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player) }
     self.audio = player.audioFormat.map { TrackAudioCapturer(player: player, format: $0) }
   }
+
+  /// Reason why a kind of track that the file has is not played; nil where it has none.
+  package func failure(of kind: MediaKind) -> VidiconError? { self.player.failures[kind] }
 
   /// Number of packets and frames that could not be decoded.
   public var corruptPacketCount: Int {

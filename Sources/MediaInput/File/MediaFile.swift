@@ -16,10 +16,12 @@ final class MediaFile {
   private let location: String
   /// Whether only media containers on the disk are opened, no playlists.
   private let isConfined: Bool
-  /// Index of the video stream; nil when there is none.
-  let videoStream: Int?
-  /// Index of the audio stream; nil when there is none.
-  let audioStream: Int?
+  /// Its tracks that may be played.
+  let choice: StreamChoice
+  /// Index of the video stream that is read; nil when there is none.
+  private(set) var videoStream: Int?
+  /// Index of the audio stream that is read; nil when there is none.
+  private(set) var audioStream: Int?
   private let interrupt: LibavInterrupt
   private let requests: RequestOptions
   private var context: UnsafeMutablePointer<AVFormatContext>
@@ -38,9 +40,8 @@ final class MediaFile {
     let requests = RequestOptions(["tls_verify": "1"])
     let context = try Self.open(
       location, name: path, isConfined: isConfined, requests: requests, interrupt: interrupt)
-    let video = context.bestStream(AVMEDIA_TYPE_VIDEO)
-    let audio = context.bestStream(AVMEDIA_TYPE_AUDIO)
-    guard video != nil || audio != nil else {
+    let choice = StreamChoice(context)
+    guard !choice.video.isEmpty || !choice.audio.isEmpty else {
       var opened: UnsafeMutablePointer<AVFormatContext>? = context
       avformat_close_input(&opened)
       throw VidiconError(
@@ -53,10 +54,15 @@ final class MediaFile {
     self.interrupt = interrupt
     self.requests = requests
     self.context = context
-    self.videoStream = video
-    self.audioStream = audio
-    for index in 0..<Int(self.context.pointee.nb_streams) where index != self.videoStream && index != self.audioStream {
-      self.stream(index).pointee.discard = AVDISCARD_ALL
+    self.choice = choice
+    self.select(video: nil, audio: nil)
+  }
+
+  /// Chooses the streams that are read.
+  func select(video: Int?, audio: Int?) {
+    (self.videoStream, self.audioStream) = (video, audio)
+    for index in 0..<Int(self.context.pointee.nb_streams) {
+      self.setActive(index == video || index == audio, stream: index)
     }
   }
 

@@ -26,16 +26,12 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let context = try Self.open(specification, requests: requests, interrupt: interrupt)
     var streams: [MediaKind: Int] = [:]
     do throws(VidiconError) {
-      streams[.video] = context.bestStream(AVMEDIA_TYPE_VIDEO)
-      streams[.audio] = context.bestStream(AVMEDIA_TYPE_AUDIO)
-      self.tracks = try NetworkTracks(
-        context, video: streams[.video], audio: streams[.audio], source: specification.description)
+      self.tracks = try NetworkTracks(context, streams: &streams, source: specification.description)
     } catch {
       var opened: UnsafeMutablePointer<AVFormatContext>? = context
       avformat_close_input(&opened)
       throw error
     }
-    if self.tracks.audio == nil { streams[.audio] = nil }
     self.specification = specification
     self.interrupt = interrupt
     self.context = context

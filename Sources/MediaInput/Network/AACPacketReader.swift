@@ -46,6 +46,6 @@ extension AudioSpecificConfig {
   /// Whether every output supports this codec configuration.
   fileprivate var isSupported: Bool {
     self.audioObjectType == 2 && self.samplesPerFrame == 1024 && self.spectralBandReplication == nil
-      && self.channelConfiguration <= 2
+      && (1...2).contains(self.channelConfiguration)
   }
 }

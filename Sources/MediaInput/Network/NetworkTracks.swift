@@ -10,28 +10,41 @@ final class NetworkTracks {
   let video: NetworkVideoTrack?
   let audio: NetworkAudioTrack?
 
+  /// Tracks of a container that was opened by libavformat.
+  ///
+  /// - Parameter streams: Set to the stream of each track.
   init(
-    _ context: UnsafeMutablePointer<AVFormatContext>, video: Int?, audio: Int?, source: String
+    _ context: UnsafeMutablePointer<AVFormatContext>, streams: inout [MediaKind: Int], source: String
   ) throws(VidiconError) {
-    guard video != nil || audio != nil else {
+    let choice = StreamChoice(context)
+    guard !choice.video.isEmpty || !choice.audio.isEmpty else {
       throw VidiconError(
         .missingTrack, subject: source, cause: "it sends neither video nor audio",
         nextStep: "list its streams with: ffprobe \(source)")
     }
-    var videoTrack: NetworkVideoTrack?
-    if let video, let stream = context.pointee.streams[video] {
-      videoTrack = try NetworkVideoTrack(stream: stream, frameRate: context.frameRate(of: stream), source: source)
-    }
-    var audioTrack: NetworkAudioTrack?
-    if let audio, let stream = context.pointee.streams[audio] {
-      do throws(VidiconError) {
-        audioTrack = try NetworkAudioTrack(stream: stream, source: source)
-      } catch {
-        // Video without its undecodable audio is still useful.
-        if videoTrack == nil { throw error }
+    var failure: VidiconError?
+    var video: (track: NetworkVideoTrack, index: Int)?
+    do throws(VidiconError) {
+      video = try StreamChoice.open(choice.video) { index throws(VidiconError) in
+        // No trap: the indices are those of streams.
+        let stream = context.pointee.streams[index]!
+        return try NetworkVideoTrack(stream: stream, frameRate: context.frameRate(of: stream), source: source)
       }
+    } catch {
+      failure = error
     }
-    (self.video, self.audio) = (videoTrack, audioTrack)
+    var audio: (track: NetworkAudioTrack, index: Int)?
+    do throws(VidiconError) {
+      audio = try StreamChoice.open(choice.audio) { index throws(VidiconError) in
+        try NetworkAudioTrack(stream: context.pointee.streams[index]!, source: source)
+      }
+    } catch {
+      failure = failure ?? error
+    }
+    // A track that cannot be decoded takes nothing from the other one.
+    if video == nil, audio == nil, let failure { throw failure }
+    (self.video, self.audio) = (video?.track, audio?.track)
+    (streams[.video], streams[.audio]) = (video?.index, audio?.index)
   }
 
   /// Tracks with these configurations; nil when there are none, or libavcodec does not accept them.

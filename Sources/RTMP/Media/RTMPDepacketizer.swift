@@ -137,20 +137,31 @@ public struct RTMPDepacketizer: Sendable {
     return [.description(.h264(description))]
   }
 
+  /// Drops audio that is not supported, and reports the first: the video goes on.
+  private mutating func dropAudio(_ error: ParsingError) throws(ParsingError) -> [Output] {
+    guard error.code == .unsupported else { throw error }
+    self.droppedSampleCount += 1
+    defer { self.hasUnsupportedAudio = true }
+    return self.hasUnsupportedAudio ? [] : [.unsupportedAudio(error.field)]
+  }
+
   private mutating func audio(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
     let tag: FLVAudioTag
     do throws(ParsingError) {
       tag = try FLVAudioTag(parsing: message.payload)
     } catch {
-      guard error.code == .unsupported else { throw error }
-      self.droppedSampleCount += 1
-      defer { self.hasUnsupportedAudio = true }
-      return self.hasUnsupportedAudio ? [] : [.unsupportedAudio(error.field)]
+      return try self.dropAudio(error)
     }
     switch tag {
     case .configuration(let bytes):
       let config = Array(bytes.readableBytesView)
-      let parsed = try AudioSpecificConfig(parsing: config)
+      let parsed: AudioSpecificConfig
+      do throws(ParsingError) {
+        parsed = try AudioSpecificConfig(parsing: config)
+      } catch {
+        self.audio = nil
+        return try self.dropAudio(error)
+      }
       let description = AACDescription(
         audioSpecificConfig: config, format: parsed.format, samplesPerFrame: parsed.samplesPerFrame)
       guard description != self.audio else { return [] }
