@@ -28,8 +28,8 @@ package final class AcceptFailureHandler: ChannelInboundHandler, Sendable {
   }
 }
 
-/// Handler of a listening channel: pauses `accept` while no file descriptor is free. Further connections wait in the system's
-/// queue.
+/// Handler of a listening channel: pauses `accept` while no file descriptor is free, and before the streams are there. Further
+/// connections wait in the system's queue.
 ///
 /// A displaced or refused connection holds its descriptor until its own event loop closes it. Without this limit many
 /// simultaneous connections are accepted faster than that, until no descriptor is left.
@@ -58,7 +58,7 @@ package final class AcceptLimitHandler: ChannelDuplexHandler, Sendable {
   }
 
   package func read(context: ChannelHandlerContext) {
-    guard !self.registry.isOutOfDescriptors else {
+    guard !self.registry.isOutOfDescriptors, !self.registry.isHeld else {
       guard !self.isHeld.exchange(true, ordering: .relaxed) else { return }
       let context = NIOLoopBound(context, eventLoop: context.eventLoop)
       context.eventLoop.scheduleTask(in: Self.interval) {

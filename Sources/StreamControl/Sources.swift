@@ -8,6 +8,8 @@ public struct Sources: Sendable {
   public let video: any VideoCapturer
   /// The audio capturer; nil for no audio track.
   public let audio: (any AudioCapturer)?
+  /// Reason why the video source is not there yet, and is tried in the background; nil where it is.
+  package private(set) var pendingFailure: VidiconError?
 
   /// Opens the sources. A file or address that provides both video and audio is opened once.
   ///
@@ -36,10 +38,33 @@ public struct Sources: Sendable {
     allowsLinkLocal: Bool = true,
     passesThroughWHIP: Bool = false
   ) throws(VidiconError) {
+    try self.init(
+      specification, devices: devices, width: width, height: height, frameRate: frameRate, audioFormat: audioFormat,
+      loop: loop,
+      isConfined: isConfined, allowsLinkLocal: allowsLinkLocal, passesThroughWHIP: passesThroughWHIP,
+      needsConnection: true)
+  }
+
+  /// As the other initializer.
+  ///
+  /// - Parameter needsConnection: Whether a network source must be there; otherwise it is tried in the background, with the format of
+  ///   generated video until then.
+  package init(
+    _ specification: SourceSpecification, devices: any CaptureDeviceProvider, width: Int, height: Int,
+    frameRate: FrameRate,
+    audioFormat: AudioFormat, loop: Bool, isConfined: Bool, allowsLinkLocal: Bool, passesThroughWHIP: Bool,
+    needsConnection: Bool
+  ) throws(VidiconError) {
+    let formats = NetworkSource.AssumedFormats(
+      video: VideoFormat(width: width, height: height, pixelFormat: .i420, frameRate: frameRate), audio: audioFormat)
     var file: FileSource?
     var network: NetworkSource?
     var automatic: (any AudioCapturer)?
-    switch specification.video {
+    var requested = specification.video
+    if case .file(let path) = requested, !isConfined, FileSource.isFIFO(path) {
+      requested = .network(NetworkSpecification(fifo: path))
+    }
+    switch requested {
     case .plasma:
       self.video = PlasmaCapturer(width: width, height: height, frameRate: frameRate)
       automatic = ToneCapturer(format: audioFormat)
@@ -78,7 +103,8 @@ public struct Sources: Sendable {
     case .network(var address):
       address.allowsLinkLocal = allowsLinkLocal
       address.allowsSessionDescriptions = !isConfined
-      let source = try NetworkSource(address)
+      let source = needsConnection ? try NetworkSource(address) : try NetworkSource(address, until: formats)
+      self.pendingFailure = source.pendingFailure
       guard let video = source.video else {
         throw VidiconError(
           .missingTrack, subject: address.description, cause: "it sends no video",

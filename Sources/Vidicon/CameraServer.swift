@@ -145,7 +145,15 @@ public final class CameraServer: Sendable {
   /// - Throws: ``VidiconError`` when a port is in use or not permitted, or the TLS files cannot be read;
   ///   `invalidSpecification` when the address to listen on is not an IP address.
   public func start() async throws(VidiconError) {
+    try await self.start(holdingConnections: false)
+  }
+
+  /// Opens the ports, as ``start()`` does.
+  ///
+  /// - Parameter holdingConnections: Whether clients wait until ``serveConnections()`` is called: their streams are published then.
+  package func start(holdingConnections: Bool) async throws(VidiconError) {
     guard self.ports == nil else { return }
+    if holdingConnections { self.registry.hold() }
     guard self.settings.webRTC?.isRequired != true || self.webRTC != nil else {
       throw VidiconError(
         .failed, subject: "WebRTC", cause: "OpenSSL cannot make a certificate",
@@ -175,6 +183,9 @@ public final class CameraServer: Sendable {
     for stream in self.publications.published where stream.isRunning { self.announce(stream) }
   }
 
+  /// Serves clients that have connected since the ports are open, and all others at once.
+  package func serveConnections() { self.registry.release() }
+
   /// Opens the ports, if they are not open, and serves until the task is cancelled; then ends in order.
   ///
   /// - Throws: ``VidiconError``, as ``start()``.
@@ -198,6 +209,7 @@ public final class CameraServer: Sendable {
   /// - Returns: Whether all recordings are finished.
   @discardableResult
   public func stop(finishingRecordingsWithin limit: Duration? = nil) async -> Bool {
+    self.registry.release()
     async let recorded = Self.stop(self.publications.recorders, within: limit)
     async let withdrawn: Void? = self.announcer?.stop()
     for stream in self.publications.published { await self.end(stream) }

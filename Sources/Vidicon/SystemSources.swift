@@ -54,4 +54,18 @@ extension Sources {
       audioFormat: audioFormat, loop: loop, isConfined: isConfined, allowsLinkLocal: allowsLinkLocal,
       passesThroughWHIP: passesThroughWHIP)
   }
+
+  /// Opens the sources of a stream that the program starts with.
+  ///
+  /// - Parameter needsConnection: Whether a network source must be there; otherwise it is tried in the background.
+  package init(
+    _ specification: SourceSpecification, width: Int, height: Int, frameRate: FrameRate, loop: Bool,
+    passesThroughWHIP: Bool, needsConnection: Bool
+  ) throws(VidiconError) {
+    try self.init(
+      specification, devices: SystemDevices(), width: width, height: height, frameRate: frameRate,
+      audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2), loop: loop, isConfined: false,
+      allowsLinkLocal: true,
+      passesThroughWHIP: passesThroughWHIP, needsConnection: needsConnection)
+  }
 }

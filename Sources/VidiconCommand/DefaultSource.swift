@@ -49,7 +49,7 @@ struct DefaultSource {
     options.source = "plasma"
     let hasCamera = self.devices.contains { $0.kind == .camera }
     return Choice(
-      stream: try await options.openStream(loop: self.loop, hasAudioTrack: true), options: options,
+      stream: try await options.openStream(for: .serving(needsConnection: true), loop: self.loop), options: options,
       description: (hasCamera ? "no camera opens" : "there is no camera")
         + ": plasma, audio \(options.audio == "auto" ? "tone" : options.audio.withoutCredentials())")
   }
@@ -83,7 +83,7 @@ struct DefaultSource {
     let source = options.source ?? ""
     let stream: LiveStream
     do {
-      stream = try await options.openStream(loop: self.loop, hasAudioTrack: true)
+      stream = try await options.openStream(for: .serving(needsConnection: true), loop: self.loop)
     } catch {
       // The camera's specification comes from the list of devices, and nothing is opened yet.
       throw Refusal(message: "\(error)", kind: .audio)

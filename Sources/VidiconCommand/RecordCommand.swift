@@ -132,7 +132,7 @@ struct RecordCommand: AsyncParsableCommand {
   private static func start(
     _ options: StreamOptions, _ settings: RecordingSettings, loop: Bool
   ) async throws -> (LiveStream, Recorder) {
-    let stream = try await options.openStream(loop: loop, endsWithSource: !loop)
+    let stream = try await options.openStream(for: .recording, loop: loop)
     _ = try await options.effects.apply(to: stream)
     // The first frame of a rendition comes when it is used.
     let preceding = options.recording.rendition == nil ? Recorder(beforeStartOf: stream, settings: settings) : nil

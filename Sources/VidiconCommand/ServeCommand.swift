@@ -247,10 +247,12 @@ struct ServeCommand: AsyncParsableCommand {
       streams.append(chosen.stream)
     } else {
       for options in configuration.streams {
-        streams.append(try await options.openStream(loop: loop, hasAudioTrack: true))
+        streams.append(
+          try await options.openStream(for: .serving(needsConnection: configuration.exitsOnFailure), loop: loop))
       }
     }
-    try await server.start()
+    // Clients that connect meanwhile wait for the streams.
+    try await server.start(holdingConnections: true)
     for (stream, options) in zip(streams, configuration.streams) {
       let source = options.source ?? StreamOptions.generatedSource
       server.attach(
@@ -263,6 +265,7 @@ struct ServeCommand: AsyncParsableCommand {
         throw error.of(stream.name)
       }
     }
+    server.serveConnections()
     for (stream, options) in zip(streams, configuration.streams) where !options.pushes.isEmpty {
       do throws(VidiconError) {
         try server.pushes(of: stream)?.add(options.pushes)

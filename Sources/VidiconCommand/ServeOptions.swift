@@ -118,6 +118,9 @@ struct ServeOptions: ParsableArguments {
   @Flag(help: "Status as JSON, one object per line, on standard output.")
   var json = false
 
+  @Flag(help: "End at the start where a network source cannot be reached, instead of trying it again under the slate.")
+  var exitOnFailure = false
+
   @Flag(help: "Play files once, and end with exit status 0 when a source ends.")
   var exitOnEOF = false
 }
@@ -131,6 +134,8 @@ package struct ServeConfiguration: Equatable {
   package var httpPort = 8080
   var httpsPort: Int?
   var isAnnounced = true
+  /// Whether a network source must be there at the start.
+  var exitsOnFailure = false
   var access = AccessSettings()
   /// Path of a PEM file of further authorities for `rtmps` servers.
   var pushAuthorityFile: String?
@@ -170,6 +175,7 @@ extension ServeConfiguration {
     if let port = options.httpPort { self.httpPort = try Self.port(port, "--http-port") }
     if let port = options.httpsPort { self.httpsPort = try Self.port(port, "--https-port") }
     if options.noDiscovery { self.isAnnounced = false }
+    self.exitsOnFailure = options.exitOnFailure
     try self.apply(options.access)
     if let port = options.rtspsPort { self.rtspsPort = try Self.port(port, "--rtsps-port") }
     if let port = options.rtmpPort { self.rtmpPort = try Self.port(port, "--rtmp-port") }

@@ -4,36 +4,43 @@ internal import StreamControl
 import Streaming
 internal import Threading
 
+/// Purpose for which a stream is opened.
+enum StreamUse: Hashable {
+  /// It is served. A track can be added to it at no later time, and its first network source may come later.
+  ///
+  /// - Parameter needsConnection: Whether that must be there.
+  case serving(needsConnection: Bool)
+  /// It is recorded, to the end of its source unless that is looped.
+  case recording
+}
+
 extension StreamOptions {
   /// Creates the stream with its sources attached. Opening a source may block for as long as another program or device
   /// does not respond; it runs on a thread of its own.
   ///
-  /// - Parameters:
-  ///   - loop: Whether files are looped.
-  ///   - endsWithSource: Whether the stream is ended when its video source ends, and shows no slate until then.
-  ///   - hasAudioTrack: Whether silence is attached where `auto` finds no audio source; no track can be added later.
-  func openStream(loop: Bool, endsWithSource: Bool = false, hasAudioTrack: Bool = false) async throws(VidiconError)
-    -> LiveStream
-  {
+  /// - Parameter loop: Whether files are looped.
+  func openStream(for use: StreamUse, loop: Bool) async throws(VidiconError) -> LiveStream {
     let result = await WorkerThread.run(named: "sources") { () -> Result<LiveStream, VidiconError> in
-      Result { () throws(VidiconError) in
-        try self.makeStream(loop: loop, endsWithSource: endsWithSource, hasAudioTrack: hasAudioTrack)
-      }
+      Result { () throws(VidiconError) in try self.makeStream(for: use, loop: loop) }
     }
     guard let result else { throw VidiconError.noThread("sources") }
     return try result.get()
   }
 
-  private func makeStream(loop: Bool, endsWithSource: Bool, hasAudioTrack: Bool) throws(VidiconError) -> LiveStream {
+  private func makeStream(for use: StreamUse, loop: Bool) throws(VidiconError) -> LiveStream {
     var video = self.video
-    if endsWithSource { video.slateDelayAfterEnd = .seconds(3600) }
+    // The order to stop may be late on a busy machine.
+    if use == .recording, !loop { video.slateDelayAfterEnd = .seconds(3600) }
     let stream = LiveStream(self.name, video: video, audio: self.audioSettings)
     do throws(VidiconError) {
-      let sources = try self.openSources(loop: loop)
+      let sources = try self.openSources(loop: loop, needsConnection: use != .serving(needsConnection: false))
+      if let failure = sources.pendingFailure {
+        Terminal.warn("\(self.name): \(failure); viewers see the slate until it is there")
+      }
       stream.attachVideo(sources.video)
       if let audio = sources.audio {
         stream.attachAudio(audio)
-      } else if self.audio == "auto", hasAudioTrack {
+      } else if self.audio == "auto", use != .recording {
         stream.attachAudio(SilenceCapturer(format: AudioFormat(sampleRate: 48_000, channelCount: 2)))
       }
     } catch {

@@ -150,13 +150,16 @@ package struct StreamOptions: Equatable {
 
   /// Opens the sources; generated video has the stream's size and frame rate.
   ///
-  /// - Parameter loop: Whether files are looped.
-  func openSources(loop: Bool) throws(VidiconError) -> Sources {
+  /// - Parameters:
+  ///   - loop: Whether files are looped.
+  ///   - needsConnection: Whether a network source must be there; otherwise it is tried in the background.
+  func openSources(loop: Bool, needsConnection: Bool) throws(VidiconError) -> Sources {
     try Sources(
       SourceSpecification(video: self.source ?? Self.generatedSource, audio: self.audio),
       width: self.size?.width ?? 1280,
       height: self.size?.height ?? 720,
-      frameRate: self.frameRate ?? 30, loop: loop, passesThroughWHIP: self.passThrough == .on)
+      frameRate: self.frameRate ?? 30, loop: loop, passesThroughWHIP: self.passThrough == .on,
+      needsConnection: needsConnection)
   }
 
   /// Settings of the audio track.

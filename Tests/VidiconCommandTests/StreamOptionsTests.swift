@@ -215,8 +215,9 @@ struct StreamOptionsTests {
   ) async throws {
     var options = StreamOptions()
     (options.source, options.audio) = (source, audio)
-    #expect(try await (options.openStream(loop: true, hasAudioTrack: true).audioSource != nil) == hasAudio)
-    let recorded = try await options.openStream(loop: true)
+    #expect(
+      try await (options.openStream(for: .serving(needsConnection: true), loop: true).audioSource != nil) == hasAudio)
+    let recorded = try await options.openStream(for: .recording, loop: true)
     #expect((recorded.audioSource is SilenceCapturer) == false)
   }
 

@@ -46,6 +46,9 @@ public final class FileSource: Sendable {
     self.audio = player.audioFormat.map { TrackAudioCapturer(player: player, format: $0) }
   }
 
+  /// Whether a path is that of a named pipe, whose writers come and go.
+  package static func isFIFO(_ path: String) -> Bool { FIFOReader.isFIFO(path) }
+
   /// Reason why a kind of track that the file has is not played; nil where it has none.
   package func failure(of kind: MediaKind) -> VidiconError? { self.player.failures[kind] }
 

@@ -11,6 +11,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private let specification: NetworkSpecification
   private let context: UnsafeMutablePointer<AVFormatContext>
   private let requests: RequestOptions
+  /// The named pipe that is read; nil for others.
+  private let fifo: FIFOReader?
   /// Stream index of each track.
   private let streams: [MediaKind: Int]
   /// Whether packets have no timestamps.
@@ -23,7 +25,10 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   /// - Parameter interrupt: Interrupts blocking calls.
   init(_ specification: NetworkSpecification, interrupt: LibavInterrupt) throws(VidiconError) {
     let requests = RequestOptions(Self.requestOptions(of: specification))
-    let context = try Self.open(specification, requests: requests, interrupt: interrupt)
+    let fifo = specification.isFIFO ? try FIFOReader(path: specification.url, interrupt: interrupt) : nil
+    let context = try Self.open(
+      specification, url: fifo.map { "pipe:\($0.descriptor)" } ?? specification.url, requests: requests,
+      interrupt: interrupt)
     var streams: [MediaKind: Int] = [:]
     do throws(VidiconError) {
       self.tracks = try NetworkTracks(context, streams: &streams, source: specification.description)
@@ -36,12 +41,14 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     self.interrupt = interrupt
     self.context = context
     self.requests = requests
+    self.fifo = fifo
     self.streams = streams
     let name = String(cString: context.pointee.iformat.pointee.name)
     let isSegmented = name.hasPrefix("hls") || name.hasPrefix("dash")
     let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
-    self.pace = isSegmented || isFile ? .buffered : .live
-    self.readTimeout = isSegmented ? .seconds(30) : .seconds(10)
+    self.pace = isSegmented || isFile || specification.isFIFO ? .buffered : .live
+    // A writer may pause for as long as it likes.
+    self.readTimeout = specification.isFIFO ? .seconds(86_400) : isSegmented ? .seconds(30) : .seconds(10)
     self.isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
     for index in 0..<Int(context.pointee.nb_streams) where !streams.values.contains(index) {
       context.pointee.streams[index]?.pointee.discard = AVDISCARD_ALL
@@ -92,7 +99,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   }
 
   private static func open(
-    _ specification: NetworkSpecification, requests: RequestOptions, interrupt: LibavInterrupt
+    _ specification: NetworkSpecification, url: String, requests: RequestOptions, interrupt: LibavInterrupt
   ) throws(VidiconError) -> UnsafeMutablePointer<AVFormatContext> {
     if specification.scheme == "rtsps", !specification.isInsecure, !Self.verifiesRTSPS {
       throw .unverifiableRTSPS(specification.description)
@@ -108,7 +115,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     interrupt.callBegins()
     LibavLog.silence()
     var (status, isRefused) = ConnectGuard.run(isActive: isGuarded) {
-      avformat_open_input(&opened, specification.url, nil, &options)
+      avformat_open_input(&opened, url, nil, &options)
     }
     // On failure the context has been freed.
     guard status >= 0, let context = opened else {
@@ -161,7 +168,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let network = "tcp,tls,udp,rtp,srtp,http,https,httpproxy,crypto,data"
     let entries: KeyValuePairs<String, String> = [
       // A playlist or redirection must not open a local file.
-      "protocol_whitelist": "\(network),rtsp,rtsps,rtmp,rtmps,rtmpt,rtmpts,ffrtmphttp,srt",
+      "protocol_whitelist": specification.isFIFO
+        ? "pipe" : "\(network),rtsp,rtsps,rtmp,rtmps,rtmpt,rtmpts,ffrtmphttp,srt",
       "rtsp_transport": specification.transport.rawValue,
       "allowed_media_types": "video+audio",
       "user_agent": "Vidicon",

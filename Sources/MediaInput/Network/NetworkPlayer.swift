@@ -19,6 +19,10 @@ final class NetworkPlayer: TrackPlayer {
 
   /// Format of all audio blocks; nil without an audio track.
   let audioFormat: AudioFormat?
+  /// Reason why the first connection is still tried; nil where it was established at once.
+  let pendingFailure: VidiconError?
+  /// Whether a start waits for no connection.
+  private let connectsLater: Bool
   private let specification: NetworkSpecification
   private let consumers = NetworkConsumers()
   private let state: Mutex<State>
@@ -28,12 +32,29 @@ final class NetworkPlayer: TrackPlayer {
   /// Maximum age of an unused connection; its buffered packets are old after that.
   private static let maximumConnectionAge = MediaDuration.seconds(2)
 
-  init(_ specification: NetworkSpecification) throws(VidiconError) {
-    let connection = try NetworkConnections.open(specification, interrupt: LibavInterrupt())
+  /// - Parameter formats: Formats until the first connection, which then is tried again and again in the background; nil to need it
+  ///   at once.
+  init(_ specification: NetworkSpecification, until formats: NetworkSource.AssumedFormats? = nil) throws(VidiconError) {
+    var connection: (any NetworkConnection)?
+    var failure: VidiconError?
+    if formats != nil, specification.isFIFO {
+      failure = VidiconError(
+        .failed, subject: specification.description, cause: "no program writes to it yet",
+        nextStep: "start one that does")
+    } else {
+      do throws(VidiconError) {
+        connection = try NetworkConnections.open(specification, interrupt: LibavInterrupt())
+      } catch {
+        guard formats != nil, error.mayPass else { throw error }
+        failure = error
+      }
+    }
     self.specification = specification
-    self.audioFormat = connection.tracks.audio?.format
-    self.state = Mutex(State(videoFormat: connection.tracks.video?.format))
-    self.prepared = Mutex(Prepared(connection: connection, time: StreamClock.system.now()))
+    self.pendingFailure = failure
+    self.connectsLater = formats != nil
+    self.audioFormat = connection.map { $0.tracks.audio?.format } ?? formats?.audio
+    self.state = Mutex(State(videoFormat: connection.map { $0.tracks.video?.format } ?? formats?.video))
+    self.prepared = Mutex(connection.map { Prepared(connection: $0, time: StreamClock.system.now()) })
   }
 
   /// Format of the frames; nil without a video track. Changes after a reconnection to a source that has changed.
@@ -79,9 +100,11 @@ final class NetworkPlayer: TrackPlayer {
   }
 
   private func start(with prepared: Prepared?, _ attach: (NetworkConsumers) -> Void) throws(VidiconError) {
-    let connection: any NetworkConnection
+    let connection: (any NetworkConnection)?
     if let prepared, StreamClock.system.now() - prepared.time < Self.maximumConnectionAge {
       connection = prepared.connection
+    } else if self.connectsLater {
+      connection = nil
     } else {
       connection = try NetworkConnections.open(self.specification, interrupt: LibavInterrupt())
     }

@@ -8,7 +8,7 @@ final class NetworkSession: Sendable {
   private let specification: NetworkSpecification
   private let consumers: NetworkConsumers
   private let interrupt: LibavInterrupt
-  /// The initial connection.
+  /// The initial connection; nil where the first is still to be established.
   private let first: Mutex<(any NetworkConnection)?>
   private let buffer = PlayoutBuffer()
   private let reading = WorkerThread(name: "network")
@@ -26,10 +26,10 @@ final class NetworkSession: Sendable {
   private static let stopTimeout = MediaDuration.milliseconds(700)
 
   init(
-    _ connection: any NetworkConnection, specification: NetworkSpecification, consumers: NetworkConsumers,
+    _ connection: (any NetworkConnection)?, specification: NetworkSpecification, consumers: NetworkConsumers,
     audioFormat: AudioFormat?, onFormat: @escaping @Sendable (VideoFormat) -> Void
   ) {
-    self.interrupt = connection.interrupt
+    self.interrupt = connection?.interrupt ?? LibavInterrupt()
     self.first = Mutex(connection)
     self.specification = specification
     self.consumers = consumers
@@ -75,7 +75,8 @@ extension NetworkSession {
     var connection = self.first.withLock { $0.take() }
     var timeline = SourceTimeline()
     var backoff = Self.initialBackoff
-    var isLost = false
+    // Before the first connection the source has not ended.
+    var isLost = connection == nil
     while !signal.isStopped {
       do throws(VidiconError) {
         if connection == nil {

@@ -17,6 +17,14 @@ public import Media
 ///   and protocols that libavformat cannot verify need it: DASH over `https`, and `rtsps` with a version that has no option for it, as 5.1.
 /// - Playlists and redirections are followed on the network only, never to local files.
 public final class NetworkSource: Sendable {
+  /// Formats of a source until it is connected.
+  package struct AssumedFormats: Sendable {
+    var video: VideoFormat
+    var audio: AudioFormat
+
+    package init(video: VideoFormat, audio: AudioFormat) { (self.video, self.audio) = (video, audio) }
+  }
+
   /// The video; nil when the stream has none.
   public let video: (any VideoCapturer)?
   /// The audio; nil when the stream has none.
@@ -40,6 +48,21 @@ public final class NetworkSource: Sendable {
     self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player) }
     self.audio = player.audioFormat.map { TrackAudioCapturer(player: player, format: $0) }
   }
+
+  /// Connects, or goes on connecting in the background where that may succeed later: a camera that boots, a stream that is not
+  /// published yet, a named pipe without a writer.
+  ///
+  /// - Parameter formats: Formats until the first connection; frames are delivered in the source's own after it.
+  /// - Throws: ``VidiconError`` where trying again is of no use: a wrong address, a wrong password.
+  package init(_ specification: NetworkSpecification, until formats: AssumedFormats) throws(VidiconError) {
+    let player = try NetworkPlayer(specification, until: formats)
+    self.player = player
+    self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player) }
+    self.audio = player.audioFormat.map { TrackAudioCapturer(player: player, format: $0) }
+  }
+
+  /// Reason why it was not connected at first; nil where it was.
+  package var pendingFailure: VidiconError? { self.player.pendingFailure }
 
   /// Number of packets that were dropped because decoding was too slow.
   public var droppedPacketCount: Int {

@@ -119,6 +119,26 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
     self.url = parts.url
   }
 
+  /// A named pipe of this machine, which is read as a network source is: its writers come and go.
+  ///
+  /// - Parameter fifo: Path of the pipe.
+  package init(fifo path: String) {
+    self.url = path
+    self.scheme = Self.fifoScheme
+    self.transport = .tcp
+    self.host = ""
+    self.port = nil
+    self.hasCredentials = false
+    self.isInsecure = false
+    self.description = Self.masked(path)
+  }
+
+  /// Scheme of named pipes, which no text has.
+  private static let fifoScheme = "fifo"
+
+  /// Whether it is a named pipe of this machine.
+  package var isFIFO: Bool { self.scheme == Self.fifoScheme }
+
   /// A name, an IPv4 address, or an IPv6 address in brackets.
   private static func isHost(_ host: Substring) -> Bool {
     guard host.first == "[" else {

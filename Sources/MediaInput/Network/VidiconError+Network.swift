@@ -25,6 +25,14 @@ extension VidiconError {
       nextStep: "add ?insecure=1 to the address to accept any certificate")
   }
 
+  /// Whether trying a network source again may succeed: the host boots, the stream is not there yet.
+  var mayPass: Bool {
+    switch self.code {
+    case .failed, .notFound, .timedOut, .missingTrack, .invalidData: true
+    default: false
+    }
+  }
+
   /// The error for a status of libavformat on a network source.
   init(network status: Int32, of specification: NetworkSpecification) {
     let source = specification.description

@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("What is not there at the start")
+  struct LateStarts {
+    @Test func `a camera that starts later than the program is shown once it is there, and nothing ends`() async throws
+    {
+      let port = try FreePort.take()
+      let options = ["--source", "rtsp://127.0.0.1:\(port)/live", "--fps", "15", "--size", "320x180"]
+      try await VidiconProcess.serving(options) { vidicon in
+        _ = try await vidicon.status { $0.isSlateShown == true }
+        #expect(vidicon.child.errors.text.contains("viewers see the slate until it is there"))
+        #expect(try await Curl.get(vidicon.page("/health")).status == 200)
+        let camera = [
+          "--source", "bars", "--audio", "tone", "--fps", "15", "--size", "320x180", "--rtsp-port", "\(port)",
+        ]
+        try await VidiconProcess.serving(camera) { _ in
+          _ = try await vidicon.status(within: .seconds(60)) { $0.isSlateShown == false }
+          let play = try await FFmpeg.play(vidicon.url(), frames: 20)
+          #expect(play.times.count >= 20 && play.audio != nil)
+        }
+      }
+    }
+
+    @Test func `with --exit-on-failure a camera that is not there ends the program with one line`() async throws {
+      let port = try FreePort.take()
+      let arguments =
+        ["serve", "--source", "rtsp://127.0.0.1:\(port)/live", "--exit-on-failure"] + VidiconProcess.freePorts
+      let run = try await VidiconProcess.run(arguments)
+      #expect(run.exit == .status(1))
+      #expect(run.errors.split(separator: "\n").count == 1 && run.errors.contains("127.0.0.1:\(port)"), "\(run.errors)")
+    }
+
+    @Test func `a client that connects as soon as the port is open finds the stream`() async throws {
+      let port = try FreePort.take()
+      // Connects again and again, sends one request as soon as that is possible, and prints the status line.
+      let client = """
+        import socket, time
+        for _ in range(20000):
+            try:
+                s = socket.create_connection(("127.0.0.1", \(port)))
+                break
+            except OSError:
+                time.sleep(.001)
+        s.sendall(b"GET /live/snapshot.jpg HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n")
+        print(s.recv(64).split(b"\\r\\n")[0].decode())
+        """
+      let early = try ChildProcess(Tool("python3").path, ["-c", client])
+      defer { early.kill() }
+      try await VidiconProcess.serving(["--source", "bars", "--size", "320x180", "--http-port", "\(port)"]) { _ in
+        #expect(await early.end(within: .seconds(60)) == .status(0))
+        await early.output.end()
+        #expect(early.output.text == "HTTP/1.1 200 OK\n", "\(early.output.text)")
+      }
+    }
+  }
+}
