@@ -30,14 +30,16 @@ struct SampleSummary {
   /// Whether a snapshot waits for the next frame.
   var isSnapshotWanted = false
 
-  /// Whether presentation order differs from decode order, as far as this sample shows it: by its times, or by
-  /// `max_num_reorder_frames` of its sequence parameter set (ITU-T H.264 §E.2.1).
-  var isReordered: Bool {
+  /// Whether samples of its configuration are encoded again, whatever the settings, as far as this one shows it: presentation order
+  /// differs from decode order, by its times or `max_num_reorder_frames` of its sequence parameter set, or pixels are not
+  /// square, which some players do not see (ITU-T H.264 §E.2.1).
+  var needsEncoder: Bool {
     if self.presentationTime - self.decodeTime >= .milliseconds(1) { return true }
     guard self.isKeyframe, case .h264(let description) = self.description,
       let parameters = try? H264SequenceParameterSet(parsing: description.sequenceParameterSet)
     else { return false }
-    return parameters.vui?.reorderFrames ?? 0 > 0
+    let pixel = parameters.vui?.sampleAspectRatio
+    return parameters.vui?.reorderFrames ?? 0 > 0 || pixel.map { $0.width != $0.height } ?? false
   }
 }
 

@@ -76,7 +76,7 @@ final class VideoPipeline {
     var opensEncoder = true
     if case .sample(let sample) = first {
       let summary = sample.summary(shared)
-      opensEncoder = summary.isReordered || shared.isPaused || !rule.allows(summary, in: format)
+      opensEncoder = summary.needsEncoder || shared.isPaused || !rule.allows(summary, in: format)
     }
     self.stage = try EncoderStage(
       format: format, settings: settings, shared: shared, opensEncoder: opensEncoder, announce: announce,

@@ -149,8 +149,8 @@ struct VideoSchedule: ~Copyable {
   private var lastSourceKeyframe: MediaTime?
   /// Time of the first keyframe request to the source that it has not met yet.
   private var firstSourceRequest: MediaTime?
-  /// Codec configuration whose samples are known to be reordered.
-  private var reordered: CodecDescription?
+  /// Codec configuration whose samples are known to need the encoder.
+  private var unfit: CodecDescription?
   /// Earliest time of the next keyframe request to a passed-through source.
   private var nextSourceRequest = MediaTime.zero
   /// Number of samples without others behind them since the last one that was too late to be encoded.
@@ -394,9 +394,9 @@ extension VideoSchedule {
 
   private mutating func handle(_ sample: SampleSummary, at now: MediaTime) -> Action {
     self.switchSource(to: sample.source)
-    if self.reordered != sample.description, sample.isReordered { self.reordered = sample.description }
+    if self.unfit != sample.description, sample.needsEncoder { self.unfit = sample.description }
     let fits =
-      self.reordered != sample.description
+      self.unfit != sample.description
       && self.configuration.passThrough.allows(sample, in: self.configuration.format)
     self.limitPassThrough(of: sample, fits: fits, at: now)
     let isLimited = self.configuration.passThrough.isLimitedToFirstSource

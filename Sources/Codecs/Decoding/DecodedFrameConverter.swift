@@ -2,7 +2,8 @@ package import CLibav
 package import Media
 
 /// Converts the frames of a video decoder to frames of one format. A frame in a format of ``PixelFormat`` is used in
-/// the decoder's memory, without a copy; others are converted, and scaled where the size changes within the stream.
+/// the decoder's memory, without a copy; others are converted. Frames of another size or shape than the first one are fitted into its
+/// size, with black bars; pixels that are not square are made square.
 package final class DecodedFrameConverter {
   /// Format of all frames; nil before the first one.
   package private(set) var format: VideoFormat?
@@ -39,12 +40,15 @@ package final class DecodedFrameConverter {
   /// The frame without a copy, where it has the announced format; converted otherwise.
   private func upright(_ frame: UnsafeMutablePointer<AVFrame>, at time: MediaTime) -> VideoFrame? {
     guard frame.pointee.width > 0, frame.pointee.height > 0 else { return nil }
-    let direct = self.directFormat(frame)
+    let display = DisplaySize(
+      width: Int(frame.pointee.width), height: Int(frame.pointee.height), pixel: frame.pointee.sample_aspect_ratio)
+    let isSquare = display.width == Int(frame.pointee.width) && display.height == Int(frame.pointee.height)
+    let direct = isSquare ? self.directFormat(frame) : nil
     if self.format == nil {
       self.format =
         direct
         ?? VideoFormat(
-          width: Int(frame.pointee.width), height: Int(frame.pointee.height), pixelFormat: self.pixelFormat ?? .i420,
+          width: display.width, height: display.height, pixelFormat: self.pixelFormat ?? .i420,
           frameRate: self.frameRate,
           colorMatrix: Self.colorMatrix(frame.pointee.colorspace, height: frame.pointee.height))
     }
@@ -61,7 +65,7 @@ package final class DecodedFrameConverter {
         planes: (UnsafePointer(data.0), UnsafePointer(data.1), UnsafePointer(data.2), UnsafePointer(data.3)),
         bytesPerRow: (rows.0, rows.1, rows.2, rows.3), width: frame.pointee.width, height: frame.pointee.height,
         pixelFormat: AVPixelFormat(frame.pointee.format), isFullRange: frame.pointee.color_range == AVCOL_RANGE_JPEG),
-      at: time)
+      into: display.fitted(into: format), at: time)
   }
 
   /// The format in which a decoder's frame can be used in place.

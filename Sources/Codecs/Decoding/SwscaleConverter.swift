@@ -32,6 +32,9 @@ package final class SwscaleConverter {
     var height: Int32
     var pixelFormat: Int32
     var isFullRange: Bool
+    /// Size of the output.
+    var targetWidth: Int
+    var targetHeight: Int
   }
 
   private let pool: VideoFramePool
@@ -50,13 +53,18 @@ package final class SwscaleConverter {
 
   /// Converts, and scales where the size differs.
   ///
+  /// - Parameter target: Rectangle of the output that the source fills, at even places, black around it; nil for all of it.
   /// - Returns: Nil when all pooled memory is in use, or libswscale does not support the source's format.
-  package func convert(_ source: Source, at time: MediaTime) -> VideoFrame? {
+  package func convert(
+    _ source: Source, into target: (x: Int, y: Int, width: Int, height: Int)? = nil, at time: MediaTime
+  ) -> VideoFrame? {
     let format = self.pool.format
+    let target = target ?? (0, 0, format.width, format.height)
+    let isWhole = target.width == format.width && target.height == format.height
     let (pixelFormat, isFullRange) = Self.withoutRange(source.pixelFormat)
     let input = Input(
       width: source.width, height: source.height, pixelFormat: pixelFormat.rawValue,
-      isFullRange: isFullRange || source.isFullRange)
+      isFullRange: isFullRange || source.isFullRange, targetWidth: target.width, targetHeight: target.height)
     if input != self.input {
       self.input = input
       sws_freeContext(self.scaler)
@@ -65,14 +73,19 @@ package final class SwscaleConverter {
     guard let scaler = self.scaler else { return nil }
     var isDrawn = false
     let frame = self.pool.frame(at: time) { buffer in
-      let planes = (0..<format.pixelFormat.planeCount).map { buffer.unsafePlane($0).baseAddress }
-      let target = planes.map { $0?.assumingMemoryBound(to: UInt8.self) } + [nil, nil, nil]
+      if !isWhole { Self.blacken(buffer, format.pixelFormat) }
+      let planes = (0..<format.pixelFormat.planeCount).map { plane in
+        let offset = format.pixelFormat.offset(
+          plane: plane, x: target.x, y: target.y, bytesPerRow: format.bytesPerRow[plane])
+        return buffer.unsafePlane(plane).baseAddress.map { $0 + offset }
+      }
+      let targetPlanes = planes.map { $0?.assumingMemoryBound(to: UInt8.self) } + [nil, nil, nil]
       let targetRows = format.bytesPerRow.map { Int32(clamping: $0) } + [0, 0, 0]
       let sourcePlanes = [source.planes.0, source.planes.1, source.planes.2, source.planes.3]
       let sourceRows = [
         source.bytesPerRow.0, source.bytesPerRow.1, source.bytesPerRow.2, source.bytesPerRow.3,
       ]
-      isDrawn = sws_scale(scaler, sourcePlanes, sourceRows, 0, source.height, target, targetRows) > 0
+      isDrawn = sws_scale(scaler, sourcePlanes, sourceRows, 0, source.height, targetPlanes, targetRows) > 0
     }
     return isDrawn ? frame : nil
   }
@@ -82,7 +95,7 @@ package final class SwscaleConverter {
     // The ranges must be set before the initialization, which chooses a plain copy for equal ranges.
     for (name, value) in [
       ("srcw", Int64(input.width)), ("srch", Int64(input.height)), ("src_format", Int64(input.pixelFormat)),
-      ("src_range", input.isFullRange ? 1 : 0), ("dstw", Int64(format.width)), ("dsth", Int64(format.height)),
+      ("src_range", input.isFullRange ? 1 : 0), ("dstw", Int64(input.targetWidth)), ("dsth", Int64(input.targetHeight)),
       ("dst_format", Int64(format.pixelFormat.libav.rawValue)), ("dst_range", 0), ("sws_flags", Int64(SWS_BILINEAR)),
     ] {
       av_opt_set_int(UnsafeMutableRawPointer(scaler), name, value, 0)
@@ -94,6 +107,18 @@ package final class SwscaleConverter {
     let matrix = sws_getCoefficients(format.colorMatrix == .bt709 ? SWS_CS_ITU709 : SWS_CS_ITU601)
     sws_setColorspaceDetails(scaler, matrix, input.isFullRange ? 1 : 0, matrix, 0, 0, 1 << 16, 1 << 16)
     return scaler
+  }
+
+  /// Makes all of a frame black.
+  private static func blacken(_ buffer: PixelBuffer, _ format: PixelFormat) {
+    for plane in 0..<format.planeCount {
+      let bytes = buffer.unsafePlane(plane)
+      switch format {
+      case .i420, .nv12: bytes.initializeMemory(as: UInt8.self, repeating: plane == 0 ? 16 : 128)
+      case .yuyv: for index in bytes.indices { bytes[index] = index % 2 == 0 ? 16 : 128 }
+      case .bgra, .argb, .rgb24: bytes.initializeMemory(as: UInt8.self, repeating: 0)
+      }
+    }
   }
 
   /// The pixel format without the range that deprecated names imply.
@@ -110,6 +135,17 @@ package final class SwscaleConverter {
 }
 
 extension PixelFormat {
+  /// Offset of a pixel at even places in a plane, in bytes.
+  fileprivate func offset(plane: Int, x: Int, y: Int, bytesPerRow: Int) -> Int {
+    switch self {
+    case .i420: plane == 0 ? y * bytesPerRow + x : y / 2 * bytesPerRow + x / 2
+    case .nv12: plane == 0 ? y * bytesPerRow + x : y / 2 * bytesPerRow + x
+    case .bgra, .argb: y * bytesPerRow + 4 * x
+    case .rgb24: y * bytesPerRow + 3 * x
+    case .yuyv: y * bytesPerRow + 2 * x
+    }
+  }
+
   /// The same format in FFmpeg's terms.
   package var libav: AVPixelFormat {
     switch self {

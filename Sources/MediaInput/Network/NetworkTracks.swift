@@ -197,8 +197,10 @@ extension VideoFormat {
   /// The format of decoded frames; nil where the parameters have no size, or one beyond 16,384.
   init?(_ parameters: AVCodecParameters, frameRate: FrameRate) {
     guard (1...16_384).contains(parameters.width), (1...16_384).contains(parameters.height) else { return nil }
+    let size = DisplaySize(
+      width: Int(parameters.width), height: Int(parameters.height), pixel: parameters.sample_aspect_ratio)
     self.init(
-      width: Int(parameters.width), height: Int(parameters.height), frameRate: frameRate,
+      width: size.width, height: size.height, frameRate: frameRate,
       colorMatrix: DecodedFrameConverter.colorMatrix(parameters.color_space, height: parameters.height))
   }
 }

@@ -1,0 +1,62 @@
+import Capture
+import Foundation
+import Media
+import TestSupport
+import Testing
+
+@testable import MediaInput
+
+@Suite("Shapes of frames of files", .timeLimit(.minutes(5)))
+struct FrameShapeTests {
+  /// Luma of the first pixels of a file's frames, and its format.
+  private static func frames(_ path: String, _ count: Int) throws -> (format: VideoFormat, frames: [[UInt8]]) {
+    let source = try FileSource(path: path, loop: false)
+    let video = try #require(source.video)
+    let collector = FrameCollector(keep: count)
+    try video.start(consumer: collector)
+    defer { video.stop() }
+    let frames = collector.frames(count)
+    try #require(frames.count == count)
+    return (video.format, frames.map { pixels($0) })
+  }
+
+  /// Number of bright pixels of a row or column.
+  private static func extent(_ luma: [UInt8], _ places: some Sequence<Int>) -> Int { places.count { luma[$0] > 128 } }
+
+  @Test(arguments: ["mpeg2video", "libx264"]) func `pixels that are not square are made square`(codec: String) throws {
+    let path = try TestMedia.path(
+      "anamorphic_\(codec).ts",
+      [
+        "-f", "lavfi", "-i",
+        "color=black:s=1024x576:r=25:d=1,drawbox=x=412:y=188:w=200:h=200:c=white:t=fill,scale=720:576,setsar=64/45",
+        "-c:v", codec, "-b:v", "2M", "-pix_fmt", "yuv420p",
+      ])
+    let (format, frames) = try Self.frames(path, 3)
+    #expect(format.width == 1024 && format.height == 576)
+    let luma = try #require(frames.last)
+    #expect(abs(Self.extent(luma, (0..<1024).map { 288 * 1024 + $0 }) - 200) < 6)
+    #expect(abs(Self.extent(luma, (0..<576).map { $0 * 1024 + 512 }) - 200) < 6)
+  }
+
+  @Test func `frames of another shape later in a file are fitted, and bars are black`() throws {
+    func part(_ name: String, _ size: String) throws -> Data {
+      let path = try TestMedia.path(
+        name,
+        [
+          "-f", "lavfi", "-i", "color=white:s=\(size):r=25:d=1", "-c:v", "mpeg2video", "-b:v", "2M", "-pix_fmt",
+          "yuv420p",
+        ])
+      return try Data(contentsOf: URL(filePath: path))
+    }
+    let path = try TestMedia.path(
+      "turned.ts", bytes: try part("landscape.ts", "640x360") + part("portrait.ts", "360x640"))
+    let (format, frames) = try Self.frames(path, 40)
+    #expect(format.width == 640 && format.height == 360)
+    let (first, last) = (try #require(frames.first), try #require(frames.last))
+    #expect(Self.extent(first, (0..<640).map { 180 * 640 + $0 }) == 640)
+    // 360 × 640 in 360 rows.
+    #expect(abs(Self.extent(last, (0..<640).map { 180 * 640 + $0 }) - 202) < 6)
+    #expect(abs(Self.extent(last, (0..<360).map { $0 * 640 + 320 }) - 360) < 3)
+    #expect(last[180 * 640] < 20 && last[180 * 640 + 639] < 20)
+  }
+}
