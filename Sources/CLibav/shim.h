@@ -3,6 +3,8 @@
 
 // FFmpeg's libraries, and their macros that Swift cannot import.
 
+#include <stdbool.h>
+
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/channel_layout.h>
@@ -50,6 +52,33 @@ static inline const int32_t *vidicon_display_matrix(const AVStream *stream) {
   size_t size = 0;
   const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
   return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)data : NULL;
+#endif
+}
+
+/// Whether a frame has two fields of different times: FFmpeg 7 moved it.
+static inline bool vidicon_is_interlaced(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_MAJOR >= 59
+  return frame->flags & AV_FRAME_FLAG_INTERLACED;
+#else
+  return frame->interlaced_frame;
+#endif
+}
+
+/// Whether the field with line 0 is the first of an interlaced frame.
+static inline bool vidicon_is_top_field_first(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_MAJOR >= 59
+  return frame->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST;
+#else
+  return frame->top_field_first;
+#endif
+}
+
+/// Marks a frame as progressive.
+static inline void vidicon_set_progressive(AVFrame *frame) {
+#if LIBAVUTIL_VERSION_MAJOR >= 59
+  frame->flags &= ~AV_FRAME_FLAG_INTERLACED;
+#else
+  frame->interlaced_frame = 0;
 #endif
 }
 

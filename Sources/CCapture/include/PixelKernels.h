@@ -4,6 +4,7 @@
 // Loops over every pixel of a frame. They are in C for debug builds, in which a Swift loop is too slow for tests with live
 // video.
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,5 +44,14 @@ void vidicon_convert_color_rows(uint8_t *luma, ptrdiff_t luma_stride, uint8_t *c
                                 const uint8_t *source_luma, ptrdiff_t source_luma_stride, const uint8_t *source_cb,
                                 const uint8_t *source_cr, const vidicon_color_conversion *conversion,
                                 size_t chroma_width);
+
+/// Makes a plane of an interlaced frame progressive: the lines of one field stay, those of the other are predicted.
+///
+/// current, previous: planes of this frame and of the one before; NULL for none. Strides are in bytes.
+/// width: in samples, each of 1 or 2 bytes.
+/// keeps_top: whether the lines 0, 2, 4… stay.
+void vidicon_deinterlace(uint8_t *output, ptrdiff_t output_stride, const uint8_t *current, ptrdiff_t stride,
+                         const uint8_t *previous, ptrdiff_t previous_stride, int width, int height, int sample_bytes,
+                         bool keeps_top);
 
 #endif

@@ -1,7 +1,7 @@
 package import CLibav
 package import Media
 
-/// Decoder of libavcodec with a queue of packets. Used by one thread at a time.
+/// Decoder of libavcodec with a queue of packets. Interlaced video is made progressive. Used by one thread at a time.
 ///
 /// Timestamps of packets and frames are nanoseconds on the timeline of the playback.
 package final class PacketDecoder {
@@ -14,6 +14,7 @@ package final class PacketDecoder {
   /// Number of frames decoded since the decoder was opened.
   package private(set) var frameCount = 0
   private let frame: UnsafeMutablePointer<AVFrame>
+  private let deinterlacer = Deinterlacer()
   /// Queued packets from index ``head`` on; nil stands for the end of the file.
   private var packets: [UnsafeMutablePointer<AVPacket>?] = []
   private var head = 0
@@ -106,6 +107,7 @@ package final class PacketDecoder {
   /// Discards all queued packets and the decoder's delayed frames.
   package func reset() {
     self.removePackets()
+    self.deinterlacer.reset()
     avcodec_flush_buffers(self.context)
   }
 
@@ -135,6 +137,7 @@ package final class PacketDecoder {
         break
       }
       self.frameCount += 1
+      if self.context.pointee.codec_type == AVMEDIA_TYPE_VIDEO { self.deinterlacer.process(self.frame) }
       body(self.frame)
       av_frame_unref(self.frame)
     }

@@ -1,0 +1,95 @@
+import CLibav
+import Testing
+
+@testable import Codecs
+
+@Suite("Deinterlacing")
+struct DeinterlacerTests {
+  /// An interlaced frame in I420 whose luma is given by a function of column and row.
+  private static func frame(
+    _ width: Int, _ height: Int, isInterlaced: Bool = true, topFirst: Bool = true, _ luma: (Int, Int) -> UInt8
+  ) throws -> UnsafeMutablePointer<AVFrame> {
+    let frame = try #require(av_frame_alloc())
+    (frame.pointee.width, frame.pointee.height) = (Int32(width), Int32(height))
+    frame.pointee.format = AV_PIX_FMT_YUV420P.rawValue
+    try #require(av_frame_get_buffer(frame, 0) == 0)
+    frame.pointee.interlaced_frame = isInterlaced ? 1 : 0
+    frame.pointee.top_field_first = topFirst ? 1 : 0
+    for y in 0..<height {
+      for x in 0..<width { frame.pointee.data.0?[y * Int(frame.pointee.linesize.0) + x] = luma(x, y) }
+    }
+    for y in 0..<(height + 1) / 2 {
+      for x in 0..<(width + 1) / 2 {
+        frame.pointee.data.1?[y * Int(frame.pointee.linesize.1) + x] = 128
+        frame.pointee.data.2?[y * Int(frame.pointee.linesize.2) + x] = 128
+      }
+    }
+    return frame
+  }
+
+  private static func luma(_ frame: UnsafeMutablePointer<AVFrame>, _ x: Int, _ y: Int) -> Int {
+    Int(frame.pointee.data.0?[y * Int(frame.pointee.linesize.0) + x] ?? 0)
+  }
+
+  private static func free(_ frame: UnsafeMutablePointer<AVFrame>) {
+    var freed: UnsafeMutablePointer<AVFrame>? = frame
+    av_frame_free(&freed)
+  }
+
+  /// A box at another place in each field.
+  private static func box(at left: Int, _ step: Int, bottomLater: Bool = true) -> (Int, Int) -> UInt8 {
+    { x, y in
+      let place = left + (y % 2 == (bottomLater ? 1 : 0) ? step : 0)
+      return (16..<48).contains(y) && (place..<place + 20).contains(x) ? 235 : 16
+    }
+  }
+
+  @Test(arguments: [true, false]) func `a box that moves has the edges of the first field, without combs`(
+    topFirst: Bool
+  ) throws {
+    let deinterlacer = Deinterlacer()
+    for number in 0..<4 {
+      let left = 10 + 24 * number
+      let frame = try Self.frame(160, 64, topFirst: topFirst, Self.box(at: left, 12, bottomLater: topFirst))
+      defer { Self.free(frame) }
+      deinterlacer.process(frame)
+      #expect(frame.pointee.interlaced_frame == 0 && frame.pointee.width == 160)
+      // Rows within the box, away from its upper and lower edge.
+      for y in 20..<44 {
+        let bright = (0..<160).filter { Self.luma(frame, $0, y) > 128 }
+        #expect(bright.count == 20 && bright.first == left, "frame \\(number), row \\(y): \\(bright)")
+      }
+    }
+  }
+
+  @Test func `what does not move keeps all of its lines`() throws {
+    let deinterlacer = Deinterlacer()
+    func detail(_ x: Int, _ y: Int) -> UInt8 { UInt8(truncatingIfNeeded: x &* 7 &+ y &* 91) }
+    for number in 0..<3 {
+      let frame = try Self.frame(64, 32, detail)
+      defer { Self.free(frame) }
+      deinterlacer.process(frame)
+      guard number > 0 else { continue }
+      for y in 0..<32 {
+        for x in 0..<64 where Self.luma(frame, x, y) != Int(detail(x, y)) { Issue.record("\\(number): \\(x), \\(y)") }
+      }
+    }
+  }
+
+  @Test func `progressive frames are not touched, and odd sizes and changes of size are handled`() throws {
+    let deinterlacer = Deinterlacer()
+    let progressive = try Self.frame(64, 32, isInterlaced: false) { x, y in UInt8(y % 2 == 0 ? 16 : 235) }
+    defer { Self.free(progressive) }
+    let memory = progressive.pointee.data.0
+    deinterlacer.process(progressive)
+    #expect(progressive.pointee.data.0 == memory && Self.luma(progressive, 3, 1) == 235)
+    for (width, height) in [(1, 1), (3, 2), (5, 3), (64, 31), (63, 32), (64, 31)] {
+      let frame = try Self.frame(width, height) { _, _ in 77 }
+      defer { Self.free(frame) }
+      deinterlacer.process(frame)
+      #expect(frame.pointee.interlaced_frame == 0)
+      let isFlat = (0..<height).allSatisfy { y in (0..<width).allSatisfy { Self.luma(frame, $0, y) == 77 } }
+      #expect(isFlat && Int(frame.pointee.width) == width && Int(frame.pointee.height) == height)
+    }
+  }
+}
