@@ -38,16 +38,11 @@ extension RTMPConnectionHandler {
       case .description(let description): publication.input.describe(description, by: publication.id)
       case .sample(let sample): publication.input.consume(sample, by: publication.id)
       case .unsupportedAudio(let codec):
-        publication.input.report(Self.unsupported(codec), of: .audio, by: publication.id)
+        publication.input.reportUnsupported(codec, of: .audio, by: publication.id)
       case .missingKeyframe(let count):
         publication.input.reportMissingKeyframe(dropped: count, by: publication.id)
       }
     if !isAccepted { self.endPublication(.alreadyPublished) }
-  }
-
-  private static func unsupported(_ codec: String) -> VidiconError {
-    VidiconError(
-      .unsupported, subject: "publisher", cause: "\(codec) is not supported", nextStep: "send H.264 and AAC")
   }
 
   private func endPublication(_ refusal: RTMPRefusal, error: VidiconError? = nil) {

@@ -6,13 +6,14 @@ public import RTP
 public struct RTSPAnnouncement: Hashable, Sendable {
   /// One track of the session description.
   public struct Track: Hashable, Sendable {
-    /// Codec, payload type and clock.
-    public var format: RTPMediaFormat
+    /// Codec, payload type and clock; nil where its packets are dropped, since its codec is not supported or another track of its
+    /// kind comes before it.
+    public var format: RTPMediaFormat?
     /// The value of `a=control`: absolute, or relative to the stream's URL; empty without one.
     public var control: String
 
     /// Creates a track with its control value.
-    public init(format: RTPMediaFormat, control: String) {
+    public init(format: RTPMediaFormat?, control: String) {
       self.format = format
       self.control = control
     }
@@ -20,27 +21,51 @@ public struct RTSPAnnouncement: Hashable, Sendable {
 
   /// Name of the stream that is sent: its ``RTSPStreamDescription/name``.
   public var streamName: String
-  /// The tracks in the order of the session description: one of video, one of audio, or both.
+  /// The tracks in the order of the session description: one of video, one of audio, or both have a format.
   public var tracks: [Track]
+  /// Kinds of which no track is supported, with the name of the first one's codec.
+  public private(set) var unsupportedCodecs: [MediaKind: String] = [:]
 
-  /// Parses the body of an ANNOUNCE request.
+  /// Parses the body of an ANNOUNCE request. A track that cannot be received takes nothing from the others.
   ///
-  /// - Throws: `ParsingError`: `.unsupported` for other codecs, further tracks or encrypted RTP, others where the session description
-  ///   is malformed or has no track.
+  /// - Throws: `ParsingError` of the first track when none can be received: `.unsupported` for other codecs or encrypted RTP, others
+  ///   where the session description is malformed or has no track.
   public init(streamName: String, parsing body: ByteBuffer) throws(ParsingError) {
     self.streamName = streamName
     self.tracks = []
-    for media in try SessionDescription(parsing: body).media {
-      guard media.transport == "RTP/AVP" || media.transport == "RTP/AVP/TCP" || media.transport == "RTP/AVPF" else {
-        throw ParsingError(.unsupported, field: "m=")
+    var failure: ParsingError?
+    let description = try SessionDescription(parsing: body)
+    guard description.media.count <= Self.maximumTrackCount else { throw ParsingError(.unsupported, field: "m=") }
+    for media in description.media {
+      var format: RTPMediaFormat?
+      do throws(ParsingError) {
+        format = try Self.format(of: media)
+      } catch {
+        failure = failure ?? error
+        if let kind = MediaKind(rawValue: media.media), self.unsupportedCodecs[kind] == nil {
+          let map = media.payloadType.flatMap { media.rtpMap(payloadType: $0) }
+          self.unsupportedCodecs[kind] = map?.encoding ?? "payload type \(media.payloadType ?? 0)"
+        }
       }
-      let format = try RTPMediaFormat(media)
-      guard !self.tracks.contains(where: { $0.format.kind == format.kind }) else {
-        throw ParsingError(.unsupported, field: "m=")
-      }
+      if let kind = format?.kind, self.tracks.contains(where: { $0.format?.kind == kind }) { format = nil }
       self.tracks.append(Track(format: format, control: media.control ?? ""))
     }
-    guard !self.tracks.isEmpty else { throw ParsingError(.missing, field: "m=") }
+    for track in self.tracks {
+      if let kind = track.format?.kind { self.unsupportedCodecs[kind] = nil }
+    }
+    guard self.tracks.contains(where: { $0.format != nil }) else {
+      throw failure ?? ParsingError(.missing, field: "m=")
+    }
+  }
+
+  /// Maximum number of tracks, each of which may have ports of its own.
+  private static let maximumTrackCount = 8
+
+  private static func format(of media: MediaDescription) throws(ParsingError) -> RTPMediaFormat {
+    guard media.transport == "RTP/AVP" || media.transport == "RTP/AVP/TCP" || media.transport == "RTP/AVPF" else {
+      throw ParsingError(.unsupported, field: "m=")
+    }
+    return try RTPMediaFormat(media)
   }
 }
 
@@ -87,7 +112,7 @@ struct RTSPPublication: Hashable {
       id: sessionID,
       stream: RTSPStreamDescription(
         name: announcement.streamName, sessionDescription: "",
-        tracks: announcement.tracks.map { .init(kind: $0.format.kind, control: $0.control, ssrc: 0) }))
+        tracks: announcement.tracks.map { .init(kind: $0.format?.kind ?? .video, control: $0.control, ssrc: 0) }))
   }
 
   /// The tracks to receive.

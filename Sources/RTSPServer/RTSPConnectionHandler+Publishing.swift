@@ -36,6 +36,9 @@ extension RTSPConnectionHandler {
         ssrc: .random(in: 1...UInt32.max),
         canonicalName: "vidicon-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))"))
     self.parser.limits = .publishers
+    for (kind, codec) in announcement.unsupportedCodecs {
+      _ = input.reportUnsupported("\(kind) codec \(codec)", of: kind, by: id)
+    }
     self.perform(self.session.publicationBegan(now: self.now))
   }
 
@@ -48,10 +51,10 @@ extension RTSPConnectionHandler {
     for track in recording.tracks {
       var isUDP = false
       if case .udp = track.transport { isUDP = true }
+      // Packets of a track that was set up without a format are dropped.
+      guard let format = publication.announcement.tracks[track.index].format else { continue }
       // No error: the announcement was accepted with this format.
-      outputs +=
-        (try? publication.receiver.addTrack(
-          track.index, format: publication.announcement.tracks[track.index].format, reorders: isUDP)) ?? []
+      outputs += (try? publication.receiver.addTrack(track.index, format: format, reorders: isUDP)) ?? []
     }
     self.listenForDatagrams(of: &publication, context: context)
     let handler = NIOLoopBound(self, eventLoop: context.eventLoop)

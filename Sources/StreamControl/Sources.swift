@@ -45,7 +45,7 @@ public struct Sources: Sendable {
       needsConnection: true)
   }
 
-  /// As the other initializer.
+  /// Opens sources like the other initializer.
   ///
   /// - Parameter needsConnection: Whether a network source must be there; otherwise it is tried in the background, with the format of
   ///   generated video until then.

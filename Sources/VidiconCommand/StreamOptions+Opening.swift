@@ -6,11 +6,11 @@ internal import Threading
 
 /// Purpose for which a stream is opened.
 enum StreamUse: Hashable {
-  /// It is served. A track can be added to it at no later time, and its first network source may come later.
+  /// Serving: a track can be added at no later time, and the first network source may come later.
   ///
   /// - Parameter needsConnection: Whether that must be there.
   case serving(needsConnection: Bool)
-  /// It is recorded, to the end of its source unless that is looped.
+  /// Recording to the end of the source, unless that is looped.
   case recording
 }
 

@@ -235,14 +235,18 @@ struct RTSPFuzzLedger {
         self.isPlaying = false
       case .beginPublication(let announcement):
         precondition(!self.isPlaying && self.announcement == nil, "a stream is sent twice, or watched meanwhile")
-        precondition((1...2).contains(announcement.tracks.count), "a stream of other tracks is taken")
+        let kinds = announcement.tracks.compactMap(\.format?.kind)
+        precondition(!kinds.isEmpty && Set(kinds).count == kinds.count, "a stream of other tracks is taken")
         self.announcement = announcement
       case .startRecording(let recording):
         precondition(self.isPublishing && !recording.tracks.isEmpty, "nothing is received")
         self.receiver = RTPStreamReceiver(ssrc: 1, canonicalName: "fuzz")
         for track in recording.tracks {
-          guard let format = self.announcement?.tracks[track.index].format,
-            (try? self.receiver.addTrack(track.index, format: format, reorders: track.index == 0)) != nil
+          guard let announced = self.announcement?.tracks, announced.indices.contains(track.index) else {
+            preconditionFailure("a track is received that was not announced")
+          }
+          guard let format = announced[track.index].format else { continue }
+          guard (try? self.receiver.addTrack(track.index, format: format, reorders: track.index == 0)) != nil
           else { preconditionFailure("an accepted track cannot be received") }
         }
       case .endPublication:

@@ -35,7 +35,7 @@ struct StreamChoiceTests {
     #expect(StreamChoice([Self.video(0) { $0.isCoverImage = true }, Self.video(1)]).video == [1])
   }
 
-  @Test func `the default comes before the others, large pictures before small ones, the first of equal ones first`() {
+  @Test func `the default comes before the others, large frames before small ones, the first of equal ones first`() {
     let choice = StreamChoice([
       Self.video(0) { $0.pixelCount = 100 }, Self.video(1) { $0.pixelCount = 200 },
       Self.video(2) { ($0.pixelCount, $0.isDefault) = (50, true) }, Self.audio(3), Self.audio(4),

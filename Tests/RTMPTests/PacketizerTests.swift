@@ -119,7 +119,7 @@ struct PacketizerTests {
     #expect(names == [name] && depacketizer.droppedSampleCount == 3)
   }
 
-  @Test(arguments: ["AF00 F948", "AF00 11C0"])
+  @Test(arguments: ["AF00 F9480000", "AF00 11C0"])
   func `a configuration of AAC that is not supported is named once, and the video is taken`(payload: String) throws {
     var depacketizer = RTMPDepacketizer()
     var names: [String] = []

@@ -195,11 +195,36 @@ struct RTSPPublishingTests {
     #expect(dialogue.statuses() == ["[begin live]", "200"])
   }
 
-  @Test func `two tracks of a kind, another type of description, and a long one are refused`() throws {
+  @Test(arguments: [
+    ("audio 0 RTP/AVP 0", "", "payload type 0"), ("audio 0 RTP/AVP 98", "opus/48000/2", "opus"),
+    ("audio 0 RTP/AVP 98", "mpeg4-generic/48000/6", "mpeg4-generic"), ("video 0 RTP/SAVP 98", "H264/90000", nil),
+    ("video 0 RTP/AVP 98", "H265/90000", nil), ("application 0 RTP/AVP 98", "vnd.onvif.metadata/90000", nil),
+  ])
+  func `a track that cannot be received takes nothing from the others, and is set up`(
+    line: String, map: String, codec: String?
+  ) throws {
+    let video = "m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=control:streamid=0\r\n"
+    let other = "m=\(line)\r\n" + (map.isEmpty ? "" : "a=rtpmap:98 \(map)\r\n") + "a=control:streamid=1\r\n"
+    for tracks in [video + other, other + video] {
+      let announcement = try RTSPAnnouncement(streamName: "live", parsing: ByteBuffer(string: "v=0\r\n\(tracks)"))
+      for track in announcement.tracks { #expect((track.format != nil) == (track.control == "streamid=0")) }
+      #expect(announcement.unsupportedCodecs == codec.map { [.audio: $0] } ?? [:])
+      let dialogue = try Self.announced("v=0\r\n\(tracks)")
+      for track in 0...1 { Self.setUp(dialogue, track) }
+      #expect(dialogue.statuses() == ["200", "200"])
+    }
+  }
+
+  @Test func `of two tracks of a kind the first one that can be received is taken`() throws {
+    let twice = Self.description() + "m=video 0 RTP/AVP 98\r\na=rtpmap:98 H264/90000\r\n"
+    let announcement = try RTSPAnnouncement(streamName: "live", parsing: ByteBuffer(string: twice))
+    #expect(announcement.tracks.map { $0.format?.kind } == [.video, .audio, nil])
+  }
+
+  @Test func `nine tracks, another type of description, and a long one are refused`() throws {
     let dialogue = try Self.dialogue()
     let head = "ANNOUNCE rtsp://h/live?key=\(Self.key) RTSP/1.0\nCSeq: 1"
-    let twice = Self.description() + "m=video 0 RTP/AVP 98\r\na=rtpmap:98 H264/90000\r\n"
-    dialogue.client(head, body: twice)
+    dialogue.client(head, body: Self.description() + String(repeating: "m=audio 0 RTP/AVP 0\r\n", count: 8))
     dialogue.client("\(head)\nContent-Type: text/plain", body: Self.description())
     #expect(dialogue.statuses() == ["415", "415"])
     dialogue.client("\(head)\nContent-Length: 131073")

@@ -16,7 +16,7 @@ final class MediaFile {
   private let location: String
   /// Whether only media containers on the disk are opened, no playlists.
   private let isConfined: Bool
-  /// Its tracks that may be played.
+  /// Tracks that may be played.
   let choice: StreamChoice
   /// Index of the video stream that is read; nil when there is none.
   private(set) var videoStream: Int?

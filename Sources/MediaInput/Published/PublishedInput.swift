@@ -195,6 +195,17 @@ extension PublishedInput {
     }
   }
 
+  /// Reports that the codec of a track is not supported, while the other one goes on.
+  ///
+  /// - Parameter codec: Name of the codec, such as "audio codec G.711".
+  /// - Returns: Whether the publisher still has the stream.
+  package func reportUnsupported(_ codec: String, of kind: MediaKind, by id: PublisherSlot.ID) -> Bool {
+    self.report(
+      VidiconError(
+        .unsupported, subject: "publisher", cause: "\(codec) is not supported", nextStep: "send H.264 and AAC"),
+      of: kind, by: id)
+  }
+
   /// Reports that no frame has come at which decoding can start.
   ///
   /// - Parameter count: Number of frames that were dropped.

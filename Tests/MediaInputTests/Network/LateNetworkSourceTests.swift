@@ -49,7 +49,7 @@ struct LateNetworkSourceTests {
       defer { process.terminate() }
       let state = collector.wait { $0.samples.count + $0.frameCount > count + 10 }
       #expect(state.samples.count + state.frameCount > count + 10 && state.ends.count == writer - 1)
-      process.waitUntilExit()
+      process.terminate()
       #expect(collector.wait { $0.ends.count >= writer }.ends.count == writer)
     }
   }
