@@ -10,6 +10,9 @@ struct H264DecodingStartTests {
   /// A recovery point, ITU-T H.264 §D.1.8, and a slice.
   private static let recovery = Self.unit([[0x06, 0x06, 0x01, 0xC4, 0x80], [0x41, 0x80]])
 
+  /// A slice with `first_mb_in_slice` 0 and `slice_type` 7: `1 0001000`.
+  private static let intra = Self.unit([[0x41, 0x88]])
+
   private static func unit(_ nalUnits: [[UInt8]]) -> H264AccessUnit {
     H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: nalUnits.flatMap { [0, 0, 1] + $0 }))
   }
@@ -30,42 +33,76 @@ struct H264DecodingStartTests {
     #expect(start.handle(Self.idr, isMarked: false, at: Self.at(200)) == .take(isStart: true))
   }
 
-  @Test(arguments: [true, false])
-  func `after three seconds it starts at a recovery point, or at what the sender calls a keyframe`(isMarked: Bool) {
+  @Test func `decoding starts at the first recovery point, whatever precedes it`() {
     var start = H264DecodingStart()
-    let unit = isMarked ? Self.slice : Self.recovery
+    #expect(start.handle(Self.slice, isMarked: false, at: Self.at(0)) == .drop)
+    #expect(start.handle(Self.recovery, isMarked: false, at: Self.at(33)) == .take(isStart: true))
+    #expect(!start.isAtKeyframe)
+    #expect(start.handle(Self.slice, isMarked: false, at: Self.at(66)) == .take(isStart: false))
+    for unit in [Self.recovery, Self.intra] {
+      #expect(start.handle(unit, isMarked: false, at: Self.at(100)) == .take(isStart: true), "each is a start then")
+    }
+    // A sender may make IDR pictures later.
+    #expect(start.handle(Self.idr, isMarked: false, at: Self.at(133)) == .take(isStart: true))
+  }
+
+  @Test(arguments: [true, false])
+  func `after three seconds it starts at an intra frame, or at what the sender calls a keyframe`(isMarked: Bool) {
+    var start = H264DecodingStart()
+    let unit = isMarked ? Self.slice : Self.intra
     for milliseconds in stride(from: Int64(0), to: 3_000, by: 100) {
       #expect(start.handle(unit, isMarked: isMarked, at: Self.at(milliseconds)) == .drop, "\(milliseconds)")
     }
-    #expect(start.handle(Self.slice, isMarked: false, at: Self.at(3_000)) == .drop, "no start")
+    #expect(start.handle(Self.slice, isMarked: false, at: Self.at(3_000)) == .reportMissing(dropped: 31), "no start")
     #expect(start.handle(unit, isMarked: isMarked, at: Self.at(3_100)) == .take(isStart: true))
     #expect(!start.isAtKeyframe)
     #expect(start.handle(Self.slice, isMarked: false, at: Self.at(3_133)) == .take(isStart: false))
     #expect(start.handle(unit, isMarked: isMarked, at: Self.at(3_166)) == .take(isStart: true), "each is a start then")
-    // A sender may make IDR pictures later.
-    #expect(start.handle(Self.idr, isMarked: false, at: Self.at(3_200)) == .take(isStart: true))
   }
 
-  @Test func `without a start for six seconds that is reported once, with the number of access units`() {
+  @Test func `without a start the wait is reported once, and after twenty seconds decoding starts anywhere`() {
     var start = H264DecodingStart()
     var reports: [(Int64, Int)] = []
-    for milliseconds in stride(from: Int64(0), through: 20_000, by: 500) {
+    for milliseconds in stride(from: Int64(0), to: 20_000, by: 500) {
       switch start.handle(Self.slice, isMarked: false, at: Self.at(milliseconds)) {
       case .drop: break
       case .reportMissing(let dropped): reports.append((milliseconds, dropped))
       case .take: Issue.record("taken at \(milliseconds)")
       }
     }
-    #expect(reports.map(\.0) == [6_000] && reports.map(\.1) == [13])
-    #expect(start.handle(Self.idr, isMarked: false, at: Self.at(21_000)) == .take(isStart: true))
+    #expect(reports.map(\.0) == [3_000] && reports.map(\.1) == [7])
+    #expect(start.handle(Self.slice, isMarked: false, at: Self.at(20_000)) == .take(isStart: true))
+    #expect(start.handle(Self.slice, isMarked: false, at: Self.at(20_040)) == .take(isStart: false))
+    #expect(!start.isAtKeyframe)
   }
 
-  @Test func `timestamps that run backwards make the wait longer, not shorter`() {
+  @Test(arguments: [Self.idr, Self.recovery, Self.intra, Self.slice])
+  func `nothing is a start before the parameter sets, which are waited for without end`(unit: H264AccessUnit) {
     var start = H264DecodingStart()
-    #expect(start.handle(Self.recovery, isMarked: false, at: Self.at(10_000)) == .drop)
-    #expect(start.handle(Self.recovery, isMarked: false, at: Self.at(0)) == .drop)
-    #expect(start.handle(Self.recovery, isMarked: false, at: Self.at(2_999)) == .drop)
-    #expect(start.handle(Self.recovery, isMarked: false, at: Self.at(3_000)) == .take(isStart: true))
+    var reports = 0
+    for milliseconds in stride(from: Int64(0), through: 60_000, by: 500) {
+      let decision = start.handle(unit, isMarked: true, hasParameterSets: false, at: Self.at(milliseconds))
+      if case .reportMissing(let dropped) = decision {
+        #expect(milliseconds == 3_000 && dropped == 7)
+        reports += 1
+      } else {
+        #expect(decision == .drop)
+      }
+    }
+    #expect(reports == 1)
+    #expect(start.handle(Self.idr, isMarked: false, at: Self.at(60_500)) == .take(isStart: true))
+    #expect(start.isAtKeyframe)
+  }
+
+  @Test func `timestamps that run backwards or jump make the wait longer, not shorter`() {
+    var start = H264DecodingStart()
+    for milliseconds in [20_000, 0, 2_999, 2_900, 90_000_000, 90_000_000] as [Int64] {
+      #expect(start.handle(Self.intra, isMarked: false, at: Self.at(milliseconds)) == .drop, "\(milliseconds)")
+    }
+    #expect(start.handle(Self.intra, isMarked: false, at: Self.at(90_000_001)) == .take(isStart: true))
+    var extreme = H264DecodingStart()
+    #expect(extreme.handle(Self.slice, isMarked: false, at: MediaTime(nanoseconds: .min)) == .drop)
+    #expect(extreme.handle(Self.slice, isMarked: false, at: MediaTime(nanoseconds: .max)) == .drop)
   }
 
   /// NAL units, and whether they have a recovery point.
@@ -88,7 +125,45 @@ struct H264DecodingStartTests {
       ([], false),
     ] as [([[UInt8]], Bool)])
   func `a recovery point is found among the messages of an access unit`(nalUnits: [[UInt8]], isFound: Bool) {
-    #expect(Self.unit(nalUnits).hasRecoveryPoint == isFound)
+    #expect((Self.unit(nalUnits).randomAccess == .recoveryPoint) == isFound)
+  }
+}
+
+@Suite("Intra frames of H.264")
+struct H264RandomAccessTests {
+  /// Bits of slices behind their header bytes, ITU-T H.264 §7.3.3: `first_mb_in_slice`, `slice_type`; with table 7-6.
+  @Test(
+    arguments: [
+      (["1 011"], .intra, "I"), (["1 00101"], .intra, "SI"), (["1 0001000"], .intra, "I, as all slices"),
+      (["1 0001010"], .intra, "SI, as all slices"), (["1 1"], nil, "P"), (["1 010"], nil, "B"),
+      (["1 00100"], nil, "SP"),
+      (["1 00110"], nil, "P, as all slices"), (["1 0001011"], nil, "a type of 10 is out of range"),
+      (["1 011", "0001001 011"], .intra, "two slices of type I"), (["1 011", "0001001 1"], nil, "I and P"),
+      (["1 1", "0001001 011"], nil, "P and I"),
+      // 2¹⁶ - 1 macroblocks: 16 zeros, and 16 more behind the one.
+      (["0000000000000000 1 0000000000000000 011"], .intra, "the largest number of bits that is in range"),
+      (["00000000000000000000000000000000"], nil, "zeros"), (["1"], nil, "no type"), ([""], nil, "no byte"),
+    ] as [([String], H264RandomAccess?, String)])
+  func `a frame is intra when all its slices are`(slices: [String], access: H264RandomAccess?, name: String) {
+    var payload = ByteBuffer()
+    for slice in slices {
+      var (bits, bytes) = (slice.filter { $0 != " " }, [UInt8(0x41)])
+      while bits.count % 8 != 0 { bits += "0" }
+      while !bits.isEmpty {
+        bytes.append(UInt8(bits.prefix(8), radix: 2) ?? 0)
+        bits.removeFirst(8)
+      }
+      payload.writeInteger(UInt32(bytes.count))
+      payload.writeBytes(bytes)
+    }
+    let unit = try? H264AccessUnit(parsingAVCC: payload)
+    #expect(unit?.randomAccess == access, "\(name)")
+  }
+
+  @Test func `without slices there is nothing to decode`() {
+    #expect(H264AccessUnit().randomAccess == nil)
+    let delimiter = H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: [0, 0, 1, 0x06, 1, 1, 0x33, 0x80]))
+    #expect(delimiter.randomAccess == nil)
   }
 }
 

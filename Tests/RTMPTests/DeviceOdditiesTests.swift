@@ -68,6 +68,15 @@ struct DeviceOdditiesTests {
     guard index % 10 == 0 else { return Self.frame(at: time) }
     return Self.video("27 01 000000 00000005 0606010080 00000003 419A00", at: time)
   }
+  /// Ten frames a second for five seconds, without an IDR picture and recovery points, with a slice of type 7 each second.
+  private static let intraFrames: [RTMPMessage] = (0..<50).map { (index: Int) -> RTMPMessage in
+    let time = UInt32(index * 100)
+    return index % 10 == 5 ? Self.video("27 01 000000 00000003 418880", at: time) : Self.frame(at: time)
+  }
+  /// Four seconds with a keyframe each second.
+  private static let framesBeforeConfiguration: [RTMPMessage] = (0..<40).map { (index: Int) -> RTMPMessage in
+    index % 10 == 0 ? Self.keyframe(at: UInt32(index * 100)) : Self.frame(at: UInt32(index * 100))
+  }
   /// Seven seconds of frames at which no decoding can start.
   private static let framesAlone: [RTMPMessage] = (0..<70).map { (index: Int) -> RTMPMessage in
     Self.frame(at: UInt32(index * 100))
@@ -222,7 +231,15 @@ struct DeviceOdditiesTests {
       outputs: "vKuV", droppedSamples: 3),
     Oddity(
       testDescription: "no IDR picture, but recovery points every second",
-      messages: [configuration] + recoveryPoints, outputs: "vKVVVVVVVVVKVVVVVVVVV", droppedSamples: 30),
+      messages: [configuration] + recoveryPoints, outputs: "v" + String(repeating: "KVVVVVVVVV", count: 5)),
+    Oddity(
+      testDescription: "-c copy from DVB: intra frames, no IDR picture and no recovery point",
+      messages: [configuration] + intraFrames,
+      outputs: "vkKVVVVVVVVVKVVVV", droppedSamples: 35),
+    Oddity(
+      testDescription: "the configuration long after the first frames",
+      messages: framesBeforeConfiguration + [configuration, frame(at: 4000), keyframe(at: 4100), frame(at: 4200)],
+      outputs: "kvKV", droppedSamples: 41),
     Oddity(
       testDescription: "no frame at which decoding can start",
       messages: [configuration] + framesAlone + [keyframe(at: 7000), frame(at: 7100)],
@@ -248,7 +265,7 @@ struct DeviceOdditiesTests {
             #expect(codec == "audio codec G.711" || codec == "dependsOnCoreCoder")
             outputs += "u"
           case .missingKeyframe(let count):
-            #expect(count == 61)
+            #expect(count == 31)
             outputs += "k"
           }
         }

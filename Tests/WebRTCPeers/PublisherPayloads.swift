@@ -26,8 +26,8 @@ package enum PublisherPayloads {
       let isStart = index == 0
       let isEnd = index == max(2, packetCount) - 1
       var payload = ByteBuffer(bytes: [0x7C, (isStart ? 0x80 : 0) | (isEnd ? 0x40 : 0) | type])
-      // first_mb_in_slice 0 in the first byte behind the header.
-      payload.writeBytes([isStart ? 0x88 : 0x55] + [UInt8](repeating: 0x11, count: 200))
+      // first_mb_in_slice 0, and slice_type 7 (I) or 5 (P), in the first byte behind the header.
+      payload.writeBytes([isStart ? (isKeyframe ? 0x88 : 0x9A) : 0x55] + [UInt8](repeating: 0x11, count: 200))
       payloads.append(payload)
     }
     return payloads

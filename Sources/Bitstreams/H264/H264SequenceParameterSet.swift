@@ -29,6 +29,8 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
 
   /// Maximum width or height in macroblocks at level 6.2, annex A.3.1: √(8 × 139,264).
   static let maximumMacroblocks: UInt32 = 1055
+  /// Maximum number of macroblocks of a frame at level 6.2, table A-1.
+  static let maximumMacroblockCount: UInt32 = 139_264
 
   /// Nominal frame rate, if the video usability information has timing.
   public var frameRate: FrameRate? {

@@ -6,8 +6,8 @@ internal import NIOCore
 /// Turns a publisher's messages of audio and video into samples.
 ///
 /// Tracks are what arrives, not what the metadata announces: encoders and drones announce wrongly or not at all. A track
-/// begins with its configuration; samples before it are dropped and counted. So is video before the first IDR picture, or, when
-/// none comes for seconds, before a recovery point.
+/// begins with its configuration; samples before it are dropped and counted. So is video before the first IDR picture or recovery
+/// point, and, where the stream has neither, for some seconds.
 ///
 /// Times stay those of the publisher, extended to 64 bits; they may run backwards, and distances of up to 24 days either way
 /// are kept. Parameter sets within access units become a new description, as those of a configuration do; where a stream uses
@@ -21,7 +21,8 @@ public struct RTMPDepacketizer: Sendable {
     case sample(EncodedSample)
     /// The audio has a codec that is not supported, whose name follows; once. Video is not affected.
     case unsupportedAudio(String)
-    /// No keyframe has come for seconds, so that this number of frames was dropped; once.
+    /// Neither a keyframe nor a recovery point has come for seconds, or no configuration, so that this number of frames was dropped;
+    /// once. The publication goes on.
     case missingKeyframe(dropped: Int)
   }
 
@@ -105,11 +106,8 @@ public struct RTMPDepacketizer: Sendable {
         if isKeyframe { self.droppedSampleCount += 1 }
         return outputs
       }
-      guard self.video != nil else {
-        self.droppedSampleCount += 1
-        return outputs
-      }
-      let decision = self.start.handle(unit, isMarked: isKeyframe, at: time)
+      let decision = self.start.handle(
+        unit, isMarked: isKeyframe, hasParameterSets: self.video != nil, at: time)
       guard case .take(let isStart) = decision else {
         self.droppedSampleCount += 1
         if case .reportMissing(let count) = decision { outputs.append(.missingKeyframe(dropped: count)) }

@@ -5,8 +5,9 @@ internal import NIOCore
 /// Depacketizes H.264 access units from RTP packets, RFC 6184: single NAL units, STAP-A and FU-A.
 ///
 /// An access unit ends at the marker, or where the timestamp changes. After a loss, access units are dropped until the
-/// next complete keyframe, unless ``dropsUntilKeyframe`` is false. The caller passes the packets of one source and
-/// payload type.
+/// next complete one at which decoding can start, unless ``dropsUntilKeyframe`` is false: a keyframe, a recovery point or an intra
+/// frame, and any after ``maximumDroppedCount``, since encoders with intra refresh may send neither. The caller passes the packets
+/// of one source and payload type.
 ///
 /// Memory is bounded: one access unit of ``maximumAccessUnitLength`` bytes, and 32 parameter sets of each kind.
 public struct H264Depacketizer: Sendable {
@@ -46,9 +47,13 @@ public struct H264Depacketizer: Sendable {
   private var followsLoss = false
   /// Whether frames are missing that the next frames depend on.
   private var awaitsKeyframe = true
+  /// Number of access units that were dropped since the last one that was returned.
+  private var droppedCount = 0
   /// The unfinished NAL unit: offset of its length field in the payload, and its header byte.
   private var fragment: (start: Int, header: UInt8)?
 
+  /// Number of access units in a row that are dropped at most: 20 s at 30 frames per second.
+  static let maximumDroppedCount = 600
   private static let maximumParameterSets = 32
 
   /// A depacketizer before the first packet.
@@ -202,15 +207,23 @@ public struct H264Depacketizer: Sendable {
     defer { self.timestamp = nil }
     let isEmpty = self.unit.payload.readableBytes == 0
     guard let timestamp = self.timestamp, !isEmpty || !self.isComplete else { return [] }
-    let isDecodable = self.isComplete && (self.unit.isKeyframe || !self.awaitsKeyframe)
+    let isDecodable = self.isComplete && (!self.awaitsKeyframe || self.canStart)
     self.awaitsKeyframe = !isDecodable
     if isEmpty || self.dropsUntilKeyframe && !isDecodable {
       self.droppedAccessUnitCount += 1
+      self.droppedCount += 1
       self.unit.payload.clear()
       self.unit.isKeyframe = false
       return []
     }
+    self.droppedCount = 0
     defer { self.unit = H264AccessUnit() }
     return [Output(accessUnit: self.unit, timestamp: timestamp, isComplete: self.isComplete)]
+  }
+
+  /// Whether decoding can start at the current access unit.
+  private var canStart: Bool {
+    guard self.unit.payload.readableBytes > 0 else { return false }
+    return self.unit.isKeyframe || self.unit.randomAccess != nil || self.droppedCount >= Self.maximumDroppedCount
   }
 }

@@ -4,8 +4,8 @@ public import NIOCore
 /// Turns the RTP and RTCP packets of a sender's tracks into samples on one clock, and reports their reception. Pure: `now` is an
 /// argument.
 ///
-/// Times are the sender's, near those of arrival: ``RTPSourceClock`` keeps the offset of audio to video. Video starts at a keyframe,
-/// and is dropped from a loss to the next one. Parameter sets within the stream become a new description.
+/// Times are the sender's, near those of arrival: ``RTPSourceClock`` keeps the offset of audio to video. Video starts at a keyframe
+/// or a recovery point, and is dropped from a loss to the next one. Parameter sets within the stream become a new description.
 public struct RTPStreamReceiver: Sendable {
   /// Content of packets, in the order in which it is to be decoded.
   public enum Output: Sendable {
@@ -13,7 +13,8 @@ public struct RTPStreamReceiver: Sendable {
     case description(CodecDescription)
     /// A sample; the duration of video is not known and zero.
     case sample(EncodedSample)
-    /// No keyframe has come for seconds, so that this number of frames was dropped; once for a track.
+    /// Neither a keyframe nor a recovery point has come for seconds, or no parameter sets, so that this number of frames was dropped;
+    /// once for a track. The track goes on.
     case missingKeyframe(dropped: Int)
   }
 

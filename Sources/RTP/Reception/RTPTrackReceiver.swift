@@ -140,11 +140,12 @@ struct RTPTrackReceiver: Sendable {
     }
     let ticks = self.unwrapper.unwrap(unit.timestamp)
     let presentation = time(ticks)
-    guard self.description != nil, unit.isComplete, unit.accessUnit.payload.readableBytes > 0 else {
+    guard unit.isComplete, unit.accessUnit.payload.readableBytes > 0 else {
       self.droppedSampleCount += 1
       return
     }
-    let decision = self.start.handle(unit.accessUnit, isMarked: false, at: presentation)
+    let decision = self.start.handle(
+      unit.accessUnit, isMarked: false, hasParameterSets: self.description != nil, at: presentation)
     guard case .take(let isStart) = decision else {
       self.droppedSampleCount += 1
       if case .reportMissing(let count) = decision { outputs.append(.missingKeyframe(dropped: count)) }

@@ -243,12 +243,13 @@ extension WebRTCTrackReceiver {
       self.droppedFrameCount += 1
       return
     }
-    if unit.accessUnit.isKeyframe { self.keyframes.handleKeyframe() }
+    // A publisher with intra refresh, or one that copies a recorded stream, may never send the keyframe that is requested.
+    let isStart = unit.accessUnit.isKeyframe || self.keyframes.isNeeded && unit.accessUnit.randomAccess != nil
+    if isStart { self.keyframes.handleKeyframe() }
     frames.append(
       WebRTCReceivedFrame(
         content: .h264(newDescription: changed), payload: unit.accessUnit.payload,
-        presentationTime: self.time(of: unit.timestamp, at: now, clock: &clock),
-        isKeyframe: unit.accessUnit.isKeyframe))
+        presentationTime: self.time(of: unit.timestamp, at: now, clock: &clock), isKeyframe: isStart))
   }
 
   private mutating func append(

@@ -27,6 +27,10 @@ struct RTPTrackReceiverTests {
     var now = MediaTime.zero
     let payloadType: UInt8
 
+    init(receiver: RTPTrackReceiver, payloadType: UInt8) {
+      (self.receiver, self.payloadType) = (receiver, payloadType)
+    }
+
     init(_ description: CodecDescription, reorders: Bool = false) throws {
       self.payloadType = description.kind == .video ? 96 : 97
       let media = MediaDescription(description, payloadType: self.payloadType, control: "x")
@@ -194,13 +198,49 @@ struct RTPTrackReceiverTests {
     #expect(block?.delaySinceLastSenderReport == 65_536)
   }
 
-  @Test func `after six seconds without a keyframe that is reported once, and drops are counted`() throws {
+  @Test func `after three seconds without a keyframe that is reported once, and drops are counted`() throws {
     var track = try Track(.h264(Self.h264))
     var reports: [String] = []
     for number in UInt16(0)..<80 {
       reports += try track.send(number, UInt32(number) * 9_000, [0x41, 0x80])
     }
-    #expect(reports == ["missing 61"])
+    #expect(reports == ["missing 31"])
     #expect(track.receiver.droppedSampleCount == 80)
+  }
+
+  @Test func `video without parameter sets is waited for, which is reported once, and starts with them`() throws {
+    var media = MediaDescription(media: "video", formats: ["96"])
+    media.attributes = [SDPAttribute("rtpmap", "96 H264/90000")]
+    var track = Track(receiver: try RTPTrackReceiver(RTPMediaFormat(media), reorders: false), payloadType: 96)
+    var reports: [String] = []
+    for number in UInt16(0)..<400 {
+      reports += try track.send(number, UInt32(number) * 9_000, number % 20 == 0 ? [0x65, 0x80] : [0x41, 0x80])
+    }
+    #expect(reports == ["missing 31"])
+    let sets = Self.aggregate([Self.h264.sequenceParameterSet, Self.h264.pictureParameterSet, [0x65, 0x80]])
+    #expect(try track.send(400, 3_600_000, sets) == ["1280×720", "key 3600000: 000000026580"])
+  }
+
+  @Test func `after a loss video goes on at a recovery point or an intra frame, where no keyframe comes`() throws {
+    for start in [Self.aggregate([[0x06, 0x06, 0x01, 0xC4, 0x80], [0x41, 0x9A]]), [0x41, 0x88]] {
+      var track = try Track(.h264(Self.h264))
+      #expect(try track.send(1, 0, [0x65, 0x80]).count == 1)
+      #expect(try track.send(3, 6_000, [0x41, 0x9A]) == [])
+      let samples = try track.send(4, 9_000, start)
+      // The decoder goes on: no keyframe, at which an output could start.
+      #expect(samples.count == 1 && samples.first?.hasPrefix("frame 9000") == true)
+      #expect(try track.send(5, 12_000, [0x41, 0x9A]).count == 1)
+    }
+  }
+
+  @Test func `after a loss video goes on without any mark of a start at the end of twenty seconds`() throws {
+    var track = try Track(.h264(Self.h264))
+    #expect(try track.send(1, 0, [0x65, 0x80]).count == 1)
+    var first: UInt16?
+    for number in UInt16(3)..<700 {
+      let outputs = try track.send(number, UInt32(number) * 3_000, [0x41, 0x9A])
+      if !outputs.isEmpty { first = first ?? number }
+    }
+    #expect(first == 3 + UInt16(H264Depacketizer.maximumDroppedCount))
   }
 }

@@ -169,6 +169,25 @@ struct WebRTCPublisherSessionTests {
     #expect(dialogue.videoFrames.count == 1 && dialogue.keyframeRequestTimes.count == 5)
   }
 
+  @Test func `a publisher of recovery points without keyframes is received from the first of them`() throws {
+    var dialogue = try Self.dialogue()
+    dialogue.answersPLI = false
+    try dialogue.sendVideo(isKeyframe: false, timestamp: 0)
+    try dialogue.advance(.milliseconds(700))
+    #expect(dialogue.videoFrames.isEmpty && !dialogue.keyframeRequestTimes.isEmpty)
+    let requests = dialogue.keyframeRequestTimes.count
+    // STAP-A: parameter sets, a recovery point (ITU-T H.264 §D.1.8) and a slice of type P.
+    var aggregate: [UInt8] = [0x78]
+    for unit in PublisherDialogue.parameterSets + [[0x06, 0x06, 0x01, 0xC4, 0x80], [0x41, 0x9A, 7]] {
+      aggregate += [0, UInt8(unit.count)] + unit
+    }
+    try dialogue.sendVideo([ByteBuffer(bytes: aggregate)], timestamp: 63_000)
+    try dialogue.sendVideo(isKeyframe: false, timestamp: 66_000)
+    try dialogue.advance(.seconds(10))
+    #expect(dialogue.videoFrames.map(\.frame.isKeyframe) == [true, false])
+    #expect(dialogue.keyframeRequestTimes.count == requests, "no other start is needed")
+  }
+
   @Test func `transport-wide feedback reports each packet, every 50 to 100 ms`() throws {
     var dialogue = try Self.dialogue(path: .init(delay: .milliseconds(20)))
     try dialogue.publish(seconds: 10)
