@@ -21,6 +21,7 @@ let monitoring = Task {
     case .sourceEnded(let kind, let error):
       print("the \(kind) source has ended:", error?.description ?? "no more input")
     case .sourceSilent: print("no frames; viewers see the slate")
+    case .sourceWaits(let reason): print("connected, and no frame yet:", reason)
     case .sourceBack(let kind): print("the \(kind) is back")
     case .sourceSwitched(let kind): print("the \(kind) was switched to another source")
     case .switchFailed(let kind, let error): print("the \(kind) source stays:", error)

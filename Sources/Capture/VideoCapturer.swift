@@ -105,6 +105,12 @@ public protocol VideoConsumer: AnyObject, Sendable {
   /// continues at another size. ``VideoCapturer/format`` already returns it. By default does nothing.
   func captureFormatChanged(to format: VideoFormat)
 
+  /// Reports that the source is connected and sends video at which decoding cannot start yet: no keyframe or recovery point has come,
+  /// or no parameter sets. Once for each such time; frames follow without a further call. By default does nothing.
+  ///
+  /// - Parameter reason: What has not come, and the remedy.
+  func captureWaits(_ reason: VidiconError)
+
   /// Reports that the capturer delivers nothing for now.
   ///
   /// A device that was lost may come back: frames then simply follow. Otherwise none follow until the next start. The
@@ -120,6 +126,9 @@ extension VideoConsumer {
 
   /// Does nothing; a missing frame also shows in the timestamps.
   public func captureSkipped(at timestamp: MediaTime) {}
+
+  /// Does nothing; implemented by consumers that show their viewers why there is no frame.
+  public func captureWaits(_ reason: VidiconError) {}
 
   /// Does nothing; implemented by consumers that depend on the format before the next frame arrives.
   public func captureFormatChanged(to format: VideoFormat) {}

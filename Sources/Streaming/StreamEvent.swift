@@ -7,6 +7,9 @@ public enum StreamEvent: Hashable, Sendable {
   case sourceEnded(MediaKind, VidiconError?)
   /// The source has delivered no frame for ``VideoSettings/sourceTimeout``; viewers see the slate.
   case sourceSilent
+  /// The video source is connected, and decoding cannot start before it sends a keyframe, a recovery point or its parameter sets;
+  /// ``sourceBack(_:)`` follows with the first frame after the slate.
+  case sourceWaits(VidiconError)
   /// A source delivers frames again after the slate, or audio after its end.
   case sourceBack(MediaKind)
   /// Another source has replaced the current one, see ``LiveStream/switchVideo(to:)`` and

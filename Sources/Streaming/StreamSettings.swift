@@ -60,6 +60,8 @@ public struct VideoSettings: Hashable, Sendable {
   package var slateDelayAfterEnd = MediaDuration.milliseconds(250)
   /// Text of the slate, in the characters of ``BitmapFont``.
   package var slateText = "NO SIGNAL"
+  /// Text of the slate while the source is connected, and nothing has come at which decoding can start.
+  package var waitingSlateText = "CONNECTED, NO FRAME YET"
   /// Time between two frames while encoding is paused, which keep connections alive.
   package var pausedInterval = MediaDuration.seconds(2)
   /// Time after its last use for which the encoder of a rendition stays open.

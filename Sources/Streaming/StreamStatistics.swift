@@ -56,6 +56,8 @@ public struct StreamStatistics: Hashable, Sendable {
   public var faces = 0
   /// Whether the slate is shown because the source delivers nothing.
   public var isSlateShown = false
+  /// Whether the video source is connected, and nothing has come at which decoding can start.
+  public var isSourceWaiting = false
   /// Whether silence is sent because the audio source has ended or delivered nothing for a second.
   public var isAudioMissing = false
 

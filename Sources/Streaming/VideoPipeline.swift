@@ -23,7 +23,11 @@ final class VideoPipeline {
   private let renditionDecoder: RenditionDecoder
   private var isDecodingForRenditions = false
   private lazy var slate = ReleasedFrame.slate(self.slateText, format: self.stage.format)
+  /// Slate of a source that is connected, and whose decoding cannot start yet.
+  private lazy var waitingSlate = ReleasedFrame.slate(self.waitingSlateText, format: self.stage.format)
   private let slateText: String
+  private let waitingSlateText: String
+  private var isSourceWaiting = false
 
   /// The current source.
   private var feed: VideoFeed
@@ -66,6 +70,7 @@ final class VideoPipeline {
       colorMatrix: source.pixelFormat.isYCbCr ? source.colorMatrix : .bt601)
     self.frameInterval = frameRate.frameInterval
     self.slateText = settings.slateText
+    self.waitingSlateText = settings.waitingSlateText
     self.inputQueue = inputQueue
     self.renditionDecoder = RenditionDecoder(format: format, settings: settings, shared: shared)
     self.feed = feed
@@ -154,13 +159,24 @@ final class VideoPipeline {
             .missingTrack, subject: "video source", cause: "it ended before its first frame",
             nextStep: "check that it has video")
       }
+      self.setWaiting(false)
       try self.encodeHeldBack(now: now)
       self.shared.report(.sourceEnded(.video, error))
       self.performNotices()
+    case .waits(let reason):
+      self.setWaiting(true)
+      self.shared.report(.sourceWaits(reason))
     case nil:
       self.stage.handleSnapshotDeadline(now: now)
       try self.performTimeout(now: now)
     }
+  }
+
+  /// Records whether decoding of the source waits for its start.
+  private func setWaiting(_ isWaiting: Bool) {
+    guard isWaiting != self.isSourceWaiting else { return }
+    self.isSourceWaiting = isWaiting
+    self.shared.statistics.withLock { $0.isSourceWaiting = isWaiting }
   }
 
   /// Passes an event that needs no action to the schedule, and performs the notices of that.
@@ -170,6 +186,7 @@ final class VideoPipeline {
   }
 
   private func handle(_ frame: SourceFrame, now: MediaTime) throws(VidiconError) {
+    self.setWaiting(false)
     var frame = frame
     frame.frame.timestamp = frame.frame.timestamp.checked(at: now)
     let action = self.schedule.handle(
@@ -193,6 +210,7 @@ final class VideoPipeline {
   }
 
   private func handle(_ sample: SourceSample, backlog: Int, now: MediaTime) throws(VidiconError) {
+    self.setWaiting(false)
     var sample = sample
     let shift = sample.sample.decodeTime.checked(at: now) - sample.sample.decodeTime
     sample.sample.decodeTime += shift
@@ -240,8 +258,9 @@ final class VideoPipeline {
       self.finish(
         try self.stage.encode(frame, completes: true, forcesKeyframe: forcesKeyframe, now: now), now: now)
     case .encodeSlate(let timestamp, let forcesKeyframe):
+      let slate = self.isSourceWaiting ? self.waitingSlate : self.slate
       self.finish(
-        try self.stage.encodeSlate(self.slate.at(timestamp), forcesKeyframe: forcesKeyframe, now: now), now: now)
+        try self.stage.encodeSlate(slate.at(timestamp), forcesKeyframe: forcesKeyframe, now: now), now: now)
     default: break
     }
   }
@@ -265,6 +284,7 @@ final class VideoPipeline {
       switch notice {
       case .sourceSwitched:
         if let feed { self.feed = feed }
+        self.setWaiting(false)
         self.gopCache.reset()
         self.restRenditionDecoder()
         self.shared.report(.sourceSwitched(.video))

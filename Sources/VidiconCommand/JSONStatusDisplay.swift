@@ -83,6 +83,8 @@ final class JSONStatusDisplay: StatusDisplay {
       var loopLag: Double
       var malformedRequests: Int
       var isSlateShown: Bool
+      /// Whether the video source is connected, and nothing has come at which decoding can start.
+      var isSourceWaiting: Bool
       /// Whether a source accepts any TLS certificate.
       var isSourceInsecure: Bool
       // Present only with effects.
@@ -228,6 +230,7 @@ final class JSONStatusDisplay: StatusDisplay {
               / 1000,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown,
+            isSourceWaiting: $0.stream.isSourceWaiting,
             isSourceInsecure: $0.acceptsAnyCertificate,
             faces: $0.effectTime == nil ? nil : $0.stream.faces,
             effectMilliseconds: $0.effectTime.map { ($0 * 100).rounded() / 100 },

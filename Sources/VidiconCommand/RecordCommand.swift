@@ -116,6 +116,7 @@ struct RecordCommand: AsyncParsableCommand {
       case .sourceEnded(.audio, nil):
         if !endsWithSource { Terminal.warn("the audio source has ended; the recording continues") }
       case .sourceSilent: Terminal.warn("the video source delivers no frames; the slate is recorded until it does")
+      case .sourceWaits(let reason): Terminal.warn("video: \(reason)")
       case .sourceBack(let kind): Terminal.warn("the \(kind.rawValue) source is back")
       case .sourceSwitched(let kind): Terminal.warn("the \(kind.rawValue) source was switched")
       case .switchFailed(let kind, let error): Terminal.warn("the \(kind.rawValue) source stays: \(error)")

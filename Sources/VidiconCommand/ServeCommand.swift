@@ -189,6 +189,7 @@ struct ServeCommand: AsyncParsableCommand {
         Terminal.warn("\(stream.name): the \(kind.rawValue) source has ended; viewers stay connected")
       case .sourceSilent:
         Terminal.warn("\(stream.name): the video source delivers no frames; viewers see the slate until it does")
+      case .sourceWaits(let reason): Terminal.warn("\(stream.name): video: \(reason)")
       case .sourceBack(let kind):
         Terminal.warn("\(stream.name): the \(kind.rawValue) source is back")
       case .sourceSwitched(let kind):

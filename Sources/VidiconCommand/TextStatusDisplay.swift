@@ -158,13 +158,19 @@ extension StreamReport {
     if let text = StreamReport.text(effectTime: self.effectTime, of: self.stream) { parts.append(text) }
     if let coverText { parts.append(coverText) }
     if self.acceptsAnyCertificate { parts.append("source not verified (insecure=1)") }
-    if self.stream.isSlateShown { parts.append(self.publisher == nil ? "no signal" : "waiting for a camera") }
+    if self.stream.isSlateShown { parts.append(self.slateText) }
     if let refused = self.publisher?.attemptsRefused, refused > 0 {
       parts.append(refused == 1 ? "1 publisher refused" : "\(refused) publishers refused")
     }
     if let recording = self.recording { parts.append(recording.summary) }
     parts += self.pushes.map { $0.summary }
     return parts.joined(separator: "   ")
+  }
+
+  /// Reason why viewers see the slate.
+  private var slateText: String {
+    if self.stream.isSourceWaiting { return "connected, no frame yet" }
+    return self.publisher == nil ? "no signal" : "waiting for a camera"
   }
 }
 

@@ -207,6 +207,30 @@ struct LiveStreamTests {
     await stream.stop()
   }
 
+  @Test func `a source that waits for a keyframe is neither ended nor lost, before and after its first frame`()
+    async throws
+  {
+    let reason = VidiconError(.invalidData, subject: "camera", cause: "no keyframe has come", nextStep: "wait")
+    let stream = LiveStream("test", video: VideoSettings(sourceTimeout: .milliseconds(50)))
+    stream.attachVideo(self.capturer)
+    stream.add(self.output)
+    var events = stream.events.makeAsyncIterator()
+    try await stream.start()
+    self.capturer.wait(reason)
+    var event = await events.next()
+    while event == .sourceSilent { event = await events.next() }
+    #expect(event == .sourceWaits(reason))
+    #expect(stream.statistics.isSlateShown && stream.statistics.isSourceWaiting)
+    self.capturer.deliver(at: StreamClock.system.now())
+    #expect(await events.next() == .sourceBack(.video))
+    #expect(!stream.statistics.isSourceWaiting)
+    self.capturer.wait(reason)
+    event = await events.next()
+    while event == .sourceSilent { event = await events.next() }
+    #expect(event == .sourceWaits(reason))
+    await stream.stop()
+  }
+
   @Test func `the end of the source is reported, and the slate is shown a quarter of a second later`() async throws {
     let (stream, time) = try await self.startedStream(VideoSettings(sourceTimeout: .seconds(1000)))
     var events = stream.events.makeAsyncIterator()

@@ -144,6 +144,11 @@ final class ScriptedVideoCapturer: VideoCapturer {
     self.state.withLock { $0.consumer }?.captureEnded(error)
   }
 
+  /// Reports that decoding cannot start yet.
+  func wait(_ reason: VidiconError) {
+    self.state.withLock { $0.consumer }?.captureWaits(reason)
+  }
+
   /// Announces frames of another format.
   func announce(_ format: VideoFormat) {
     self.state.withLock { $0.consumer }?.captureFormatChanged(to: format)

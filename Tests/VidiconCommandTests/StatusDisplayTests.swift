@@ -54,6 +54,9 @@ struct StatusDisplayTests {
     #expect(
       report.line(isNamed: false)
         == "0.0 fps   0.00 Mb/s   0 viewers   0 dropped   waiting for a camera   1 publisher refused")
+    report.stream.isSourceWaiting = true
+    report.publisher?.attemptsRefused = 0
+    #expect(report.line(isNamed: false) == "0.0 fps   0.00 Mb/s   0 viewers   0 dropped   connected, no frame yet")
     report.stream.isSlateShown = false
     report.publisher?.attemptsRefused = 2
     #expect(report.line(isNamed: false) == "0.0 fps   0.00 Mb/s   0 viewers   0 dropped   2 publishers refused")

@@ -134,6 +134,10 @@ final class VideoFeed: VideoConsumer, SourceFeed {
     self.announce(format)
   }
 
+  func captureWaits(_ reason: VidiconError) {
+    self.inputQueue.noteWait(of: self, reason)
+  }
+
   func captureEnded(_ error: VidiconError?) {
     self.inputQueue.end(self, error)
   }

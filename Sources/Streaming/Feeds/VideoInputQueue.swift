@@ -11,6 +11,8 @@ final class VideoInputQueue: SourceInputQueue {
     /// An access unit, and the number of those queued behind it.
     case sample(SourceSample, waiting: Int)
     case ended(VidiconError?)
+    /// The source is connected, and decoding cannot start yet.
+    case waits(VidiconError)
     case keyframeRequested
     /// A snapshot of a frame after the one of this number is requested.
     case snapshotRequested(after: Int)
@@ -29,6 +31,8 @@ final class VideoInputQueue: SourceInputQueue {
     /// Samples of the source that waits to replace the current one.
     var waitingSamples = SampleQueue()
     var ending: VidiconError??
+    /// Reason why decoding of the current source cannot start yet; nil once it is reported.
+    var wait: VidiconError?
     var isKeyframeRequested = false
     var isRedrawRequested = false
     var requestedSnapshot: Int?
@@ -172,6 +176,13 @@ final class VideoInputQueue: SourceInputQueue {
     }
   }
 
+  /// Records that decoding of a source cannot start yet; one that waits to become the current source shows so by having no frame.
+  func noteWait(of feed: VideoFeed, _ reason: VidiconError) {
+    self.state.withLock { state in
+      if case .current = state.slot.role(of: feed) { state.wait = reason }
+    }
+  }
+
   func requestKeyframe() {
     self.state.withLock { $0.isKeyframeRequested = true }
   }
@@ -215,6 +226,7 @@ final class VideoInputQueue: SourceInputQueue {
       }
       if let sample = state.samples.popFirst() { return .sample(sample, waiting: state.samples.samples.count) }
       if let frame = state.frameQueue.popFirst() { return .frame(frame) }
+      if let wait = state.wait.take() { return .waits(wait) }
       if let ending = state.ending.take() { return .ended(ending) }
       return nil
     }
@@ -246,7 +258,7 @@ extension VideoInputQueue {
     let dropped = self.state.withLock { state -> [SourceDrop]? in
       let previous = state.slot.current
       guard let (items, ending) = state.slot.promote(feed) else { return nil }
-      state.ending = ending
+      (state.ending, state.wait) = (ending, nil)
       var dropped = state.keepItems(of: previous)
       for item in items {
         switch item {

@@ -12,6 +12,7 @@ struct VidiconEvent: Decodable {
     var audioFramesPassedThrough: Int?
     var framesPassedThrough: Int?
     var isSlateShown: Bool?
+    var isSourceWaiting: Bool?
     /// Bits per second.
     var bitrate: Double?
     var viewers: Int?
