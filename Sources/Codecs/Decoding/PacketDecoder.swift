@@ -13,6 +13,10 @@ package final class PacketDecoder {
   package private(set) var corruptCount = 0
   /// Number of frames decoded since the decoder was opened.
   package private(set) var frameCount = 0
+  /// Decode time of the first packet, in nanoseconds, while no frame was decoded.
+  private var firstTime: Int64?
+  /// Decode time without a frame after which damaged ones are returned: 20 s, in nanoseconds.
+  private static let blindTimeout: Int64 = 20_000_000_000
   private let frame: UnsafeMutablePointer<AVFrame>
   private let deinterlacer = Deinterlacer()
   /// Queued packets from index ``head`` on; nil stands for the end of the file.
@@ -111,6 +115,20 @@ package final class PacketDecoder {
     avcodec_flush_buffers(self.context)
   }
 
+  /// Returns frames of video, too, that refer to frames which the decoder does not have. Encoders with intra refresh may mark no
+  /// recovery point, before which libavcodec returns none.
+  package func returnDamagedFrames() {
+    self.context.pointee.flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT
+  }
+
+  /// Ends the wait for a recovery point that does not come.
+  private func noteWait(until time: Int64) {
+    guard time != vidicon_av_nopts_value else { return }
+    let first = self.firstTime ?? time
+    self.firstTime = first
+    if time &- first >= Self.blindTimeout { self.returnDamagedFrames() }
+  }
+
   /// Decodes the next packet.
   ///
   /// - Parameter body: Receives each decoded frame, and may move its content elsewhere (`av_frame_move_ref`).
@@ -125,6 +143,7 @@ package final class PacketDecoder {
       self.head = 0
     }
     self.byteCount -= Int(packet?.pointee.size ?? 0)
+    if self.frameCount == 0, let packet { self.noteWait(until: packet.pointee.dts) }
     // All frames are received after each packet, so the decoder always accepts the next one.
     if avcodec_send_packet(self.context, packet) < 0, packet != nil { self.corruptCount += 1 }
     let isEnd = packet == nil

@@ -207,6 +207,10 @@ final class FilePlayback {
     (self.video?.decoder.frameCount ?? 0) + (self.audio?.decoder.frameCount ?? 0)
   }
 
+  /// Decode time of the file in which a first frame is searched, in nanoseconds: a file that was cut out of a stream may begin right
+  /// after a keyframe, and the next one be half a minute away.
+  private static let firstFrameSpan: Int64 = 60_000_000_000
+
   /// Decodes the first frame and audio block of the first audio track that can be decoded.
   private func decodeFirst() throws(VidiconError) {
     let path = self.file.path
@@ -249,7 +253,7 @@ final class FilePlayback {
         nextStep: "check whether this plays it: ffplay \(self.file.path)")
   }
 
-  /// Decodes the first frame and audio block; gives up on one of them after 10 seconds of the file.
+  /// Decodes the first frame and audio block; gives up on one of them after ``firstFrameSpan``.
   private func decodeFirstOfBoth() {
     while true {
       let needsFrame = self.video.map { $0.format == nil } ?? false
@@ -257,7 +261,7 @@ final class FilePlayback {
       guard needsFrame || needsAudio else { break }
       if needsFrame, self.video?.decode() ?? false { continue }
       if needsAudio, self.audio?.decode() ?? false { continue }
-      if self.isEnded || self.passCount > 0 || self.end > 10_000_000_000 && self.isFull { break }
+      if self.isEnded || self.passCount > 0 || self.end > Self.firstFrameSpan && self.isFull { break }
       self.read()
     }
   }

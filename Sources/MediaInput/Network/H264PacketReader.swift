@@ -4,16 +4,20 @@ package import NIOCore
 
 /// Converts a demuxer's H.264 packets, in Annex B or AVCC format with parameter sets inside or outside, to samples.
 ///
-/// Streams that some output does not support are reported as ``Result/unfit`` and then decoded: other formats than 8-bit 4:2:0,
-/// interlaced video, several parameter sets at once, and streams with random access points that are not IDR.
+/// Streams that some output does not support are reported as ``Result/unfit(isBlind:)`` and then decoded: other formats than 8-bit
+/// 4:2:0, interlaced video, several parameter sets at once, and streams with random access points that are not IDR.
 package struct H264PacketReader {
   /// Result of parsing a packet.
   package enum Result {
     case sample(EncodedSample, CodecDescription)
     /// No sample: the packet has no slice, is damaged, or precedes the first keyframe.
     case skipped
-    /// The stream cannot be passed through.
-    case unfit
+    /// No sample, and for long nothing at which decoding can start, so that this number of frames was skipped; once.
+    case waiting(skipped: Int)
+    /// The stream cannot be passed through, and is decoded from this packet on.
+    ///
+    /// - Parameter isBlind: Whether the packet refers to frames that have not come, so that the first decoded ones are damaged.
+    case unfit(isBlind: Bool)
   }
 
   /// Size of NAL unit lengths, in bytes; nil for start codes (Annex B).
@@ -22,7 +26,10 @@ package struct H264PacketReader {
   private var pictureParameterSet: [UInt8]?
   private var description: H264Description?
   private let frameRate: FrameRate
-  private var needsKeyframe = true
+  private var needsKeyframe = true { didSet { if self.needsKeyframe { self.start = H264DecodingStart() } } }
+  /// Start of decoding where the demuxer marks none, as an intra frame without a recovery point.
+  private var start = H264DecodingStart()
+  private var hasExtradata = false
 
   /// - Parameters:
   ///   - extradata: The track's `avcC` or Annex B parameter sets, or empty.
@@ -34,6 +41,7 @@ package struct H264PacketReader {
 
   /// Replaces the parameter sets of the packets that follow.
   package mutating func replace(extradata: [UInt8]) {
+    self.hasExtradata = !extradata.isEmpty
     if extradata.first == 1 {
       guard let configuration = try? AVCDecoderConfiguration(parsing: extradata) else { return }
       self.lengthSize = configuration.lengthSize
@@ -73,21 +81,31 @@ package struct H264PacketReader {
       self.needsKeyframe = true
       return .skipped
     }
-    guard let isChanged = self.adopt(unit) else { return .unfit }
+    guard let isChanged = self.adopt(unit) else { return .unfit(isBlind: false) }
     guard unit.payload.readableBytes > 0 else { return .skipped }
     if unit.isKeyframe {
-      guard let description = self.describe() else { return .unfit }
+      guard let description = self.describe() else { return .unfit(isBlind: false) }
       self.description = description
       self.needsKeyframe = false
     } else if isKeyframe || isChanged && self.description != nil {
-      return .unfit
+      return .unfit(isBlind: self.needsKeyframe && unit.randomAccess == nil)
     }
-    guard !self.needsKeyframe, let description else { return .skipped }
+    guard !self.needsKeyframe, let description else { return self.wait(with: unit, at: times.decode) }
     return .sample(
       EncodedSample(
         kind: .video, payload: unit.payload, presentationTime: times.presentation, decodeTime: times.decode,
         duration: duration ?? description.frameRate.frameInterval, isKeyframe: unit.isKeyframe),
       .h264(description))
+  }
+
+  /// Decides on an access unit before the first keyframe.
+  private mutating func wait(with unit: H264AccessUnit, at time: MediaTime) -> Result {
+    let hasParameterSets = self.hasExtradata || self.sequenceParameterSet != nil && self.pictureParameterSet != nil
+    return switch self.start.handle(unit, isMarked: false, hasParameterSets: hasParameterSets, at: time) {
+    case .drop: .skipped
+    case .reportMissing(let count): .waiting(skipped: count)
+    case .take: .unfit(isBlind: unit.randomAccess == nil)
+    }
   }
 
   /// Stores the parameter sets of an access unit.

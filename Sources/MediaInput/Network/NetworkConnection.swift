@@ -21,8 +21,8 @@ enum NetworkItem {
   case packet(NetworkPacket)
   /// Codecs of tracks that replace those of their kind; others go on.
   case changedCodecs(TrackCodecs)
-  /// The video cannot be decoded; audio goes on.
-  case noVideo(VidiconError)
+  /// Decoding of the video cannot start yet; audio goes on.
+  case videoWaits(VidiconError)
 }
 
 /// Opens connections to network sources.

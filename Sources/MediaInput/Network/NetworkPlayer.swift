@@ -53,7 +53,7 @@ final class NetworkPlayer: TrackPlayer {
     self.pendingFailure = failure
     self.connectsLater = formats != nil
     self.audioFormat = connection.map { $0.tracks.audio?.format } ?? formats?.audio
-    self.state = Mutex(State(videoFormat: connection.map { $0.tracks.video?.format } ?? formats?.video))
+    self.state = Mutex(State(videoFormat: connection.map { $0.tracks.videoFormat } ?? formats?.video))
     self.prepared = Mutex(connection.map { Prepared(connection: $0, time: StreamClock.system.now()) })
   }
 

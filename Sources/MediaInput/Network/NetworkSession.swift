@@ -99,7 +99,7 @@ extension NetworkSession {
   /// Reconnects; the source must still have video if it is consumed.
   private func connect() throws(VidiconError) -> any NetworkConnection {
     let connection = try NetworkConnections.open(self.specification, interrupt: self.interrupt)
-    guard connection.tracks.video != nil || !self.consumers.isAttached(.video) else {
+    guard connection.tracks.videoFormat != nil || !self.consumers.isAttached(.video) else {
       throw VidiconError(
         .missingTrack, subject: self.specification.description, cause: "it no longer sends video",
         nextStep: "list its streams with: ffprobe \(self.specification)")
@@ -121,8 +121,8 @@ extension NetworkSession {
       case .changedCodecs(let codecs):
         self.buffer.appendChange(codecs)
         continue
-      case .noVideo(let error):
-        self.buffer.append(.noVideo(error))
+      case .videoWaits(let reason):
+        self.buffer.append(.videoWaits(reason))
         continue
       }
       onPacket()

@@ -9,6 +9,8 @@ internal import Threading
 final class NetworkTracks {
   let video: NetworkVideoTrack?
   let audio: NetworkAudioTrack?
+  /// Format of the frames, presumed where the parameter sets of the video have not come; nil without video.
+  let videoFormat: VideoFormat?
 
   /// Tracks of a container that was opened by libavformat.
   ///
@@ -45,15 +47,27 @@ final class NetworkTracks {
     if video == nil, audio == nil, let failure { throw failure }
     (self.video, self.audio) = (video?.track, audio?.track)
     (streams[.video], streams[.audio]) = (video?.index, audio?.index)
+    self.videoFormat = video?.track.format
+  }
+
+  /// A track of video alone.
+  init(video: NetworkVideoTrack?) {
+    (self.video, self.audio, self.videoFormat) = (video, nil, video?.format)
   }
 
   /// Tracks with these configurations; nil when there are none, or libavcodec does not accept them.
-  convenience init?(video: H264Description?, audio: AACDescription?, source: String) {
-    self.init(video: video.map { .h264($0) }, audio: audio.map { .aac($0) }, handling: .passedThrough, source: source)
+  ///
+  /// - Parameter awaitsVideo: Whether there is video, the configuration of which has not come.
+  convenience init?(video: H264Description?, audio: AACDescription?, awaitsVideo: Bool, source: String) {
+    self.init(
+      video: video.map { .h264($0) }, audio: audio.map { .aac($0) }, handling: .passedThrough,
+      awaitsVideo: awaitsVideo, source: source)
   }
 
   /// Tracks with these codecs; nil when there are none, or libavcodec does not accept them.
-  init?(video: PublishedCodec?, audio: PublishedCodec?, handling: VideoHandling, source: String) {
+  init?(
+    video: PublishedCodec?, audio: PublishedCodec?, handling: VideoHandling, awaitsVideo: Bool = false, source: String
+  ) {
     self.video = video.flatMap { video in
       video.parameters.flatMap {
         try? NetworkVideoTrack(
@@ -63,7 +77,8 @@ final class NetworkTracks {
     self.audio = audio.flatMap { audio in
       audio.parameters.flatMap { try? NetworkAudioTrack($0.pointer, source: source) }
     }
-    if self.video == nil, self.audio == nil { return nil }
+    self.videoFormat = self.video?.format ?? (awaitsVideo ? .presumed : nil)
+    if self.videoFormat == nil, self.audio == nil { return nil }
   }
 }
 
@@ -101,7 +116,11 @@ enum VideoHandling: Sendable {
 
 /// Video track of one connection: passes H.264 through, decodes other codecs.
 final class NetworkVideoTrack {
-  let format: VideoFormat
+  /// Format of the frames; presumed until the first one where the source does not announce their size.
+  private(set) var format: VideoFormat
+  private let source: String
+  /// A frame of another size than ``format`` had, which its announcement precedes.
+  private var heldFrame: VideoFrame?
   private let decoder: PacketDecoder
   private let converter: DecodedFrameConverter
   /// Nil when the packets are decoded.
@@ -125,12 +144,15 @@ final class NetworkVideoTrack {
   ) throws(VidiconError) {
     self.decoder = try PacketDecoder(codec, isLowDelay: handling == .decoded, source: source)
     let parameters = codec.pointee
-    guard let format = VideoFormat(parameters, frameRate: frameRate) else {
+    // Parameter sets that come with rare keyframes: the size is known with the first of them.
+    let presumed = parameters.width == 0 && parameters.height == 0 ? VideoFormat.presumed : nil
+    guard let format = presumed ?? VideoFormat(parameters, frameRate: frameRate) else {
       throw VidiconError(
-        .invalidData, subject: source, cause: "it does not announce the size of its video",
+        .invalidData, subject: source, cause: "its video is larger than 16384 pixels",
         nextStep: "list its streams with: ffprobe \(source)")
     }
     self.format = format
+    self.source = source
     self.converter = DecodedFrameConverter(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
     let (orientation, isMirrored) = DecodedFrameConverter.orientation(displayMatrix)
     if handling == .passedThrough, parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored {
@@ -152,7 +174,11 @@ final class NetworkVideoTrack {
       self.isCatchingUp = false
       return consumer.consume(sample, of: description)
     case .skipped: guard self.isCatchingUp, !packet.isKeyframe else { return }
-    case .unfit, nil: self.reader = nil
+    case .waiting(let count): return consumer.captureWaits(.missingStart(of: self.source, dropped: count))
+    case .unfit(let isBlind):
+      self.reader = nil
+      if isBlind { self.decoder.returnDamagedFrames() }
+    case nil: break
     }
     self.decode(packet) { self.take($0, for: consumer) }
   }
@@ -189,11 +215,21 @@ final class NetworkVideoTrack {
       return consumer.captureSkipped(at: time)
     }
     self.lastTime = time
-    consumer.consume(converted)
+    if converted.format.width != self.format.width || converted.format.height != self.format.height {
+      (self.format, self.heldFrame) = (converted.format, converted)
+    } else {
+      consumer.consume(converted)
+    }
   }
+
+  /// Removes and returns a frame whose format is to be announced before it is delivered; nil without one.
+  func takeHeldFrame() -> VideoFrame? { self.heldFrame.take() }
 }
 
 extension VideoFormat {
+  /// Format of frames whose parameter sets have not come.
+  static let presumed = VideoFormat(width: 1280, height: 720, pixelFormat: .i420, frameRate: FrameRate(30))
+
   /// The format of decoded frames; nil where the parameters have no size, or one beyond 16,384.
   init?(_ parameters: AVCodecParameters, frameRate: FrameRate) {
     guard (1...16_384).contains(parameters.width), (1...16_384).contains(parameters.height) else { return nil }

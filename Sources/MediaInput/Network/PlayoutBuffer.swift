@@ -19,8 +19,8 @@ final class PlayoutBuffer: Sendable {
     case openGroup([NetworkPacket])
     /// The connection was lost.
     case lost(VidiconError)
-    /// The video cannot be decoded.
-    case noVideo(VidiconError)
+    /// The source is connected, and decoding of its video cannot start yet.
+    case videoWaits(VidiconError)
     /// The audio consumer was attached while nothing is received, or the audio cannot be decoded.
     case noAudio(VidiconError)
   }
@@ -64,7 +64,7 @@ final class PlayoutBuffer: Sendable {
       state.items.removeAll { item in
         switch item {
         case .changedCodecs, .packet, .openGroup: true
-        case .tracks, .codecs, .lost, .noVideo, .noAudio: false
+        case .tracks, .codecs, .lost, .videoWaits, .noAudio: false
         }
       }
       state.dropped += count - state.items.count - waiting.count
@@ -203,13 +203,17 @@ final class PlayoutBuffer: Sendable {
           let corruptCount = video?.corruptCount
           consumers.notifyVideo { video?.handle(packet, to: $0) }
           if video?.corruptCount != corruptCount { onDamage() }
+          if let frame = video?.takeHeldFrame() {
+            onFormat(frame.format)
+            consumers.notifyVideo { $0.consume(frame) }
+          }
         case .audio: consumers.notifyAudio { audio?.handle(packet, to: $0) }
         }
       case .openGroup(let packets): consumers.notifyVideo { video?.catchUp(with: packets, to: $0) }
       case .lost(let error):
         consumers.notifyVideo { $0.captureEnded(error) }
         consumers.notifyAudio { $0.captureEnded(error) }
-      case .noVideo(let error): consumers.notifyVideo { $0.captureEnded(error) }
+      case .videoWaits(let reason): consumers.notifyVideo { $0.captureWaits(reason) }
       case .noAudio(let error): consumers.notifyAudio { $0.captureEnded(error) }
       }
     }

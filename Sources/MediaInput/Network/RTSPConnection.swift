@@ -28,8 +28,9 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
 
   /// Maximum pause of the packets.
   private static let timeout = MediaDuration.seconds(10)
-  /// Maximum time to wait for parameter sets that the session description lacks.
-  private static let descriptionTimeout = MediaDuration.seconds(5)
+  /// Time to wait for parameter sets that the session description lacks. Video whose parameter sets come with rare keyframes is shown
+  /// later, while its audio is heard.
+  private static let descriptionTimeout = MediaDuration.seconds(3)
 
   /// Whether an address can be tried.
   static func supports(_ specification: NetworkSpecification) -> Bool {
@@ -46,7 +47,10 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
     var byteCount = 0
     let deadline = StreamClock.system.now() + Self.descriptionTimeout
     while transfer.hasVideo ? video == nil : audio == nil {
-      guard StreamClock.system.now() < deadline, !interrupt.isCancelled else { throw .unsupported }
+      guard StreamClock.system.now() < deadline, !interrupt.isCancelled else {
+        guard transfer.hasReceivedVideo, !interrupt.isCancelled else { throw .unsupported }
+        break
+      }
       for output in try transfer.receive(until: deadline) {
         switch output {
         case .description(.h264(let description)): video = description
@@ -62,8 +66,10 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
         throw .unsupported
       }
     }
-    guard let tracks = NetworkTracks(video: video, audio: audio, source: specification.description),
-      (tracks.video != nil) == transfer.hasVideo
+    guard
+      let tracks = NetworkTracks(
+        video: video, audio: audio, awaitsVideo: transfer.hasVideo && video == nil, source: specification.description),
+      (tracks.videoFormat != nil) == transfer.hasVideo
     else { throw .unsupported }
     self.tracks = tracks
     self.interrupt = interrupt
@@ -86,11 +92,7 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
       self.audio = description
       return .changedCodecs(TrackCodecs(audio: .aac(description), source: self.specification.description))
     case .missingKeyframe(let count)?:
-      return .noVideo(
-        VidiconError(
-          .invalidData, subject: self.specification.description,
-          cause: "no keyframe arrives, \(count) frames were dropped",
-          nextStep: "set the camera's keyframe interval to 2 s"))
+      return .videoWaits(.missingStart(of: self.specification.description, dropped: count))
     case nil: return nil
     }
   }
@@ -99,7 +101,7 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
   private func receive() throws(VidiconError) -> [RTPStreamReceiver.Output] {
     let outputs: [RTPStreamReceiver.Output]
     do throws(RTSPTransfer.Failure) {
-      outputs = try self.transfer.receive(until: StreamClock.system.now() + Self.timeout)
+      outputs = try self.transfer.receive(within: Self.timeout)
     } catch {
       switch error {
       case .failed(let error): throw error

@@ -32,6 +32,10 @@ struct RTSPTransfer: ~Copyable {
   private var outputs: [RTPStreamReceiver.Output] = []
   private var isPlaying = false
   private var nextReport: MediaTime
+  /// Arrival of the last RTP packet; before it the time of the connection.
+  private var lastPacketTime: MediaTime
+  /// Whether a packet of video has arrived.
+  private(set) var hasReceivedVideo = false
 
   /// Maximum duration of connecting, and of the requests up to PLAY.
   private static let startTimeout = MediaDuration.seconds(10)
@@ -59,7 +63,8 @@ struct RTSPTransfer: ~Copyable {
     self.interrupt = interrupt
     self.session = RTSPClientSession(url: url, credentials: credentials, clientNonce: nonce)
     self.receiver = RTPStreamReceiver(ssrc: .random(in: 1...UInt32.max), canonicalName: "vidicon-\(nonce)")
-    self.nextReport = StreamClock.system.now() + Self.reportInterval
+    self.lastPacketTime = StreamClock.system.now()
+    self.nextReport = self.lastPacketTime + Self.reportInterval
   }
 
   private mutating func start(until deadline: MediaTime) throws(Failure) {
@@ -104,6 +109,18 @@ struct RTSPTransfer: ~Copyable {
     return self.outputs
   }
 
+  /// Receives the next content; waits as long as packets arrive, of which none may be decodable before a keyframe.
+  ///
+  /// - Parameter timeout: Maximum pause of the packets.
+  /// - Returns: Content; empty after such a pause, or when the source was stopped.
+  mutating func receive(within timeout: MediaDuration) throws(Failure) -> [RTPStreamReceiver.Output] {
+    while self.outputs.isEmpty, !self.interrupt.isCancelled {
+      guard try self.advance(until: self.lastPacketTime + timeout) else { break }
+    }
+    defer { self.outputs = [] }
+    return self.outputs
+  }
+
   /// Waits for bytes and handles them, or does what has become due.
   ///
   /// - Returns: False when nothing has come up to the deadline, or the source was stopped.
@@ -136,6 +153,8 @@ struct RTSPTransfer: ~Copyable {
       if isRTCP {
         try? self.receiver.receive(rtcp: payload, track: index, at: now)
       } else {
+        self.lastPacketTime = now
+        if self.session.tracks[index].format.kind == .video { self.hasReceivedVideo = true }
         self.outputs += (try? self.receiver.receive(rtp: payload, track: index, at: now)) ?? []
       }
     case .malformed(let message):

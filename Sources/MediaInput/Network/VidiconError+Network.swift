@@ -33,6 +33,14 @@ extension VidiconError {
     }
   }
 
+  /// The reason why a connected source has no frame yet.
+  static func missingStart(of source: String, dropped count: Int) -> VidiconError {
+    VidiconError(
+      .invalidData, subject: source,
+      cause: "connected, no frame yet: no keyframe has come, \(count) frames were dropped",
+      nextStep: "wait for it, or set the keyframe interval of the camera to 2 s")
+  }
+
   /// The error for a status of libavformat on a network source.
   init(network status: Int32, of specification: NetworkSpecification) {
     let source = specification.description

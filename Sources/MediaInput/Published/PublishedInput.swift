@@ -182,39 +182,31 @@ extension PublishedInput {
     return isAccepted
   }
 
-  /// Reports that a track cannot be decoded, while the other one goes on.
-  ///
-  /// - Parameter error: The reason that the owner is to know.
-  /// - Returns: Whether the publisher still has the stream.
-  package func report(_ error: VidiconError, of kind: MediaKind, by id: PublisherSlot.ID) -> Bool {
-    self.state.withLock { state in
-      guard state.slot.handleActivity(of: id, at: self.now()) else { return false }
-      if kind == .audio { state.audio = nil }
-      state.run?.buffer.append(kind == .video ? .noVideo(error) : .noAudio(error))
-      return true
-    }
-  }
-
   /// Reports that the codec of a track is not supported, while the other one goes on.
   ///
   /// - Parameter codec: Name of the codec, such as "audio codec G.711".
   /// - Returns: Whether the publisher still has the stream.
   package func reportUnsupported(_ codec: String, of kind: MediaKind, by id: PublisherSlot.ID) -> Bool {
-    self.report(
-      VidiconError(
-        .unsupported, subject: "publisher", cause: "\(codec) is not supported", nextStep: "send H.264 and AAC"),
-      of: kind, by: id)
+    let error = VidiconError(
+      .unsupported, subject: "publisher", cause: "\(codec) is not supported", nextStep: "send H.264 and AAC")
+    return self.append(kind == .video ? .videoWaits(error) : .noAudio(error), by: id)
   }
 
-  /// Reports that no frame has come at which decoding can start.
+  /// Reports that no frame has come at which decoding can start. The publisher is waited for.
   ///
   /// - Parameter count: Number of frames that were dropped.
   /// - Returns: Whether the publisher still has the stream.
   package func reportMissingKeyframe(dropped count: Int, by id: PublisherSlot.ID) -> Bool {
-    self.report(
-      VidiconError(
-        .invalidData, subject: "publisher", cause: "no keyframe arrives, \(count) frames were dropped",
-        nextStep: "set the keyframe interval of the encoder to 2 s"), of: .video, by: id)
+    self.append(.videoWaits(.missingStart(of: "publisher", dropped: count)), by: id)
+  }
+
+  private func append(_ item: PlayoutBuffer.Item, by id: PublisherSlot.ID) -> Bool {
+    self.state.withLock { state in
+      guard state.slot.handleActivity(of: id, at: self.now()) else { return false }
+      if case .noAudio = item { state.audio = nil }
+      state.run?.buffer.append(item)
+      return true
+    }
   }
 
   /// Ends a publication, unless another one has displaced it.

@@ -105,6 +105,68 @@ struct H264PacketReaderTests {
     #expect(Self.isUnfit(Self.read(&open, [Self.sequence, Self.pictureSet, [0x41, 1]], isKeyframe: true)))
   }
 
+  /// A slice of type P and one of type I, as all slices of their frames.
+  private static let frame: [UInt8] = [0x41, 0x9A]
+  private static let intra: [UInt8] = [0x41, 0x88]
+
+  /// Results of a frame each half second, in which an entry of `others` replaces the one of its number: `.` for skipped, `w` for the
+  /// report of a wait, `u` and `b` for unfit and blind, `s` for a sample; up to the first result that ends the wait.
+  private static func wait(
+    _ reader: inout H264PacketReader, replacing others: [Int: [[UInt8]]] = [:]
+  ) -> String {
+    var results = ""
+    for index in 0..<100 {
+      let bytes = ByteBuffer(bytes: (others[index] ?? [Self.frame]).flatMap { Self.code + $0 })
+      let time = MediaTime.zero + .milliseconds(Int64(index) * 500)
+      switch reader.read(
+        bytes, isKeyframe: false, times: SourceTimeline.Times(decode: time, presentation: time), duration: nil)
+      {
+      case .sample: return results + "s"
+      case .skipped: results += "."
+      case .waiting(let count):
+        #expect(count == 7)
+        results += "w"
+      case .unfit(let isBlind): return results + (isBlind ? "b" : "u")
+      }
+    }
+    return results
+  }
+
+  @Test func `frames before a rare keyframe are skipped, which is reported once`() {
+    let keyframe = [Self.sequence, Self.pictureSet, [0x65, 0x88]]
+    var late = H264PacketReader(extradata: [], frameRate: 25)
+    #expect(Self.wait(&late, replacing: [24: keyframe]) == "......w" + String(repeating: ".", count: 17) + "s")
+    // Known parameter sets change nothing.
+    var known = H264PacketReader(extradata: Self.code + Self.sequence + Self.code + Self.pictureSet, frameRate: 25)
+    #expect(Self.wait(&known, replacing: [24: keyframe]) == "......w" + String(repeating: ".", count: 17) + "s")
+  }
+
+  @Test func `decoding starts at recovery points and intra frames that the demuxer does not mark`() {
+    let extradata = Self.code + Self.sequence + Self.code + Self.pictureSet
+    var recovery = H264PacketReader(extradata: extradata, frameRate: 25)
+    #expect(Self.wait(&recovery, replacing: [2: [[0x06, 0x06, 0x01, 0xC4, 0x80], Self.frame]]) == "..u")
+    var open = H264PacketReader(extradata: extradata, frameRate: 25)
+    #expect(Self.wait(&open, replacing: [2: [Self.intra], 8: [Self.intra]]) == "......w.u")
+    var blind = H264PacketReader(extradata: extradata, frameRate: 25)
+    #expect(Self.wait(&blind) == "......w" + String(repeating: ".", count: 33) + "b")
+    // Without parameter sets there is nothing to decode.
+    var unknown = H264PacketReader(extradata: [], frameRate: 25)
+    #expect(Self.wait(&unknown) == "......w" + String(repeating: ".", count: 93))
+  }
+
+  @Test func `a start that the sender marks is blind where it is neither intra nor a recovery point`() {
+    for (units, isBlind) in [
+      ([Self.intra], false), ([Self.frame], true), ([[0x06, 0x06, 0x01, 0xC4, 0x80], Self.frame], false),
+    ] {
+      var reader = H264PacketReader(extradata: Self.code + Self.sequence + Self.code + Self.pictureSet, frameRate: 25)
+      guard case .unfit(let found) = Self.read(&reader, units, isKeyframe: true) else {
+        Issue.record("\(units)")
+        continue
+      }
+      #expect(found == isBlind, "\(units)")
+    }
+  }
+
   @Test func `arbitrary bytes do not trap, and every sample has valid lengths`() throws {
     let pieces: [[UInt8]] = [
       Self.code, Self.sequence, Self.pictureSet, [0x65], [0x41, 0, 0, 1], [0, 2], [1, 0x42, 0, 30, 0xFF],

@@ -2,6 +2,7 @@ import Capture
 import Foundation
 import Media
 import MediaInput
+import Synchronization
 import TestSupport
 import Testing
 import Threading
@@ -191,6 +192,46 @@ struct NetworkSourceTests {
     try video.start(consumer: videoCollector)
     #expect(videoCollector.wait { $0.samples.count > count }.samples.count > count)
     video.stop()
+  }
+
+  @Test func `a transport stream that is joined before a rare keyframe is waited for, over the same connection`() throws
+  {
+    let path = try TestMedia.path(
+      "rare.ts",
+      [
+        "-f", "lavfi", "-i", "testsrc=s=160x96:r=25:d=12", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset",
+        "ultrafast", "-bf", "0",
+        "-x264-params", "keyint=175:min-keyint=175:scenecut=0", "-f", "mpegts",
+      ])
+    let packets = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    let (start, middle) = (packets.count / 188 / 8 * 188, packets.count / 188 / 2 * 188)
+    let connections = Mutex(0)
+    let isOpen = DispatchSemaphore(value: 0)
+    let server = try LocalServer { connection in
+      connections.withLock { $0 += 1 }
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\n\r\n")
+      // Up to before the keyframe at seven seconds.
+      connection.write(packets[start..<middle])
+      _ = isOpen.wait(timeout: .now() + 300)
+      connection.write(packets[middle...])
+      connection.waitForEnd()
+    }
+    let source = try NetworkSource(url: Self.url(server, "rare.ts"))
+    isOpen.signal()
+    let video = try #require(source.video)
+    #expect(video.format.width == 1280 && video.format.height == 720, "presumed")
+    let collector = SampleCollector()
+    try video.start(consumer: collector)
+    let state = collector.wait { $0.samples.count >= 50 }
+    video.stop()
+    #expect(state.samples.first?.isKeyframe == true && state.ends.isEmpty)
+    guard case .h264(let description)? = state.descriptions.first else {
+      Issue.record("no description")
+      return
+    }
+    #expect(description.width == 160 && description.height == 96)
+    #expect(connections.withLock { $0 } == 1)
   }
 
   @Test func `endless responses use bounded memory, and are given up`() throws {

@@ -14,6 +14,7 @@ final class SampleCollector: VideoConsumer {
     var lastTime: MediaTime?
     var formats: [VideoFormat] = []
     var ends: [VidiconError?] = []
+    var waits: [VidiconError] = []
   }
 
   let state = Monitor(State())
@@ -36,6 +37,10 @@ final class SampleCollector: VideoConsumer {
 
   func captureFormatChanged(to format: VideoFormat) {
     self.state.withLock { $0.formats.append(format) }
+  }
+
+  func captureWaits(_ reason: VidiconError) {
+    self.state.withLock { $0.waits.append(reason) }
   }
 
   func captureEnded(_ error: VidiconError?) {

@@ -125,7 +125,7 @@ struct PublishedSourceTests {
     #expect(state.samples.map(\.isKeyframe) == [true, false, false, true])
   }
 
-  @Test func `a track that cannot be decoded ends alone, with its reason`() throws {
+  @Test func `audio that cannot be decoded ends alone, with its reason, and video that waits does not end`() throws {
     let (video, audio) = (SampleCollector(), AudioCollector())
     let id = try #require(self.input.begin())
     try self.source.video.start(consumer: video)
@@ -135,11 +135,13 @@ struct PublishedSourceTests {
       self.source.audio.stop()
     }
     #expect(self.input.describe(.h264(Self.h264), by: id))
-    #expect(self.input.report(self.error("MP3"), of: .audio, by: id))
-    #expect(self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
+    #expect(self.input.reportUndecodableAudio(self.error("MP3"), by: id))
     #expect(audio.end()??.cause == "MP3")
-    #expect(self.input.report(self.error("no keyframe"), of: .video, by: id))
-    #expect(video.wait { $0.ends.count == 1 && $0.samples.count == 1 }.ends.map { $0?.cause } == ["no keyframe"])
+    #expect(self.input.reportMissingKeyframe(dropped: 31, by: id))
+    #expect(self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
+    let state = video.wait { !$0.waits.isEmpty && $0.samples.count == 1 }
+    #expect(state.ends.isEmpty && state.waits.count == 1)
+    #expect(state.waits.first?.cause == "connected, no frame yet: no keyframe has come, 31 frames were dropped")
   }
 
   private func error(_ cause: String) -> VidiconError {
