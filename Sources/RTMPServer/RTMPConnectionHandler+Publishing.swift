@@ -26,7 +26,7 @@ extension RTMPConnectionHandler {
       for output in try self.publication?.depacketizer.depacketize(message) ?? [] { self.take(output) }
     } catch {
       guard RTMPDepacketizer.isFatal(error) else { return self.countMalformed() }
-      let refusal = Self.unsupported("\(error.field)")
+      let refusal = VidiconError.unsupportedCodec(error.field)
       self.endPublication(.unsupported("\(refusal.cause): \(refusal.nextStep)"), error: refusal)
     }
   }

@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import CaptureDevices
 internal import Codecs
 internal import Media
@@ -55,5 +56,24 @@ struct InputFuzzCase {
       case nil: break
       }
     }
+    self.checkStream()
+  }
+
+  /// Images of a stream begin with SOI, end with EOI, and do not depend on how its bytes arrive.
+  private func checkStream() {
+    var (whole, single) = (JPEGStreamReader(), JPEGStreamReader())
+    whole.append(ByteBuffer(bytes: self.bytes))
+    var images: [ByteBuffer] = []
+    while let image = whole.next() {
+      precondition(image.readableBytesView.starts(with: [0xFF, 0xD8, 0xFF]), "an image begins with SOI")
+      precondition(image.readableBytesView.suffix(2).elementsEqual([0xFF, 0xD9]), "an image ends with EOI")
+      images.append(image)
+    }
+    var found: [ByteBuffer] = []
+    for byte in self.bytes {
+      single.append(ByteBuffer(integer: byte))
+      while let image = single.next() { found.append(image) }
+    }
+    precondition(images == found && whole.droppedCount == single.droppedCount, "arrival changes nothing")
   }
 }

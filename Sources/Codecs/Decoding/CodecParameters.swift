@@ -36,6 +36,12 @@ package final class CodecParameters {
     self.setSize(width: width, height: height)
   }
 
+  /// Parameters of Motion JPEG, with the size in pixels; nil when memory is exhausted.
+  package convenience init?(jpegWidth width: Int, height: Int) {
+    self.init(AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_MJPEG)
+    self.setSize(width: width, height: height)
+  }
+
   /// Parameters of AAC with its format and AudioSpecificConfig; nil when memory is exhausted.
   package convenience init?(_ audio: AACDescription) {
     self.init(AVMEDIA_TYPE_AUDIO, AV_CODEC_ID_AAC)

@@ -20,11 +20,25 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   /// Maximum time to wait for the next packet.
   private let readTimeout: MediaDuration
 
-  /// Connects and reads the stream information; each takes at most 10 seconds.
+  /// Connects and reads the stream information; each takes at most 10 seconds. Motion JPEG over HTTP is not demuxed by libavformat.
   ///
   /// - Parameter interrupt: Interrupts blocking calls.
-  init(_ specification: NetworkSpecification, interrupt: LibavInterrupt) throws(VidiconError) {
-    let requests = RequestOptions(Self.requestOptions(of: specification))
+  static func connect(
+    _ specification: NetworkSpecification, interrupt: LibavInterrupt
+  ) throws(VidiconError) -> any NetworkConnection {
+    let requests = RequestOptions(
+      Self.requestOptions(of: specification), keepsMultipart: specification.scheme.hasPrefix("http"))
+    do throws(VidiconError) {
+      return try LibavConnection(specification, requests: requests, interrupt: interrupt)
+    } catch {
+      guard let body = requests.takeMultipart() else { throw error }
+      return try MotionJPEGConnection(body, specification, interrupt: interrupt)
+    }
+  }
+
+  private init(
+    _ specification: NetworkSpecification, requests: RequestOptions, interrupt: LibavInterrupt
+  ) throws(VidiconError) {
     let fifo = specification.isFIFO ? try FIFOReader(path: specification.url, interrupt: interrupt) : nil
     let context = try Self.open(
       specification, url: fifo.map { "pipe:\($0.descriptor)" } ?? specification.url, requests: requests,

@@ -40,6 +40,6 @@ enum NetworkConnections {
         if case .failed(let error) = error { throw error }
       }
     }
-    return try LibavConnection(specification, interrupt: interrupt)
+    return try LibavConnection.connect(specification, interrupt: interrupt)
   }
 }

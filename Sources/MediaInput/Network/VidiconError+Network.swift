@@ -33,6 +33,12 @@ extension VidiconError {
     }
   }
 
+  /// The reason why a publisher's track is not taken.
+  package static func unsupportedCodec(_ codec: String) -> VidiconError {
+    VidiconError(
+      .unsupported, subject: "publisher", cause: "\(codec) is not supported", nextStep: "send H.264 and AAC")
+  }
+
   /// The reason why a connected source has no frame yet.
   static func missingStart(of source: String, dropped count: Int) -> VidiconError {
     VidiconError(

@@ -187,8 +187,7 @@ extension PublishedInput {
   /// - Parameter codec: Name of the codec, such as "audio codec G.711".
   /// - Returns: Whether the publisher still has the stream.
   package func reportUnsupported(_ codec: String, of kind: MediaKind, by id: PublisherSlot.ID) -> Bool {
-    let error = VidiconError(
-      .unsupported, subject: "publisher", cause: "\(codec) is not supported", nextStep: "send H.264 and AAC")
+    let error = VidiconError.unsupportedCodec(codec)
     return self.append(kind == .video ? .videoWaits(error) : .noAudio(error), by: id)
   }
 
