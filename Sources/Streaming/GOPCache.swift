@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import Codecs
 internal import Media
 internal import NIOCore
@@ -5,7 +6,8 @@ internal import NIOCore
 /// Access units of a source since its last keyframe, and their decoder while one is needed: decoding in the middle of a
 /// group of pictures needs all of it.
 ///
-/// Bounded in samples and bytes: in a longer group, decoding cannot begin before the next keyframe.
+/// Bounded in samples and bytes: in a longer group, decoding cannot begin before the next keyframe, or recovery point. Streams with
+/// intra refresh have no keyframe after the first one: their group begins again at a recovery point before it is too long.
 final class GOPCache {
   static let maximumCount = 600
   static let maximumByteCount = 32 << 20
@@ -25,20 +27,27 @@ final class GOPCache {
     guard case .h264(let description) = description else { return }
     if description != self.description { self.rest() }
     self.description = description
+    var isStart = sample.isKeyframe
     if sample.isKeyframe {
       self.isComplete = true
       (self.group, self.byteCount, self.pending) = ([], 0, [])
+    } else if self.isLong, H264AccessUnit.hasRecoveryPoint(in: sample.payload) {
+      isStart = true
+      (self.group, self.byteCount) = ([], 0)
     }
     guard self.isComplete else { return }
     if self.decoder != nil { self.pending.append(sample) }
     self.byteCount += sample.payload.readableBytes
-    if self.group.count < Self.maximumCount, self.byteCount <= Self.maximumByteCount,
-      !self.group.isEmpty || sample.isKeyframe
-    {
+    if self.group.count < Self.maximumCount, self.byteCount <= Self.maximumByteCount, !self.group.isEmpty || isStart {
       self.group.append(sample)
     } else {
       self.group = []
     }
+  }
+
+  /// Whether the group begins again at the next recovery point: it is half as long as it may be, or was too long.
+  private var isLong: Bool {
+    self.group.isEmpty || self.group.count >= Self.maximumCount / 2 || self.byteCount >= Self.maximumByteCount / 2
   }
 
   /// Decodes the samples since the last call; the whole group where decoding begins here.

@@ -218,6 +218,34 @@ struct PassThroughTests {
     #expect(compressed.decode().isEmpty)
   }
 
+  @Test func `a group of intra refresh begins again at a recovery point, and renditions are decoded from there`() {
+    let description = H264Description(
+      sequenceParameterSet: [0x67], pictureParameterSet: [0x68], width: 2, height: 2, frameRate: 25)
+    let slice: [UInt8] = [0, 0, 0, 2, 0x41, 0x9A]
+    func sample(_ bytes: [UInt8], isKeyframe: Bool = false) -> EncodedSample {
+      EncodedSample(
+        kind: .video, payload: ByteBuffer(bytes: bytes), presentationTime: .zero, duration: .milliseconds(40),
+        isKeyframe: isKeyframe)
+    }
+    // ITU-T H.264 §D.1.8.
+    let recovery = sample([0, 0, 0, 5, 0x06, 0x06, 0x01, 0xC4, 0x80] + slice)
+    let cache = GOPCache()
+    cache.append(recovery, of: .h264(description))
+    #expect(cache.samples.isEmpty, "no keyframe has come")
+    cache.append(sample([0, 0, 0, 2, 0x65, 0x88], isKeyframe: true), of: .h264(description))
+    // A minute, with a recovery point each second.
+    for index in 1..<1_500 {
+      cache.append(index % 25 == 0 ? recovery : sample(slice), of: .h264(description))
+      #expect((1...325).contains(cache.samples.count), "\(index)")
+    }
+    #expect(cache.samples.first?.payload == recovery.payload)
+    var queue = DecodingQueue()
+    queue.start(with: cache.samples, of: description, at: .zero)
+    #expect(queue.count == cache.samples.count)
+    let first = queue.next()
+    #expect(first?.item.isFirst == true)
+  }
+
   @Test func `the compressed input queue is bounded, and drops up to a keyframe`() throws {
     let feed = VideoFeed(capturer: ScriptedVideoCapturer(format: Self.format), inputQueue: VideoInputQueue())
     let description = CodecDescription.h264(
@@ -235,6 +263,17 @@ struct PassThroughTests {
     #expect(queue.append(sample(52)).count == 1)
     #expect(queue.append(sample(53, isKeyframe: true)).isEmpty)
     #expect(queue.append(sample(54)).isEmpty)
+    #expect(queue.samples.count == 2)
+    for index in Int64(55)...105 { _ = queue.append(sample(index)) }
+    #expect(queue.samples.isEmpty)
+    // A stream with intra refresh has no further keyframe.
+    var recovery = sample(106)
+    recovery.sample.payload = ByteBuffer(bytes: [0, 0, 0, 5, 0x06, 0x06, 0x01, 0xC4, 0x80])
+    #expect(queue.append(sample(106)).count == 1)
+    #expect(queue.append(recovery).isEmpty)
+    #expect(queue.removeAll().count == 1)
+    #expect(queue.append(sample(107, isKeyframe: true)).isEmpty)
+    #expect(queue.append(sample(108)).isEmpty)
     #expect(queue.popFirst()?.sample.isKeyframe == true)
     #expect(queue.samples.count == 1)
   }

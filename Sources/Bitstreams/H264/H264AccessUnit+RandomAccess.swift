@@ -1,5 +1,5 @@
 internal import Media
-internal import NIOCore
+package import NIOCore
 
 /// Random access points, ITU-T H.264 §3.69 and §D.2.8: access units other than IDR pictures at which decoding can start.
 package enum H264RandomAccess: Hashable, Sendable {
@@ -24,6 +24,19 @@ extension H264AccessUnit {
       }
     }
     return isIntra == true ? .intra : nil
+  }
+
+  /// Whether a payload of ``EncodedSample`` has a recovery point, at which a decoder may start: streams with intra refresh have no
+  /// keyframe after the first one. Any bytes are accepted.
+  package static func hasRecoveryPoint(in payload: ByteBuffer) -> Bool {
+    var rest = payload
+    while let length = rest.readInteger(as: UInt32.self), var nalUnit = rest.readSlice(length: Int(length)) {
+      guard let header = nalUnit.readInteger(as: UInt8.self) else { continue }
+      if H264NALUnitType(rawValue: header) == .supplementalEnhancementInformation, Self.hasRecoveryPoint(nalUnit) {
+        return true
+      }
+    }
+    return false
   }
 
   /// Whether messages have a recovery point, §D.1.8: `payloadType` 6.

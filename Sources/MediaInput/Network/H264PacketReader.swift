@@ -30,6 +30,8 @@ package struct H264PacketReader {
   /// Start of decoding where the demuxer marks none, as an intra frame without a recovery point.
   private var start = H264DecodingStart()
   private var hasExtradata = false
+  /// Whether the packets before the next keyframe are decoded by the owner, so that only that ends the wait.
+  var isDecodedMeanwhile = false
 
   /// - Parameters:
   ///   - extradata: The track's `avcC` or Annex B parameter sets, or empty.
@@ -86,7 +88,7 @@ package struct H264PacketReader {
     if unit.isKeyframe {
       guard let description = self.describe() else { return .unfit(isBlind: false) }
       self.description = description
-      self.needsKeyframe = false
+      (self.needsKeyframe, self.isDecodedMeanwhile) = (false, false)
     } else if isKeyframe || isChanged && self.description != nil {
       return .unfit(isBlind: self.needsKeyframe && unit.randomAccess == nil)
     }
@@ -100,6 +102,7 @@ package struct H264PacketReader {
 
   /// Decides on an access unit before the first keyframe.
   private mutating func wait(with unit: H264AccessUnit, at time: MediaTime) -> Result {
+    guard !self.isDecodedMeanwhile else { return .skipped }
     let hasParameterSets = self.hasExtradata || self.sequenceParameterSet != nil && self.pictureParameterSet != nil
     return switch self.start.handle(unit, isMarked: false, hasParameterSets: hasParameterSets, at: time) {
     case .drop: .skipped

@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import CLibav
 internal import Media
 internal import NIOCore
@@ -48,6 +49,9 @@ final class NetworkPacket {
 
   /// Whether the demuxer marks the packet as a random access point.
   var isKeyframe: Bool { self.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0 }
+
+  /// Whether a sample of H.264 has a recovery point; false for packets of a demuxer with start codes, which marks them.
+  var hasRecoveryPoint: Bool { H264AccessUnit.hasRecoveryPoint(in: ByteBuffer(bytes: self.bytes)) }
 
   /// The compressed bytes.
   var bytes: UnsafeRawBufferPointer {

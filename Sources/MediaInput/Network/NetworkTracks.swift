@@ -186,6 +186,7 @@ final class NetworkVideoTrack {
   /// Decodes the packets since the last keyframe, and delivers the newest frame of them.
   func catchUp(with packets: [NetworkPacket], to consumer: any VideoConsumer) {
     self.isCatchingUp = true
+    self.reader?.isDecodedMeanwhile = true
     var newest = av_frame_alloc()
     guard let frame = newest else { return }
     defer { av_frame_free(&newest) }

@@ -5,7 +5,7 @@ internal import Threading
 /// Bounded queue between the reading and the playing thread of a network source. Holds each packet until its decode time.
 ///
 /// Bounded in bytes, packets and time. When it is full, a buffered source blocks its reader, and thereby the server; packets of a
-/// live source are dropped, video up to the next keyframe, since decoding is too slow.
+/// live source are dropped, video up to the next keyframe or recovery point, since decoding is too slow.
 final class PlayoutBuffer: Sendable {
   enum Item {
     /// A new connection, whose packets follow.
@@ -90,7 +90,7 @@ final class PlayoutBuffer: Sendable {
       if packet.kind == .video {
         if isFull {
           state.needsKeyframe = true
-        } else if packet.isKeyframe {
+        } else if state.needsKeyframe, packet.isKeyframe || packet.hasRecoveryPoint {
           state.needsKeyframe = false
         }
       }

@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import Capture
 internal import Media
 internal import NIOCore
@@ -5,7 +6,7 @@ internal import NIOCore
 /// Access units that wait for the pipeline.
 ///
 /// Drop policy: when two seconds, 300 samples or 16 MiB wait, all of them are dropped, and what follows up to the next
-/// keyframe: samples that refer to a missing one cannot be decoded.
+/// keyframe or recovery point: samples that refer to a missing one cannot be decoded.
 struct SampleQueue: Sendable {
   static let maximumSpan = MediaDuration.seconds(2)
   static let maximumCount = 300
@@ -19,7 +20,7 @@ struct SampleQueue: Sendable {
   ///
   /// - Returns: The dropped samples; may include the new one.
   mutating func append(_ sample: SourceSample) -> [FrameDrop] {
-    if self.needsKeyframe, !sample.sample.isKeyframe { return [Self.drop(sample)] }
+    if self.needsKeyframe, !Self.isStart(sample.sample) { return [Self.drop(sample)] }
     self.needsKeyframe = false
     let span = self.samples.first.map { sample.sample.decodeTime - $0.sample.decodeTime } ?? .zero
     var dropped: [FrameDrop] = []
@@ -27,7 +28,7 @@ struct SampleQueue: Sendable {
       || self.byteCount + sample.sample.payload.readableBytes > Self.maximumByteCount, !self.samples.isEmpty
     {
       dropped = self.removeAll()
-      if !sample.sample.isKeyframe {
+      if !Self.isStart(sample.sample) {
         self.needsKeyframe = true
         return dropped + [Self.drop(sample)]
       }
@@ -49,6 +50,10 @@ struct SampleQueue: Sendable {
   mutating func removeAll() -> [FrameDrop] {
     defer { (self.samples, self.byteCount) = ([], 0) }
     return self.samples.map(Self.drop)
+  }
+
+  private static func isStart(_ sample: EncodedSample) -> Bool {
+    sample.isKeyframe || H264AccessUnit.hasRecoveryPoint(in: sample.payload)
   }
 
   private static func drop(_ sample: SourceSample) -> FrameDrop {

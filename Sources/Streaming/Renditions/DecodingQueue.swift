@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import Media
 internal import NIOCore
 
@@ -5,7 +6,7 @@ internal import NIOCore
 ///
 /// Decoding begins with the group of pictures since the last keyframe, and only its last frame is shown. Where the decoder is slower
 /// than the source, what waits is dropped at the first keyframe that finds the oldest ``maximumAge`` old. Beyond twice
-/// the bounds of ``GOPCache`` everything is dropped, up to the next keyframe.
+/// the bounds of ``GOPCache`` everything is dropped, up to the next keyframe or recovery point.
 struct DecodingQueue {
   struct Item {
     var sample: EncodedSample
@@ -48,7 +49,7 @@ struct DecodingQueue {
         dropped = self.items.count
         self.removeAll()
       }
-    } else if self.awaitsKeyframe {
+    } else if self.awaitsKeyframe, !H264AccessUnit.hasRecoveryPoint(in: sample.payload) {
       return 1
     }
     var item = Item(sample: sample, description: description, time: now)

@@ -273,6 +273,15 @@ struct PublishedSourceTests {
     #expect(group.samples.count == OpenGroup.maximumCount)
     for _ in 0..<2 { group.append(sample(), times: times) }
     #expect(group.samples.isEmpty)
+    // A recovery point, ITU-T H.264 §D.1.8, begins a group where there is none, or before it is too long.
+    var recovery = sample()
+    recovery.payload = ByteBuffer(bytes: [0, 0, 0, 5, 0x06, 0x06, 0x01, 0xC4, 0x80, 0, 0, 0, 2, 0x41, 0x9A])
+    group.append(recovery, times: times)
+    for _ in 1..<OpenGroup.maximumCount / 2 { group.append(sample(), times: times) }
+    #expect(group.samples.count == OpenGroup.maximumCount / 2)
+    group.append(recovery, times: times)
+    group.append(recovery, times: times)
+    #expect(group.samples.count == 2)
     group.append(sample(isKeyframe: true, size: OpenGroup.maximumByteCount), times: times)
     #expect(group.samples.count == 1)
     group.append(sample(), times: times)
