@@ -105,8 +105,8 @@ public protocol VideoConsumer: AnyObject, Sendable {
   /// continues at another size. ``VideoCapturer/format`` already returns it. By default does nothing.
   func captureFormatChanged(to format: VideoFormat)
 
-  /// Reports that the source is connected and sends video at which decoding cannot start yet: no keyframe or recovery point has come,
-  /// or no parameter sets. Once for each such time; frames follow without a further call. By default does nothing.
+  /// Reports that the source is connected and sends video at which decoding cannot start yet: no keyframe or recovery point has
+  /// come, or no parameter sets. Once for each such time; frames follow without a further call. By default does nothing.
   ///
   /// - Parameter reason: What has not come, and the remedy.
   func captureWaits(_ reason: VidiconError)

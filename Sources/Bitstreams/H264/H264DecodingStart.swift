@@ -2,10 +2,10 @@ package import Media
 
 /// Decides at which access unit the decoding of a live stream starts: at the first IDR picture or recovery point.
 ///
-/// Encoders with periodic intra refresh or open groups of pictures send no IDR picture after their start. Some of them say nothing of
-/// recovery points either: when no start has come for ``timeout``, decoding starts at intra frames and what the sender calls a
-/// keyframe, and after ``blindTimeout`` at any access unit, since each refresh makes frames whole. Until then the stream waits, which is
-/// reported once.
+/// Encoders with periodic intra refresh or open groups of pictures send no IDR picture after their start. Some of them say
+/// nothing of recovery points either: when no start has come for ``timeout``, decoding starts at intra frames and what the sender
+/// calls a keyframe, and after ``blindTimeout`` at any access unit, since each refresh makes frames whole. Until then the stream
+/// waits, which is reported once.
 package struct H264DecodingStart: Sendable {
   /// Treatment of an access unit: dropped, dropped and reported, or decoded.
   package enum Decision: Hashable, Sendable {
@@ -68,8 +68,8 @@ package struct H264DecodingStart: Sendable {
     return access == .recoveryPoint || waited >= Self.timeout && (isMarked || access == .intra)
   }
 
-  /// Returns how long the start has been waited for. Timestamps of frames that are shown in another order go back and forth, and those of
-  /// a joined stream jump: neither counts.
+  /// Returns how long the start has been waited for. Timestamps of frames that are shown in another order go back and forth, and
+  /// those of a joined stream jump: neither counts.
   private mutating func wait(until time: MediaTime) -> MediaDuration {
     let step = time - (self.highestTime ?? time)
     if step > .zero, step <= Self.maximumStep { self.waited = self.waited + step }

@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// Finds JPEG images (ITU-T T.81) in a stream of bytes that separates them by anything: delimiters and headers of a multipart response
-/// (RFC 2046 §5.1), padding, or nothing.
+/// Finds JPEG images (ITU-T T.81) in a stream of bytes that separates them by anything: delimiters and headers of a multipart
+/// response (RFC 2046 §5.1), padding, or nothing.
 ///
 /// Cameras place delimiters before or behind the images, write their dashes into the parameter `boundary`, leave out line ends and
 /// lengths, or state wrong ones. The markers of an image are always there (§B.1.1.3), and show its end as soon as that has arrived:
@@ -12,8 +12,8 @@ package import NIOCore
 ///                 └────────────────── further scans ◀─────────────────────┘
 /// ```
 ///
-/// Images within segments, as thumbnails of Exif, are part of their image. One that ends before its EOI is dropped at the SOI of the
-/// next. Memory is bounded by ``maximumLength`` and the bytes of one call of ``append(_:)``.
+/// Images within segments, as thumbnails of Exif, are part of their image. One that ends before its EOI is dropped at the SOI of
+/// the next. Memory is bounded by ``maximumLength`` and the bytes of one call of ``append(_:)``.
 package struct JPEGStreamReader: Sendable {
   private enum State {
     /// Before SOI.

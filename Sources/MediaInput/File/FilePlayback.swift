@@ -207,8 +207,8 @@ final class FilePlayback {
     (self.video?.decoder.frameCount ?? 0) + (self.audio?.decoder.frameCount ?? 0)
   }
 
-  /// Decode time of the file in which a first frame is searched, in nanoseconds: a file that was cut out of a stream may begin right
-  /// after a keyframe, and the next one be half a minute away.
+  /// Decode time of the file in which a first frame is searched, in nanoseconds: a file that was cut out of a stream may begin
+  /// right after a keyframe, and the next one be half a minute away.
   private static let firstFrameSpan: Int64 = 60_000_000_000
 
   /// Decodes the first frame and audio block of the first audio track that can be decoded.

@@ -19,8 +19,8 @@ final class RequestOptions {
 
   /// - Parameters:
   ///   - entries: Names and values of options of protocols, as `tls_verify`.
-  ///   - keepsMultipart: Whether a first response of several parts, as Motion JPEG is, ends the opening with an error, and its body is
-  ///     kept for ``takeMultipart()``.
+  ///   - keepsMultipart: Whether a first response of several parts, as Motion JPEG is, ends the opening with an error, and its
+  ///     body is kept for ``takeMultipart()``.
   init(_ entries: KeyValuePairs<String, String>, keepsMultipart: Bool = false) {
     self.entries = entries
     self.keepsMultipart = keepsMultipart

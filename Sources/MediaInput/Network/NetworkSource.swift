@@ -5,8 +5,9 @@ public import Media
 ///
 /// libavformat reads both tracks over one connection, which is open while ``video`` or ``audio`` is started.
 ///
-/// - A source that is connected and has not sent anything at which decoding can start is waited for, without end; its audio is delivered,
-///   and ``VideoConsumer/captureWaits(_:)`` is called once. Where its parameter sets have not come, the format of ``video`` is presumed.
+/// - A source that is connected and has not sent anything at which decoding can start is waited for, without end; its audio is
+///   delivered, and ``VideoConsumer/captureWaits(_:)`` is called once. Where its parameter sets have not come, the format of
+///   ``video`` is presumed.
 /// - H.264 that every output supports is passed through (``VideoConsumer/consume(_:of:)``); everything else is decoded on its own
 ///   thread. Audio is always decoded; blocks of AAC-LC also have the packet (`AudioBlock.packet`).
 /// - Live frames are delivered on arrival. HLS and files, which arrive in bursts, are buffered for half a second, up to two

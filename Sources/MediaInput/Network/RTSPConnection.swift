@@ -28,8 +28,8 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
 
   /// Maximum pause of the packets.
   private static let timeout = MediaDuration.seconds(10)
-  /// Time to wait for parameter sets that the session description lacks. Video whose parameter sets come with rare keyframes is shown
-  /// later, while its audio is heard.
+  /// Time to wait for parameter sets that the session description lacks. Video whose parameter sets come with rare keyframes is
+  /// shown later, while its audio is heard.
   private static let descriptionTimeout = MediaDuration.seconds(3)
 
   /// Whether an address can be tried.

@@ -5,8 +5,8 @@ internal import NIOCore
 /// The access units of a publisher since its last keyframe, with their times on the stream's clock: a consumer that starts
 /// amid a group of pictures needs all of it.
 ///
-/// Bounded in samples and bytes: in a longer group, decoding begins at the next keyframe. Streams with intra refresh have none after
-/// the first one: their group begins again at a recovery point before it is too long.
+/// Bounded in samples and bytes: in a longer group, decoding begins at the next keyframe. Streams with intra refresh have none
+/// after the first one: their group begins again at a recovery point before it is too long.
 struct OpenGroup: Sendable {
   static let maximumCount = 600
   static let maximumByteCount = 16 << 20

@@ -21,8 +21,8 @@ public struct RTMPDepacketizer: Sendable {
     case sample(EncodedSample)
     /// The audio has a codec that is not supported, whose name follows; once. Video is not affected.
     case unsupportedAudio(String)
-    /// Neither a keyframe nor a recovery point has come for seconds, or no configuration, so that this number of frames was dropped;
-    /// once. The publication goes on.
+    /// Neither a keyframe nor a recovery point has come for seconds, or no configuration, so that this number of frames was
+    /// dropped; once. The publication goes on.
     case missingKeyframe(dropped: Int)
   }
 

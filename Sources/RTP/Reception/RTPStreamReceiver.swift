@@ -13,8 +13,8 @@ public struct RTPStreamReceiver: Sendable {
     case description(CodecDescription)
     /// A sample; the duration of video is not known and zero.
     case sample(EncodedSample)
-    /// Neither a keyframe nor a recovery point has come for seconds, or no parameter sets, so that this number of frames was dropped;
-    /// once for a track. The track goes on.
+    /// Neither a keyframe nor a recovery point has come for seconds, or no parameter sets, so that this number of frames was
+    /// dropped; once for a track. The track goes on.
     case missingKeyframe(dropped: Int)
   }
 

@@ -109,8 +109,8 @@ struct H264PacketReaderTests {
   private static let frame: [UInt8] = [0x41, 0x9A]
   private static let intra: [UInt8] = [0x41, 0x88]
 
-  /// Results of a frame each half second, in which an entry of `others` replaces the one of its number: `.` for skipped, `w` for the
-  /// report of a wait, `u` and `b` for unfit and blind, `s` for a sample; up to the first result that ends the wait.
+  /// Results of a frame each half second, in which an entry of `others` replaces the one of its number: `.` for skipped, `w` for
+  /// the report of a wait, `u` and `b` for unfit and blind, `s` for a sample; up to the first result that ends the wait.
   private static func wait(
     _ reader: inout H264PacketReader, replacing others: [Int: [[UInt8]]] = [:]
   ) -> String {

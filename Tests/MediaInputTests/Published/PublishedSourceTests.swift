@@ -190,7 +190,7 @@ struct PublishedSourceTests {
         kind: .video, payload: unit.payload, presentationTime: time, duration: .zero, isKeyframe: isStart)
       #expect(self.input.consume(sample, by: id))
     }
-    #expect((30...60).contains(taken))
+    #expect((60...79).contains(taken))
     let state = collector.wait { $0.frameCount >= taken - 12 }
     #expect(state.frameCount >= taken - 12 && state.frames.first?.format.width == 160)
     #expect(state.samples.isEmpty, "no other output can start at such frames")
