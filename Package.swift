@@ -133,7 +133,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "Recording",
-      dependencies: ["Media", "Bitstreams", "Containers", "Threading", "Effects", "Streaming", nioCore],
+      dependencies: ["Media", "Bitstreams", "Containers", "Threading", "CThreading", "Effects", "Streaming", nioCore],
       swiftSettings: settings),
     .target(
       name: "StreamControl",
@@ -404,7 +404,7 @@ let package = Package(
     // Records until it is killed, for RecordingTests.
     .executableTarget(
       name: "RecordingProbe",
-      dependencies: ["Recording", "Capture", "Codecs", "Streaming", "Media", "Threading"],
+      dependencies: ["Recording", "Capture", "Codecs", "Streaming", "Media", "Threading", nioCore],
       path: "Tests/RecordingProbe", swiftSettings: settings),
     // Records without a stream, for Benchmarks.
     .executableTarget(

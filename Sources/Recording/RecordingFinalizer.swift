@@ -244,7 +244,9 @@ struct RecordingFinalizer {
         throw VidiconError(errno: errno, path: self.file.path)
       }
     } catch {
-      if let original, original.isRenamed { _ = self.renameUnlessExisting(original.name, to: self.name) }
+      if let original, original.isRenamed {
+        _ = ExclusiveName.give(self.name, to: original.name, in: self.folder.number)
+      }
       unlinkat(self.folder.number, temporary, 0)
       throw error
     }
@@ -261,37 +263,24 @@ struct RecordingFinalizer {
     var isRenamed: Bool
   }
 
-  /// Links the damaged file under a free name beside it: `NAME.damaged.mp4`, `NAME.damaged-2.mp4`. FAT, exFAT and some
-  /// network disks have no hard links; there it is renamed, so that after a crash at that moment it has that name only.
+  /// Gives the damaged file a free name beside it: `NAME.damaged.mp4`, `NAME.damaged-2.mp4`. On disks without hard links
+  /// (``ExclusiveName``) it is renamed, so that after a crash at that moment it has that name only.
   private func keepOriginal() throws(VidiconError) -> Original {
     let dot = self.name.lastIndex(of: ".").flatMap { $0 > self.name.startIndex ? $0 : nil } ?? self.name.endIndex
     let base = "\(self.name[..<dot])\(Self.damagedSuffix)\(self.name[dot...])"
     var number = 1
     while true {
       let name = number == 1 ? base : FilePattern.numbered(base, number)
-      // A repair that was interrupted has linked it already.
-      if linkat(self.folder.number, self.name, self.folder.number, name, 0) == 0 {
-        return Original(name: name, isRenamed: false)
+      switch ExclusiveName.give(name, to: self.name, in: self.folder.number) {
+      case .linked: return Original(name: name, isRenamed: false)
+      case .renamed: return Original(name: name, isRenamed: true)
+      case .taken:
+        // A repair that was interrupted has linked it already.
+        if self.file.hasName(name, in: self.folder) { return Original(name: name, isRenamed: false) }
+        number += 1
+      case .failed(let error): throw VidiconError(errno: error, path: self.file.path)
       }
-      var failure = errno
-      if self.file.hasName(name, in: self.folder) { return Original(name: name, isRenamed: false) }
-      if [EPERM, EOPNOTSUPP, ENOSYS, EMLINK, EINVAL].contains(failure) {
-        failure = self.renameUnlessExisting(self.name, to: name)
-        if failure == 0 { return Original(name: name, isRenamed: true) }
-      }
-      guard failure == EEXIST else { throw VidiconError(errno: failure, path: self.file.path) }
-      number += 1
     }
-  }
-
-  /// Renames a file of the folder, unless another has the new name. Not every file system can do both at once.
-  ///
-  /// - Returns: 0, or the value of `errno`: `EEXIST` when a file has the new name.
-  private func renameUnlessExisting(_ name: String, to newName: String) -> Int32 {
-    var status = stat()
-    if fstatat(self.folder.number, newName, &status, AT_SYMLINK_NOFOLLOW) == 0 { return EEXIST }
-    guard errno == ENOENT else { return errno }
-    return renameat(self.folder.number, name, self.folder.number, newName) == 0 ? 0 : errno
   }
 
   /// Mark in the names of damaged files that are kept.

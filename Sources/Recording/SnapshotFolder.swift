@@ -1,6 +1,6 @@
 internal import Effects
 public import Media
-internal import NIOCore
+package import NIOCore
 public import Streaming
 internal import Threading
 
@@ -51,13 +51,13 @@ public struct SnapshotFolder: Hashable, Sendable {
   /// - Throws: ``VidiconError``: ``VidiconError/Code/wrongState`` when the stream shows no frame,
   ///   ``VidiconError/Code/busy`` when snapshots of too many widths are requested, ``VidiconError/Code/notFound`` without the
   ///   folder, ``VidiconError/Code/notPermitted`` where it cannot be written, ``VidiconError/Code/noSpace`` on a full disk,
-  ///   ``VidiconError/Code/alreadyExists`` after 999 files of one second, ``VidiconError/Code/failed`` when encoding, the disk
-  ///   or the start of a thread fails.
+  ///   ``VidiconError/Code/failed`` when encoding, the disk or the start of a thread fails.
   public func saveSnapshot(of stream: LiveStream) async throws(VidiconError) -> String {
     let jpeg = try await stream.snapshots.snapshot()
     let time = StreamClock.system.unixTime(at: StreamClock.system.now())
     let name = stream.name
     let result = await WorkerThread.run(named: "snapshot") { () -> Result<String, VidiconError> in
+      ThreadSignals.blockFileSize()
       do throws(VidiconError) {
         return .success(try self.write(jpeg, of: name, atUnixTime: time))
       } catch {
@@ -68,8 +68,8 @@ public struct SnapshotFolder: Hashable, Sendable {
     return try result.get()
   }
 
-  /// Writes a temporary file, and links it under its final name when it is complete.
-  func write(
+  /// Writes a temporary file, and gives it its final name when it is complete.
+  package func write(
     _ jpeg: ByteBuffer, of stream: String, atUnixTime time: Int64
   ) throws(VidiconError) -> String {
     let stream = stream.replacing("/", with: "-").replacing("%", with: "%%")
@@ -85,10 +85,11 @@ public struct SnapshotFolder: Hashable, Sendable {
     while true {
       if number == 1 + PartNames.triedNames { number = PartNames.freeNumber(of: name, from: number, in: self.path) }
       let candidate = number == 1 ? name : FilePattern.numbered(name, number)
-      // Fails when the name is taken.
-      if linkat(folder.number, temporary, folder.number, candidate, 0) == 0 { return "\(self.path)/\(candidate)" }
-      guard errno == EEXIST else { throw VidiconError(errno: errno, path: "\(self.path)/\(candidate)") }
-      number += 1
+      switch ExclusiveName.give(candidate, to: temporary, in: folder.number) {
+      case .linked, .renamed: return "\(self.path)/\(candidate)"
+      case .taken: number += 1
+      case .failed(let error): throw VidiconError(errno: error, path: "\(self.path)/\(candidate)")
+      }
     }
   }
 }

@@ -47,6 +47,8 @@ struct TerminationSignals: Sendable {
       return source
     }
     signal(SIGPIPE, SIG_IGN)
+    // A write beyond the file size limit (ulimit -f) fails with EFBIG, also one to a log file.
+    signal(SIGXFSZ, SIG_IGN)
   }
 
   /// Whether the process has a controlling terminal, whatever its input and output are.

@@ -3,16 +3,19 @@
 //   RecordingProbe PATH FRAMES
 //   RecordingProbe tape SECONDS PATTERN...
 //   RecordingProbe repair PATH...
+//   RecordingProbe snapshot FOLDER...
 //
 // The second form records so many seconds to each pattern, at the same time, as fast as the disk is, and finishes them
 // by a copy where the pattern contains "-copied", in place elsewhere; existing files are overwritten where it contains
 // "-overwritten". It prints "start PATTERN", what became of it, and
-// "ended UNFINISHED SECONDS". The first form prints "frame MICROSECONDS" for each encoded video frame, with the time in
+// "ended UNFINISHED SECONDS". The last form writes two snapshots of the same second into each folder, and prints
+// "saved PATH" or "refused ERROR" for each. The first form prints "frame MICROSECONDS" for each encoded video frame, with the time in
 // its timecode strip, and "event TEXT" for each recording event. Stops the recording and exits after FRAMES frames.
 
 import Capture
 import Foundation
 import Media
+import NIOCore
 import Recording
 import Streaming
 import Synchronization
@@ -73,6 +76,19 @@ if arguments.count > 2, arguments[1] == "repair" {
       say("repaired \(try await Recordings.repair(path))")
     } catch {
       say("refused \(error)")
+    }
+  }
+  exit(0)
+}
+if arguments.count > 2, arguments[1] == "snapshot" {
+  for folder in arguments.dropFirst(2) {
+    for number in 1...2 {
+      do throws(VidiconError) {
+        let bytes = ByteBuffer(string: "snapshot \(number)")
+        say("saved \(try SnapshotFolder(folder).write(bytes, of: "live", atUnixTime: 1_700_000_000_000_000_000))")
+      } catch {
+        say("refused \(error.code) \(error)")
+      }
     }
   }
   exit(0)

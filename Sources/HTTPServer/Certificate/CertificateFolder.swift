@@ -1,4 +1,5 @@
 internal import Media
+internal import Recording
 internal import SwiftASN1
 internal import X509
 
@@ -184,9 +185,13 @@ extension CertificateFolder {
   private func create(_ path: String, _ text: String) throws(VidiconError) -> Bool {
     let temporary = try self.writeTemporary(text, for: path)
     defer { unlink(temporary) }
-    if link(temporary, path) == 0 { return true }
-    if errno == EEXIST { return false }
-    throw Self.unwritable(path)
+    switch ExclusiveName.give(path, to: temporary) {
+    case .linked, .renamed: return true
+    case .taken: return false
+    case .failed(let error):
+      errno = error
+      throw Self.unwritable(path)
+    }
   }
 
   /// Replaces a file, so that readers see the old or the new content.

@@ -5,12 +5,16 @@
 //   FAULT_JOURNAL=/file     Every call is appended to this file, see "struct record"; none without it.
 //
 // The first folder below the root selects the fault by its name, so that one program meets different faults in different
-// folders: CALL-NUMBER-FAULT or CALL-NUMBER+-FAULT; other names select none.
+// folders: CALL-NUMBER-FAULT or CALL-NUMBER+-FAULT; up to four of them with commas between them; other names select none.
 //
 //   CALL      write (also pwrite, writev, pwritev), copy (sendfile, copy_file_range), read (also pread), sync (fdatasync,
-//             fsync), rename, link, unlink, truncate, create (open with O_CREAT), make (mkdir), lock (flock; not in the journal)
+//             fsync), rename, noreplace (renameat2 with RENAME_NOREPLACE), link, unlink, truncate, create (open with O_CREAT),
+//             make (mkdir), lock (flock; not in the journal)
 //   NUMBER    number of the call in that folder, the first is 1; with + that call and all later ones
-//   FAULT     what ends at the next dot: EIO, ENOSPC, EBADF, EPERM, EOPNOTSUPP; short: half of the bytes, or one; kill: half of the bytes, then SIGKILL
+//   FAULT     what ends at the next comma or dot: a name of "errors" below; short: half of the bytes, or one; kill: half of the
+//             bytes, then SIGKILL
+//
+// limit-NUMBER-EFBIG is a file size limit in bytes: what lies beyond it is not written, and a write that begins there fails.
 //
 // Synchronization succeeds at once where it is not to fail: the journal says what would survive.
 
@@ -31,9 +35,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum call { WRITE, COPY, READ, SYNC, RENAME, LINK, UNLINK, TRUNCATE, CREATE, MAKE, LOCK, CALLS };
-static const char *const names[CALLS] = {"write", "copy",   "read",     "sync",   "rename",
-                                         "link",  "unlink", "truncate", "create", "make", "lock"};
+enum call { WRITE, COPY, READ, SYNC, RENAME, NOREPLACE, LINK, UNLINK, TRUNCATE, CREATE, MAKE, LOCK, LIMIT, CALLS };
+static const char *const names[CALLS] = {"write",  "copy",     "read",   "sync", "rename", "noreplace", "link",
+                                         "unlink", "truncate", "create", "make", "lock",   "limit"};
 
 // A journal entry, followed by both paths and the data. "open" is an open(2) that creates nothing; it never fails.
 enum kind { K_CREATE = 1, K_WRITE, K_TRUNCATE, K_SYNC, K_SYNC_FOLDER, K_RENAME, K_LINK, K_UNLINK, K_MAKE, K_READ, K_OPEN };
@@ -43,13 +47,17 @@ struct record {
   uint32_t path_length, other_length;
 };
 
-enum { FOLDERS = 4096 };
-struct folder {
-  char name[96];
+enum { FOLDERS = 4096, FAULTS = 4 };
+struct fault {
   enum call call;
   long number;
-  bool is_lasting, has_fault, is_short, is_fatal;
+  bool is_lasting, is_short, is_fatal;
   int error;
+};
+struct folder {
+  char name[96];
+  struct fault faults[FAULTS];
+  size_t fault_count;
   long counts[CALLS];
 };
 
@@ -63,30 +71,40 @@ static const char *root(void) {
   return path && *path ? path : NULL;
 }
 
-// Parses CALL-NUMBER[+]-FAULT.
+// Parses CALL-NUMBER[+]-FAULT, and what follows a comma.
 static void parse(struct folder *folder) {
-  for (int call = 0; call < CALLS; call++) {
-    size_t length = strlen(names[call]);
-    if (strncmp(folder->name, names[call], length) || folder->name[length] != '-') continue;
+  static const struct {
+    const char *name;
+    int number;
+  } errors[] = {{"ENOSPC", ENOSPC}, {"EBADF", EBADF},   {"EPERM", EPERM},   {"EOPNOTSUPP", EOPNOTSUPP},
+                {"EINVAL", EINVAL}, {"ENOSYS", ENOSYS}, {"EMLINK", EMLINK}, {"ENOLCK", ENOLCK},
+                {"EROFS", EROFS},   {"EFBIG", EFBIG}};
+  const char *text = folder->name;
+  while (folder->fault_count < FAULTS) {
+    struct fault *fault = &folder->faults[folder->fault_count];
+    int call = 0;
+    size_t length = 0;
+    for (; call < CALLS; call++) {
+      length = strlen(names[call]);
+      if (!strncmp(text, names[call], length) && text[length] == '-') break;
+    }
+    if (call == CALLS) return;
     char *end;
-    folder->number = strtol(folder->name + length + 1, &end, 10);
-    folder->is_lasting = *end == '+';
-    if (folder->is_lasting) end++;
-    if (folder->number < 1 || *end++ != '-') return;
-    folder->call = call;
-    folder->has_fault = true;
-    size_t fault_length = strcspn(end, ".");
-    folder->is_short = !strncmp(end, "short", fault_length);
-    folder->is_fatal = !strncmp(end, "kill", fault_length);
-    static const struct {
-      const char *name;
-      int number;
-    } errors[] = {{"ENOSPC", ENOSPC}, {"EBADF", EBADF}, {"EPERM", EPERM}, {"EOPNOTSUPP", EOPNOTSUPP}};
-    folder->error = EIO;
+    fault->number = strtol(text + length + 1, &end, 10);
+    fault->is_lasting = *end == '+';
+    if (fault->is_lasting) end++;
+    if (fault->number < 1 || *end++ != '-') return;
+    fault->call = call;
+    size_t fault_length = strcspn(end, ".,");
+    fault->is_short = !strncmp(end, "short", fault_length);
+    fault->is_fatal = !strncmp(end, "kill", fault_length);
+    fault->error = EIO;
     for (size_t index = 0; index < sizeof errors / sizeof *errors; index++)
       if (strlen(errors[index].name) == fault_length && !strncmp(end, errors[index].name, fault_length))
-        folder->error = errors[index].number;
-    return;
+        fault->error = errors[index].number;
+    folder->fault_count++;
+    if (end[fault_length] != ',') return;
+    text = end + fault_length + 1;
   }
 }
 
@@ -172,12 +190,29 @@ enum verdict { PERFORM, FAIL, HALF, KILL };
 
 static enum verdict decide(struct folder *folder, enum call call) {
   long number = ++folder->counts[call];
-  if (!folder->has_fault || folder->call != call) return PERFORM;
-  if (folder->is_lasting ? number < folder->number : number != folder->number) return PERFORM;
-  if (folder->is_fatal) return KILL;
-  if (folder->is_short) return HALF;
-  errno = folder->error;
-  return FAIL;
+  for (size_t index = 0; index < folder->fault_count; index++) {
+    const struct fault *fault = &folder->faults[index];
+    if (fault->call != call || (fault->is_lasting ? number < fault->number : number != fault->number)) continue;
+    if (fault->is_fatal) return KILL;
+    if (fault->is_short) return HALF;
+    errno = fault->error;
+    return FAIL;
+  }
+  return PERFORM;
+}
+
+// Reduces the number of bytes that are written at an offset to what the file size limit allows; false where nothing is.
+static bool limit(const struct folder *folder, off_t offset, size_t *count) {
+  for (size_t index = 0; index < folder->fault_count; index++) {
+    const struct fault *fault = &folder->faults[index];
+    if (fault->call != LIMIT || !*count) continue;
+    if (offset >= fault->number) {
+      errno = fault->error;
+      return false;
+    }
+    if (*count > (size_t)(fault->number - offset)) *count = (size_t)(fault->number - offset);
+  }
+  return true;
 }
 
 static void end(void) {
@@ -215,6 +250,7 @@ static ssize_t write_at(int file, const void *bytes, size_t count, off_t offset,
     return is_positioned ? syscall(SYS_pwrite64, file, bytes, count, offset) : syscall(SYS_write, file, bytes, count);
   if (!is_positioned) offset = lseek(file, 0, SEEK_CUR);
   enum verdict verdict = decide(folder, WRITE);
+  if (verdict != FAIL && !limit(folder, offset, &count)) verdict = FAIL;
   if (verdict >= HALF && count > 1) count /= 2;
   ssize_t result = -1;
   if (verdict != FAIL)
@@ -316,9 +352,10 @@ static ssize_t copy(int to, off_t *to_offset, int from, off_t *from_offset, size
     return is_sendfile ? syscall(SYS_sendfile, to, from, from_offset, count)
                        : syscall(SYS_copy_file_range, from, from_offset, to, to_offset, count, 0);
   enum verdict verdict = decide(folder, COPY);
-  if (verdict >= HALF && count > 1) count /= 2;
   off_t source = from_offset ? *from_offset : lseek(from, 0, SEEK_CUR);
   off_t target = to_offset ? *to_offset : lseek(to, 0, SEEK_CUR);
+  if (verdict != FAIL && !limit(folder, target, &count)) verdict = FAIL;
+  if (verdict >= HALF && count > 1) count /= 2;
   ssize_t result = -1;
   if (verdict != FAIL)
     result = is_sendfile ? syscall(SYS_sendfile, to, from, from_offset, count)
@@ -385,7 +422,8 @@ static int change(enum call call, enum kind kind, int from_base, const char *fro
   if (folder && to && !path_at(to_base, to, other)) other[0] = 0;
   int result = -1;
   if (!folder || may(folder, call)) switch (call) {
-    case RENAME: result = (int)syscall(SYS_renameat2, from_base, from, to_base, to, flags); break;
+    case RENAME:
+    case NOREPLACE: result = (int)syscall(SYS_renameat2, from_base, from, to_base, to, flags); break;
     case LINK: result = (int)syscall(SYS_linkat, from_base, from, to_base, to, flags); break;
     case UNLINK: result = (int)syscall(SYS_unlinkat, from_base, from, flags); break;
     default: result = (int)syscall(SYS_mkdirat, from_base, from, flags); break;
@@ -402,8 +440,9 @@ EXPORT int renameat(int from_base, const char *from, int to_base, const char *to
   return change(RENAME, K_RENAME, from_base, from, to_base, to, 0);
 }
 EXPORT int renameat2(int from_base, const char *from, int to_base, const char *to, unsigned flags) {
-  return change(RENAME, K_RENAME, from_base, from, to_base, to, flags);
+  return change(flags & RENAME_NOREPLACE ? NOREPLACE : RENAME, K_RENAME, from_base, from, to_base, to, flags);
 }
+EXPORT int link(const char *from, const char *to) { return change(LINK, K_LINK, AT_FDCWD, from, AT_FDCWD, to, 0); }
 EXPORT int linkat(int from_base, const char *from, int to_base, const char *to, int flags) {
   return change(LINK, K_LINK, from_base, from, to_base, to, (unsigned)flags);
 }
