@@ -31,6 +31,25 @@ struct AudioPlacement {
     self.position = 0
   }
 
+  /// Begins another part at a time of this one, the start of an audio frame or of a video frame.
+  mutating func restart(at time: MediaTime) {
+    self.position -= Self.samples(until: time, sampleRate: self.sampleRate)
+  }
+
+  /// Number of samples from a part's start to a time; times that were rounded down from samples give these again.
+  static func samples(until time: MediaTime, sampleRate: Int32) -> Int64 {
+    (time + .microseconds(1)).ticks(timescale: sampleRate)
+  }
+
+  /// Start of another part in this one's audio: the audio frame that begins within half a frame of the start of its video, or
+  /// else the sample at that time.
+  ///
+  /// - Parameter first: Start of the first audio frame of the other part, if it has one yet.
+  func start(of first: MediaTime?, at cut: MediaTime) -> MediaTime {
+    if let first, first - cut <= self.halfFrame, cut - first <= self.halfFrame { return first }
+    return MediaTime(ticks: Self.samples(until: cut, sampleRate: self.sampleRate), timescale: self.sampleRate)
+  }
+
   /// Returns the position of a frame captured at `time`, or nil when the frame is dropped.
   mutating func place(_ time: MediaTime) -> MediaTime? {
     let distance = time - self.end

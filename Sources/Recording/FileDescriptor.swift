@@ -66,16 +66,29 @@ final class FileDescriptor: Sendable {
   }
 
   /// Writes all bytes at an offset; retries partial writes.
+  ///
+  /// - Throws: ``VidiconError``, also where the file may not become so large.
   func write(_ bytes: ByteBuffer, at offset: UInt64) throws(VidiconError) {
+    guard try self.writeWithinLimit(bytes, at: offset) == bytes.readableBytes else {
+      throw VidiconError(errno: EFBIG, path: self.path)
+    }
+  }
+
+  /// Writes bytes at an offset, up to the size that the process or the file system allows (`EFBIG`); retries partial writes.
+  ///
+  /// - Returns: Number of bytes written; fewer than those of the buffer where the file has its maximum size.
+  func writeWithinLimit(_ bytes: ByteBuffer, at offset: UInt64) throws(VidiconError) -> Int {
     try bytes.withUnsafeReadableBytes { (bytes) throws(VidiconError) in
       var written = 0
       while written < bytes.count {
         let result = pwrite(
           self.number, bytes.baseAddress! + written, bytes.count - written, off_t(offset) + off_t(written))
         if result < 0, errno == EINTR { continue }
+        if result < 0, errno == EFBIG { break }
         guard result > 0 else { throw VidiconError(errno: result == 0 ? ENOSPC : errno, path: self.path) }
         written += result
       }
+      return written
     }
   }
 

@@ -14,6 +14,7 @@ internal import Glibc
 /// |------|------------|
 /// | up to 16 MiB | copied, with its index first |
 /// | larger, or without room for a copy | in place: the index is appended, and all before it becomes one `mdat` |
+/// | larger, and full: no index fits behind it | copied, with its index first |
 /// | damaged, or of an earlier version | copied; a damaged file stays under another name |
 ///
 /// A copy is written beside the file under a temporary name, synchronized to disk, and renamed over it. In place, one
@@ -162,15 +163,17 @@ struct RecordingFinalizer {
       scan.movie.dataLength > UInt64(clamping: self.maximumCopiedByteCount)
         || !self.hasFreeSpace(for: scan.movie.dataLength)
     {
-      return try self.finishInPlace(scan, reserved, head)
+      if let finished = try self.finishInPlace(scan, reserved, head) { return finished }
     }
     return try self.copy(scan, head)
   }
 
   /// Appends the index, and turns everything before it into media data.
+  ///
+  /// - Returns: Nil where the file may not become so large, which is unchanged then. A copy has no tables of fragments.
   private func finishInPlace(
     _ scan: MovieScan, _ reserved: Range<UInt64>, _ head: RecordingHead
-  ) throws(VidiconError) -> FinishedRecording {
+  ) throws(VidiconError) -> FinishedRecording? {
     let status = try self.file.status()
     var index = scan.movie.serializeIndex(of: scan.data)
     index.writeImmutableBuffer(
@@ -181,7 +184,10 @@ struct RecordingFinalizer {
       guard ftruncate(self.file.number, off_t(scan.end)) == 0 else {
         throw VidiconError(errno: errno, path: self.file.path)
       }
-      try self.file.write(index, at: scan.end)
+      guard try self.file.writeWithinLimit(index, at: scan.end) == index.readableBytes else {
+        ftruncate(self.file.number, off_t(scan.end))
+        return nil
+      }
       // The size of mdat lies in the content of the free box until its header is replaced.
       try self.file.write(ByteBuffer(integer: scan.end - reserved.lowerBound), at: reserved.lowerBound + 8)
       try self.file.synchronizeData()

@@ -1,3 +1,4 @@
+internal import CThreading
 internal import Containers
 internal import Media
 internal import NIOCore
@@ -36,17 +37,22 @@ struct RecordingPart: Sendable {
   private var head: ByteBuffer
   private(set) var fragmentCount = 0
   private(set) var sampleCount = 0
+  /// Maximum size of the file, in bytes, as far as it is known.
+  private(set) var maximumLength: UInt64
 
   /// The path as the user gave it.
   var path: String { self.file.path }
 
   /// Creates a file and writes the boxes before the fragments.
-  init(_ created: File, head: ByteBuffer) throws(VidiconError) {
+  ///
+  /// - Parameter maximumLength: Maximum size of a file, in bytes, that an earlier part has found.
+  init(_ created: File, head: ByteBuffer, maximumLength: UInt64 = .max) throws(VidiconError) {
     (self.file, self.folder) = (created.file, created.folder)
+    self.maximumLength = min(maximumLength, vidicon_file_size_limit(created.folder.number))
     (self.name, self.finalName) = (created.name, created.finalName)
     self.head = head
     do throws(VidiconError) {
-      try self.write(head)
+      guard try self.write(head) else { throw self.tooSmall }
       self.headLength = self.length
       try folder.synchronize()
     } catch {
@@ -61,12 +67,18 @@ struct RecordingPart: Sendable {
   /// Appends a fragment and waits until it is on disk.
   ///
   /// - Parameter sampleCount: Number of samples in it.
+  /// - Returns: False where the file is full: with the fragment, and the index of a finished file, it would be larger than the
+  ///   process or the file system allows. It then ends with the previous fragment.
   /// - Throws: ``VidiconError``; the file then ends with the previous fragment. `.notFound` when the file was moved or
   ///   removed.
-  mutating func append(_ fragment: ByteBuffer, sampleCount: Int) throws(VidiconError) {
+  mutating func append(_ fragment: ByteBuffer, sampleCount: Int) throws(VidiconError) -> Bool {
     var bytes = fragment
     if self.fragmentCount == 0 { HeadCopy(self.head).serialize(into: &bytes) }
-    try self.write(bytes)
+    let length = self.length + UInt64(bytes.readableBytes)
+    let index = self.indexLength(sampleCount: self.sampleCount + sampleCount, fragmentCount: self.fragmentCount + 1)
+    // A first fragment without room for the index is better than none.
+    guard self.isEmpty || length + index <= self.maximumLength else { return false }
+    guard try self.write(bytes) else { return false }
     self.head = ByteBuffer()
     self.fragmentCount += 1
     self.sampleCount += sampleCount
@@ -76,6 +88,46 @@ struct RecordingPart: Sendable {
         .notFound, path: self.path, cause: "the file was moved or removed while it was recorded",
         nextStep: "start a new recording; if it was moved, \"vidicon repair\" finishes it")
     }
+    return true
+  }
+
+  /// Maximum length of the index of the finished file, in bytes: the boxes of the head, and the sample tables of two tracks.
+  private func indexLength(sampleCount: Int, fragmentCount: Int) -> UInt64 {
+    // Per sample, stts 8, ctts 8, stsz 4, stss 4; per fragment and track, co64 8, stsc 12.
+    self.headLength + 1024 + UInt64(clamping: sampleCount) * 24 + UInt64(clamping: fragmentCount) * 2 * 20
+  }
+
+  /// Whether another file has room for the last fragments, and for its index.
+  ///
+  /// - Parameter earlier: This part as it was before these fragments.
+  func canMoveFragments(since earlier: RecordingPart) -> Bool {
+    let index = self.indexLength(
+      sampleCount: self.sampleCount - earlier.sampleCount, fragmentCount: self.fragmentCount - earlier.fragmentCount)
+    // The head, and its copy behind the first fragment.
+    return 2 * self.headLength + 1024 + (self.length - earlier.length) + index <= self.maximumLength
+  }
+
+  /// Replaces the last fragments by the start of the first of them; another part contains the rest.
+  ///
+  /// The new fragment is written before the file is truncated, so that a crash of the process between both loses nothing.
+  ///
+  /// - Parameters:
+  ///   - earlier: This part as it was before these fragments.
+  ///   - fragment: Shorter than what it replaces; empty for none.
+  mutating func replaceFragments(
+    since earlier: RecordingPart, by fragment: ByteBuffer, sampleCount: Int
+  ) throws(VidiconError) {
+    var bytes = fragment
+    let isEmpty = fragment.readableBytes == 0
+    if !isEmpty, earlier.fragmentCount == 0 { HeadCopy(earlier.head).serialize(into: &bytes) }
+    try self.file.write(bytes, at: earlier.length)
+    let length = earlier.length + UInt64(bytes.readableBytes)
+    guard ftruncate(self.file.number, off_t(length)) == 0 else { throw VidiconError(errno: errno, path: self.path) }
+    try self.file.synchronizeData()
+    self.length = length
+    self.head = isEmpty ? earlier.head : ByteBuffer()
+    self.fragmentCount = earlier.fragmentCount + (isEmpty ? 0 : 1)
+    self.sampleCount = earlier.sampleCount + sampleCount
   }
 
   /// Renames this file to the name of the one that it overwrites, once there is something to replace that.
@@ -98,16 +150,28 @@ struct RecordingPart: Sendable {
     try self.folder.synchronize()
   }
 
-  private mutating func write(_ bytes: ByteBuffer) throws(VidiconError) {
+  /// Writes bytes at the end, and waits until they are on disk.
+  ///
+  /// - Returns: False where the file may not become so large, which is unchanged then.
+  private mutating func write(_ bytes: ByteBuffer) throws(VidiconError) -> Bool {
     do throws(VidiconError) {
-      try self.file.write(bytes, at: self.length)
+      let written = try self.file.writeWithinLimit(bytes, at: self.length)
+      guard written == bytes.readableBytes else {
+        self.maximumLength = min(self.maximumLength, self.length + UInt64(written))
+        ftruncate(self.file.number, off_t(self.length))
+        return false
+      }
       try self.file.synchronizeData()
     } catch {
       ftruncate(self.file.number, off_t(self.length))
       throw error
     }
     self.length += UInt64(bytes.readableBytes)
+    return true
   }
+
+  /// The error of a file that may not contain a single fragment.
+  var tooSmall: VidiconError { VidiconError(errno: EFBIG, path: self.path) }
 
   /// Compares what is read back with what was written.
   ///

@@ -11,6 +11,9 @@ public enum RecordingEvent: Hashable, Sendable {
   case resumed
   /// The disk was too slow and samples were dropped; the recording resumes at the next keyframe, as after a pause.
   case fellBehind
+  /// A file has the maximum size that its disk or the process allows (4 GiB on FAT, `ulimit -f`); the recording continues in
+  /// another one.
+  case fileFull(path: String)
   /// A part has become a progressive MP4 file.
   case partFinished(FinishedRecording)
   /// A part stays a fragmented MP4 file, which plays and can be repaired.

@@ -101,8 +101,8 @@ final class RecordingSession: StreamOutput {
   var status: RecordingStatus {
     var status = self.statusStore.status
     let counts = self.queue.counts
-    status.videoSamplesDropped = counts.videoSamplesDropped
-    status.audioSamplesDropped = counts.audioSamplesDropped
+    status.videoSamplesDropped += counts.videoSamplesDropped
+    status.audioSamplesDropped += counts.audioSamplesDropped
     status.queuedByteCount = counts.byteCount
     return status
   }

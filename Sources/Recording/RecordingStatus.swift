@@ -30,9 +30,9 @@ public struct RecordingStatus: Hashable, Sendable {
   public var byteCount = 0
   /// Average bitrate of the last seconds, in bits per second.
   public var bitrate = 0
-  /// Number of video frames dropped because the disk was too slow.
+  /// Number of video frames dropped because the disk was too slow, or a full file had no keyframe to continue at.
   public var videoSamplesDropped = 0
-  /// Number of audio frames dropped because the disk was too slow.
+  /// Number of audio frames dropped because the disk was too slow, or a full file had no keyframe to continue at.
   public var audioSamplesDropped = 0
   /// Number of bytes queued for the disk.
   public var queuedByteCount = 0

@@ -25,9 +25,8 @@ struct RecordingTimeline {
   enum Action {
     /// Request a keyframe as the next video sample.
     case requestKeyframe
-    /// Write a fragment; times are relative to the part's start. `nextVideoTime` is the time of the video frame after
-    /// the last one, if known.
-    case fragment([EncodedSample], nextVideoTime: MediaTime?)
+    /// Write a fragment.
+    case fragment(PartFragment)
     /// Begin another file, with tracks of these formats, for the samples that follow.
     case nextPart([CodecDescription])
   }
@@ -362,7 +361,7 @@ extension RecordingTimeline {
     }
     guard !samples.isEmpty else { return }
     self.fragmentByteCount = samples.reduce(0) { $0 + Self.byteCount($1) }
-    self.actions.append(.fragment(samples, nextVideoTime: next.map(self.place)))
+    self.actions.append(.fragment(PartFragment(samples: samples, nextVideoTime: next.map(self.place))))
   }
 
   /// Whether the part ends at the first keyframe at `time` or later.
@@ -409,6 +408,52 @@ extension RecordingTimeline {
     self.partByteCount = (self.video + self.audio).reduce(0) { $0 + Self.byteCount($1) }
     self.partSampleCount = 0
     self.fragmentByteCount = 0
+  }
+}
+
+// MARK: - Full files
+extension RecordingTimeline {
+  /// Begins the current part at a later time, since its file is full: another file continues there.
+  ///
+  /// The total duration is unchanged, as are the samples that follow and their distances.
+  ///
+  /// - Parameters:
+  ///   - cut: Times of the cut, relative to the part's start.
+  ///   - samples: Samples behind the cut that were emitted.
+  mutating func restartPart(at cut: PartTail.Cut, containing samples: some Sequence<EncodedSample>) {
+    self.movePart(by: cut.duration)
+    self.audioPlacement?.restart(at: cut.audioStart)
+    for sample in samples {
+      self.partByteCount += Self.byteCount(sample)
+      self.partSampleCount += 1
+    }
+  }
+
+  /// Begins another part of the same formats at the next keyframe, since the file is full and no other file could decode
+  /// what follows.
+  ///
+  /// - Parameter end: End of the full file's samples, relative to the part's start. Later ones are dropped.
+  mutating func restartPartAtKeyframe(after end: MediaTime) {
+    self.movePart(by: end - .zero)
+    self.audioPlacement?.restart()
+    self.runPlace = .zero
+    self.clear()
+    self.partByteCount = 0
+    guard case .running = self.phase else {
+      if case .ending = self.phase { self.phase = .paused }
+      return
+    }
+    self.phase = .paused
+    self.resume(at: MediaTime(nanoseconds: .min))
+  }
+
+  private mutating func movePart(by duration: MediaDuration) {
+    self.pastDuration = self.pastDuration + duration
+    self.runPlace = self.runPlace - duration
+    self.isKeyframeRequested = false
+    self.isNearByteLimit = false
+    self.partByteCount = (self.video + self.audio).reduce(0) { $0 + Self.byteCount($1) }
+    self.partSampleCount = 0
   }
 }
 

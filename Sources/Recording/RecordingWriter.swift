@@ -17,11 +17,20 @@ final class RecordingWriter {
   private var muxer: FragmentedMP4Muxer
   private var names: PartNames
   private var part: RecordingPart
+  private var tail: PartTail
+  /// State before each fragment of ``tail``.
+  private var checkpoints: [Checkpoint] = []
   private var isStopping = false
   private var hasPaused = false
   /// The last fragments, for the bitrate.
   private var recent: [(byteCount: Int, end: MediaDuration)] = []
   private var lastTidying: Int64
+
+  /// Muxer and file before a fragment was written.
+  private struct Checkpoint {
+    var muxer: FragmentedMP4Muxer
+    var part: RecordingPart
+  }
 
   /// Margin added before rounding times down from nanoseconds to ticks: with less than a tenth of a tick, frames of a
   /// constant rate have equal durations, and their `stts` table has one entry.
@@ -49,6 +58,7 @@ final class RecordingWriter {
     self.clock = clock
     self.timeline = RecordingTimeline(descriptions, limits: RecordingTimeline.Limits(settings))
     self.muxer = FragmentedMP4Muxer(descriptions)
+    self.tail = PartTail(descriptions)
     let now = clock.now()
     self.lastTidying = now
     self.names = PartNames(
@@ -116,24 +126,48 @@ final class RecordingWriter {
   }
 
   private func performActions() throws(VidiconError) {
-    for action in self.timeline.takeActions() {
+    var actions = self.timeline.takeActions()[...]
+    while let action = actions.popFirst() {
       switch action {
       case .requestKeyframe: self.requestKeyframe()
-      case .fragment(let samples, let nextVideoTime):
-        let skipped = self.muxer.skippedSampleCount
-        let fragment = self.muxer.fragment(
-          samples.map(Self.kept), nextVideoDecodeTime: nextVideoTime.map { $0 + Self.tickMargin })
-        guard fragment.readableBytes > 0 else { continue }
-        try self.maintenance.makeRoom(for: fragment.readableBytes, on: self.part)
-        try self.part.append(
-          fragment, sampleCount: samples.count - (self.muxer.skippedSampleCount - skipped))
-        self.count(fragment.readableBytes)
-        self.tidyNowAndThen()
+      case .fragment(let fragment):
+        if try self.write(fragment) { continue }
+        try self.continueInNextFile(with: fragment, &actions)
       case .nextPart(let descriptions):
-        self.muxer = FragmentedMP4Muxer(descriptions)
-        try self.startPart()
+        let muxer = FragmentedMP4Muxer(descriptions)
+        let last = self.part
+        self.begin(try self.makePart(muxer, maximumLength: last.maximumLength), muxer)
+        self.end(last)
       }
     }
+  }
+
+  /// Writes a fragment.
+  ///
+  /// - Returns: False where the file is full.
+  private func write(_ fragment: PartFragment) throws(VidiconError) -> Bool {
+    let checkpoint = Checkpoint(muxer: self.muxer, part: self.part)
+    let (bytes, sampleCount) = Self.mux(fragment, &self.muxer)
+    guard bytes.readableBytes > 0 else { return true }
+    try self.maintenance.makeRoom(for: bytes.readableBytes, on: self.part)
+    guard try self.part.append(bytes, sampleCount: sampleCount) else {
+      self.muxer = checkpoint.muxer
+      return false
+    }
+    self.checkpoints.append(checkpoint)
+    self.checkpoints.removeFirst(self.tail.append(fragment))
+    self.count(bytes.readableBytes)
+    self.tidyNowAndThen()
+    return true
+  }
+
+  private static func mux(
+    _ fragment: PartFragment, _ muxer: inout FragmentedMP4Muxer
+  ) -> (bytes: ByteBuffer, sampleCount: Int) {
+    let skipped = muxer.skippedSampleCount
+    let bytes = muxer.fragment(
+      fragment.samples.map(Self.kept), nextVideoDecodeTime: fragment.nextVideoTime.map { $0 + Self.tickMargin })
+    return (bytes, fragment.samples.count - (muxer.skippedSampleCount - skipped))
   }
 
   /// Adds the rounding margin to the times of a video sample; audio is unchanged.
@@ -145,17 +179,32 @@ final class RecordingWriter {
     return sample
   }
 
-  private func startPart() throws(VidiconError) {
-    let next = try Self.makePart(&self.names, self.muxer, self.settings, self.identity, self.clock)
-    self.maintenance.finish(self.part)
+  private func makePart(
+    _ muxer: FragmentedMP4Muxer, maximumLength: UInt64 = .max
+  ) throws(VidiconError) -> RecordingPart {
+    try Self.makePart(
+      &self.names, muxer, self.settings, self.identity, self.clock, maximumLength: maximumLength)
+  }
+
+  /// Makes another part the current one.
+  private func begin(_ next: RecordingPart, _ muxer: FragmentedMP4Muxer) {
     self.part = next
+    self.muxer = muxer
+    self.tail = PartTail(muxer.descriptions)
+    self.checkpoints = []
     self.reportPart()
+  }
+
+  /// Enqueues a part for finalization.
+  private func end(_ part: RecordingPart) {
+    self.maintenance.finish(part)
     self.maintenance.tidy()
   }
 
   private static func makePart(
-    _ names: inout PartNames, _ muxer: FragmentedMP4Muxer, _ settings: RecordingSettings,
-    _ identity: RecordingIdentity, _ clock: WallClock
+    _ names: inout PartNames, _ muxer: FragmentedMP4Muxer,
+    _ settings: RecordingSettings,
+    _ identity: RecordingIdentity, _ clock: WallClock, maximumLength: UInt64 = .max
   ) throws(VidiconError) -> RecordingPart {
     let now = clock.now()
     let metadata = MovieMetadata(
@@ -165,7 +214,7 @@ final class RecordingWriter {
     let head = RecordingHead.open(
       muxer.initializationSegment(metadata: metadata), identity, isClockSynchronized: clock.isSynchronized())
     let file = try names.makeFile(at: now)
-    return try RecordingPart(file, head: head)
+    return try RecordingPart(file, head: head, maximumLength: maximumLength)
   }
 
   private func reportPart() {
@@ -204,6 +253,75 @@ final class RecordingWriter {
     guard !(0..<Self.tidyingInterval).contains(now - self.lastTidying) else { return }
     self.lastTidying = now
     self.maintenance.tidy()
+  }
+}
+
+// MARK: - Full files
+extension RecordingWriter {
+  /// Begins another file for a fragment that does not fit into the current one.
+  ///
+  /// - Parameter actions: The actions after that fragment; those of its part are replaced.
+  /// - Throws: ``VidiconError`` where the current file is empty, so that no file may contain the fragment.
+  private func continueInNextFile(
+    with fragment: PartFragment, _ actions: inout ArraySlice<RecordingTimeline.Action>
+  ) throws(VidiconError) {
+    guard !self.part.isEmpty else { throw self.part.tooSmall }
+    var following: [PartFragment] = []
+    while let action = actions.first {
+      if case .nextPart = action { break }
+      if case .fragment(let next) = action { following.append(next) } else { self.requestKeyframe() }
+      actions.removeFirst()
+    }
+    self.statusStore.report(.fileFull(path: self.part.path))
+    // Times of the timeline are those of a later part already.
+    let isLast = actions.isEmpty
+    let muxer = FragmentedMP4Muxer(self.muxer.descriptions)
+    let next = try self.makePart(muxer, maximumLength: self.part.maximumLength)
+    if let division = self.tail.division(before: fragment, following), self.canMove(division) {
+      if isLast {
+        self.timeline.restartPart(at: division.cut, containing: division.moved.flatMap(\.samples))
+      }
+      try self.begin(next, muxer, division)
+      actions = (division.moved.dropFirst(division.replacedCount).map { .fragment($0) } + actions)[...]
+      return
+    }
+    let full = self.part
+    self.begin(next, muxer)
+    self.end(full)
+    let lost = ([fragment] + following).flatMap(\.samples)
+    self.statusStore.update {
+      $0.videoSamplesDropped += lost.count { $0.kind == .video }
+      $0.audioSamplesDropped += lost.count { $0.kind == .audio }
+    }
+    guard isLast else { return }
+    self.timeline.restartPartAtKeyframe(after: fragment.samples.first?.decodeTime ?? .zero)
+    actions = self.timeline.takeActions()[...]
+  }
+
+  /// Whether another file has room for the written fragments that it is to contain.
+  private func canMove(_ division: PartTail.Division) -> Bool {
+    guard division.replacedCount > 0 else { return true }
+    return self.checkpoints.first.map { self.part.canMoveFragments(since: $0.part) } ?? false
+  }
+
+  /// Begins another file with the written fragments that it contains instead of the current one. They are in the other file
+  /// before they are removed from the current one, so that a crash loses none.
+  private func begin(
+    _ next: RecordingPart, _ muxer: FragmentedMP4Muxer, _ division: PartTail.Division
+  ) throws(VidiconError) {
+    var full = self.part
+    let checkpoint = self.checkpoints.first
+    self.begin(next, muxer)
+    defer { self.end(full) }
+    for moved in division.moved.prefix(division.replacedCount) {
+      guard try self.write(moved) else { throw self.part.tooSmall }
+    }
+    guard division.replacedCount > 0, var checkpoint else { return }
+    let (bytes, sampleCount) = Self.mux(division.kept, &checkpoint.muxer)
+    let length = full.length
+    try full.replaceFragments(since: checkpoint.part, by: bytes, sampleCount: sampleCount)
+    let removedByteCount = Int(clamping: length - full.length)
+    self.statusStore.update { $0.byteCount -= removedByteCount }
   }
 }
 

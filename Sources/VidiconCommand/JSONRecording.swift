@@ -42,6 +42,7 @@ enum JSONRecording {
       case .paused: self.change = "paused"
       case .resumed: self.change = "resumed"
       case .fellBehind: self.change = "fellBehind"
+      case .fileFull(let path): (self.change, self.path) = ("fileFull", path)
       case .partFinished(let file):
         (self.change, self.path, self.seconds, self.bytes) =
           ("finished", file.path, file.duration.seconds, file.byteCount)

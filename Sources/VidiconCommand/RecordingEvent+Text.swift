@@ -8,7 +8,8 @@ extension RecordingEvent {
     switch self {
     case .partStarted(let path): Terminal.print("  Recording  \(path)")
     case .partFinished(let file): Terminal.print("  Recorded   \(file.summary)")
-    case .leftover(.failed), .partNotFinished, .failed, .fellBehind, .agesUnknown: self.warn(of: stream)
+    case .leftover(.failed), .partNotFinished, .failed, .fellBehind, .fileFull, .agesUnknown:
+      self.warn(of: stream)
     case .leftover(let repair): Terminal.print("  Repaired   \(repair.summary)")
     case .paused: Terminal.print("  Recording  paused")
     case .resumed: Terminal.print("  Recording  resumed")
@@ -24,6 +25,8 @@ extension RecordingEvent {
     case .failed(let error): Terminal.warn("\(stream): the recording has stopped: \(error)")
     case .fellBehind:
       Terminal.warn("\(stream): the disk is too slow; the recording continues when the disk has caught up")
+    case .fileFull(let path):
+      Terminal.warn("\(stream): \(path) has the maximum size of a file here; the recording continues in another file")
     case .agesUnknown:
       Terminal.warn("\(stream): the clock is not synchronized, so no recording is removed by age; see timedatectl")
     case .partStarted, .paused, .resumed, .partFinished, .leftover, .removedOld, .ended: break

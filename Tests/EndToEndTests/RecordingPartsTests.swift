@@ -1,3 +1,4 @@
+import FaultyDisk
 import Foundation
 import Testing
 
@@ -41,6 +42,36 @@ extension EndToEnd {
         }
         #expect(zip(captures.dropFirst(), captures).allSatisfy { abs(($0 ?? 0) - ($1 ?? 0) - 33_333) < 3_000 })
         #expect(abs(captures.count - 270) <= 1)
+      }
+    }
+
+    @Test(.tags(.pacing))
+    func `a recording goes on in the next file where a write finds a file size limit, and loses no frame`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        // 20 to 25 kB a second.
+        let disk = FaultyDisk(root: "\(folder)/disk")
+        let place = "\(disk.root)/limit-100000-EFBIG"
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        let run = try await VidiconProcess.run(
+          ["record", "\(place)/out.mp4", "--duration", "12s"] + RecordedFile.source, environment: disk.environment(),
+          within: .seconds(60))
+        try #require(run.exit == .status(0), "\(run.errors)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: place)
+        let lines = run.errors.split(separator: "\n")
+        #expect(names.count > 1 && lines.count { $0.contains("has the maximum size") } == names.count - 1, "\(lines)")
+        var captures: [Int64?] = []
+        for number in 1...max(1, names.count) {
+          let part = number == 1 ? "\(place)/out.mp4" : "\(place)/out-\(number).mp4"
+          let size = try #require(try FileManager.default.attributesOfItem(atPath: part)[.size] as? Int)
+          #expect(size <= 100_000, "part \(number)")
+          let file = try await RecordedFile(part)
+          file.checkThatItPlays()
+          captures += file.captures
+        }
+        #expect(zip(captures.dropFirst(), captures).allSatisfy { abs(($0 ?? 0) - ($1 ?? 0) - 33_333) < 3_000 })
+        #expect(abs(captures.count - 360) <= 1)
       }
     }
 

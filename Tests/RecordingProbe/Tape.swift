@@ -48,8 +48,9 @@ final class Tape: Sendable {
 
   /// Records a number of seconds.
   ///
+  /// - Parameter keyframeInterval: Seconds from one keyframe to the next; those between them are not marked as such.
   /// - Returns: Lines that say what became of them.
-  func record(_ settings: RecordingSettings, seconds: Int64) async -> [String] {
+  func record(_ settings: RecordingSettings, seconds: Int64, keyframeInterval: Int64 = 1) async -> [String] {
     let outputs = Outputs()
     let source = RecordingSource(
       descriptions: { self.descriptions }, requestKeyframe: {},
@@ -65,6 +66,7 @@ final class Tape: Sendable {
       for var sample in self.samples {
         sample.presentationTime += .seconds(index)
         sample.decodeTime += .seconds(index)
+        if sample.kind == .video, index % keyframeInterval != 0 { sample.isKeyframe = false }
         for output in outputs.list.withLock({ $0 }) { output.consume(sample) }
       }
     }

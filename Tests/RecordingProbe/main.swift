@@ -5,12 +5,15 @@
 //   RecordingProbe repair PATH...
 //   RecordingProbe snapshot FOLDER...
 //
-// The second form records so many seconds to each pattern, at the same time, as fast as the disk is, and finishes them
-// by a copy where the pattern contains "-copied", in place elsewhere; existing files are overwritten where it contains
-// "-overwritten". It prints "start PATTERN", what became of it, and
-// "ended UNFINISHED SECONDS". The last form writes two snapshots of the same second into each folder, and prints
-// "saved PATH" or "refused ERROR" for each. The first form prints "frame MICROSECONDS" for each encoded video frame, with the time in
-// its timecode strip, and "event TEXT" for each recording event. Stops the recording and exits after FRAMES frames.
+// The second form records so many seconds to each pattern, at the same time, as fast as the disk is. Files are finished by a copy
+// where the pattern contains "-copied", in place elsewhere; existing files are overwritten where it contains "-overwritten". Each
+// second begins with a keyframe, or every fourth one where it contains "-rare". For each pattern it prints "start PATTERN", the
+// result, and "ended UNFINISHED SECONDS".
+//
+// The last form writes two snapshots of the same second into each folder, and prints "saved PATH" or "refused ERROR" for each.
+//
+// The first form prints "frame MICROSECONDS" for each encoded video frame, with the time in its timecode strip, and "event TEXT"
+// for each recording event. Stops the recording and exits after FRAMES frames.
 
 import Capture
 import Foundation
@@ -62,7 +65,8 @@ if arguments.count > 3, arguments[1] == "tape", let seconds = Int64(arguments[2]
         var settings = RecordingSettings(parsed)
         if pattern.contains("-overwritten") { settings.existingFiles = .overwrite }
         settings.maximumCopiedByteCount = pattern.contains("-copied") ? .max : 0
-        let lines = await tape.record(settings, seconds: seconds)
+        let lines = await tape.record(
+          settings, seconds: seconds, keyframeInterval: pattern.contains("-rare") ? 4 : 1)
         say((["start \(pattern)"] + lines).joined(separator: "\n"))
       }
     }

@@ -115,7 +115,7 @@ struct InPlaceTests {
         var part = try RecordingPart(
           RecordingPart.File(file: file, folder: folder, name: name, finalName: "out.mp4"), head: ByteBuffer())
         defer { part.remove() }
-        try part.append(ByteBuffer(bytes: [1, 2, 3]), sampleCount: 1)
+        _ = try part.append(ByteBuffer(bytes: [1, 2, 3]), sampleCount: 1)
         part.remove()
       }
       // Not followed, so that it cannot be opened.

@@ -95,8 +95,10 @@ struct TimelineRun {
   var outputs: [Output] = []
   /// The formats of the second and later parts.
   var formats: [[CodecDescription]] = []
-  var fragments: [[EncodedSample]] = []
+  var written: [PartFragment] = []
   var now = StreamScript.start
+
+  var fragments: [[EncodedSample]] { self.written.map(\.samples) }
 
   init(_ script: StreamScript, limits: RecordingTimeline.Limits = .init()) {
     self.script = script
@@ -147,9 +149,9 @@ struct TimelineRun {
       case .nextPart(let descriptions):
         self.outputs.append(.nextPart)
         self.formats.append(descriptions)
-      case .fragment(let samples, _):
-        self.fragments.append(samples)
-        for sample in samples {
+      case .fragment(let fragment):
+        self.written.append(fragment)
+        for sample in fragment.samples {
           let number = sample.payload.getInteger(at: sample.payload.readerIndex, as: Int64.self) ?? -1
           self.outputs.append(.sample(number, sample.kind, sample.presentationTime))
         }

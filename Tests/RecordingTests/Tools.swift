@@ -89,6 +89,11 @@ enum Tools {
     return playback
   }
 
+  /// Size of a file in bytes; -1 where there is none.
+  static func size(_ path: String) -> Int {
+    (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? -1
+  }
+
   /// The warnings of ffprobe about a file.
   static func warnings(_ path: String) throws -> String {
     try self.run("ffprobe", ["-v", "warning", "-show_format", "-show_streams", "-count_packets", path]).errors

@@ -14,7 +14,8 @@ struct RecordingTextTests {
 
   /// Every kind of event.
   static let events: [RecordingEvent] = [
-    .partStarted(path: "a/clip.mp4"), .paused, .resumed, .fellBehind, .partFinished(Self.file),
+    .partStarted(path: "a/clip.mp4"), .paused, .resumed, .fellBehind, .fileFull(path: "e.mp4"),
+    .partFinished(Self.file),
     .partNotFinished(Self.error), .leftover(.finished(Self.file)), .leftover(.wasFinished(path: "b.mp4")),
     .leftover(.removedEmpty(path: "c.mp4")), .leftover(.failed(Self.error)), .removedOld(path: "d.mp4"),
     .agesUnknown, .failed(Self.error), .ended,
@@ -82,7 +83,8 @@ struct RecordingTextTests {
     let error: JSONValue = .text(Self.error.description)
     let expected: [[String: JSONValue]] = [
       ["change": "started", "path": "a/clip.mp4"], ["change": "paused"], ["change": "resumed"],
-      ["change": "fellBehind"], ["change": "finished", "path": "a/clip.mp4", "seconds": 60.999, "bytes": 17_249_000],
+      ["change": "fellBehind"], ["change": "fileFull", "path": "e.mp4"],
+      ["change": "finished", "path": "a/clip.mp4", "seconds": 60.999, "bytes": 17_249_000],
       ["change": "notFinished", "path": "a/clip.mp4", "error": error], ["change": "repaired", "path": "a/clip.mp4"],
       ["change": "repaired", "path": "b.mp4"], ["change": "repaired", "path": "c.mp4"],
       ["change": "repaired", "path": "a/clip.mp4", "error": error], ["change": "removed", "path": "d.mp4"],
@@ -141,6 +143,7 @@ struct RecordingTextTests {
     #expect(
       OutputLines(result.standardErrorContent).own == [
         "vidicon: live: the disk is too slow; the recording continues when the disk has caught up",
+        "vidicon: live: e.mp4 has the maximum size of a file here; the recording continues in another file",
         "vidicon: live: \(Self.error)", "vidicon: live: \(Self.error)",
         "vidicon: live: the clock is not synchronized, so no recording is removed by age; see timedatectl",
         "vidicon: live: the recording has stopped: \(Self.error)",
@@ -162,6 +165,6 @@ struct RecordingTextTests {
     #expect(objects.count == Self.events.count + 2)
     #expect(objects.dropLast(2).allSatisfy { $0["event"] == "recording" && $0["stream"] == "live" })
     #expect(objects.suffix(2) == [["event": "snapshot", "stream": "live", "path": "s.jpg"], ["event": "stopped"]])
-    #expect(OutputLines(result.standardErrorContent).own.count == 5)
+    #expect(OutputLines(result.standardErrorContent).own.count == 6)
   }
 }

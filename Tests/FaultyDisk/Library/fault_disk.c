@@ -250,7 +250,10 @@ static ssize_t write_at(int file, const void *bytes, size_t count, off_t offset,
     return is_positioned ? syscall(SYS_pwrite64, file, bytes, count, offset) : syscall(SYS_write, file, bytes, count);
   if (!is_positioned) offset = lseek(file, 0, SEEK_CUR);
   enum verdict verdict = decide(folder, WRITE);
-  if (verdict != FAIL && !limit(folder, offset, &count)) verdict = FAIL;
+  if (verdict != FAIL && !limit(folder, offset, &count)) {
+    if (verdict == KILL) end();
+    verdict = FAIL;
+  }
   if (verdict >= HALF && count > 1) count /= 2;
   ssize_t result = -1;
   if (verdict != FAIL)
@@ -354,7 +357,10 @@ static ssize_t copy(int to, off_t *to_offset, int from, off_t *from_offset, size
   enum verdict verdict = decide(folder, COPY);
   off_t source = from_offset ? *from_offset : lseek(from, 0, SEEK_CUR);
   off_t target = to_offset ? *to_offset : lseek(to, 0, SEEK_CUR);
-  if (verdict != FAIL && !limit(folder, target, &count)) verdict = FAIL;
+  if (verdict != FAIL && !limit(folder, target, &count)) {
+    if (verdict == KILL) end();
+    verdict = FAIL;
+  }
   if (verdict >= HALF && count > 1) count /= 2;
   ssize_t result = -1;
   if (verdict != FAIL)
