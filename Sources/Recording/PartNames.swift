@@ -12,6 +12,7 @@ struct PartNames {
   private let existing: RecordingSettings.ExistingFiles
   private let identity: RecordingIdentity
   private let startTime: Int64
+  private let firstSequenceNumber: UInt64
   /// The last name without its number, and the number.
   private var last: (path: String, number: Int)?
 
@@ -21,10 +22,13 @@ struct PartNames {
   /// - Parameters:
   ///   - identity: The recorder, whose earlier recording may still be finishing its files.
   ///   - startTime: Start of the recording, in nanoseconds since 1970.
+  ///   - firstSequenceNumber: Minimum sequence number of the recording's files, see ``RecordingSequence``.
   init(
-    _ pattern: FilePattern, existing: RecordingSettings.ExistingFiles, identity: RecordingIdentity, startTime: Int64
+    _ pattern: FilePattern, existing: RecordingSettings.ExistingFiles, identity: RecordingIdentity, startTime: Int64,
+    firstSequenceNumber: UInt64
   ) {
     (self.pattern, self.existing, self.identity, self.startTime) = (pattern, existing, identity, startTime)
+    self.firstSequenceNumber = firstSequenceNumber
   }
 
   /// Creates the file of the part that begins at a time of day, in nanoseconds since 1970.
@@ -92,8 +96,12 @@ struct PartNames {
         .alreadyExists, path: file.path, cause: "it exists and is no file", nextStep: "give another name")
     }
     if self.last != nil, status.modificationTime >= self.startTime { return false }
-    // An earlier recording of the same recorder is finishing it.
-    if old.lock == .taken, RecordingHead(of: file)?.identity == self.identity { return false }
+    if let head = RecordingHead(of: file), head.identity == self.identity {
+      // A part of this recording, also where the clock was set back since.
+      if let number = head.creation.sequenceNumber, number >= self.firstSequenceNumber { return false }
+      // An earlier recording of the same recorder is finishing it.
+      if old.lock == .taken { return false }
+    }
     if let refusal = old.refusal { throw refusal }
     return true
   }

@@ -22,6 +22,8 @@ public struct RecordedFile: Hashable, Sendable {
   var identity: RecordingIdentity?
   /// Whether the clock was synchronized when the file was created.
   var isClockSynchronized = false
+  /// Place of the file among those of its recorder, see ``RecordingSequence``; nil for files of earlier versions.
+  var sequenceNumber: UInt64?
   /// Device and inode; nil in tests of other rooms.
   var id: FileID?
   /// Time of the last change of the file, its name or attributes, in nanoseconds since 1970.
@@ -35,8 +37,23 @@ public struct RecordedFile: Hashable, Sendable {
     pattern.forEach { path in
       if let file = RecordedFile(path, name: pattern.name(ofFile: path)) { files.append(file) }
     }
-    return files.sorted { ($0.modificationTime, $0.path) < ($1.modificationTime, $1.path) }
+    return self.sorted(files)
   }
+
+  /// Sorts files by age, oldest first: those of one recorder by their sequence numbers, which a clock that is set back does not
+  /// change, at the places that its files have by time among those of others.
+  static func sorted(_ files: some Sequence<RecordedFile>) -> [RecordedFile] {
+    var sorted = files.sorted { ($0.modificationTime, $0.path) < ($1.modificationTime, $1.path) }
+    for (identity, indices) in Dictionary(grouping: sorted.indices, by: { sorted[$0].identity }) where identity != nil {
+      // A stable sort: files of equal numbers, as copies are, keep their order by time.
+      let own = indices.map { sorted[$0] }.sorted { $0.sequence < $1.sequence }
+      for (index, file) in zip(indices, own) { sorted[index] = file }
+    }
+    return sorted
+  }
+
+  /// The sequence number; for files of earlier versions, which came before all that have one, the time of the last write.
+  private var sequence: UInt64 { self.sequenceNumber ?? UInt64(clamping: self.modificationTime) }
 
   /// Reads the head of a file; nil for files of other programs.
   init?(_ path: String, name: String) {
@@ -45,9 +62,11 @@ public struct RecordedFile: Hashable, Sendable {
     else { return nil }
     self.init(
       path: path, name: name, byteCount: Int(clamping: status.st_size), modificationTime: status.modificationTime,
-      isFinished: head.mark == .finished, identity: head.identity, isClockSynchronized: head.isClockSynchronized,
+      isFinished: head.mark == .finished, identity: head.identity,
+      isClockSynchronized: head.creation.isClockSynchronized,
       id: FileID(status))
     self.changeTime = status.changeTime
+    self.sequenceNumber = head.creation.sequenceNumber
   }
 
   /// Creates a description of a file.

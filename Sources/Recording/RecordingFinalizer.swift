@@ -177,7 +177,7 @@ struct RecordingFinalizer {
     let status = try self.file.status()
     var index = scan.movie.serializeIndex(of: scan.data)
     index.writeImmutableBuffer(
-      RecordingHead.boxes(.finished, head.identity, isClockSynchronized: head.isClockSynchronized))
+      RecordingHead.boxes(.finished, head.identity, head.creation))
     guard self.file.hasName(self.name, in: self.folder) else { throw self.moved }
     do throws(VidiconError) {
       // Bytes behind the recording: a torn fragment, or the index of an interrupted attempt.
@@ -225,8 +225,7 @@ struct RecordingFinalizer {
   private func copy(_ scan: MovieScan, _ head: RecordingHead?) throws(VidiconError) -> FinishedRecording {
     let status = try self.file.status()
     let start = scan.movie.serializeStart(
-      note: RecordingHead.boxes(
-        .finished, head?.identity, isClockSynchronized: head?.isClockSynchronized ?? false))
+      note: RecordingHead.boxes(.finished, head?.identity, head?.creation ?? RecordingCreation()))
     let length = UInt64(start.readableBytes) + scan.movie.dataLength
     try self.checkFreeSpace(for: length)
 

@@ -13,8 +13,8 @@ package struct RecordingHead: Hashable, Sendable {
   var mark: RecordingMarker
   /// Recorder of the file; nil for files of earlier versions.
   var identity: RecordingIdentity?
-  /// Whether the clock was synchronized when the file was created.
-  var isClockSynchronized = false
+  /// Circumstances of the file's creation.
+  var creation = RecordingCreation()
 
   /// Reads the head of a file with a few short reads; nil for files of other programs, and when the disk fails.
   init?(of file: FileDescriptor) {
@@ -46,7 +46,7 @@ package struct RecordingHead: Hashable, Sendable {
       let content = Self.content(
         of: box.content.lowerBound - 16..<box.content.upperBound, atMost: RecordingIdentity.maximumContentLength, read)
     {
-      self.identity = RecordingIdentity(parsing: content, isClockSynchronized: &self.isClockSynchronized)
+      self.identity = RecordingIdentity(parsing: content, creation: &self.creation)
     }
   }
 
@@ -62,10 +62,10 @@ package struct RecordingHead: Hashable, Sendable {
   ///
   /// - Parameter segment: The initialization segment of its fragments.
   package static func open(
-    _ segment: ByteBuffer, _ identity: RecordingIdentity, isClockSynchronized: Bool
+    _ segment: ByteBuffer, _ identity: RecordingIdentity, _ creation: RecordingCreation
   ) -> ByteBuffer {
     var head = Self.reserving(in: segment)
-    head.writeImmutableBuffer(Self.boxes(.open, identity, isClockSynchronized: isClockSynchronized))
+    head.writeImmutableBuffer(Self.boxes(.open, identity, creation))
     return head
   }
 
@@ -85,10 +85,10 @@ package struct RecordingHead: Hashable, Sendable {
 
   /// Serializes the boxes of a finished file after its `moov`; nil identity for files of earlier versions.
   static func boxes(
-    _ mark: RecordingMarker, _ identity: RecordingIdentity?, isClockSynchronized: Bool
+    _ mark: RecordingMarker, _ identity: RecordingIdentity?, _ creation: RecordingCreation
   ) -> ByteBuffer {
     var boxes = mark.box
-    if let identity { boxes.writeImmutableBuffer(identity.box(isClockSynchronized: isClockSynchronized)) }
+    if let identity { boxes.writeImmutableBuffer(identity.box(creation)) }
     return boxes
   }
 }

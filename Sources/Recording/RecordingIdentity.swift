@@ -12,6 +12,7 @@ package import NIOCore
 /// | 1     | flags: bit 0, the clock was synchronized when the file was created |
 /// | 2, n  | length and UTF-8 of the stream's name |
 /// | 2, n  | length and UTF-8 of the recorder's id |
+/// | 8     | sequence number of the file, see ``RecordingSequence``; not in files of earlier versions |
 package struct RecordingIdentity: Hashable, Sendable {
   /// Name of the recorded stream.
   package var stream: String
@@ -37,14 +38,15 @@ package struct RecordingIdentity: Hashable, Sendable {
   }
 
   /// Serializes the `uuid` box that marks files of a stream and recorder.
-  package func box(isClockSynchronized: Bool) -> ByteBuffer {
+  package func box(_ creation: RecordingCreation) -> ByteBuffer {
     var content = ByteBuffer(bytes: Self.userType)
-    content.writeMultipleIntegers(Self.version, UInt8(isClockSynchronized ? 1 : 0))
+    content.writeMultipleIntegers(Self.version, UInt8(creation.isClockSynchronized ? 1 : 0))
     for text in [self.stream, self.recorder] {
       // No trap: a replacement character at the cut adds at most 9 bytes.
       content.writeInteger(UInt16(clamping: text.utf8.count))
       content.writeString(text)
     }
+    if let sequenceNumber = creation.sequenceNumber { content.writeInteger(sequenceNumber) }
     var box = ByteBuffer()
     box.writeInteger(UInt32(8 + content.readableBytes))
     box.writeInteger(("uuid" as FourCharacterCode).rawValue)
@@ -53,7 +55,9 @@ package struct RecordingIdentity: Hashable, Sendable {
   }
 
   /// Parses the content of a `uuid` box, its usertype included; nil for other boxes.
-  package init?(parsing content: ByteBuffer, isClockSynchronized: inout Bool) {
+  ///
+  /// - Parameter creation: Set to the other fields of the box.
+  package init?(parsing content: ByteBuffer, creation: inout RecordingCreation) {
     var content = content
     guard content.readBytes(length: Self.userType.count) == Self.userType,
       let (version, flags) = content.readMultipleIntegers(as: (UInt8, UInt8).self), version == Self.version,
@@ -61,7 +65,8 @@ package struct RecordingIdentity: Hashable, Sendable {
     else { return nil }
     self.stream = stream
     self.recorder = recorder
-    isClockSynchronized = flags & 1 != 0
+    creation.isClockSynchronized = flags & 1 != 0
+    creation.sequenceNumber = content.readInteger()
   }
 
   private static func text(_ content: inout ByteBuffer) -> String? {
@@ -69,5 +74,17 @@ package struct RecordingIdentity: Hashable, Sendable {
   }
 
   /// Maximum length of the content of the box.
-  static let maximumContentLength = 16 + 2 + 2 * (2 + 4096 + 16)
+  static let maximumContentLength = 16 + 2 + 2 * (2 + 4096 + 16) + 8
+}
+
+/// Circumstances of the creation of a recorded file.
+package struct RecordingCreation: Hashable, Sendable {
+  /// Whether the clock was synchronized.
+  package var isClockSynchronized: Bool
+  /// Place of the file among those of its recorder, see ``RecordingSequence``; nil for files of earlier versions.
+  package var sequenceNumber: UInt64?
+
+  package init(isClockSynchronized: Bool = false, sequenceNumber: UInt64? = nil) {
+    (self.isClockSynchronized, self.sequenceNumber) = (isClockSynchronized, sequenceNumber)
+  }
 }

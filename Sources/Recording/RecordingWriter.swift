@@ -16,6 +16,7 @@ final class RecordingWriter {
   private var timeline: RecordingTimeline
   private var muxer: FragmentedMP4Muxer
   private var names: PartNames
+  private var sequence: RecordingSequence
   private var part: RecordingPart
   private var tail: PartTail
   /// State before each fragment of ``tail``.
@@ -61,9 +62,11 @@ final class RecordingWriter {
     self.tail = PartTail(descriptions)
     let now = clock.now()
     self.lastTidying = now
+    self.sequence = RecordingSequence(of: identity, in: settings.pattern, now: now)
     self.names = PartNames(
-      settings.pattern, existing: settings.existingFiles, identity: identity, startTime: now)
-    self.part = try Self.makePart(&self.names, self.muxer, settings, identity, clock)
+      settings.pattern, existing: settings.existingFiles, identity: identity, startTime: now,
+      firstSequenceNumber: self.sequence.upcoming)
+    self.part = try Self.makePart(&self.names, &self.sequence, self.muxer, settings, identity, clock)
     do throws(VidiconError) {
       try maintenance.makeRoom(for: 0, on: self.part)
     } catch {
@@ -183,7 +186,7 @@ final class RecordingWriter {
     _ muxer: FragmentedMP4Muxer, maximumLength: UInt64 = .max
   ) throws(VidiconError) -> RecordingPart {
     try Self.makePart(
-      &self.names, muxer, self.settings, self.identity, self.clock, maximumLength: maximumLength)
+      &self.names, &self.sequence, muxer, self.settings, self.identity, self.clock, maximumLength: maximumLength)
   }
 
   /// Makes another part the current one.
@@ -202,7 +205,7 @@ final class RecordingWriter {
   }
 
   private static func makePart(
-    _ names: inout PartNames, _ muxer: FragmentedMP4Muxer,
+    _ names: inout PartNames, _ sequence: inout RecordingSequence, _ muxer: FragmentedMP4Muxer,
     _ settings: RecordingSettings,
     _ identity: RecordingIdentity, _ clock: WallClock, maximumLength: UInt64 = .max
   ) throws(VidiconError) -> RecordingPart {
@@ -211,8 +214,9 @@ final class RecordingWriter {
       creationTime: MovieMetadata.creationTime(atUnixTime: now), title: settings.title,
       encoder: RecordingFinalizer.encoder,
       orientation: settings.orientation)
-    let head = RecordingHead.open(
-      muxer.initializationSegment(metadata: metadata), identity, isClockSynchronized: clock.isSynchronized())
+    let creation = RecordingCreation(
+      isClockSynchronized: clock.isSynchronized(), sequenceNumber: sequence.next(at: now))
+    let head = RecordingHead.open(muxer.initializationSegment(metadata: metadata), identity, creation)
     let file = try names.makeFile(at: now)
     return try RecordingPart(file, head: head, maximumLength: maximumLength)
   }

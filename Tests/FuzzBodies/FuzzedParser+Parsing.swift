@@ -37,6 +37,7 @@ extension FuzzedParser {
     // The count in the first byte of an RTCP packet, whose body is behind 4 bytes.
     let (count, body) = (byte(0) & 31, bytes.dropping(4))
     var isSet = false
+    var creation = RecordingCreation()
     switch self {
     case .authorization: try Self.require(Authorization(parsing: text))
     case .authority: try Self.require(Authority(parsing: text))
@@ -67,7 +68,7 @@ extension FuzzedParser {
     case .trackExtends: _ = try TrackExtends(parsing: box())
     case .trackFragment: _ = try TrackFragment(parsing: box(), extends: extends)
     case .headCopy: _ = try HeadCopy(parsing: bytes)
-    case .recordingIdentity: try Self.require(RecordingIdentity(parsing: bytes, isClockSynchronized: &isSet))
+    case .recordingIdentity: try Self.require(RecordingIdentity(parsing: bytes, creation: &creation))
     case .imageHeader: _ = try ImageHeader(parsing: array)
     case .overlayImage: _ = try OverlayImage(parsing: array, name: "image")
     case .rtcpCompoundPacket: _ = try RTCPCompoundPacket(parsing: bytes, allowsReducedSize: true)

@@ -69,14 +69,12 @@ struct RecordingFuzzCase {
   }
 
   private func checkIdentity() {
-    var isClockSynchronized = false
-    guard let identity = RecordingIdentity(parsing: self.input, isClockSynchronized: &isClockSynchronized) else {
-      return
-    }
-    var copy = false
-    var box = identity.box(isClockSynchronized: isClockSynchronized)
+    var creation = RecordingCreation()
+    guard let identity = RecordingIdentity(parsing: self.input, creation: &creation) else { return }
+    var copy = RecordingCreation()
+    var box = identity.box(creation)
     box.moveReaderIndex(forwardBy: 8)
-    precondition(RecordingIdentity(parsing: box, isClockSynchronized: &copy) == identity && copy == isClockSynchronized)
+    precondition(RecordingIdentity(parsing: box, creation: &copy) == identity && copy == creation)
   }
 
   /// A recording of six seconds: its bytes, and the range of each fragment.

@@ -192,7 +192,8 @@ extension RepairFuzzCase {
       .aac(AACDescription(audioSpecificConfig: [0x15, 0x88], format: AudioFormat(sampleRate: 8192, channelCount: 1))),
     ])
     let head = RecordingHead.open(
-      muxer.initializationSegment(), RecordingIdentity(stream: "live", recorder: "out.mp4"), isClockSynchronized: true)
+      muxer.initializationSegment(), RecordingIdentity(stream: "live", recorder: "out.mp4"),
+      RecordingCreation(isClockSynchronized: true, sequenceNumber: 7))
     var bytes = head
     var parts: [Part: Range<Int>] = [.head: 0..<head.readableBytes]
     for index in 0..<Self.fragmentCount {

@@ -59,10 +59,17 @@ extension HTTPResponder {
     let limit = try target.number("limit", in: 1...Self.maximumListed)
     let offset = try target.number("offset", in: 0...1_000_000_000)
     var files: [(file: RecordedFile, stream: String)] = []
+    var newest: [String: ReversedCollection<[RecordedFile]>.Iterator] = [:]
     for (name, recorder) in self.recorders {
-      files += await Self.files(of: recorder).map { ($0, name) }
+      let own = await Self.files(of: recorder)
+      files += own.map { ($0, name) }
+      newest[name] = own.reversed().makeIterator()
     }
     files.sort { ($0.file.modificationTime, $0.file.name) > ($1.file.modificationTime, $1.file.name) }
+    // Files of one recorder have its order, whatever the clock did, at the places of its times among those of others.
+    for index in files.indices {
+      if let file = newest[files[index].stream]?.next() { files[index].file = file }
+    }
     let listed = files.dropFirst(offset ?? 0).prefix(limit ?? Self.maximumListed)
     return Self.json(
       RecordingList(

@@ -59,7 +59,7 @@ final class RecordingCatalog: Sendable {
     self.updates.withLock { self.update(&$0) }
     return self.state.withLock { state in
       if let sorted = state.sorted { return sorted }
-      let sorted = state.files.values.sorted { ($0.modificationTime, $0.path) < ($1.modificationTime, $1.path) }
+      let sorted = RecordedFile.sorted(state.files.values)
       state.sorted = sorted
       return sorted
     }
