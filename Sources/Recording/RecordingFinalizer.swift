@@ -33,6 +33,8 @@ struct RecordingFinalizer {
   let name: String
   /// Maximum number of bytes of media data that are copied where finishing in place is possible.
   var maximumCopiedByteCount = RecordingSettings.maximumCopiedByteCount
+  /// Whether the file may be changed: not where another program may have it open.
+  var mayFinishInPlace = true
 
   /// Maximum number of bytes copied per system call.
   private static let maximumCopy = 64 << 20
@@ -159,7 +161,7 @@ struct RecordingFinalizer {
   /// - Throws: ``VidiconError``; the fragmented file is then unchanged.
   func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
     let head = try self.head(scan)
-    if let reserved = scan.reserved, scan.damage.isEmpty, self.file.isWritable, let head,
+    if self.mayFinishInPlace, let reserved = scan.reserved, scan.damage.isEmpty, self.file.isWritable, let head,
       scan.movie.dataLength > UInt64(clamping: self.maximumCopiedByteCount)
         || !self.hasFreeSpace(for: scan.movie.dataLength)
     {

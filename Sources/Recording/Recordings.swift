@@ -49,7 +49,7 @@ public enum Recordings {
   package static func repairNow(
     _ path: String, maximumCopiedByteCount: Int = RecordingSettings.maximumCopiedByteCount
   ) throws(VidiconError) -> Repair {
-    try UnfinishedRecording(path).repair(maximumCopiedByteCount: maximumCopiedByteCount)
+    try UnfinishedRecording(path, isRequested: true).repair(maximumCopiedByteCount: maximumCopiedByteCount)
   }
 
   /// Finishes the open recordings of this program in a folder, and removes temporary files of interrupted repairs.

@@ -10,6 +10,7 @@ internal import Glibc
 struct ReplacedFile {
   let file: FileDescriptor
   let lock: FileDescriptor.Lock
+  private let folder: FileDescriptor
 
   /// Opens and locks a file.
   ///
@@ -17,6 +18,7 @@ struct ReplacedFile {
   init(_ name: String, in folder: FileDescriptor) throws(VidiconError) {
     self.file = try Self.open(name, in: folder)
     self.lock = self.file.lock()
+    self.folder = folder
   }
 
   /// NFS has exclusive locks of files that are open for writing only; a file may be replaced that must not be written.
@@ -30,12 +32,17 @@ struct ReplacedFile {
 
   /// Reason why the file must not be replaced now: it is being written, or may be; nil where it may be replaced.
   var refusal: VidiconError? {
-    Self.refusal(of: self.file.path, lock: self.lock, mark: RecordingHead(of: self.file)?.mark)
+    Self.refusal(
+      of: self.file.path, lock: self.lock, mark: RecordingHead(of: self.file)?.mark,
+      isAtRest: FileActivity.isAtRest(self.file, in: self.folder))
   }
 
-  /// - Parameter mark: The marker of a file of this program; nil for others, and where the disk fails.
+  /// - Parameters:
+  ///   - mark: The marker of a file of this program; nil for others, and where the disk fails.
+  ///   - isAtRest: Whether the file was not written recently, see ``FileActivity``.
   static func refusal(
-    of path: String, lock: FileDescriptor.Lock, mark: @autoclosure () -> RecordingMarker?
+    of path: String, lock: FileDescriptor.Lock, mark: @autoclosure () -> RecordingMarker?,
+    isAtRest: @autoclosure () -> Bool
   ) -> VidiconError? {
     switch lock {
     case .acquired: return nil
@@ -44,10 +51,11 @@ struct ReplacedFile {
         .busy, path: path, cause: "another recording is writing it", nextStep: "stop that one, or give another name")
     case .unknown:
       if let mark = mark(), mark != .open { return nil }
+      if isAtRest() { return nil }
       return VidiconError(
         .busy, path: path,
-        cause: "it is no finished recording, and its file system does not say whether it is being written",
-        nextStep: "remove it, or give another name")
+        cause: "it is no finished recording, was written less than a minute ago, and its file system has no locks",
+        nextStep: "try again in a minute, remove it, or give another name")
     }
   }
 }

@@ -15,11 +15,15 @@ struct UnfinishedRecording {
   private let folder: FileDescriptor
   private let folderPath: String
   private let name: String
+  /// False on a file system without locks: another program may have the file open.
+  private var isLocked = true
 
   /// Opens and locks a file.
   ///
+  /// - Parameter isRequested: Whether its user has named the file. Where the file system has no locks it is then opened if nothing
+  ///   writes it, of which a recent write leaves doubt for some seconds; else it is refused.
   /// - Throws: ``VidiconError`` when the file cannot be opened, locked or repaired.
-  init(_ path: String) throws(VidiconError) {
+  init(_ path: String, isRequested: Bool) throws(VidiconError) {
     // A symbolic link is resolved, so that its target is finished.
     guard let resolved = realpath(path, nil) else {
       throw errno == ENOENT || errno == ENOTDIR
@@ -40,12 +44,17 @@ struct UnfinishedRecording {
     guard try self.file.status().st_mode & S_IFMT == S_IFREG else { throw self.error("it is no file", "give a file") }
     // The previous owner of the lock may have replaced the file with the finished one.
     let lock = self.file.lock()
-    guard lock != .unknown else {
+    self.isLocked = lock != .unknown
+    guard self.isLocked || isRequested else {
       throw VidiconError(
         .failed, path: path, cause: "its file system does not say whether it is being recorded; nothing was changed",
-        nextStep: "copy it to another disk and repair the copy")
+        nextStep: "\"vidicon repair\" finishes it if nothing writes it")
     }
-    guard lock == .acquired, self.file.hasName(name, in: self.folder) else {
+    let isBusy =
+      lock == .taken
+      || lock == .unknown && self.mark != .finished && !FileActivity.isAtRest(self.file, in: self.folder)
+        && FileActivity.isWritten(self.file)
+    guard !isBusy, self.file.hasName(name, in: self.folder) else {
       throw VidiconError(
         .busy, path: path, cause: "it is being recorded or finished", nextStep: "stop the recording, or wait")
     }
@@ -64,8 +73,10 @@ struct UnfinishedRecording {
     guard try self.file.status().st_size > 0 else {
       throw self.error("it is empty; nothing was recorded in it", "remove it")
     }
+    // A recorder that has the file open after all notices that it was replaced; a change in place would damage it.
     let finalizer = RecordingFinalizer(
-      file: self.file, folder: self.folder, name: self.name, maximumCopiedByteCount: maximumCopiedByteCount)
+      file: self.file, folder: self.folder, name: self.name, maximumCopiedByteCount: maximumCopiedByteCount,
+      mayFinishInPlace: self.isLocked)
     let scan: MovieScan
     switch try finalizer.scan() {
     case .success(let found): scan = found
@@ -203,7 +214,7 @@ enum UnfinishedRecordings {
       guard let peek = try? FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
         try peek.status().st_mode & S_IFMT == S_IFREG, RecordingHead(of: peek)?.mark == .open
       else { return nil }
-      let file = try UnfinishedRecording(path)
+      let file = try UnfinishedRecording(path, isRequested: false)
       return file.removeIfEmpty() ? .removedEmpty(path: path) : try file.repair()
     } catch {
       return error.code == .busy ? nil : .failed(error)

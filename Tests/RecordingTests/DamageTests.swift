@@ -176,7 +176,7 @@ struct DamageTests {
     let plain = try await withTemporaryFolder { folder in
       let path = "\(folder)/out.mp4"
       try bytes.write(to: URL(filePath: path))
-      _ = try UnfinishedRecording(path).repair(maximumCopiedByteCount: 0)
+      _ = try UnfinishedRecording(path, isRequested: true).repair(maximumCopiedByteCount: 0)
       return try Data(contentsOf: URL(filePath: path))
     }
     try #require(plain.count > bytes.count)

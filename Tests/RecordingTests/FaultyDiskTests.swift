@@ -130,10 +130,12 @@ struct FaultyDiskTests {
     return try Tools.run("env", variables + [BuiltProgram("RecordingProbe").url.path] + arguments).text
   }
 
-  @Test(arguments: ["EBADF", "EIO"])
-  func `without locks, as on some network disks, files are recorded, but none that may be in use is touched`(
-    fault: String
-  ) async throws {
+  @Test(arguments: ["ENOLCK", "EOPNOTSUPP", "EIO"])
+  func
+    `without locks, as on some network disks, files are recorded and repaired, but none that may be in use is touched`(
+      fault: String
+    ) async throws
+  {
     try await withTemporaryFolder { folder in
       let root = "\(folder)/disk"
       let disk = FaultyDisk(root: root)
@@ -150,12 +152,56 @@ struct FaultyDiskTests {
       // Unfinished, as if another machine recorded it.
       let unfinished = try await self.unfinishedFile()
       for name in names { try unfinished.write(to: URL(filePath: "\(name)/out.mp4")) }
-      let lines = try self.probe(["repair", "\(names[0])/out.mp4"], on: disk)
-      #expect(lines.contains("refused") && lines.contains("nothing was changed"), "\(lines)")
-      #expect(try Data(contentsOf: URL(filePath: "\(names[0])/out.mp4")) == unfinished)
       let overwriting = try self.probe(["tape", "1", "\(names[1])/out.mp4"], on: disk)
       #expect(overwriting.contains("refused busy"), "\(overwriting)")
       #expect(try Data(contentsOf: URL(filePath: "\(names[1])/out.mp4")) == unfinished)
+      // At rest since an hour.
+      var time = timespec()
+      clock_gettime(CLOCK_REALTIME, &time)
+      time.tv_sec -= 3600
+      for name in names {
+        let result = utimensat(AT_FDCWD, "\(name)/out.mp4", [time, time], 0)
+        #expect(result == 0)
+      }
+      // A recording under another name leaves the file alone, also one that would repair what a crash left.
+      let recording = try self.probe(["tape", "1", "\(names[0])/out.mp4"], on: disk)
+      #expect(recording.contains("finished \(names[0])/out-2.mp4"), "\(recording)")
+      #expect(try Data(contentsOf: URL(filePath: "\(names[0])/out.mp4")) == unfinished)
+      let lines = try self.probe(["repair", "\(names[0])/out.mp4"], on: disk)
+      #expect(lines.contains("repaired"), "\(lines)")
+      #expect(try self.samples("\(names[0])/out.mp4")?.isFinished == true)
+      #expect(try self.probe(["tape", "1", "\(names[1])/out.mp4"], on: disk).contains("ended 0 1"))
+      #expect(try self.samples("\(names[1])/out.mp4")?.isFinished == true)
+    }
+  }
+
+  @Test func `a file is at rest a minute after the last write, by the clock of its disk, which may be set back`() {
+    let second: Int64 = 1_000_000_000
+    for (age, isAtRest) in [(0, false), (59, false), (60, true), (3600, true), (-59, false), (-60, true)] {
+      let now = 1_800_000_000 * second
+      #expect(FileActivity.isAtRest(modificationTime: now - Int64(age) * second, now: now) == isAtRest, "\(age)")
+    }
+    #expect(FileActivity.isAtRest(modificationTime: .min, now: .max))
+  }
+
+  @Test func `a disk that becomes read-only ends the recording, whose file plays and is finished later`() async throws {
+    try await withTemporaryFolder { folder in
+      let disk = FaultyDisk(root: "\(folder)/disk")
+      // After the head and two fragments; nothing can be created, truncated or renamed either.
+      let name = "write-4+-EROFS,truncate-1+-EROFS,create-2+-EROFS,rename-1+-EROFS"
+      let path = "\(disk.root)/\(name)/out.mp4"
+      try FileManager.default.createDirectory(atPath: "\(disk.root)/\(name)", withIntermediateDirectories: true)
+      let lines = try self.probe(["tape", "5", path], on: disk)
+      #expect(lines.contains("failed notPermitted") && lines.contains("ended 1 "), "\(lines)")
+      let left = try #require(try self.samples(path))
+      #expect(!left.isFinished && left.count >= 2 * (30 + 46), "\(left)")
+      #expect(try self.probe(["repair", path], on: disk).contains("refused"))
+      #expect(names(in: "\(disk.root)/\(name)") == ["out.mp4"])
+      guard case .finished(let finished) = try await Recordings.repair(path) else {
+        Issue.record("not finished")
+        return
+      }
+      #expect(finished.duration.seconds.rounded() == 2 && finished.lostByteCount == 0)
     }
   }
 

@@ -78,7 +78,10 @@ struct InPlaceTests {
           var interrupted = open + index.prefix(length)
           if hasSize { interrupted.replaceSubrange(32..<40, with: finished[32..<40]) }
           try interrupted.write(to: URL(filePath: path))
-          guard case .finished(let result) = try UnfinishedRecording(path).repair(maximumCopiedByteCount: 0) else {
+          guard
+            case .finished(let result) = try UnfinishedRecording(path, isRequested: true).repair(
+              maximumCopiedByteCount: 0)
+          else {
             Issue.record("not finished")
             return
           }
@@ -136,10 +139,14 @@ struct InPlaceTests {
     }
   }
 
-  @Test func `where a lock says nothing, only a finished recording is replaced`() {
-    func code(_ lock: Recording.FileDescriptor.Lock, _ mark: RecordingMarker?) -> VidiconError.Code? {
-      ReplacedFile.refusal(of: "out.mp4", lock: lock, mark: mark)?.code
+  @Test func `where a lock says nothing, only a finished recording or a file at rest is replaced`() {
+    func code(
+      _ lock: Recording.FileDescriptor.Lock, _ mark: RecordingMarker?, isAtRest: Bool = false
+    ) -> VidiconError.Code? {
+      ReplacedFile.refusal(of: "out.mp4", lock: lock, mark: mark, isAtRest: isAtRest)?.code
     }
+    #expect([nil, .open, .finished].map { code(.unknown, $0, isAtRest: true) } == [nil, nil, nil])
+    #expect([nil, .open, .finished].map { code(.taken, $0, isAtRest: true) } == [.busy, .busy, .busy])
     #expect([nil, .open, .finished].map { code(.acquired, $0) } == [nil, nil, nil])
     #expect([nil, .open, .finished].map { code(.unknown, $0) } == [.busy, .busy, nil])
     #expect([nil, .open, .finished].map { code(.taken, $0) } == [.busy, .busy, .busy])
