@@ -116,20 +116,31 @@ final class FileDescriptor: Sendable {
     return buffer
   }
 
-  /// Blocks until the content, and the metadata needed to read it, are on disk (`fdatasync`).
+  /// Errors of file systems that cannot synchronize.
+  private static let unsupported: Set<Int32> = [EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP]
+
+  /// Blocks until the content, and the metadata needed to read it, are on disk (`fdatasync`). File systems without support
+  /// count as synchronized.
   func synchronizeData() throws(VidiconError) {
     #if canImport(Darwin)
-    let result = fcntl(self.number, F_FULLFSYNC)
+    // FAT and network disks have fsync(2) only.
+    let result = fcntl(self.number, F_FULLFSYNC) == 0 ? 0 : fsync(self.number)
     #else
     let result = fdatasync(self.number)
     #endif
-    guard result == 0 else { throw VidiconError(errno: errno, path: self.path) }
+    guard result == 0 || Self.unsupported.contains(errno) else { throw VidiconError(errno: errno, path: self.path) }
   }
 
   /// Blocks until content and metadata are on disk (`fsync`); for a folder, its directory entries. File systems
-  /// without support count as synchronized.
+  /// without support count as synchronized; some have it for files only, and refuse it for the descriptors of folders.
   func synchronize() throws(VidiconError) {
-    guard fsync(self.number) == 0 || errno == EINVAL else { throw VidiconError(errno: errno, path: self.path) }
+    guard fsync(self.number) != 0 else { return }
+    let failure = errno
+    if Self.unsupported.contains(failure) { return }
+    if [EBADF, EACCES].contains(failure), let status = try? self.status(), status.st_mode & S_IFMT == S_IFDIR {
+      return
+    }
+    throw VidiconError(errno: failure, path: self.path)
   }
 
   /// Whether a directory entry still refers to this file.

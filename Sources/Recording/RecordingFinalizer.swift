@@ -14,6 +14,7 @@ internal import Glibc
 /// |------|------------|
 /// | up to 16 MiB | copied, with its index first |
 /// | larger, or without room for a copy | in place: the index is appended, and all before it becomes one `mdat` |
+/// | not to be replaced while it is open | in place |
 /// | larger, and full: no index fits behind it | copied, with its index first |
 /// | damaged, or of an earlier version | copied; a damaged file stays under another name |
 ///
@@ -38,6 +39,8 @@ struct RecordingFinalizer {
 
   /// Maximum number of bytes copied per system call.
   private static let maximumCopy = 64 << 20
+  /// Errors of rename(2) over a file that is open.
+  private static let replacementRefusals: Set<Int32> = [EACCES, EPERM, EBUSY, EEXIST, ETXTBSY]
 
   /// Indexes the file's boxes and fragments. Where the head is damaged, its copy is read instead.
   ///
@@ -161,21 +164,30 @@ struct RecordingFinalizer {
   /// - Throws: ``VidiconError``; the fragmented file is then unchanged.
   func run(_ scan: MovieScan) throws(VidiconError) -> FinishedRecording {
     let head = try self.head(scan)
-    if self.mayFinishInPlace, let reserved = scan.reserved, scan.damage.isEmpty, self.file.isWritable, let head,
+    let isInPlacePossible =
+      self.mayFinishInPlace && scan.reserved != nil && scan.damage.isEmpty && self.file.isWritable && head != nil
+    if isInPlacePossible,
       scan.movie.dataLength > UInt64(clamping: self.maximumCopiedByteCount)
-        || !self.hasFreeSpace(for: scan.movie.dataLength)
+        || !self.hasFreeSpace(for: scan.movie.dataLength),
+      let finished = try self.finishInPlace(scan, head)
     {
-      if let finished = try self.finishInPlace(scan, reserved, head) { return finished }
+      return finished
     }
-    return try self.copy(scan, head)
+    if let finished = try self.copy(scan, head, isInPlacePossible: isInPlacePossible) { return finished }
+    // A full file would have been finished by the copy.
+    guard let finished = try self.finishInPlace(scan, head) else {
+      throw VidiconError(errno: EFBIG, path: self.file.path)
+    }
+    return finished
   }
 
   /// Appends the index, and turns everything before it into media data.
   ///
   /// - Returns: Nil where the file may not become so large, which is unchanged then. A copy has no tables of fragments.
   private func finishInPlace(
-    _ scan: MovieScan, _ reserved: Range<UInt64>, _ head: RecordingHead
+    _ scan: MovieScan, _ head: RecordingHead?
   ) throws(VidiconError) -> FinishedRecording? {
+    guard let reserved = scan.reserved, let head else { return nil }
     let status = try self.file.status()
     var index = scan.movie.serializeIndex(of: scan.data)
     index.writeImmutableBuffer(
@@ -224,7 +236,11 @@ struct RecordingFinalizer {
 
   /// Writes the progressive file and renames it over the fragmented one, which is kept under another name when it is
   /// damaged.
-  private func copy(_ scan: MovieScan, _ head: RecordingHead?) throws(VidiconError) -> FinishedRecording {
+  ///
+  /// - Returns: Nil where the disk does not replace a file that is open, as some SMB servers, and it can be finished in place.
+  private func copy(
+    _ scan: MovieScan, _ head: RecordingHead?, isInPlacePossible: Bool
+  ) throws(VidiconError) -> FinishedRecording? {
     let status = try self.file.status()
     let start = scan.movie.serializeStart(
       note: RecordingHead.boxes(.finished, head?.identity, head?.creation ?? RecordingCreation()))
@@ -247,8 +263,13 @@ struct RecordingFinalizer {
       try copy.synchronize()
       guard self.file.hasName(self.name, in: self.folder) else { throw self.moved }
       if !scan.damage.isEmpty { original = try self.keepOriginal() }
-      guard renameat(self.folder.number, temporary, self.folder.number, self.name) == 0 else {
-        throw VidiconError(errno: errno, path: self.file.path)
+      if renameat(self.folder.number, temporary, self.folder.number, self.name) != 0 {
+        let failure = errno
+        guard isInPlacePossible, Self.replacementRefusals.contains(failure) else {
+          throw VidiconError(errno: failure, path: self.file.path)
+        }
+        unlinkat(self.folder.number, temporary, 0)
+        return nil
       }
     } catch {
       if let original, original.isRenamed {
@@ -326,7 +347,7 @@ struct RecordingFinalizer {
       let result = sendfile(
         copy.number, self.file.number, &position, min(Int(range.upperBound) - position, Self.maximumCopy))
       if result < 0, errno == EINTR { continue }
-      if result < 0, errno == EINVAL || errno == ENOSYS {
+      if result < 0, errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP {
         return try self.copyThroughMemory(
           UInt64(position)..<range.upperBound, to: copy, at: offset + UInt64(position) - range.lowerBound)
       }

@@ -22,6 +22,11 @@ extension VidiconError {
       case ENOENT, ENOTDIR: (.notFound, "the folder does not exist", "create it, or give another one")
       case EISDIR: (.invalidSpecification, "it is a folder", "give the name of a file in it")
       case ENAMETOOLONG: (.invalidSpecification, "the name is too long", "give one of at most 250 bytes")
+      case EINVAL, EILSEQ:
+        (
+          .invalidSpecification, "the disk does not accept the name (\(String(cString: strerror(number))))",
+          "leave characters such as : ? * < > | out of it, or record to another disk"
+        )
       case EACCES, EPERM:
         (.notPermitted, "permission is denied", "check the owner and the write permission of the folder")
       case EROFS: (.notPermitted, "the disk is read-only", "record to another disk, or mount it writable")
