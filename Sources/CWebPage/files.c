@@ -129,6 +129,9 @@ static const unsigned char recordings_mjs[] = {
 static const unsigned char requests_mjs[] = {
 #embed "../WebPage/Site/requests.mjs"
 };
+static const unsigned char root_mjs[] = {
+#embed "../WebPage/Site/root.mjs"
+};
 static const unsigned char server_mjs[] = {
 #embed "../WebPage/Site/server.mjs"
 };
@@ -207,6 +210,7 @@ static const vidicon_page_file files[] = {
     FILE_OF("recordings.html", recordings_html),
     FILE_OF("recordings.mjs", recordings_mjs),
     FILE_OF("requests.mjs", requests_mjs),
+    FILE_OF("root.mjs", root_mjs),
     FILE_OF("server.mjs", server_mjs),
     FILE_OF("session.mjs", session_mjs),
     FILE_OF("share.mjs", share_mjs),

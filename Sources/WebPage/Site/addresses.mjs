@@ -3,11 +3,14 @@
 /**
  * @param {object} stream As `/api/streams` describes it.
  * @param {string} page The URL of this page.
+ * @param {string} root The path of the server's root in it.
  * @returns {Array<{name: string, hint: string, address: string}>}
  */
-export function addressesOf(stream, page) {
+export function addressesOf(stream, page, root = "/") {
   const base = reachableBase(stream, page);
-  const at = (path) => (path ? new URL(path, base).href : null);
+  // Only at the page's own address the server is below the proxy's path.
+  const top = new URL(base === page ? root : "/", base);
+  const at = (path) => (path ? new URL(path.slice(1), top).href : null);
   return [
     { name: "Web page", hint: "This player, in any browser", address: at(stream.page) },
     { name: "RTSP", hint: "OBS: Media Source, Local File off", address: nearest(stream.rtsp, base) },

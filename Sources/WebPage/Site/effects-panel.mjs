@@ -48,7 +48,7 @@ export class EffectsPanel {
   set stream(stream) {
     // Viewers without the operator role see the boxes, not the panel.
     element("effects").hidden = stream?.effects == null || !stream.steerable;
-    this.#address = stream ? `/api/streams${stream.page}` : null;
+    this.#address = stream ? `api/streams${stream.page}` : null;
     if (!stream?.effects) {
       this.#effects = null;
       this.#boxes.address = null;

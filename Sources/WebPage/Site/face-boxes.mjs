@@ -2,6 +2,7 @@
 
 import { withToken } from "./operator-token.mjs";
 import { FaceTimeline, labelOf, onScreen } from "./faces.mjs";
+import { urlOf } from "./root.mjs";
 
 const element = (id) => document.getElementById(id);
 /** Line width, corner radius and font size in CSS pixels. */
@@ -20,7 +21,7 @@ export class FaceBoxes {
     this.#session = session;
   }
 
-  /** URL of the face events; null for no boxes. Setting the same URL again reconnects a closed event source. */
+  /** Path of the face events below the root; null for no boxes. Setting the same path again reconnects a closed event source. */
   set address(address) {
     const isClosed = this.#events?.readyState === EventSource.CLOSED;
     if (address === this.#address && !isClosed) return;
@@ -30,7 +31,7 @@ export class FaceBoxes {
     if (address !== this.#address) this.#timeline = new FaceTimeline();
     this.#address = address;
     if (address === null) return;
-    this.#events = new EventSource(new URL(withToken(address), location.href));
+    this.#events = new EventSource(urlOf(withToken(address)));
     this.#events.addEventListener("faces", ({ data }) => this.#timeline.note(JSON.parse(data)));
     this.#draw(this.#events);
   }

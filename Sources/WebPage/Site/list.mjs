@@ -1,5 +1,6 @@
 // The page with the list of streams.
 
+import { urlOf } from "./root.mjs";
 import { hasSignal, viewersOf, watchStreams } from "./server.mjs";
 import { Thumbnail } from "./thumbnails.mjs";
 import * as text from "./text.mjs";
@@ -11,7 +12,7 @@ const cards = new Map();
 function cardFor(stream) {
   const item = element("card").content.cloneNode(true).firstElementChild;
   const find = (selector) => item.querySelector(selector);
-  find("a").href = stream.page;
+  find("a").href = urlOf(stream.page).href;
   find(".name").textContent = stream.name;
   element("cards").append(item);
   const thumbnail = new Thumbnail(find("img"), (width) => `${stream.snapshot}?width=${width}`);

@@ -52,13 +52,13 @@ export class Login {
     this.#showProblem("");
     try {
       if (name) {
-        const { token, role } = await request("/api/session", { json: { name, password }, as: "json" });
+        const { token, role } = await request("api/session", { json: { name, password }, as: "json" });
         if (role !== "operator") return this.#showProblem(`${name} has the viewer role; controlling needs the operator role.`);
         setOperatorToken(token);
       } else {
         // The other requests of the page send the token once it is accepted: each wrong one delays the next login.
         const token = password.trim() || null;
-        const { role } = await request("/api/session", { as: "json", cache: "no-store", token });
+        const { role } = await request("api/session", { as: "json", cache: "no-store", token });
         if (role !== "operator") return this.#showProblem("This is not the token of an operator.");
         setOperatorToken(token);
       }
@@ -70,7 +70,7 @@ export class Login {
 
   async #end() {
     try {
-      await request("/api/session", { method: "DELETE" });
+      await request("api/session", { method: "DELETE" });
     } catch {
       // The token is forgotten here; the session ends after twelve hours.
     }

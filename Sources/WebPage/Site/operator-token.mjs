@@ -1,7 +1,10 @@
 // The operator token of this browser tab: from the page's address (`#control=TOKEN`) or a login. It is kept for the session
 // of the tab, and sent with the requests of the page.
 
-const KEY = "vidicon-operator-token";
+import { root } from "./root.mjs";
+
+/** Several servers may have one origin, each below its own path. */
+const KEY = root === "/" ? "vidicon-operator-token" : `vidicon-operator-token:${root}`;
 /** The form of a token, RFC 6750 §2.1. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 

@@ -6,6 +6,7 @@ import { Facts } from "./facts.mjs";
 import { Login } from "./login.mjs";
 import { PushPanel } from "./pushes.mjs";
 import { RecordingBar } from "./recorder.mjs";
+import { pathBelow, urlOf } from "./root.mjs";
 import { hasSignal, watchStreams } from "./server.mjs";
 import { Session } from "./session.mjs";
 import { showAddresses } from "./share.mjs";
@@ -46,7 +47,7 @@ element("live").onclick = () => {
 };
 
 function nameInAddress() {
-  const path = location.pathname.replace(/^\/|\/$/g, "");
+  const path = pathBelow();
   try {
     return decodeURIComponent(path);
   } catch {
@@ -85,7 +86,7 @@ function describe(found) {
   const { width, height, codec } = found.video ?? {};
   if (width && height) element("stage").style.setProperty("--shape", `${width} / ${height}`);
   element("format").textContent = [text.codec(codec), text.codec(found.audio?.codec)].filter(Boolean).join(" · ");
-  element("snapshot").href = found.snapshot;
+  element("snapshot").href = urlOf(found.snapshot).href;
   controls.hasAudio = found.audio != null;
   facts.describe(found);
   showAddresses(found);

@@ -2,10 +2,11 @@
 
 import { Publisher } from "./publisher.mjs";
 import { request } from "./requests.mjs";
+import { pathBelow, root } from "./root.mjs";
 import * as text from "./text.mjs";
 
 const element = (id) => document.getElementById(id);
-const page = location.pathname.replace(/\/publish$/, "");
+const page = `/${pathBelow().replace(/\/publish$/, "")}`;
 const MESSAGES = {
   connecting: "Connecting…", live: "Live", waiting: "Connecting again…", taken: "Another camera is live.",
 };
@@ -18,7 +19,7 @@ let maySee = true;
 
 /** Moves the token from the address to the session of the tab, so that it is not in bookmarks and shared links. */
 function tokenOfAddress() {
-  const key = `vidicon-publish-token:${page}`, given = location.hash.slice(1);
+  const key = `vidicon-publish-token:${root}${page.slice(1)}`, given = location.hash.slice(1);
   history.replaceState(null, "", location.pathname);
   try {
     if (given) sessionStorage.setItem(key, given);
@@ -113,7 +114,7 @@ function toggle(button, apply) {
 async function measure() {
   if (!media) return;
   const measured = await publisher.measure();
-  const stream = maySee && await request(`/api/streams${page}`, { as: "json", token }).catch(({ status }) => { maySee = !status; });
+  const stream = maySee && await request(`api/streams${page}`, { as: "json", token }).catch(({ status }) => { maySee = !status; });
   element("network").textContent = measured && `Network: ${measured.quality}`;
   element("facts").textContent = [
     measured && text.size(measured.width, measured.height),
@@ -125,12 +126,12 @@ async function measure() {
 async function explainInsecurity() {
   element("start").hidden = true;
   element("insecure").hidden = false;
-  const stream = await request(`/api/streams${page}`, { as: "json", token }).catch(() => null);
+  const stream = await request(`api/streams${page}`, { as: "json", token }).catch(() => null);
   const address = stream?.http?.find((url) => url.startsWith("https:"));
   element("secure").hidden = !address;
   if (address) element("secure").href = `${address}/publish#${token ?? ""}`;
   // There is none where the owner has given a certificate.
-  element("trust").hidden = !await request("/ca?form=pem").catch(() => null);
+  element("trust").hidden = !await request("ca?form=pem").catch(() => null);
 }
 
 element("name").textContent = decodeURIComponent(page.slice(1));

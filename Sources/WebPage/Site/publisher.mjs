@@ -1,6 +1,7 @@
 // Publisher over WebRTC: WHIP, RFC 9725. It connects again by itself, and never displaces another publisher by itself.
 
 import { iceServersOf, restart } from "./ice.mjs";
+import { urlOf } from "./root.mjs";
 
 /** Times between attempts, in milliseconds: the last one repeats. */
 const DELAYS = [500, 1000, 2000, 4000];
@@ -141,7 +142,7 @@ export class Publisher {
       throw Object.assign(new Error((await response.text()).trim()), {
         status: response.status, seconds: Number(response.headers.get("Retry-After")) || 3 });
     }
-    const session = response.headers.get("Location");
+    const session = new URL(response.headers.get("Location"), urlOf(url)).href;
     // Stopped meanwhile: the session must not live on.
     if (peer !== this.#peer) return this.#delete(session);
     this.#session = session;
@@ -151,7 +152,7 @@ export class Publisher {
   }
 
   #request(url, { headers, ...options }) {
-    return fetch(new URL(url, location.href), { ...options, headers: { ...headers, Authorization: `Bearer ${this.#token}` } });
+    return fetch(urlOf(url), { ...options, headers: { ...headers, Authorization: `Bearer ${this.#token}` } });
   }
 
   /** Restarts ICE after the network has changed; keys and media go on. */

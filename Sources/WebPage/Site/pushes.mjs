@@ -55,7 +55,7 @@ export class PushPanel {
     const stream = this.#stream;
     if (!stream?.steerable || document.hidden) return;
     try {
-      const { pushes } = await request(`/api/streams${stream.page}/pushes`, { as: "json", cache: "no-store", seconds: 5 });
+      const { pushes } = await request(`api/streams${stream.page}/pushes`, { as: "json", cache: "no-store", seconds: 5 });
       if (stream === this.#stream) this.#show(pushes);
     } catch {
       // The player reports the lost connection.

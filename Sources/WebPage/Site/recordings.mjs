@@ -1,6 +1,7 @@
 // The page with the list of recordings.
 
 import { pause, request } from "./requests.mjs";
+import { urlOf } from "./root.mjs";
 import * as text from "./text.mjs";
 
 const element = (id) => document.getElementById(id);
@@ -16,7 +17,7 @@ function rowFor(recording) {
   find(".play").setAttribute("aria-label", `Play ${recording.name}`);
   find(".save").setAttribute("aria-label", `Download ${recording.name}`);
   // No ticket in the link: what is copied from the page opens nothing for others.
-  find(".save").href = recording.file;
+  find(".save").href = urlOf(recording.file).href;
   const row = { item, find, recording };
   find(".play").addEventListener("click", () => play(row.recording));
   find(".save").addEventListener("click", (event) => {
@@ -69,7 +70,7 @@ function fail(error) {
 
 /** The URL of a file with its ticket, for elements and downloads, which have no header. */
 function addressOf({ file, ticket }) {
-  return ticket ? `${file}?ticket=${ticket}` : file;
+  return urlOf(ticket ? `${file}?ticket=${ticket}` : file).href;
 }
 
 function play(recording) {
@@ -98,7 +99,7 @@ document.addEventListener("visibilitychange", () => wake());
 for (;;) {
   if (!document.hidden) {
     try {
-      show(await request("/api/recordings", { as: "json", cache: "no-store", seconds: 10 }));
+      show(await request("api/recordings", { as: "json", cache: "no-store", seconds: 10 }));
     } catch (error) {
       fail(error);
     }

@@ -1,6 +1,7 @@
 // HTTP requests with a timeout, cancellation, and errors that the page can display.
 
 import { operatorToken } from "./operator-token.mjs";
+import { urlOf } from "./root.mjs";
 
 /** A failed request; `status` is 0 without a response. */
 export class RequestError extends Error {
@@ -13,7 +14,7 @@ export class RequestError extends Error {
 /**
  * Sends a request and returns the body of the response.
  *
- * @param {string} url
+ * @param {string} url A URL, or a path below the root of the server.
  * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, file?: Blob, method?: string, token?: string|null, transferred?: (seconds: number) => void}} options
  *   `json` or `file` is sent as the body, by default with POST; the error message is then the text of the response. `token` is sent
  *   in place of the page's. `transferred` gets the time from the head of the response to the end of its body.
@@ -29,9 +30,7 @@ export async function request(url, { signal, seconds = 10, as = "text", cache = 
     const type = json ? "application/json" : file?.type || "application/octet-stream";
     const upload = (json || file) && { method: "POST", body: file ?? JSON.stringify(json) };
     const headers = { ...(upload && { "Content-Type": type }), ...(token && { Authorization: `Bearer ${token}` }) };
-    // fetch rejects URLs with credentials, which the base URL of a page opened with NAME:PASSWORD@ has; `location` has none,
-    // and the browser adds them by itself.
-    const response = await fetch(new URL(url, location.href), { signal: controller.signal, cache, headers, ...upload, ...(method && { method }) });
+    const response = await fetch(urlOf(url), { signal: controller.signal, cache, headers, ...upload, ...(method && { method }) });
     if (!response.ok) {
       const reason = (upload && (await response.text()).trim()) || `The server responded with status ${response.status}.`;
       throw new RequestError(reason, response.status);

@@ -15,7 +15,7 @@ export async function streams() {
   const token = operatorToken();
   const sent = Date.now();
   const start = performance.now();
-  const response = await request("/api/streams", { as: "json", cache: "no-store", seconds: 5 });
+  const response = await request("api/streams", { as: "json", cache: "no-store", seconds: 5 });
   // Not a second `Date.now()`: the clock may be set in between.
   clock.note(sent, sent + performance.now() - start, Date.parse(response.time));
   // A login or its end during the request: the roles of the response are outdated.

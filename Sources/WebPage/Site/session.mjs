@@ -7,6 +7,7 @@ import { StreamChanged } from "./loader.mjs";
 import { abilitiesOf, waysFor } from "./ways.mjs";
 import { levelsOf, QualityController } from "./quality.mjs";
 import { pause } from "./requests.mjs";
+import { urlOf } from "./root.mjs";
 
 /** Delays before retries in seconds; the last one repeats. */
 const BACK_OFF = [0.25, 1, 2, 4, 8];
@@ -227,14 +228,14 @@ export class Session {
   }
 
   #address() {
-    if (this.way === "images") return this.#stream.mjpeg;
+    if (this.way === "images") return urlOf(this.#stream.mjpeg).href;
     if (this.way === "webrtc") {
       const path = this.#fixedName === null ? this.#stream.page : `${this.#stream.page}/${encodeURIComponent(this.#fixedName)}`;
-      return new URL(`${path}/whep`, location.href).href;
+      return urlOf(`${path}/whep`).href;
     }
     // Apple's player chooses among the renditions of the multivariant playlist by itself.
     const level = this.way === "native" && this.#fixedName !== null ? this.#levels[this.#fixedIndex] : null;
-    return new URL(level?.url ?? this.#stream.hls, location.href).href;
+    return urlOf(level?.url ?? this.#stream.hls).href;
   }
 
   #set(state, detail = {}) {

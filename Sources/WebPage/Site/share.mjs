@@ -1,6 +1,7 @@
 // The panel with the URLs of a stream, to copy or as QR codes.
 
 import { addressesOf } from "./addresses.mjs";
+import { root, urlOf } from "./root.mjs";
 
 const element = (id) => document.getElementById(id);
 /** Duration of the copied state, in milliseconds. */
@@ -9,7 +10,7 @@ let shown = "";
 
 /** Shows the URLs of a stream; does nothing while they are unchanged, so that a text selection is kept. */
 export function showAddresses(stream) {
-  const addresses = addressesOf(stream, location.href);
+  const addresses = addressesOf(stream, location.href, root);
   const key = JSON.stringify(addresses);
   if (key === shown) return;
   shown = key;
@@ -74,7 +75,7 @@ async function copy(text) {
 
 function showCode(name, address) {
   element("code-name").textContent = name;
-  element("code-image").src = `/api/qr.svg?text=${encodeURIComponent(address)}`;
+  element("code-image").src = urlOf(`api/qr.svg?text=${encodeURIComponent(address)}`).href;
   element("code-image").alt = `QR code of ${address}`;
   element("code-address").textContent = address;
   element("code").showModal();

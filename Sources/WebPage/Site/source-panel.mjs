@@ -58,7 +58,7 @@ export class SourcePanel {
     const isNew = !this.#stream;
     // A response to a request older than the last change is outdated.
     if (this.#changes.isBusy) return;
-    this.#changes.address = `/api/streams${stream.page}`;
+    this.#changes.address = `api/streams${stream.page}`;
     this.#update(stream);
     if (isNew) this.#loadDevices();
   }
@@ -88,7 +88,7 @@ export class SourcePanel {
   /** Loads the list of devices. */
   async #loadDevices() {
     try {
-      this.#list = await request("/api/devices", { as: "json", cache: "no-store", seconds: 15 });
+      this.#list = await request("api/devices", { as: "json", cache: "no-store", seconds: 15 });
     } catch {
       return; // The menus contain the current sources.
     }
@@ -125,7 +125,7 @@ export class SourcePanel {
       const isUsed = performance.now() - this.#lastUse < USE_TIME;
       if (!isUsed || document.hidden || !this.#stream?.audio || !isOnScreen(element("level"))) continue;
       try {
-        showLevel(await request(`/api/streams${this.#stream.page}/level`, { as: "json", cache: "no-store", seconds: 2 }));
+        showLevel(await request(`api/streams${this.#stream.page}/level`, { as: "json", cache: "no-store", seconds: 2 }));
       } catch {
         await pause(1);
       }
@@ -141,7 +141,7 @@ export class SourcePanel {
       const area = element("source-controls"), source = JSON.stringify([this.#stream.source.video, this.#stream.slate]);
       if (source === this.#knownSource && (area.hidden || !area.open)) continue;
       try {
-        const stream = await request(`/api/streams${this.#stream.page}`, { as: "json", cache: "no-store", seconds: 5 });
+        const stream = await request(`api/streams${this.#stream.page}`, { as: "json", cache: "no-store", seconds: 5 });
         if (this.#isAdjusting || this.#changes.isBusy) continue;
         this.#showControls(stream.controlList);
         this.#knownSource = source;

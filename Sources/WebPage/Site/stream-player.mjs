@@ -6,6 +6,7 @@ import { CaptureTimes } from "./clock.mjs";
 import { holdBackOf } from "./follow.mjs";
 import { LatencyController } from "./latency.mjs";
 import { Loader } from "./loader.mjs";
+import { urlOf } from "./root.mjs";
 
 /** Minimum jump of the media time at a discontinuity that is closed, in seconds. */
 const JUMP = 0.5;
@@ -74,7 +75,7 @@ export class StreamPlayer {
       });
       this.#loader = loader;
       this.#level = this.#levels.length ? this.#chosenLevel() : null;
-      const start = this.#level === null ? url : new URL(this.#levels[this.#level].url, url).href;
+      const start = this.#level === null ? url : urlOf(this.#levels[this.#level].url).href;
       await Promise.race([loader.run(start, { isMedia: this.#level !== null }), broken]);
       if (!this.#started) this.#start();
       await Promise.race([this.#played(), broken]);
@@ -128,7 +129,7 @@ export class StreamPlayer {
   #noteTransfer(transfer) {
     this.#quality?.noteTransfer(transfer);
     const likely = this.#level === null || this.#fixedLevel !== null ? null : this.#quality?.likely ?? null;
-    if (likely !== null) this.#loader.prepare(new URL(this.#levels[likely].url, location.href).href);
+    if (likely !== null) this.#loader.prepare(urlOf(this.#levels[likely].url).href);
   }
 
   #choose() {
@@ -138,7 +139,7 @@ export class StreamPlayer {
     // A lower one is wanted at once, since the network does not carry this one.
     const isUrgent = index > this.#level && this.#fixedLevel === null;
     this.#level = index;
-    this.#loader.switchTo(new URL(this.#levels[index].url, location.href).href, { isUrgent });
+    this.#loader.switchTo(urlOf(this.#levels[index].url).href, { isUrgent });
   }
 
   /** Seeks to the target distance from the live edge. */

@@ -3,6 +3,7 @@
 import { iceServersOf, restart } from "./ice.mjs";
 import { operatorToken } from "./operator-token.mjs";
 import { RequestError } from "./requests.mjs";
+import { urlOf } from "./root.mjs";
 import { clock } from "./server.mjs";
 
 /** Time until the first frame after which another way is tried: a network that blocks UDP gives no error. Milliseconds. */
@@ -163,7 +164,7 @@ export class WebRTCPlayer {
     const token = operatorToken();
     const signal = options.method === "DELETE" ? undefined : this.#controller.signal;
     try {
-      return await fetch(new URL(url, location.href), {
+      return await fetch(urlOf(url), {
         ...options, signal, headers: { ...headers, ...(token && { Authorization: `Bearer ${token}` }) } });
     } catch (error) {
       signal?.throwIfAborted();

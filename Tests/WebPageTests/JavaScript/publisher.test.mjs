@@ -48,7 +48,7 @@ globalThis.location = { href: "https://camera/live/publish" };
 const response = (status, text, fields = {}) =>
   ({ status, text: async () => text, headers: { get: (name) => fields[name] ?? null } });
 const ANSWER = "v=0\r\na=ice-ufrag:one\r\na=ice-pwd:old\r\n";
-const created = () => response(201, ANSWER, { Location: "/live/whip/5", ETag: '"one"', Link: '<stun:a.example>; rel="ice-server"' });
+const created = () => response(201, ANSWER, { Location: "../live/whip/5", ETag: '"one"', Link: '<stun:a.example>; rel="ice-server"' });
 /** Lets promises run until nothing follows. */
 const settle = async () => { for (let step = 0; step < 50; step += 1) await Promise.resolve(); };
 const TRACKS = [{ kind: "video", id: 1 }, { kind: "audio", id: 2 }];

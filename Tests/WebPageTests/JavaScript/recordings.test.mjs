@@ -19,6 +19,7 @@ element("rows").insertBefore = (row) => element("rows").children.push(row);
 element("theatre").showModal = () => {};
 element("film").play = async () => {};
 
+const ORIGIN = new URL(location.href).origin;
 const FILE = { stream: "cam", name: "a.mp4", file: "/recordings/cam/a.mp4", bytes: 1, modifiedAt: "2026-11-22T10:00:00Z", finished: true };
 let ticket = "1";
 server.respond = () => ({ recordings: [{ ...FILE, ticket }], total: 1, bytes: 1 });
@@ -35,14 +36,14 @@ function press(selector) {
 }
 
 test("links have neither token nor ticket; downloads and the player have the newest ticket", async () => {
-  assert.equal(row.querySelector(".save").href, "/recordings/cam/a.mp4");
+  assert.equal(row.querySelector(".save").href, `${ORIGIN}/recordings/cam/a.mp4`);
   assert.equal(press(".save"), false);
   ticket = "2";
   await wait(5);
   press(".save");
   press(".play");
-  assert.deepEqual(followed, ["/recordings/cam/a.mp4?ticket=1", "/recordings/cam/a.mp4?ticket=2"]);
-  assert.equal(element("film").src, "/recordings/cam/a.mp4?ticket=2");
+  assert.deepEqual(followed, [`${ORIGIN}/recordings/cam/a.mp4?ticket=1`, `${ORIGIN}/recordings/cam/a.mp4?ticket=2`]);
+  assert.equal(element("film").src, `${ORIGIN}/recordings/cam/a.mp4?ticket=2`);
 });
 
 test("without a ticket the link is followed as it is", async () => {
@@ -50,5 +51,5 @@ test("without a ticket the link is followed as it is", async () => {
   await wait(5);
   assert.equal(press(".save"), true);
   press(".play");
-  assert.equal(element("film").src, "/recordings/cam/a.mp4");
+  assert.equal(element("film").src, `${ORIGIN}/recordings/cam/a.mp4`);
 });

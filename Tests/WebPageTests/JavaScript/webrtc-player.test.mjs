@@ -65,7 +65,7 @@ function begin(context, respond) {
 const response = (status, text, fields = {}) =>
   ({ status, text: async () => text, headers: { get: (name) => fields[name] ?? null } });
 const ANSWER = "v=0\r\na=ice-ufrag:one\r\na=ice-pwd:old\r\nm=audio\r\na=ice-ufrag:one\r\na=ice-pwd:old\r\n";
-const created = () => response(201, ANSWER, { Location: "/live/whep/5", ETag: '"one"' });
+const created = () => response(201, ANSWER, { Location: "../live/whep/5", ETag: '"one"' });
 /** Lets promises run until nothing follows. */
 const settle = async () => { for (let step = 0; step < 50; step += 1) await Promise.resolve(); };
 
