@@ -60,6 +60,7 @@ extension FuzzedParser {
     case .hlsDirectives: guard HLSDirectives(parsing: text).problem == nil else { throw Refusal() }
     case .byteRange: guard case .part = ByteRange(parsing: text, length: 10) else { throw Refusal() }
     case .httpTarget: _ = try HTTPTarget(parsing: text)
+    case .forwardedPrefix: try Self.require(HTTPTarget.prefix(parsing: text))
     case .mp4BoxHeader: try Self.require(MP4BoxHeader(parsing: &bytes))
     case .movieFragment: _ = try MovieFragment(parsing: box(), extends: extends)
     case .movieHeader: _ = try MovieHeader(parsing: box())

@@ -41,6 +41,8 @@ package enum FuzzedParser: String, CaseIterable {
   case byteRange = "HTTPServer/ByteRange"
   /// Target of an HTTP request.
   case httpTarget = "HTTPServer/HTTPTarget"
+  /// Path of the server at a reverse proxy.
+  case forwardedPrefix = "HTTPServer/HTTPTarget+Root"
   /// Header of an MP4 box.
   case mp4BoxHeader = "Containers/MP4Box"
   /// `moof` box.
@@ -190,7 +192,7 @@ package enum FuzzedParser: String, CaseIterable {
     case .jsonValue: .control
     case .h264PacketContent, .vp8PayloadDescriptor, .vp8FrameHeader, .opusPacketHeader: .h264Depacketizer
     case .hlsDirectives: .hls
-    case .byteRange, .httpTarget: .http
+    case .byteRange, .forwardedPrefix, .httpTarget: .http
     case .mp4BoxHeader, .movieFragment, .movieHeader, .movieTrack, .progressiveMP4, .trackExtends, .trackFragment: .mp4
     case .headCopy, .recordingIdentity: .recording
     case .imageHeader, .overlayImage: .png

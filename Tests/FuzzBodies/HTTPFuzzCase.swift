@@ -23,6 +23,7 @@ struct HTTPFuzzCase {
         !range.isEmpty && range.lowerBound >= 0 && range.upperBound <= length, "a range is part of the whole")
     }
     self.checkForwarding()
+    self.checkPrefix()
     _ = ContentCoding.acceptsGzip(self.text)
     if let tag = EntityTag.match(self.text, "\"t\"") {
       precondition(tag == "\"t\"" || tag == "\"t-gzip\"", "a tag that matches is one of the file's")
@@ -48,6 +49,27 @@ struct HTTPFuzzCase {
       let both = client.effectiveAddress(of: request, proxies: ["127.0.0.1"])
       precondition(both == "127.0.0.1" || IPAddress(parsing: both) == IPAddress(parsing: "203.0.113.9"))
     }
+  }
+
+  /// Checks that the path of the server at a proxy leads to this host, is text of HTML and of a header field as it is, and is
+  /// believed of a known proxy only.
+  private func checkPrefix() {
+    let client = HTTPClient(address: "127.0.0.1")
+    var request = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
+    // No trap: it is a token.
+    request.headerFields[HTTPField.Name("X-Forwarded-Prefix")!] = self.text
+    precondition(client.forwardedPrefix(of: request, proxies: []) == nil, "a stranger is believed")
+    let prefix = client.forwardedPrefix(of: request, proxies: ["127.0.0.1"])
+    guard let prefix = prefix ?? HTTPTarget.prefix(parsing: self.text) else { return }
+    let isPlain = prefix.utf8.allSatisfy { byte in
+      byte.isDigit || "/%-._~".utf8.contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+    precondition(
+      isPlain && prefix.hasPrefix("/") && !prefix.hasSuffix("/") && !prefix.contains("//"), "a path-absolute")
+    precondition(HTTPTarget.prefix(parsing: prefix) == prefix || prefix.utf8.count > 256, "the form is final")
+    guard var target = try? HTTPTarget(parsing: "/a/b") else { return }
+    target.prefix = prefix
+    precondition((try? HTTPTarget(parsing: target.reference(to: "/c"))) != nil, "a reference is a target")
   }
 
   private func checkTarget(_ text: String) {

@@ -26,6 +26,11 @@ struct OpenAPITests {
     #expect(document["openapi"] as? String == "3.1.0")
     let info = try #require(document["info"] as? [String: Any])
     #expect(info["version"] as? String == "2.2.0")
+    // A relative URL is resolved against that of the document, §4.8.5: the server may be below a path.
+    let servers = try #require(document["servers"] as? [[String: String]])
+    #expect(servers.map { $0["url"] } == [".."])
+    let location = try #require(URL(string: "https://host/cam/api/openapi.json"))
+    #expect(URL(string: "..", relativeTo: location)?.absoluteString == "https://host/cam/")
   }
 
   @Test func `the document lists exactly the implemented routes with their methods`() throws {

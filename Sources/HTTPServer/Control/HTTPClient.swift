@@ -59,6 +59,25 @@ package struct HTTPClient: Hashable, Sendable {
     return address
   }
 
+  /// Path of the server's root at a known proxy, in the form of ``HTTPTarget/prefix(parsing:)``; nil where the proxy names none, or
+  /// several that differ.
+  ///
+  /// `X-Forwarded-Prefix` is the field of Traefik and others, `X-Ingress-Path` that of Home Assistant; no standard has one.
+  package func forwardedPrefix(of request: HTTPRequest, proxies: [String]) -> String? {
+    guard self.isAmong(proxies) else { return nil }
+    let fields = request.headerFields
+    let paths = (fields[values: .xForwardedPrefix] + fields[values: .xIngressPath]).map(HTTPTarget.prefix(parsing:))
+    guard let first = paths.first, paths.allSatisfy({ $0 == first }) else { return nil }
+    return first
+  }
+
+  /// Authority of the client's request to a known proxy, which forwards another `Host`; nil unless `X-Forwarded-Host` has just one.
+  func forwardedAuthority(of request: HTTPRequest, proxies: [String]) -> Authority? {
+    guard self.isAmong(proxies) else { return nil }
+    let hosts = request.headerFields[values: .xForwardedHost]
+    return hosts.count == 1 ? Authority(parsing: hosts[0]) : nil
+  }
+
   private func isAmong(_ proxies: [String]) -> Bool {
     // Most servers have none, and each request asks.
     guard !proxies.isEmpty, let own = IPAddress(parsing: self.address) else { return false }
@@ -86,6 +105,7 @@ package struct HTTPClient: Hashable, Sendable {
     [.via, .forwarded, .xForwardedFor]
       + [
         "X-Real-IP", "X-Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Server",
+        "X-Forwarded-Prefix", "X-Ingress-Path",
         "X-Client-IP", "X-Cluster-Client-IP", "X-Original-Forwarded-For", "CF-Connecting-IP", "True-Client-IP",
         "Fastly-Client-IP",
       ].map { HTTPField.Name($0)! })  // No traps: they are tokens.
@@ -102,4 +122,7 @@ extension HTTPField.Name {
   fileprivate static let forwarded = HTTPField.Name("Forwarded")!
   fileprivate static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
   fileprivate static let xForwardedProto = HTTPField.Name("X-Forwarded-Proto")!
+  fileprivate static let xForwardedHost = HTTPField.Name("X-Forwarded-Host")!
+  fileprivate static let xForwardedPrefix = HTTPField.Name("X-Forwarded-Prefix")!
+  fileprivate static let xIngressPath = HTTPField.Name("X-Ingress-Path")!
 }

@@ -64,12 +64,22 @@ extension HTTPResponder {
   }
 
   /// The response to a request of a web page of another site; nil when it may proceed.
-  func refusalOfOrigin(_ request: HTTPRequest, route: HTTPRoute) -> ServerResponse? {
+  ///
+  /// A proxy that forwards another `Host` than its client's makes the `Origin` of this server's own pages look foreign. They are
+  /// recognized by the authority that a known proxy forwards, or by `Sec-Fetch-Site`, W3C Fetch Metadata §2.3: browsers set the field
+  /// themselves, and only over HTTPS and on the machine itself, where no other page has the name of the server.
+  func refusalOfOrigin(_ request: HTTPRequest, client: HTTPClient, route: HTTPRoute) -> ServerResponse? {
     let origins = request.headerFields[values: .origin]
     guard !origins.isEmpty else { return nil }
-    let authority = request.authority.flatMap { Authority(parsing: $0) }
+    let forwarded = client.forwardedAuthority(of: request, proxies: self.access.settings.proxies)
+    let authorities = [
+      request.authority.flatMap { Authority(parsing: $0) },
+      forwarded.flatMap { self.access.hostPolicy.allows($0) ? $0 : nil },
+    ].compactMap(\.self)
+    let isOwnPage = request.headerFields[values: .secFetchSite] == ["same-origin"]
     let isAllowed = origins.allSatisfy { origin in
-      if let authority, OriginPolicy.isSame(origin, as: authority) { return true }
+      if isOwnPage && Origin(parsing: origin) != nil { return true }
+      if authorities.contains(where: { OriginPolicy.isSame(origin, as: $0) }) { return true }
       return route.isMedia && self.access.originPolicy.allowedOrigin(for: origin) != nil
     }
     if isAllowed { return nil }
@@ -131,7 +141,8 @@ extension HTTPResponder {
       if case .refused(let delay) = await self.passwords.run(check) { accessRequest.refusedCheck = delay }
       now = self.clock.now()
     }
-    let requested = request.path ?? ""
+    // A client behind a proxy proves the path that it has requested there.
+    let requested = (target.prefix ?? "") + (request.path ?? "")
     let identification = self.access.identify(
       accessRequest, covers: { HTTPTarget.isSame($0, requested) }, now: now)
     return HTTPUser(

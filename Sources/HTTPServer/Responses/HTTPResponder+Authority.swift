@@ -27,7 +27,7 @@ extension HTTPResponder {
     case "der": body = document.der
     case "pem": body = document.pem
     case nil where request.headerFields[.accept]?.contains("text/html") == true:
-      var page = self.page(.authority)
+      var page = self.page(.authority, from: target)
       // A cache keeps the certificate apart.
       page.fields[.vary] = "Accept"
       return page

@@ -12,9 +12,9 @@ internal import Foundation
 #endif
 
 extension HTTPResponder {
-  /// Responds with a file of the web page.
-  func page(_ page: HTTPServerProviders.Page) -> ServerResponse {
-    guard let file = self.providers.file(page) else { return .notFound() }
+  /// Responds with a file of the web page, whose addresses are references from the target of the request.
+  func page(_ page: HTTPServerProviders.Page, from target: HTTPTarget) -> ServerResponse {
+    guard let file = self.providers.file(page)?.withAddresses(from: target.root) else { return .notFound() }
     var response = ServerResponse(
       .ok, [.contentType: file.mediaType], body: .bytes(file.body), caching: .other(file.cacheControl))
     if !file.contentSecurityPolicy.isEmpty {

@@ -45,7 +45,7 @@ extension HTTPResponder {
     if let refusal = self.refusalOfHost(request) { return self.finish(refusal, for: request) }
     request.authority = request.givenHosts.first
     var response: ServerResponse
-    if let refusal = self.refusalOfOrigin(request, route: route) {
+    if let refusal = self.refusalOfOrigin(request, client: client, route: route) {
       response = refusal
     } else {
       let now = self.clock.now()

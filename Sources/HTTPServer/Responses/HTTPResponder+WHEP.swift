@@ -17,7 +17,7 @@ extension HTTPResponder {
 
   /// `POST /NAME/whep`: opens a session.
   func openSession(
-    of name: String, _ request: HTTPRequest, client: HTTPClient, user: HTTPUser, body: BodyReader
+    of name: String, _ request: HTTPRequest, _ target: HTTPTarget, client: HTTPClient, user: HTTPUser, body: BodyReader
   ) async throws(HTTPRefusal) -> ServerResponse {
     let service = try self.service()
     let offer = try await self.readOffer(of: request, from: body)
@@ -30,7 +30,8 @@ extension HTTPResponder {
     } catch {
       throw HTTPRefusal(error)
     }
-    return Self.response(to: session, at: LiveStream.path(ofName: name) + "/whep", links: service.links)
+    return Self.response(
+      to: session, at: target.reference(to: LiveStream.path(ofName: name) + "/whep"), links: service.links)
   }
 
   /// `PATCH /NAME/whep/ID`: takes candidates, or restarts ICE.

@@ -27,7 +27,8 @@ extension HTTPResponder {
     } catch {
       throw HTTPRefusal(error)
     }
-    return Self.response(to: session, at: LiveStream.path(ofName: name) + "/whip", links: service.links)
+    return Self.response(
+      to: session, at: target.reference(to: LiveStream.path(ofName: name) + "/whip"), links: service.links)
   }
 
   /// `PATCH /NAME/whip/ID`: takes candidates, or restarts ICE.

@@ -35,7 +35,7 @@ extension HTTPResponder {
     return [IPAddress(parsing: client.localAddress), host].compactMap(\.self)
   }
 
-  /// The response to an offer: the answer, and the path of the session as its location.
+  /// The response to an offer: the answer, and a reference to the session as its location.
   static func response(to session: WHEPSession, at endpoint: String, links: [String]) -> ServerResponse {
     var fields: HTTPFields = [.contentType: Self.offerType, .location: "\(endpoint)/\(session.id)"]
     fields[values: .link] = links

@@ -81,7 +81,7 @@ struct HTTPResponder: Sendable {
     if request.method == .options, request.path == "*" {
       return ServerResponse(.noContent, [.allow: Self.serverMethods])
     }
-    let target: HTTPTarget
+    var target: HTTPTarget
     do throws(HTTPTarget.Failure) {
       target = try HTTPTarget(parsing: request.path ?? "")
     } catch {
@@ -90,10 +90,11 @@ struct HTTPResponder: Sendable {
       case .notFound: return .notFound()
       }
     }
+    target.prefix = client.forwardedPrefix(of: request, proxies: self.access.settings.proxies)
     let route = HTTPRoute(
       target.components, names: self.streams.names, renditions: self.streams.renditions)
     var response: ServerResponse
-    if let refusal = self.refusalOfOrigin(request, route: route) {
+    if let refusal = self.refusalOfOrigin(request, client: client, route: route) {
       response = refusal
     } else {
       do throws(HTTPRefusal) {
@@ -143,7 +144,7 @@ struct HTTPResponder: Sendable {
     case (.patch, .stream(let name)):
       return try await self.changeStream(name, request, user: user, body: body)
     case (.post, .whep(let name)):
-      return try await self.openSession(of: name, request, client: client, user: user, body: body)
+      return try await self.openSession(of: name, request, target, client: client, user: user, body: body)
     case (.patch, .whepSession(let id, let name)):
       return try await self.changeSession(id, of: name, request, body: body)
     case (.delete, .whepSession(let id, let name)): return try await self.closeSession(id, of: name)
@@ -181,11 +182,11 @@ struct HTTPResponder: Sendable {
     case .recordingList: return try await self.recordingList(target, user: user)
     case .recordedFile(let components): return await self.recordedFile(components, target, user: user)
     case .authority: return self.authority(target, request)
-    case .recordings: return self.page(.recordings)
-    case .list: return self.page(.list)
-    case .page: return self.page(.player)
-    case .publish: return self.page(.publish)
-    case .pageFile(let path): return self.page(.file(path))
+    case .recordings: return self.page(.recordings, from: target)
+    case .list: return self.page(.list, from: target)
+    case .page: return self.page(.player, from: target)
+    case .publish: return self.page(.publish, from: target)
+    case .pageFile(let path): return self.page(.file(path), from: target)
     case .snapshot(let name): return try await self.snapshot(of: name, target, user: user)
     case .motionJPEG(let name): return try self.motionJPEG(of: name, target, user: user)
     case .whep(let name): return try self.whepEndpoint(of: name)
@@ -196,7 +197,7 @@ struct HTTPResponder: Sendable {
       guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
         return .notFound()
       }
-      var page = self.page(.player)
+      var page = self.page(.player, from: target)
       if page.status == .ok { page.status = .notFound }
       page.etag = nil
       return page
@@ -207,8 +208,8 @@ struct HTTPResponder: Sendable {
     let query = target.query.isEmpty ? "" : "?\(target.query)"
     return .text(
       .permanentRedirect, "moved to the path without the trailing slash",
-      [.location: LiveStream.path(ofName: target.components.joined(separator: "/")) + query],
-      // A query may have a token.
-      caching: query.isEmpty ? .seconds(60) : .never)
+      [.location: target.reference(to: LiveStream.path(ofName: target.components.joined(separator: "/"))) + query],
+      // A query may have a token, and a prefix is one of this request.
+      caching: query.isEmpty && target.prefix == nil ? .seconds(60) : .never)
   }
 }

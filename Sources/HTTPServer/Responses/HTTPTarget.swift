@@ -20,6 +20,9 @@ package struct HTTPTarget: Hashable, Sendable {
   let hasTrailingSlash: Bool
   /// The query without its question mark, not decoded; empty without one.
   let query: String
+  /// Path of the server's root at a known reverse proxy, such as `/cam`, in the form of ``prefix(parsing:)``; nil where none is
+  /// named.
+  package var prefix: String?
 
   /// Parses the origin form (path and query) or the absolute form sent to proxies.
   package init(parsing text: String) throws(Failure) {

@@ -41,6 +41,7 @@ requests.Session.request = request
 os.environ["NO_PROXY"] = "*"
 schemathesis([
     "--config-file", str(pathlib.Path(__file__).with_suffix(".toml")), "run", options.server + "/api/openapi.json",
+    "--url", options.server,  # schemathesis does not resolve the relative URL of the server.
     "--phases", "examples,coverage,fuzzing", "--header", f"Authorization: Bearer {options.token}",
     "--generation-deterministic",
     "--continue-on-failure", "--no-color", "--warnings", "off", *further,
