@@ -34,6 +34,25 @@ enum PageSource {
     return output
   }
 
+  /// The name under which a file is served: a module has the ending `.js`, by which crawlers, caches and mirrors know scripts.
+  static func servedName(_ name: String) -> String {
+    name.hasSuffix(".mjs") ? "\(name.dropLast(3))js" : name
+  }
+
+  /// Returns the source with the served names of modules, in HTML and in imports.
+  static func namingModules(_ source: [UInt8]) -> [UInt8] {
+    var output: [UInt8] = []
+    output.reserveCapacity(source.count)
+    for byte in source {
+      if byte == UInt8(ascii: "\""), output.suffix(4).elementsEqual(".mjs".utf8) {
+        output.removeLast(3)
+        output += "js".utf8
+      }
+      output.append(byte)
+    }
+    return output
+  }
+
   /// Index after the first `*/`; nil without one.
   private static func commentEnd(in line: ArraySlice<UInt8>) -> Int? {
     zip(line.indices, line.indices.dropFirst()).first { index, next in

@@ -5,8 +5,11 @@ public import NIOCore
 
 /// The web page that plays the streams: HTML, CSS and JavaScript, embedded in the program.
 ///
-/// The page requests `/api`, playlists, media and snapshots from its own server only. Its files are served below
+/// The page requests the API, playlists, media and snapshots from its own server only. Its files are served below
 /// ``folder``, a name that no stream can have.
+///
+/// Behind a reverse proxy the server's root may be below a path. The addresses in attributes of the HTML begin with `="/`, where the
+/// server puts the reference to its root; the scripts find the root by their own address.
 public enum WebPage {
   /// A file of the page with its response fields.
   public struct File: Sendable {
@@ -57,10 +60,11 @@ public enum WebPage {
     return Self.files[String(path.dropFirst(Self.folder.count))]
   }
 
-  /// All files by name, without comments and indentation.
+  /// All files by the name under which they are served, without comments and indentation.
   static let files: [String: File] = Dictionary(
     Self.sources.map { name, source in
-      (name, File(ByteBuffer(bytes: PageSource.compact(source, name: name)), mediaType: Self.mediaType(of: name)))
+      let served = PageSource.namingModules(PageSource.compact(source, name: name))
+      return (PageSource.servedName(name), File(ByteBuffer(bytes: served), mediaType: Self.mediaType(of: name)))
     }, uniquingKeysWith: { first, _ in first })
 
   /// Names and bytes of the files as they were embedded.

@@ -37,7 +37,7 @@ extension EndToEnd {
           Expected(path: "/", type: "text/html; charset=utf-8", caching: checked),
           Expected(path: Self.stream, type: "text/html; charset=utf-8", caching: checked),
           Expected(path: "/_page/base.css", type: "text/css; charset=utf-8", caching: checked),
-          Expected(path: "/_page/player.mjs", type: "text/javascript; charset=utf-8", caching: checked),
+          Expected(path: "/_page/player.js", type: "text/javascript; charset=utf-8", caching: checked),
           Expected(path: "/_page/icon.svg", type: "image/svg+xml", caching: checked),
           Expected(path: "/health", type: text, caching: never),
           Expected(

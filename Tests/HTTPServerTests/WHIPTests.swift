@@ -216,7 +216,7 @@ struct WHIPTests {
       server.publish(LiveStream("a/b"))
       let page = try await RawClient.get("/a/b/publish", port: port)
       #expect(page.head.hasPrefix("HTTP/1.1 200") && page.body == "publish")
-      #expect(try await RawClient.get("/_page/publish.mjs", port: port).head.hasPrefix("HTTP/1.1 200"))
+      #expect(try await RawClient.get("/_page/publish.js", port: port).head.hasPrefix("HTTP/1.1 200"))
       for path in ["/a/b", "/", "/a/b/whep", "/api/streams", "/none/publish"] {
         #expect(try await RawClient.get(path, port: port).head.hasPrefix("HTTP/1.1 401"), "\(path)")
       }

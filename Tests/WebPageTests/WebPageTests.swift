@@ -14,7 +14,7 @@ struct WebPageTests {
 
   @Test func `every file of the folder is embedded, byte by byte`() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Self.site.path)
-    #expect(Set(names) == Set(WebPage.files.keys) && names.count == WebPage.sources.count)
+    #expect(Set(names.map(PageSource.servedName)) == Set(WebPage.files.keys) && names.count == WebPage.sources.count)
     for (name, bytes) in WebPage.sources {
       let onDisk = try [UInt8](Data(contentsOf: Self.site.appending(path: name)))
       #expect(Array(bytes) == onDisk, "\(name)")
@@ -23,14 +23,14 @@ struct WebPageTests {
 
   @Test(arguments: [
     ("/", "text/html; charset=utf-8"), ("/_page/player.css", "text/css; charset=utf-8"),
-    ("/_page/player.mjs", "text/javascript; charset=utf-8"), ("/_page/icon.svg", "image/svg+xml"),
+    ("/_page/player.js", "text/javascript; charset=utf-8"), ("/_page/icon.svg", "image/svg+xml"),
   ]) func `a path is found with its media type`(path: String, mediaType: String) {
     #expect(WebPage.file(path)?.mediaType == mediaType)
   }
 
   @Test(arguments: [
     "", "/hello", "/_page", "/_page/", "/_page/../list.html", "/_page/%6cist.html", "/_page//list.html", "/list.html",
-    "_page/list.html", "/_page/list.html/", "/_page/LIST.HTML", "/_page/list.html%00",
+    "_page/list.html", "/_page/list.html/", "/_page/list.mjs", "/_page/LIST.HTML", "/_page/list.html%00",
   ]) func `any other path has no file`(path: String) {
     #expect(WebPage.file(path) == nil)
   }
@@ -68,6 +68,31 @@ struct WebPageTests {
       }
     }
     #expect(count > 50)
+  }
+
+  @Test(arguments: [
+    ("import { a } from \"./a.mjs\";", "import { a } from \"./a.js\";"),
+    ("<script src=\"/_page/a.mjs\">", "<script src=\"/_page/a.js\">"),
+    ("// a.mjs", "// a.mjs"), (".mjs\"", ".js\""), ("\"", "\""), ("", ""),
+  ])
+  func `modules are named as they are served`(source: String, served: String) {
+    #expect(String(decoding: PageSource.namingModules(Array(source.utf8)), as: UTF8.self) == served)
+    #expect(PageSource.servedName("a.mjs") == "a.js" && PageSource.servedName("a.css") == "a.css")
+  }
+
+  @Test func `an address in HTML is one that the server puts below its root, or one within the page`() throws {
+    let attribute = try Regex(#"\s(?:href|src|action|poster)="([^"]*)""#)
+    var count = 0
+    for (name, text) in Self.texts where name.hasSuffix(".html") {
+      for match in text.matches(of: attribute) {
+        let address = try #require(match.output[1].substring)
+        #expect(address.hasPrefix("/") && !address.hasPrefix("//") || address.hasPrefix("#"), "\(name): \(address)")
+        count += address.hasPrefix("/") ? 1 : 0
+      }
+    }
+    #expect(count > 50)
+    let styles = Self.texts.filter { $0.key.hasSuffix(".css") }
+    #expect(styles.count >= 5 && styles.values.allSatisfy { !$0.contains("url(") && !$0.contains("@import") })
   }
 
   @Test func `no file refers to another server`() throws {
@@ -111,7 +136,7 @@ struct WebPageTests {
   }
 
   @Test func `every script and style is compact, and is code without its comments`() {
-    let sources = Self.texts.filter { $0.key.hasSuffix(".mjs") || $0.key.hasSuffix(".css") }
+    let sources = Self.texts.filter { $0.key.hasSuffix(".js") || $0.key.hasSuffix(".css") }
     #expect(sources.count > 20)
     for (name, text) in sources {
       let isKept = text.split(separator: "\n").contains {
