@@ -1,4 +1,3 @@
-internal import Authentication
 internal import Streaming
 
 /// References to resources of this server, RFC 3986 §4.2, from the resource of a request.

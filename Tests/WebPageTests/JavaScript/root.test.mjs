@@ -39,6 +39,20 @@ test("no path of a page or a response leads to another host", async () => {
   assert.equal(urlOf("//evil.example/x").href, "http://h/evil.example/x");
 });
 
+test("servers below two paths of a site keep their operator tokens apart", async () => {
+  const keys = [];
+  globalThis.sessionStorage = { getItem: () => null, setItem: (key) => keys.push(key), removeItem: () => {} };
+  globalThis.history = { replaceState: () => {} };
+  globalThis.location = { href: "https://host/cam/live", pathname: "/cam/live", search: "", hash: "#control=abc" };
+  const text = readFileSync(new URL("operator-token.mjs", site), "utf8");
+  for (const path of ["/", "/cam/", "/door/"]) {
+    const module = text.replace(/^import .*$/m, `const root = ${JSON.stringify(path)};`);
+    const { operatorToken } = await import(`data:text/javascript,${encodeURIComponent(module)}`);
+    assert.equal(operatorToken(), "abc");
+  }
+  assert.deepEqual(keys, ["vidicon-operator-token", "vidicon-operator-token:/cam/", "vidicon-operator-token:/door/"]);
+});
+
 test("the name of a stream is the path of its page below the root", () => {
   for (const [base, path, name] of [
     ["/", "/live", "live"], ["/", "/a/b/", "a/b"], ["/cam/", "/cam/live", "live"], ["/cam/", "/cam/", ""],
