@@ -1,6 +1,9 @@
 #ifdef __linux__
 #define _GNU_SOURCE
 #endif
+#ifdef __APPLE__
+#define __APPLE_USE_RFC_3542
+#endif
 
 #include "CDatagrams.h"
 
@@ -68,10 +71,12 @@ bool vidicon_endpoint_of(const struct sockaddr *address, vidicon_endpoint *endpo
   *endpoint = (vidicon_endpoint){.upper = read_big_endian(bytes, 8),
                                  .lower = read_big_endian(bytes + 8, 8),
                                  .port = ntohs(ipv6->sin6_port),
-                                 .is_ipv6 = true};
+                                 .is_ipv6 = true,
+                                 .scope = ipv6->sin6_scope_id};
   if (endpoint->upper == 0 && endpoint->lower >> 32 == mapped_prefix) {
     endpoint->lower &= 0xFFFFFFFF;
     endpoint->is_ipv6 = false;
+    endpoint->scope = 0;
   }
   return true;
 }
@@ -90,11 +95,43 @@ vidicon_destination vidicon_destination_of(const vidicon_endpoint *endpoint, boo
   struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)&destination.address;
   ipv6->sin6_family = AF_INET6;
   ipv6->sin6_port = htons(endpoint->port);
+  ipv6->sin6_scope_id = endpoint->is_ipv6 ? endpoint->scope : 0;
   write_big_endian(endpoint->upper, ipv6->sin6_addr.s6_addr);
   write_big_endian(endpoint->is_ipv6 ? endpoint->lower : mapped_prefix << 32 | endpoint->lower,
                    ipv6->sin6_addr.s6_addr + 8);
   destination.length = sizeof *ipv6;
   return destination;
+}
+
+/// Room for the control messages of one message: its source, and the length of its segments.
+typedef union {
+  struct cmsghdr header;
+  char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(uint16_t))];
+} controls;
+
+/// Appends a control message. The memory of the message's controls has room for it.
+static void append_control(struct msghdr *message, int level, int type, const void *data, size_t length) {
+  struct cmsghdr *control = (struct cmsghdr *)((char *)message->msg_control + message->msg_controllen);
+  control->cmsg_level = level;
+  control->cmsg_type = type;
+  control->cmsg_len = CMSG_LEN(length);
+  memcpy(CMSG_DATA(control), data, length);
+  message->msg_controllen += CMSG_SPACE(length);
+}
+
+/// Appends the source of a destination's datagrams, if it has one. A socket of IPv6 sends to mapped addresses by IPv4, from a source
+/// that is one of IPv4.
+static void append_source(struct msghdr *message, const vidicon_endpoint *source) {
+  if ((source->upper | source->lower) == 0) return;
+  if (source->is_ipv6) {
+    struct in6_pktinfo info = {.ipi6_ifindex = source->scope};
+    write_big_endian(source->upper, info.ipi6_addr.s6_addr);
+    write_big_endian(source->lower, info.ipi6_addr.s6_addr + 8);
+    append_control(message, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
+  } else {
+    struct in_pktinfo info = {.ipi_spec_dst.s_addr = htonl((uint32_t)source->lower)};
+    append_control(message, IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
+  }
 }
 
 /// Opens one socket; port 0 for any free one. Returns the socket, or -1 with errno set.
@@ -247,10 +284,9 @@ typedef struct {
   unsigned count;
   struct mmsghdr messages[batch_capacity];
   struct iovec vectors[batch_capacity];
-  union {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE(sizeof(uint16_t))];
-  } controls[batch_capacity];
+  controls controls[batch_capacity];
+  /// Whether the system splits each message into datagrams.
+  bool is_segmented[batch_capacity];
   /// Offset at which each message begins.
   vidicon_datagram_position positions[batch_capacity];
 } batch;
@@ -263,17 +299,13 @@ static void append(batch *batch, const uint8_t *bytes, const vidicon_datagram_ru
   *header = (struct msghdr){.msg_name = (void *)&destination->address,
                             .msg_namelen = destination->length,
                             .msg_iov = &batch->vectors[index],
-                            .msg_iovlen = 1};
+                            .msg_iovlen = 1,
+                            .msg_control = &batch->controls[index]};
   batch->positions[index] = position;
-  if (length > run->segment_length) {
-    header->msg_control = &batch->controls[index];
-    header->msg_controllen = sizeof batch->controls[index].bytes;
-    struct cmsghdr *control = CMSG_FIRSTHDR(header);
-    control->cmsg_level = SOL_UDP;
-    control->cmsg_type = UDP_SEGMENT;
-    control->cmsg_len = CMSG_LEN(sizeof run->segment_length);
-    memcpy(CMSG_DATA(control), &run->segment_length, sizeof run->segment_length);
-  }
+  batch->is_segmented[index] = length > run->segment_length;
+  append_source(header, &destination->source);
+  if (batch->is_segmented[index])
+    append_control(header, SOL_UDP, UDP_SEGMENT, &run->segment_length, sizeof run->segment_length);
 }
 
 /// Outcome of a batch.
@@ -305,14 +337,15 @@ static batch_outcome send_batch(int socket, batch *batch, vidicon_datagram_posit
     *position = batch->positions[start];
     result->lacks_memory = errno == ENOBUFS;
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return batch_full;
-    if (batch->messages[start].msg_hdr.msg_controllen > 0 &&
+    if (batch->is_segmented[start] &&
         (errno == EIO || errno == ENOPROTOOPT || errno == EINVAL || errno == EMSGSIZE)) {
       // Offload is not supported by the kernel, or not on this route: the datagrams are sent one by one.
       if (errno == ENOPROTOOPT) *offload = false;
       if (errno == EIO) note_route_without_offload(batch->messages[start].msg_hdr.msg_name);
       return batch_without_offload;
     }
-    // This destination cannot be reached, or the error of an earlier datagram is reported; others are not affected.
+    // This destination cannot be reached, its source is no address of this machine any more, or the error of an earlier datagram is
+    // reported; others are not affected.
     result->unreachable++;
     start++;
   }
@@ -394,6 +427,20 @@ vidicon_datagram_result vidicon_datagrams_send_messages(
 
 #else
 
+/// Sends one datagram. Returns whether it is sent; else errno is set.
+static bool send_one(int socket, const uint8_t *bytes, size_t length, const vidicon_destination *destination) {
+  controls controls;
+  struct iovec vector = {.iov_base = (void *)bytes, .iov_len = length};
+  struct msghdr message = {.msg_name = (void *)&destination->address,
+                           .msg_namelen = destination->length,
+                           .msg_iov = &vector,
+                           .msg_iovlen = 1,
+                           .msg_control = &controls};
+  append_source(&message, &destination->source);
+  if (message.msg_controllen == 0) message.msg_control = NULL;
+  return sendmsg(socket, &message, MSG_DONTWAIT) == (ssize_t)length;
+}
+
 vidicon_datagram_result vidicon_datagrams_send(
     int socket, const uint8_t *bytes, const vidicon_datagram_run *runs, size_t run_count,
     const vidicon_destination *destinations, size_t destination_count, vidicon_datagram_position *position,
@@ -406,8 +453,7 @@ vidicon_datagram_result vidicon_datagrams_send(
     size_t length = message_length(run, position->offset, false);
     if (destination->length == 0) {
       // Skipped.
-    } else if (sendto(socket, bytes + run->offset + position->offset, length, MSG_DONTWAIT,
-                      (const struct sockaddr *)&destination->address, destination->length) == (ssize_t)length) {
+    } else if (send_one(socket, bytes + run->offset + position->offset, length, destination)) {
       result.sent++;
       result.byte_count += length;
     } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {

@@ -38,8 +38,9 @@ struct DatagramOutcome: Hashable {
 /// The pair of UDP sockets shared by all viewers: RTP on an even port, RTCP on the next, RFC 3550 §11. Viewers are
 /// identified by their addresses, so that viewers need no ports of their own.
 ///
-/// RTP to viewers that have connected to another of the machine's addresses is sent by another socket, of the same port: the send
-/// buffer is full while one network is, and viewers in another one are not to wait for that.
+/// Datagrams to a viewer come from the address of the machine that its connection was made to: clients and firewalls drop those of
+/// another one. RTP to viewers that have connected to another of the machine's addresses is sent by another socket, of the same
+/// port: the send buffer is full while one network is, and viewers in another one are not to wait for that.
 final class DatagramSockets: DatagramSending {
   /// The server's ports, for `server_port` of the response to SETUP.
   let ports: (rtp: Int, rtcp: Int)
@@ -237,12 +238,16 @@ final class DatagramSockets: DatagramSending {
 extension vidicon_endpoint {
   fileprivate func isEqual(to other: vidicon_endpoint) -> Bool {
     self.upper == other.upper && self.lower == other.lower && self.is_ipv6 == other.is_ipv6
+      && self.scope == other.scope
   }
 }
 
 extension vidicon_destination {
   /// Creates a destination of system calls from an address.
-  init(_ address: SocketAddress) {
+  ///
+  /// - Parameter source: Address of this machine from which datagrams are sent, whatever its port; nil for the choice of the
+  ///   system.
+  init(_ address: SocketAddress, from source: SocketAddress? = nil) {
     self.init()
     address.withSockAddr { pointer, length in
       withUnsafeMutableBytes(of: &self.address) { target in
@@ -250,5 +255,7 @@ extension vidicon_destination {
       }
       self.length = socklen_t(length)
     }
+    // An address that is not of IP leaves the choice to the system.
+    source?.withSockAddr { pointer, _ in _ = vidicon_endpoint_of(pointer, &self.source) }
   }
 }

@@ -165,7 +165,7 @@ extension RTSPConnectionHandler {
         case .udp(let ports):
           guard var address = self.context?.remoteAddress else { continue }
           address.port = Int(ports.rtcp)
-          self.directory.sockets?.sendRTCP(report, to: .init(address))
+          self.directory.sockets?.sendRTCP(report, to: .init(address, from: self.context?.localAddress))
         }
       }
     }

@@ -298,8 +298,11 @@ extension RTSPConnectionHandler {
         rtp.port = Int(ports.rtp)
         rtcp.port = Int(ports.rtcp)
         addresses += [rtp, rtcp]
-        let route = self.directory.sockets?.route(from: context.localAddress) ?? 0
-        transports[kind] = .datagrams(.init(rtp: .init(rtp), rtcp: .init(rtcp), route: route))
+        let local = context.localAddress
+        transports[kind] = .datagrams(
+          .init(
+            rtp: .init(rtp, from: local), rtcp: .init(rtcp, from: local),
+            route: self.directory.sockets?.route(from: local) ?? 0))
       }
     }
     var limits = ViewerState.Limits()

@@ -1,6 +1,9 @@
 package import Authentication
 
 /// An IP address and port: the source or destination of a datagram, over UDP or in the frames of a TCP connection.
+///
+/// With the address of this machine it is a pair of ICE, RFC 8445 §6.1.2: one port of a client that reaches two addresses of the
+/// server is two of these, and each is answered from the address that was asked.
 package struct TransportAddress: Hashable, Sendable, CustomStringConvertible {
   /// The address; IPv4 addresses in IPv6 form are IPv4.
   package var ip: IPAddress
@@ -8,6 +11,9 @@ package struct TransportAddress: Hashable, Sendable, CustomStringConvertible {
   package var port: UInt16
   /// Whether it is of TCP, RFC 6544; UDP otherwise.
   package var isTCP: Bool
+  /// Address of this machine at which datagrams from there arrive, and from which those to there leave; nil over TCP, of
+  /// candidates, and where the system chooses.
+  package var localIP: IPAddress?
 
   /// Creates an address from its parts.
   package init(ip: IPAddress, port: UInt16, isTCP: Bool = false) {

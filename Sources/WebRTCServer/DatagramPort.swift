@@ -11,7 +11,8 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// The UDP port of all sessions: read by one event loop, which also sends.
+/// The UDP port of all sessions: read by one event loop, which also sends. Each datagram has the address of this machine that it
+/// was sent to, and is answered from there: clients accept no other.
 // Safe because all variables are used on the event loop only.
 final class DatagramPort: @unchecked Sendable {
   /// The port in use.
@@ -82,6 +83,8 @@ final class DatagramPort: @unchecked Sendable {
         }
         .withBoundSocket(socket)
         .get()
+      // `IP_PKTINFO` or `IPV6_RECVPKTINFO`, of which NIO chooses by the address that a channel has once it is registered.
+      try await channel.setOption(.receivePacketInfo, value: true).get()
       return DatagramPort(socket: socket, port: number, channel: channel, isIPv6: address.contains(":"))
     } catch {
       throw VidiconError(
@@ -190,7 +193,10 @@ private final class DatagramReader: ChannelInboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let envelope = self.unwrapInboundIn(data)
-    guard let source = TransportAddress(envelope.remoteAddress) else { return }
+    guard
+      let source = TransportAddress(
+        envelope.remoteAddress, at: envelope.metadata?.packetInfo?.destinationAddress)
+    else { return }
     self.receive(envelope.data, source)
   }
 

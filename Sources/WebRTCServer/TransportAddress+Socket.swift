@@ -5,26 +5,44 @@ internal import WebRTC
 
 extension TransportAddress {
   /// The address of a socket; nil for one that is not of IP.
-  init?(_ address: SocketAddress) {
-    var endpoint = vidicon_endpoint()
-    guard address.withSockAddr({ pointer, _ in vidicon_endpoint_of(pointer, &endpoint) }) else { return nil }
-    self.init(
-      ip: endpoint.is_ipv6
-        ? .v6(endpoint.upper, endpoint.lower) : .v4(UInt32(truncatingIfNeeded: endpoint.lower)),
-      port: endpoint.port)
+  ///
+  /// - Parameter local: Address of this machine at which a datagram from there has arrived; nil where the system did not report it.
+  init?(_ address: SocketAddress, at local: SocketAddress? = nil) {
+    guard let endpoint = vidicon_endpoint(address) else { return nil }
+    self.init(ip: endpoint.ip, port: endpoint.port)
+    self.localIP = local.flatMap { vidicon_endpoint($0) }?.ip
+  }
+}
+
+extension vidicon_endpoint {
+  /// The address of a socket; nil for one that is not of IP.
+  fileprivate init?(_ address: SocketAddress) {
+    self.init()
+    guard address.withSockAddr({ pointer, _ in vidicon_endpoint_of(pointer, &self) }) else { return nil }
+  }
+
+  /// An endpoint of an address, which has no scope.
+  fileprivate init(_ ip: IPAddress, port: UInt16) {
+    self.init()
+    self.port = port
+    switch ip {
+    case .v4(let address): self.lower = UInt64(address)
+    case .v6(let upper, let lower): (self.upper, self.lower, self.is_ipv6) = (upper, lower, true)
+    }
+  }
+
+  fileprivate var ip: IPAddress {
+    self.is_ipv6 ? .v6(self.upper, self.lower) : .v4(UInt32(truncatingIfNeeded: self.lower))
   }
 }
 
 extension vidicon_destination {
-  /// Creates a destination of system calls from an address.
+  /// Creates a destination of system calls from an address; datagrams leave from the address at which those of its client arrive.
   ///
   /// - Parameter isIPv6: Whether the socket is of IPv6, which sends to IPv4 by mapped addresses.
   init(_ address: TransportAddress, isIPv6: Bool) {
-    var endpoint = vidicon_endpoint(upper: 0, lower: 0, port: address.port, is_ipv6: address.isIPv6)
-    switch address.ip {
-    case .v4(let ip): endpoint.lower = UInt64(ip)
-    case .v6(let upper, let lower): (endpoint.upper, endpoint.lower) = (upper, lower)
-    }
+    var endpoint = vidicon_endpoint(address.ip, port: address.port)
     self = vidicon_destination_of(&endpoint, isIPv6)
+    if let localIP = address.localIP { self.source = vidicon_endpoint(localIP, port: 0) }
   }
 }

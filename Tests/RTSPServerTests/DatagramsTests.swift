@@ -92,7 +92,7 @@ struct DatagramsTests {
     }
     defer { for receiver in receivers { close(receiver.socket) } }
     let destinations = zip([failing, other], receivers).map { address, receiver in
-      var endpoint = vidicon_endpoint(upper: 0, lower: UInt64(address), port: receiver.port, is_ipv6: false)
+      var endpoint = vidicon_endpoint(upper: 0, lower: UInt64(address), port: receiver.port, is_ipv6: false, scope: 0)
       return vidicon_destination_of(&endpoint, false)
     }
     let bytes = (0..<2500).map { UInt8(truncatingIfNeeded: $0) }
@@ -164,13 +164,13 @@ struct DatagramsTests {
     var sockets: [Int32] = [-1, -1]
     var ports: [UInt16] = [0, 0]
     #expect(vidicon_datagrams_open_pair(wildcard, &sockets, &ports) == 0)
-    var endpoint = vidicon_endpoint(upper: 0, lower: 0x7F00_0002, port: ports[0], is_ipv6: false)
+    var endpoint = vidicon_endpoint(upper: 0, lower: 0x7F00_0002, port: ports[0], is_ipv6: false, scope: 0)
     var route: Int32 = -1
     #expect(vidicon_datagrams_open_route(&endpoint, isMapped, &route) == 0)
     defer { for socket in sockets + [route] { close(socket) } }
     try self.withPair { receivers, receiverPorts in
       let run = vidicon_datagram_run(offset: 0, length: 5, segment_length: 5)
-      var to = vidicon_endpoint(upper: 0, lower: 0x7F00_0001, port: receiverPorts[0], is_ipv6: false)
+      var to = vidicon_endpoint(upper: 0, lower: 0x7F00_0001, port: receiverPorts[0], is_ipv6: false, scope: 0)
       var (position, offload) = (vidicon_datagram_position(), false)
       let sent = vidicon_datagrams_send(
         route, [1, 2, 3, 4, 5], [run], 1, [vidicon_destination_of(&to, isMapped)], 1, &position, &offload)
@@ -190,6 +190,76 @@ struct DatagramsTests {
       }
       #expect(self.receive(sockets[0], atLeast: 1) == [[1]] && self.receive(route, atLeast: 1) == [[2]])
     }
+  }
+
+  #if os(Linux)
+  /// Addresses of this machine: that of the receiver, the sockets', and the one that was asked.
+  @Test(
+    arguments: [
+      ("127.0.0.1", "0.0.0.0", "127.0.0.2"), ("127.0.0.1", "::", "127.0.0.2"), ("127.0.0.1", "::", "127.0.0.1"),
+      ("::1", "::", "::1"),
+    ] as [(receiver: String, bound: String, asked: String)], [true, false])
+  func `RTP and RTCP come from the address that was asked, with and without segmentation offload`(
+    addresses: (receiver: String, bound: String, asked: String), offload: Bool
+  ) throws {
+    var (sockets, ports): ([Int32], [UInt16]) = ([-1, -1], [0, 0])
+    #expect(vidicon_datagrams_open_pair(addresses.bound, &sockets, &ports) == 0)
+    var (receiver, port): (Int32, UInt16) = (-1, 0)
+    #expect(vidicon_datagrams_open(addresses.receiver, &receiver, &port) == 0)
+    defer { for socket in sockets + [receiver] { close(socket) } }
+    let isMapped = addresses.bound == "::"
+    var endpoint = vidicon_endpoint()
+    let address = try SocketAddress(ipAddress: addresses.receiver, port: Int(port))
+    let isIP = address.withSockAddr { pointer, _ in vidicon_endpoint_of(pointer, &endpoint) }
+    #expect(isIP)
+    // The port of a connection, which is not that of the sockets.
+    let asked = try SocketAddress(ipAddress: addresses.asked, port: 8554)
+    var destination = vidicon_destination_of(&endpoint, isMapped)
+    destination.source = vidicon_destination(address, from: asked).source
+    // An address that this machine does not have, or has no more: these datagrams are lost, others are not.
+    var stale = destination
+    stale.source = vidicon_destination(address, from: try SocketAddress(ipAddress: "192.0.2.1", port: 0)).source
+    let run = vidicon_datagram_run(offset: 0, length: 2500, segment_length: 1000)
+    for (socket, ownPort) in zip(sockets, ports) {
+      var (position, usesOffload) = (vidicon_datagram_position(), offload)
+      let destinations = addresses.receiver == "::1" ? [destination] : [stale, destination]
+      let result = vidicon_datagrams_send(
+        socket, [UInt8](repeating: 7, count: 2500), [run], 1, destinations, destinations.count, &position, &usesOffload)
+      #expect(position.destination == destinations.count && result.byte_count == 2500)
+      #expect((result.unreachable > 0) == (destinations.count > 1))
+      for length in [1000, 1000, 500] {
+        var (bytes, source) = ([UInt8](repeating: 0, count: 2048), sockaddr_storage())
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let count = withUnsafeMutablePointer(to: &source) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            recvfrom(receiver, &bytes, bytes.count, Int32(MSG_DONTWAIT), $0, &size)
+          }
+        }
+        #expect(count == length)
+        var from = vidicon_endpoint()
+        let isKnown = withUnsafePointer(to: &source) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { vidicon_endpoint_of($0, &from) }
+        }
+        #expect(isKnown && from.port == ownPort)
+        #expect(from.upper == destination.source.upper && from.lower == destination.source.lower)
+      }
+    }
+  }
+  #endif
+
+  @Test func `a link-local address keeps its interface, a mapped one is of IPv4`() throws {
+    let address = try SocketAddress.makeAddressResolvingHost("fe80::1%lo", port: 0)
+    let source = vidicon_destination(address, from: address).source
+    #expect(source.is_ipv6 && source.scope == if_nametoindex("lo"))
+    #expect(source.upper == 0xFE80_0000_0000_0000 && source.lower == 1)
+    let mapped = vidicon_destination(
+      address, from: try SocketAddress(ipAddress: "::ffff:127.0.0.2", port: 0)
+    ).source
+    #expect(!mapped.is_ipv6 && mapped.scope == 0 && mapped.lower == 0x7F00_0002)
+    // Without an address of IP, the system chooses.
+    let path = try SocketAddress(unixDomainSocketPath: "/tmp/none")
+    let none = vidicon_destination(address, from: path).source
+    #expect(none.upper == 0 && none.lower == 0)
   }
 
   @Test func `each address of the machine that viewers connect to has a socket, up to a maximum`() async throws {

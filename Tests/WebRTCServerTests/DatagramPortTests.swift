@@ -54,7 +54,52 @@ struct DatagramPortTests {
     let (received, port) = try await self.exchange(from: from, to: to, ip: address, lengths)
     #expect(received.map(\.0.readableBytes) == lengths)
     #expect(received.map { $0.0.readableBytesView.first } == (0..<7).map { UInt8($0) })
-    #expect(received.allSatisfy { $0.1 == TransportAddress(ip: address, port: port) })
+    var source = TransportAddress(ip: address, port: port)
+    // The address that they were sent to.
+    source.localIP = address
+    #expect(received.allSatisfy { $0.1 == source })
+  }
+
+  /// Addresses that the port is bound to, and addresses of this machine that clients ask.
+  @Test(
+    .timeLimit(.minutes(5)),
+    arguments: [
+      ("0.0.0.0", ["127.0.0.1", "127.0.0.2", "127.0.0.3"]), ("::", ["127.0.0.2", "::1", "127.0.0.1"]),
+      ("127.0.0.2", ["127.0.0.2"]), ("::1", ["::1"]),
+    ])
+  func `each datagram is answered from the address that was asked`(bound: String, asked: [String]) async throws {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let (questions, asking) = AsyncStream<TransportAddress>.makeStream()
+    let port = try await DatagramPort.open(
+      address: bound, port: 0, on: loop, receive: { asking.yield($1) }, receiveEnded: {})
+    var waiting = questions.makeAsyncIterator()
+    for text in asked {
+      let ip = try #require(IPAddress(parsing: text))
+      let (answers, answering) = AsyncStream<TransportAddress>.makeStream()
+      let client = try await DatagramPort.open(
+        address: text.contains(":") ? "::1" : "127.0.0.1", port: 0, on: loop,
+        receive: { answering.yield($1) }, receiveEnded: {})
+      try await loop.submit {
+        var batch = DatagramBatch()
+        batch.append(ByteBuffer(string: "?"), to: TransportAddress(ip: ip, port: port.port))
+        #expect(client.send(batch) == .init())
+      }.get()
+      let source = try #require(await waiting.next())
+      #expect(source.localIP == ip && source.port == client.port)
+      try await loop.submit {
+        var batch = DatagramBatch()
+        // Two of equal length: one message for segmentation offload.
+        for _ in 0..<2 { batch.append(ByteBuffer(string: "!"), to: source) }
+        #expect(port.send(batch) == .init())
+      }.get()
+      var iterator = answers.makeAsyncIterator()
+      for _ in 0..<2 {
+        let answer = try #require(await iterator.next())
+        #expect(answer.ip == ip && answer.port == port.port, "\(answer)")
+      }
+      await client.close()
+    }
+    await port.close()
   }
 
   @Test func `a port in use is reported with what to do`() async throws {

@@ -6,24 +6,31 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/// Destination address of datagrams.
-typedef struct {
-  struct sockaddr_storage address;
-  socklen_t length;
-} vidicon_destination;
-
 /// An IP address and a port in the byte order of the machine. An IPv4 address is in the lower 32 bits.
 typedef struct {
   uint64_t upper;
   uint64_t lower;
   uint16_t port;
   bool is_ipv6;
+  /// Index of the interface that a link-local address of IPv6 belongs to, RFC 4007 6; else 0.
+  uint32_t scope;
 } vidicon_endpoint;
+
+/// Destination address of datagrams, and the address that they come from.
+typedef struct {
+  struct sockaddr_storage address;
+  socklen_t length;
+  /// Address of this machine from which datagrams are sent (IP_PKTINFO; IPV6_PKTINFO, RFC 3542 6.2): the one that the other side
+  /// has asked, since it accepts answers from no other. The port is not used. 0.0.0.0 or :: for the address of the socket, or the
+  /// choice of the system.
+  vidicon_endpoint source;
+} vidicon_destination;
 
 /// The endpoint of an address, IPv4 where it is that in the form of IPv6. Returns false for an address that is not of IP.
 bool vidicon_endpoint_of(const struct sockaddr *address, vidicon_endpoint *endpoint);
 
-/// The destination of an endpoint. mapped: whether the socket is of IPv6, which sends to IPv4 by mapped addresses.
+/// The destination of an endpoint, without a source. mapped: whether the socket is of IPv6, which sends to IPv4 by mapped
+/// addresses.
 vidicon_destination vidicon_destination_of(const vidicon_endpoint *endpoint, bool mapped);
 
 /// Consecutive datagrams of equal length; the last may be shorter.

@@ -68,8 +68,9 @@ package struct ICELiteAgent: Sendable {
   package static let consentInterval = MediaDuration.seconds(5)
   /// Time for which a proof of an address that is not selected holds.
   package static let proofLifetime = MediaDuration.seconds(30)
-  /// Maximum number of addresses; the one that is not selected and whose check is the oldest is dropped.
-  package static let maximumAddressCount = 8
+  /// Maximum number of addresses; the one that is not selected and whose check is the oldest is dropped. Each is a pair with an
+  /// address of this machine: a client of two networks that checks all sixteen candidates of an answer has 32.
+  package static let maximumAddressCount = 32
   /// Time after which a check of the selected address that is not answered is sent again.
   private static let retransmissionTimeout = MediaDuration.milliseconds(500)
   /// Time after which the first check of another address that is not answered is sent again; the others follow at twice the time.
