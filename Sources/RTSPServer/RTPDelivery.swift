@@ -20,10 +20,16 @@ struct InterleavedPackets: Sendable {
 }
 
 extension SharedDelivery<SharedPackets> {
-  /// Start positions for a viewer that starts with this delivery: with the access unit, or with the audio where it has no
-  /// video.
-  func positions(withVideo: Bool) -> PerTrack<RTPPosition> {
-    (withVideo ? self.video : self.audio.first)?.positions ?? PerTrack()
+  /// The first packet of each track for a viewer that starts with this delivery: with the access unit and the audio before it, or
+  /// with the audio where it has no video.
+  ///
+  /// - Parameter later: The first audio of the deliveries that follow, where the viewer is sent no audio before; nil where it is
+  ///   not known yet. Then its number is known, and its time is taken for that of the access unit.
+  func positions(withVideo: Bool, later: SharedPackets?) -> PerTrack<RTPPosition> {
+    guard withVideo else { return self.audio.first?.positions ?? PerTrack() }
+    var positions = self.video?.positions ?? PerTrack()
+    if let audio = self.video?.leadingAudio ?? later { positions.audio = audio.position }
+    return positions
   }
 
   /// The packets of the tracks that have a channel, framed for an RTSP connection, RFC 2326 §10.12; nil when there are none.

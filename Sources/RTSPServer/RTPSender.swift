@@ -111,6 +111,7 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
       for (route, destinations) in self.datagrams[index].routes.enumerated() {
         for packets in delivery.audio { self.send(packets, to: destinations.audio, route: route) }
         guard let video = delivery.video else { continue }
+        if let audio = video.leadingAudio { self.send(audio, to: destinations.leadingAudio, route: route) }
         self.send(video, to: destinations.video, route: route)
         self.pace(video, to: destinations.pacedVideo, route: route)
       }

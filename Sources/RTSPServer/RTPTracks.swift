@@ -12,6 +12,8 @@ struct RTPTracks: SharedMediaPacketizer {
   private(set) var descriptions: [CodecDescription]
   private var video: H264Packetizer?
   private var audio: AACPacketizer?
+  /// The last packets of audio, and their time on the stream's clock.
+  private var lastAudio: (packets: SharedPackets, time: MediaTime)?
   /// The canonical name (CNAME) of all tracks, by which players synchronize them, RFC 3550 §6.5.1.
   private let canonicalName = "vidicon-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))"
 
@@ -66,10 +68,22 @@ struct RTPTracks: SharedMediaPacketizer {
     }
   }
 
-  /// The packets of a sample, in the form that viewers share.
+  /// Maximum distance between a keyframe and the audio that a viewer starts with: audio that pauses for longer is not sent again.
+  static let maximumLead = MediaDuration.milliseconds(500)
+
+  /// The packets of a sample, in the form that viewers share. Those of a keyframe have the audio before them.
   mutating func packets(of sample: EncodedSample) -> [SharedPackets] {
     let positions = self.positions(at: sample.presentationTime)
-    return self.packetize(sample).map { SharedPackets(kind: sample.kind, batch: $0, positions: positions) }
+    var leadingAudio: SharedPackets?
+    if sample.kind == .video, sample.isKeyframe, let lastAudio {
+      let distance = (sample.presentationTime - lastAudio.time).nanoseconds
+      if abs(distance) <= Self.maximumLead.nanoseconds { leadingAudio = lastAudio.packets }
+    }
+    let packets = self.packetize(sample).map {
+      SharedPackets(kind: sample.kind, batch: $0, positions: positions, leadingAudio: leadingAudio)
+    }
+    if sample.kind == .audio, let last = packets.last { self.lastAudio = (last, sample.presentationTime) }
+    return packets
   }
 
   /// The next packet of each track; the timestamps are of one instant.

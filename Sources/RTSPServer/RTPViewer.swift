@@ -104,7 +104,8 @@ final class RTPViewer {
     self.connection.writing {
       for (index, delivery) in deliveries.enumerated() {
         guard self.state.isStarted else {
-          byteCount += self.start(with: delivery, at: now, datagrams: &datagrams[index])
+          let later = deliveries[(index + 1)...].lazy.compactMap(\.audio.first).first
+          byteCount += self.start(with: delivery, later: later, at: now, datagrams: &datagrams[index])
           continue
         }
         if self.hasDatagrams {
@@ -131,20 +132,33 @@ final class RTPViewer {
     delivery.contents.limited(toVideo: self.channels.video != nil, audio: self.channels.audio != nil)
   }
 
-  /// Starts the viewer if it can start with a delivery: with the access unit alone, since earlier audio is not announced in
-  /// the response to PLAY.
+  /// Starts the viewer if it can start with a delivery: with the access unit and the last audio before it, so that the response to
+  /// PLAY announces the packets of both tracks that are sent first, RFC 2326 §12.33.
+  ///
+  /// - Parameter later: The first audio of the deliveries behind it.
   private func start(
-    with delivery: RTPDelivery, at now: MediaTime, datagrams: inout DatagramDestinationLists
+    with delivery: RTPDelivery, later: SharedPackets?, at now: MediaTime, datagrams: inout DatagramDestinationLists
   ) -> Int {
     let hasVideo = self.transports.video != nil
     let contents = delivery.contents.limited(toVideo: hasVideo, audio: self.transports.audio != nil)
     guard self.state.handle(contents, at: now) == .start else { return 0 }
-    self.send(self.connection.start(self, at: delivery.positions(withVideo: hasVideo)))
-    let kind = hasVideo ? MediaKind.video : .audio
-    datagrams.append(self.transports[kind]?.destinations, to: kind)
-    return self.write(
-      delivery,
-      channels: hasVideo ? .init(video: self.channels.video) : .init(audio: self.channels.audio))
+    let known = later ?? self.catchUp.lazy.compactMap(\.audio.first).first
+    self.send(self.connection.start(self, at: delivery.positions(withVideo: hasVideo, later: known)))
+    guard hasVideo else {
+      datagrams.append(self.transports.audio?.destinations, to: .audio)
+      return self.write(delivery, channels: .init(audio: self.channels.audio))
+    }
+    datagrams.append(self.transports.video?.destinations, to: .video)
+    var byteCount = 0
+    if let audio = delivery.video?.leadingAudio {
+      datagrams.appendLeadingAudio(self.transports.audio?.destinations)
+      if let channel = self.channels.audio {
+        let buffer = audio.interleaved(channel: channel)
+        self.connection.writePackets(buffer)
+        byteCount = buffer.readableBytes
+      }
+    }
+    return byteCount + self.write(delivery, channels: .init(video: self.channels.video))
   }
 
   /// Writes the interleaved packets of the tracks with a channel, and returns their number of bytes.
@@ -306,6 +320,8 @@ struct DatagramDestinationLists {
     /// Viewers whose keyframe is spread over part of the frame interval.
     fileprivate(set) var pacedVideo: [vidicon_destination] = []
     fileprivate(set) var audio: [vidicon_destination] = []
+    /// Viewers that start, with the audio before the keyframe alone.
+    fileprivate(set) var leadingAudio: [vidicon_destination] = []
   }
 
   private(set) var routes: [Route] = []
@@ -325,12 +341,20 @@ struct DatagramDestinationLists {
     }
   }
 
+  /// Appends the destination of audio of a viewer that starts with a keyframe, if it has one.
+  mutating func appendLeadingAudio(_ destinations: RTPViewer.DatagramDestinations?) {
+    guard let destinations else { return }
+    while self.routes.count <= destinations.route { self.routes.append(Route()) }
+    self.routes[destinations.route].leadingAudio.append(destinations.rtp)
+  }
+
   /// Removes all destinations and keeps their memory.
   mutating func removeAll() {
     for route in self.routes.indices {
       self.routes[route].video.removeAll(keepingCapacity: true)
       self.routes[route].pacedVideo.removeAll(keepingCapacity: true)
       self.routes[route].audio.removeAll(keepingCapacity: true)
+      self.routes[route].leadingAudio.removeAll(keepingCapacity: true)
     }
   }
 }

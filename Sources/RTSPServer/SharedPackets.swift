@@ -33,19 +33,30 @@ final class SharedPackets: SharedMedia {
   let kind: MediaKind
   /// Whether these are the packets of a video keyframe, at which a viewer can start.
   let isKeyframe: Bool
-  /// The next packet of each track, for a viewer that starts with these packets.
+  /// The next packet of each track, for a viewer that starts with these packets. That of the other track is not packetized yet: its
+  /// time is the one of these.
   let positions: PerTrack<RTPPosition>
+  /// The last audio before a keyframe, with which a viewer of both tracks starts; nil where there was none just before.
+  let leadingAudio: SharedPackets?
   private let batch: RTPPacketBatch
   private let formats = Mutex(WireFormats())
 
   /// Number of bytes of all packets.
   var byteCount: Int { self.batch.byteCount }
 
-  init(kind: MediaKind, batch: RTPPacketBatch, positions: PerTrack<RTPPosition>) {
+  init(
+    kind: MediaKind, batch: RTPPacketBatch, positions: PerTrack<RTPPosition>, leadingAudio: SharedPackets? = nil
+  ) {
     self.kind = kind
     self.isKeyframe = kind == .video && batch.isKeyframe
     self.positions = positions
+    self.leadingAudio = leadingAudio
     self.batch = batch
+  }
+
+  /// The first of these packets.
+  var position: RTPPosition {
+    RTPPosition(sequenceNumber: self.batch.firstSequenceNumber, timestamp: self.batch.timestamp)
   }
 
   /// The packets framed for an RTSP connection, RFC 2326 §10.12.

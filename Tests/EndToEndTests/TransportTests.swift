@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -12,6 +13,35 @@ extension EndToEnd {
         let play = try await FFmpeg.play(vidicon.url(), seconds: 10, options: ["-rtsp_transport", "udp"])
         try expectGood(play, frameRate: 30, seconds: 10)
         try expectMoving(await frames, count: GStreamer.frameCount)
+      }
+    }
+
+    /// Output of first_packets.py.
+    private struct FirstPackets: Decodable {
+      struct Track: Decodable {
+        var sources: [String]
+        var announced: [UInt32]
+        var first: [UInt32]
+      }
+
+      var status: Int
+      var tracks: [Track]
+    }
+
+    @Test(arguments: ["127.0.0.1", "127.0.0.2", "::1"])
+    func `RTP and RTCP come from the address that was asked, and begin as RTP-Info announces`(address: String)
+      async throws
+    {
+      try await VidiconProcess.serving(Self.plasma + ["--rtsp-udp"]) { vidicon in
+        let run = try await Tool.run(
+          "python3", [TestMedia.client("first_packets.py"), address, "\(vidicon.rtspPort)"], within: .seconds(60))
+        try #require(run.succeeded, "\(run.errors)")
+        let seen = try JSONDecoder().decode(FirstPackets.self, from: Data(run.output))
+        #expect(seen.status == 200 && seen.tracks.count == 2)
+        for track in seen.tracks {
+          #expect(track.sources == [address, address])
+          #expect(track.announced == track.first)
+        }
       }
     }
 

@@ -98,6 +98,24 @@ struct RTPSenderTests {
     ]
   }
 
+  @Test mutating func `a viewer starts with the audio that is announced, and then the keyframe`() throws {
+    let sockets = Sockets()
+    sockets.state.withLock { $0.room = 10 }
+    let deliveries = try self.deliveries()
+    let audio = try #require(deliveries[1].audio.first)
+    let sample = EncodedSample(
+      kind: .video, payload: ByteBuffer(bytes: [0, 0, 0, 2, 0x65, 0x80]), presentationTime: .zero,
+      duration: .milliseconds(20), isKeyframe: true)
+    let batch = try #require(self.tracks.packetize(sample).first)
+    let video = SharedPackets(
+      kind: .video, batch: batch, positions: self.tracks.positions(at: .zero), leadingAudio: audio)
+    // The earlier audio of the delivery is not announced.
+    let delivery = RTPDelivery(number: 1, audio: deliveries[1].audio, video: video)
+    let sender = self.sender(sockets)
+    _ = sender.send([delivery], to: [[self.viewer]], at: .zero)
+    #expect(sockets.state.withLock { $0.sent } == [.audio, .video])
+  }
+
   @Test mutating func `what waits is sent when the socket has room, and not tried before`() throws {
     let sockets = Sockets()
     let sender = self.sender(sockets)

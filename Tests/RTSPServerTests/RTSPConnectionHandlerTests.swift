@@ -40,7 +40,7 @@ struct RTSPConnectionHandlerTests {
     self.server.sendAudio()
     #expect(try client.received() == [])
     self.server.sendKeyframe()
-    #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"])
+    #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 2", "RTP 0", "RTP 0"])
     self.server.sendFrame()
     self.server.sendAudio()
     #expect(try client.received() == ["RTP 0", "RTP 2"])
