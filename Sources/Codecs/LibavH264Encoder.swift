@@ -126,6 +126,9 @@ extension LibavH264Encoder {
     for (name, value) in Self.privateOptions(of: settings.encoder) {
       av_opt_set(context, name, value, AV_OPT_SEARCH_CHILDREN)
     }
+    if let length = settings.maximumSliceLength, let name = Self.sliceOptions[settings.encoder] {
+      av_opt_set(context, name, "\(length)", AV_OPT_SEARCH_CHILDREN)
+    }
     return try NV12Input(ifNeededFor: codec, context: context, encoder: settings.encoder)
   }
 
@@ -147,6 +150,12 @@ extension LibavH264Encoder {
     default: ["forced-idr": "1", "forced_idr": "1", "delay": "0", "zerolatency": "1", "async_depth": "1"]
     }
   }
+
+  /// The option of the maximum length of a slice, by the names of the encoders that have one.
+  private static let sliceOptions = ["libx264": "slice-max-size", "libopenh264": "max_nal_size"]
+
+  /// Whether an encoder of libavcodec heeds ``VideoEncoderSettings/maximumSliceLength``.
+  package static func boundsSlices(_ encoder: String) -> Bool { self.sliceOptions[encoder] != nil }
 
   /// `profile_idc`, ITU-T H.264 §A.2. Baseline of libx264 is the constrained one; it has no tools that this lacks.
   private static func profileIndication(of profile: H264Profile) -> Int32 {

@@ -41,6 +41,9 @@ public struct VideoEncoderSettings: Hashable, Sendable {
   public var keyframeInterval: MediaDuration
   /// Name of the encoder in libavcodec, such as `libx264`.
   public var encoder: String
+  /// Maximum length of a slice with its NAL unit header, in bytes, so that each is one packet; nil without a limit. Only libx264 and
+  /// libopenh264 have one.
+  public var maximumSliceLength: Int?
 
   /// Settings; the defaults are those of ``encoder`` libx264, 2.3 Mb/s a keyframe each two seconds
   /// and a rate control buffer of one.
@@ -53,7 +56,8 @@ public struct VideoEncoderSettings: Hashable, Sendable {
     keyframeInterval: MediaDuration = .seconds(2),
     encoder: String = "libx264",
     profile: H264Profile? = nil,
-    rateBuffer: MediaDuration = .seconds(1)
+    rateBuffer: MediaDuration = .seconds(1),
+    maximumSliceLength: Int? = nil
   ) {
     self.width = width
     self.height = height
@@ -64,5 +68,6 @@ public struct VideoEncoderSettings: Hashable, Sendable {
     self.encoder = encoder
     self.profile = profile
     self.rateBuffer = rateBuffer
+    self.maximumSliceLength = maximumSliceLength
   }
 }

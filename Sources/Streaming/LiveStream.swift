@@ -125,12 +125,16 @@ public final class LiveStream: Sendable {
   ///   - rendition: The rendition whose size and frame rate it has; nil for those of the stream.
   ///   - bitrate: First bitrate, in bits per second.
   ///   - profile: Profile; nil for that of the stream's encoders.
+  ///   - maximumSliceLength: Maximum length of a slice in bytes, for packets of one NAL unit; nil without a limit. Where the
+  ///     stream's encoder has no such option, libx264 encodes.
   ///   - lingers: Whether the encoder stays open for 10 s after its last use, as that of a rendition does.
   /// - Returns: Nil while the stream does not run.
   package func makePrivateRendition(
-    like rendition: StreamRendition?, bitrate: Int, profile: H264Profile? = nil, lingers: Bool = false
+    like rendition: StreamRendition?, bitrate: Int, profile: H264Profile? = nil, maximumSliceLength: Int? = nil,
+    lingers: Bool = false
   ) -> StreamRendition? {
-    self.shared.renditions.makePrivate(like: rendition, bitrate: bitrate, profile: profile, lingers: lingers)
+    self.shared.renditions.makePrivate(
+      like: rendition, bitrate: bitrate, profile: profile, maximumSliceLength: maximumSliceLength, lingers: lingers)
   }
 
   /// Ends an encoding that ``makePrivateRendition(like:bitrate:)`` has added.

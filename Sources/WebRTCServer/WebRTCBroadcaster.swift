@@ -2,6 +2,7 @@ internal import Authentication
 internal import Delivery
 internal import Media
 internal import NIOCore
+internal import RTP
 internal import RateControl
 internal import Streaming
 internal import Synchronization
@@ -13,6 +14,8 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   let stream: LiveStream
   /// The rendition; nil for the main one.
   let rendition: StreamRendition?
+  /// Packetization mode of the video: 0 where each slice is a packet.
+  let packetizationMode: H264PacketizationMode
   let counters: ViewerCounters
   /// Packets sent again to all viewers.
   let retransmittedPackets = Atomic(0)
@@ -28,7 +31,7 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   /// The rule of the main rendition's bitrate, on the hub's event loop.
   private let soleViewer = Mutex<SoleViewerBitrate?>(nil)
   private let findLowerRenditions: @Sendable () -> [WebRTCLowerRendition]
-  private let transcode: @Sendable (WebRTCBroadcaster, _ completion: @escaping Completion) -> Void
+  private let transcode: Transcode
   /// Counters of each viewer that was opened for this, as of the last second.
   let viewerList = Mutex<[WebRTCViewerStatistics]>([])
   private let onEnd: @Sendable (WebRTCBroadcaster) -> Void
@@ -36,11 +39,15 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   /// Receives a broadcaster that was found; called on any thread, with nil when there is none.
   typealias Completion = @Sendable (WebRTCBroadcaster?) -> Void
 
+  /// Finds the transcoding of a broadcaster for clients of a packetization mode.
+  typealias Transcode =
+    @Sendable (WebRTCBroadcaster, H264PacketizationMode, _ completion: @escaping Completion) -> Void
+
   init(
     stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription], hub: WebRTCHub,
     refusals: RefusalCounters,
     lowerRenditions: @escaping @Sendable () -> [WebRTCLowerRendition] = { [] },
-    transcode: @escaping @Sendable (WebRTCBroadcaster, _ completion: @escaping Completion) -> Void = { $1(nil) },
+    transcode: @escaping Transcode = { $2(nil) },
     onEnd: @escaping @Sendable (WebRTCBroadcaster) -> Void
   ) {
     self.counters = ViewerCounters(refusals: refusals)
@@ -50,9 +57,12 @@ final class WebRTCBroadcaster: StreamBroadcaster {
     self.findLowerRenditions = lowerRenditions
     self.transcode = transcode
     self.onEnd = onEnd
+    let mode: H264PacketizationMode = rendition?.maximumSliceLength == nil ? .nonInterleaved : .singleNALUnit
+    self.packetizationMode = mode
     // Without a frame rate, audio does not wait for video: datagrams gain nothing by leaving together.
     self.broadcast = Broadcast(
-      packetizer: WebRTCTracks(descriptions), frameRate: nil, eventLoops: [hub.eventLoop], counters: self.counters,
+      packetizer: WebRTCTracks(descriptions, mode: mode), frameRate: nil, eventLoops: [hub.eventLoop],
+      counters: self.counters,
       keepsKeyframeGroup: false, makeSender: { _ in WebRTCSender(hub: hub) },
       requestKeyframe: { [weak stream] in
         if let rendition { rendition.forceKeyframe() } else { stream?.requestKeyframe() }
@@ -69,9 +79,9 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   /// Whether there is audio that can be sent.
   var hasAudio: Bool { self.broadcast.withPacketizer { $0.hasAudio } }
 
-  /// Finds the transcoding of this to Constrained Baseline, after its encoder was opened if need be.
-  func findTranscoding(_ completion: @escaping Completion) {
-    self.transcode(self, completion)
+  /// Finds the transcoding of this to Constrained Baseline for a packetization mode, after its encoder was opened if need be.
+  func findTranscoding(for mode: H264PacketizationMode, _ completion: @escaping Completion) {
+    self.transcode(self, mode, completion)
   }
 
   /// Whether audio is encoded: while a viewer listens, from the next sample on.

@@ -253,7 +253,7 @@ extension WebRTCRefusal {
   /// The refusal of a publisher's offer.
   fileprivate init(_ refusal: WebRTCAnswer.Refusal) {
     switch refusal {
-    case .nothingFits: self = .nothingReceivable
+    case .nothingFits, .packetizationMode, .profile, .level: self = .nothingReceivable
     case .noTransport: self = .malformed("the offer has no ICE credentials, or no fingerprint of SHA-2")
     case .noDTLSClient:
       self = .malformed(

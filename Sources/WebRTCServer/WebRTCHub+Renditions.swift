@@ -111,7 +111,7 @@ extension WebRTCHub {
   private func begin(_ broadcaster: WebRTCBroadcaster, for id: String, _ choice: ViewerRendition.Choice) {
     guard let viewer = self.viewer(named: id), viewer.choice?.choice == choice else { return }
     guard !viewer.decodes(broadcaster) else { return self.begin(broadcaster, for: viewer) }
-    broadcaster.findTranscoding { [eventLoop] found in
+    broadcaster.findTranscoding(for: viewer.session.packetizationMode) { [eventLoop] found in
       guard let found else { return }
       eventLoop.execute {
         guard let viewer = self.viewer(named: id), viewer.choice?.choice == choice, viewer.decodes(found) else {
@@ -166,7 +166,7 @@ extension WebRTCHub {
       } else if viewer.top === broadcaster {
         if viewer.broadcaster === broadcaster { viewer.isVideoHeld = true }
         let id = viewer.id
-        broadcaster.findTranscoding { [eventLoop] found in
+        broadcaster.findTranscoding(for: viewer.session.packetizationMode) { [eventLoop] found in
           eventLoop.execute { self.change(id, of: broadcaster, to: found) }
         }
       }

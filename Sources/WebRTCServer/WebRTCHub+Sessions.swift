@@ -79,3 +79,25 @@ extension WebRTCRefusal {
     }
   }
 }
+
+extension WebRTCRefusal {
+  /// The refusal of a viewer's offer.
+  init(ofViewer refusal: WebRTCAnswer.Refusal) {
+    switch refusal {
+    case .nothingFits: self = .nothingFits
+    case .packetizationMode:
+      self = .noDecoder(
+        "the offer has H.264 without packetization-mode=1, and this stream cannot be encoded for the mode that it has; "
+          + "offer packetization-mode=1")
+    case .profile:
+      self = .noDecoder("no profile-level-id of the offer's H.264 has a profile that decodes this stream; offer 42e01f")
+    case .level:
+      self = .noDecoder(
+        "the level in profile-level-id of the offer's H.264 is below the stream's; offer level-asymmetry-allowed=1"
+      )
+    case .noTransport: self = .malformed("the offer has no ICE credentials, or no fingerprint of SHA-2")
+    case .noDTLSClient:
+      self = .malformed("the offer wants to be the DTLS server; a=setup must be actpass or active")
+    }
+  }
+}

@@ -122,18 +122,15 @@ extension WebRTCHub {
     let makeRandom: @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) }
     let credentials = ICECredentials(makeRandom: makeRandom)
     let ssrc = UInt32.random(in: 1...UInt32.max - 2)
-    let configuration = WebRTCAnswer.Configuration(
+    var configuration = WebRTCAnswer.Configuration(
       sessionID: makeRandom() >> 2, credentials: credentials, fingerprint: self.fingerprint, candidates: candidates,
       video: broadcaster.video, hasAudio: broadcaster.hasAudio, ssrcs: (ssrc, ssrc + 1, ssrc + 2))
+    configuration.packetizationMode = broadcaster.packetizationMode
     let answer: WebRTCAnswer
     do throws(WebRTCAnswer.Refusal) {
       answer = try WebRTCAnswer(offer, configuration)
     } catch {
-      switch error {
-      case .nothingFits: throw .nothingFits
-      case .noTransport: throw .malformed("the offer has no ICE credentials, or no fingerprint of SHA-2")
-      case .noDTLSClient: throw .malformed("the offer wants to be the DTLS server; a=setup must be actpass or active")
-      }
+      throw WebRTCRefusal(ofViewer: error)
     }
     guard let clientCredentials = answer.clientTransport.credentials else {
       throw .malformed("the offer has no ICE credentials")

@@ -4,6 +4,7 @@ internal import DTLS
 public import Media
 package import NIOCore
 package import NIOPosix
+internal import RTP
 public import Streaming
 internal import Synchronization
 internal import Threading
@@ -180,10 +181,12 @@ extension WebRTCServer: WHEPService {
     guard let port = self.udpPort, let broadcaster = await self.directory.find(path) else { throw .notFound }
     guard broadcaster.video != nil || broadcaster.hasAudio else { throw .nothingPublished }
     var transcoding: WebRTCBroadcaster?
-    if let video = broadcaster.video, !WebRTCAnswer.hasDecoder(of: video, in: parsed),
-      WebRTCAnswer.hasDecoder(of: .constrainedBaseline, in: parsed)
-    {
-      transcoding = await self.directory.transcoding(of: broadcaster)
+    if let video = broadcaster.video, !WebRTCAnswer.hasDecoder(of: video, in: parsed) {
+      // Fragments before slices: those cost a few percent of the bits.
+      let mode = [H264PacketizationMode.nonInterleaved, .singleNALUnit].first {
+        WebRTCAnswer.hasDecoder(of: .constrainedBaseline, $0, in: parsed)
+      }
+      if let mode { transcoding = await self.directory.transcoding(of: broadcaster, for: mode) }
     }
     let answering = transcoding
     let candidates = self.candidates(port: UInt16(clamping: port), used: serverAddresses)

@@ -1,8 +1,10 @@
 internal import Authentication
 internal import Media
 internal import NIOCore
+internal import RTP
 internal import Streaming
 internal import Synchronization
+internal import WebRTC
 
 /// The published streams and their renditions.
 final class WebRTCStreamDirectory: Sendable {
@@ -48,9 +50,9 @@ final class WebRTCStreamDirectory: Sendable {
           }
         }
       },
-      transcode: { [weak self] broadcaster, completion in
+      transcode: { [weak self] broadcaster, mode, completion in
         guard let self else { return completion(nil) }
-        self.findTranscoding(of: broadcaster, completion)
+        self.findTranscoding(of: broadcaster, for: mode, completion)
       }
     ) { [weak table = self.table] in table?.remove($0) }
   }
@@ -83,19 +85,22 @@ final class WebRTCStreamDirectory: Sendable {
     }
   }
 
-  /// The frames of a stream or rendition as Constrained Baseline, see ``findTranscoding(of:_:)``.
-  func transcoding(of broadcaster: WebRTCBroadcaster) async -> WebRTCBroadcaster? {
+  /// The frames of a stream or rendition as Constrained Baseline, see ``findTranscoding(of:for:_:)``.
+  func transcoding(of broadcaster: WebRTCBroadcaster, for mode: H264PacketizationMode) async -> WebRTCBroadcaster? {
     await withCheckedContinuation { continuation in
-      self.findTranscoding(of: broadcaster) { continuation.resume(returning: $0) }
+      self.findTranscoding(of: broadcaster, for: mode) { continuation.resume(returning: $0) }
     }
   }
 
   /// Finds the frames of a stream or rendition as Constrained Baseline, which every browser decodes: encoded only while there
   /// are viewers of it; those of the stream or rendition keep what they have.
   ///
-  /// - Parameter completion: Called on any thread, with nil when the encoder cannot be opened, or the stream has ended.
+  /// - Parameters:
+  ///   - mode: In mode 0 each slice is a packet, for clients without fragments.
+  ///   - completion: Called on any thread, with nil when the encoder cannot be opened, or the stream has ended.
   private func findTranscoding(
-    of broadcaster: WebRTCBroadcaster, _ completion: @escaping WebRTCBroadcaster.Completion
+    of broadcaster: WebRTCBroadcaster, for mode: H264PacketizationMode,
+    _ completion: @escaping WebRTCBroadcaster.Completion
   ) {
     let stream = broadcaster.stream
     // A source that is passed through has a bitrate of its own, that of a rendition is chosen.
@@ -110,10 +115,15 @@ final class WebRTCStreamDirectory: Sendable {
         transcoding.stream.removePrivateRendition(transcoding.rendition)
         return true
       }
-      let present = all.first { $0.stream === stream && $0.original === broadcaster.rendition }
+      let maximumSliceLength = mode == .singleNALUnit ? WebRTCMedia.maximumPayloadLength : nil
+      let present = all.first {
+        $0.stream === stream && $0.original === broadcaster.rendition
+          && $0.rendition.maximumSliceLength == maximumSliceLength
+      }
       if let present { return present.rendition }
       let made = stream.makePrivateRendition(
-        like: broadcaster.rendition, bitrate: bitrate, profile: .baseline, lingers: true)
+        like: broadcaster.rendition, bitrate: bitrate, profile: .baseline, maximumSliceLength: maximumSliceLength,
+        lingers: true)
       if let made { all.append(Transcoding(stream: stream, original: broadcaster.rendition, rendition: made)) }
       return made
     }

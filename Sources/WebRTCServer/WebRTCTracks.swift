@@ -1,6 +1,7 @@
 internal import Codecs
 internal import Delivery
 internal import Media
+internal import RTP
 internal import WebRTC
 
 /// The tracks of a stream as WebRTC carries them, packetized once for all viewers.
@@ -23,8 +24,9 @@ struct WebRTCTracks: SharedMediaPacketizer {
     case failed
   }
 
-  init(_ descriptions: [CodecDescription]) {
-    self.packetizer = WebRTCPacketizer(descriptions)
+  /// - Parameter mode: Mode 0 is for an encoder of bounded slices.
+  init(_ descriptions: [CodecDescription], mode: H264PacketizationMode = .nonInterleaved) {
+    self.packetizer = WebRTCPacketizer(descriptions, mode: mode)
     for description in descriptions { if case .aac(let audio) = description { self.audio = audio } }
   }
 

@@ -57,7 +57,7 @@ final class WebRTCViewer {
   /// Whether the client decodes the video of a broadcaster, or was answered no video.
   func decodes(_ broadcaster: WebRTCBroadcaster) -> Bool {
     guard self.session.hasVideo, let video = broadcaster.video else { return true }
-    return self.session.decodes(video)
+    return self.session.decodes(video, broadcaster.packetizationMode)
   }
 
   /// Counters of the viewer.

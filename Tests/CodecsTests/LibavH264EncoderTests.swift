@@ -47,6 +47,26 @@ struct LibavH264EncoderTests {
     }
   }
 
+  @Test func `slices are as long as a packet at most, where that is set`() throws {
+    var settings = self.settings(bitrate: 4_000_000)
+    settings.profile = .baseline
+    settings.maximumSliceLength = 1146
+    let encoder = try LibavH264Encoder(settings)
+    var lengths: [Int] = []
+    for index in 0..<10 {
+      try encoder.encode(ReleasedFrame(notPrivate: self.frame(index)), forcesKeyframe: index == 5) { sample in
+        var payload = sample.payload
+        while let length = payload.readInteger(as: UInt32.self) {
+          lengths.append(Int(length))
+          payload.moveReaderIndex(forwardBy: Int(length))
+        }
+      }
+    }
+    let maximum = try #require(lengths.max())
+    #expect(maximum <= 1146 && maximum > 600 && lengths.count > 20)
+    #expect(LibavH264Encoder.boundsSlices("libx264") && !LibavH264Encoder.boundsSlices("h264_v4l2m2m"))
+  }
+
   @Test func `the parameter sets are known before the first frame`() throws {
     let description = try #require(try LibavH264Encoder(self.settings()).description)
     #expect(description.sequenceParameterSet.first.map { $0 & 0x1F } == 7)

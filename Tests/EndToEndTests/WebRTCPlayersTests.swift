@@ -309,12 +309,16 @@ extension EndToEnd {
       var deleted: Int?
     }
 
-    @Test func `GStreamer's webrtcbin plays video and audio`() async throws {
+    @Test(arguments: [[], ["--bare"]])
+    func `GStreamer's webrtcbin plays video and audio, also by an offer without their parameters`(options: [String])
+      async throws
+    {
       let tone = ["--source", "bars", "--audio", "tone", "--size", "640x360", "--fps", "30", "--webrtc-port", "0"]
       try await VidiconProcess.serving(tone) { vidicon in
         // Debian packages the bindings for its own interpreter.
         let run = try await Tool.run(
-          program: "/usr/bin/python3", [TestMedia.client("whep_gstreamer.py"), vidicon.page("/live/whep")],
+          program: "/usr/bin/python3",
+          [TestMedia.client("whep_gstreamer.py"), vidicon.page("/live/whep")] + options,
           within: .seconds(60))
         try #require(run.succeeded, "\(run.errors)")
         let rendered = try JSONDecoder().decode(Rendered.self, from: Data(run.output))

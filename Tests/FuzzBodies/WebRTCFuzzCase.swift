@@ -138,10 +138,21 @@ struct WebRTCFuzzCase {
     if let publication = try? push.accept(offer) {
       precondition(publication.video?.payloadType == 96 && !publication.fingerprints.isEmpty)
     }
-    let configuration = WebRTCAnswer.Configuration(
-      sessionID: 1, credentials: credentials, fingerprint: fingerprint, candidates: [address], video: video,
-      hasAudio: true, ssrcs: (1, 2, 3))
+    for mode in H264PacketizationMode.allCases {
+      var configuration = WebRTCAnswer.Configuration(
+        sessionID: 1, credentials: credentials, fingerprint: fingerprint, candidates: [address], video: video,
+        hasAudio: true, ssrcs: (1, 2, 3))
+      configuration.packetizationMode = mode
+      Self.checkAnswer(offer, configuration)
+    }
+  }
+
+  /// The answer to a viewer has the offer's tracks, is a description, and video that the client decodes in the mode of the stream.
+  private static func checkAnswer(_ offer: WebRTCOffer, _ configuration: WebRTCAnswer.Configuration) {
     guard let answer = try? WebRTCAnswer(offer, configuration) else { return }
+    if let video = configuration.video, let decoder = answer.video?.decoder {
+      precondition(decoder.decodes(video, configuration.packetizationMode), "the client decodes the stream")
+    }
     precondition(answer.description.media.map(\.media) == offer.media.map(\.kind), "each track is answered")
     var text = ByteBuffer()
     answer.description.serialize(into: &text)

@@ -50,6 +50,25 @@ struct H264PacketizerTests {
     #expect(packets.map(\.header.marker) == [false, false, false, true])
   }
 
+  @Test func `in mode 0 each NAL unit is a packet, and one that does not fit is an error that changes nothing`() throws
+  {
+    var packetizer = Self.packetizer(maximumPayloadLength: 100, mode: .singleNALUnit)
+    let batch = try packetizer.packetize(Self.sample([[0x65, 1], [0x65, 2]], isKeyframe: true))
+    let packets = try Self.packets(batch)
+    #expect(
+      packets.map { Array($0.payload.readableBytesView) } == [
+        [0x67, 0x42, 0xC0, 0x1F], [0x68, 0xCB], [0x65, 1], [0x65, 2],
+      ])
+    #expect(packets.map(\.header.marker) == [false, false, false, true])
+    let fitting = try packetizer.packetize(Self.sample([[0x41] + [UInt8](repeating: 3, count: 99)]))
+    #expect(fitting.packetLengths == [112])
+    let before = packetizer.sequence
+    #expect(throws: ParsingError(.tooLarge, field: "NAL unit")) {
+      try packetizer.packetize(Self.sample([[0x41, 1], [0x41] + [UInt8](repeating: 3, count: 100)]))
+    }
+    #expect(packetizer.sequence == before)
+  }
+
   @Test(arguments: [
     (100, [100]), (101, [52, 52]), (197, [100, 100]), (198, [68, 68, 67]),
     (10_000, Array(repeating: 100, count: 102) + [5]),
@@ -159,9 +178,11 @@ struct H264PacketizerTests {
     RTPSenderState(ssrc: 7, payloadType: 96, clockRate: 90_000, timestampOffset: 1000, firstSequenceNumber: 0xFFFF)
   }
 
-  static func packetizer(maximumPayloadLength: Int = 1000) -> H264Packetizer {
+  static func packetizer(
+    maximumPayloadLength: Int = 1000, mode: H264PacketizationMode = .nonInterleaved
+  ) -> H264Packetizer {
     H264Packetizer(
-      description: Self.description, sequence: Self.sequence(), maximumPayloadLength: maximumPayloadLength)
+      description: Self.description, sequence: Self.sequence(), maximumPayloadLength: maximumPayloadLength, mode: mode)
   }
 
   static func sample(_ units: [[UInt8]], at time: MediaTime = .zero, isKeyframe: Bool = false) -> EncodedSample {

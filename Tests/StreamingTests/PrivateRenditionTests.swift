@@ -27,6 +27,8 @@ struct PrivateRenditionTests {
     let like = name.flatMap { stream.rendition(named: $0) }
     #expect((like == nil) == (name == nil))
     let encoding = try #require(stream.makePrivateRendition(like: like, bitrate: 50_000))
+    let sliced = try #require(stream.makePrivateRendition(like: like, bitrate: 50_000, maximumSliceLength: 1146))
+    #expect(sliced.maximumSliceLength == 1146 && encoding.maximumSliceLength == nil)
     #expect(!stream.renditions.contains { $0 === encoding })
     encoding.add(self.output)
     encoding.beginUse()

@@ -84,7 +84,7 @@ final class EmbeddedHub {
         let broadcaster = WebRTCBroadcaster(
           stream: stream, descriptions: [.h264(isHigh ? Self.high : Self.h264)] + audio, hub: hub, refusals: refusals,
           lowerRenditions: { low.map { low in [WebRTCLowerRendition(bitrate: 450_000) { $0(low) }] } ?? [] },
-          transcode: { $1(transcoding) }, onEnd: { _ in })
+          transcode: { $2(transcoding) }, onEnd: { _ in })
         stream.add(broadcaster)
         return broadcaster
       }

@@ -68,7 +68,10 @@ extension HTTPRefusal {
     case .malformed(let reason): self.init(.badRequest, "the body cannot be used: \(reason)")
     case .nothingFits:
       self.init(
-        .notAcceptable, "the offer has no H.264 with packetization-mode=1 that decodes this stream; HLS plays it")
+        .notAcceptable,
+        "the offer has no H.264 or Opus in a track of its bundle with a=rtcp-mux; HLS plays this stream"
+      )
+    case .noDecoder(let reason): self.init(.notAcceptable, "\(reason); HLS plays this stream")
     case .nothingReceivable:
       self.init(.unprocessableContent, "the offer sends neither H.264 nor VP8 nor Opus in a track that can be received")
     case .tooManySessions:

@@ -2,7 +2,8 @@ internal import Bitstreams
 public import Media
 internal import NIOCore
 
-/// Packetizes H.264 access units, RFC 6184 in packetization mode 1 (non-interleaved).
+/// Packetizes H.264 access units, RFC 6184 in packetization mode 1 (non-interleaved), or in mode 0: then all are single NAL unit
+/// packets.
 ///
 /// | input                                     | packets |
 /// |-------------------------------------------|---------|
@@ -18,6 +19,8 @@ public struct H264Packetizer: Sendable {
   public var description: H264Description
   /// Maximum payload length in bytes, ``RTPPayloadSize/minimum`` to ``RTPPayloadSize/maximum``.
   public let maximumPayloadLength: Int
+  /// Whether there are aggregates and fragments.
+  public let mode: H264PacketizationMode
 
   /// Clock rate of the timestamp, in ticks per second, RFC 6184 §8.2.1.
   public static let clockRate: Int32 = 90_000
@@ -28,21 +31,25 @@ public struct H264Packetizer: Sendable {
   ///   - description: The parameter sets to send before each keyframe.
   ///   - sequence: The sender state; its clock rate must be 90 kHz.
   ///   - maximumPayloadLength: Maximum payload length in bytes.
+  ///   - mode: Mode 0 is for encoders whose slices are at most as long.
   public init(
-    description: H264Description, sequence: RTPSenderState, maximumPayloadLength: Int = RTPPayloadSize.default
+    description: H264Description, sequence: RTPSenderState, maximumPayloadLength: Int = RTPPayloadSize.default,
+    mode: H264PacketizationMode = .nonInterleaved
   ) {
     precondition(sequence.clockRate == Self.clockRate, "the RTP clock rate of H.264 is 90 kHz")
     precondition((RTPPayloadSize.minimum...RTPPayloadSize.maximum).contains(maximumPayloadLength))
     self.description = description
     self.sequence = sequence
     self.maximumPayloadLength = maximumPayloadLength
+    self.mode = mode
   }
 
   /// Returns the packets of an access unit.
   ///
   /// Parameter sets, delimiters and filler data in the sample are not sent. Without other NAL units the batch is empty.
   ///
-  /// - Throws: `ParsingError` `.truncated` when a NAL unit length exceeds the sample; the sequence number is unchanged.
+  /// - Throws: `ParsingError` `.truncated` when a NAL unit length exceeds the sample, `.tooLarge` in mode 0 for one that does not
+  ///   fit; the sequence number is unchanged.
   public mutating func packetize(_ sample: EncodedSample) throws(ParsingError) -> RTPPacketBatch {
     let nalUnits = try AVCCNALUnits(parsing: sample.payload).filter {
       H264NALUnitType(rawValue: $0.getInteger(at: $0.readerIndex) ?? 0).isSampleData
@@ -51,6 +58,12 @@ public struct H264Packetizer: Sendable {
     var batch = RTPPacketBatch(
       timestamp: timestamp, firstSequenceNumber: self.sequence.nextSequenceNumber, isKeyframe: sample.isKeyframe)
     guard !nalUnits.isEmpty else { return batch }
+    if self.mode == .singleNALUnit {
+      let sets = [self.description.sequenceParameterSet.count, self.description.pictureParameterSet.count]
+      guard (nalUnits.map(\.readableBytes) + sets).allSatisfy({ $0 <= self.maximumPayloadLength }) else {
+        throw ParsingError(.tooLarge, field: "NAL unit")
+      }
+    }
     if sample.isKeyframe { self.appendParameterSets(to: &batch) }
     for (index, nalUnit) in nalUnits.enumerated() {
       self.append(nalUnit, isLast: index == nalUnits.count - 1, to: &batch)
@@ -61,7 +74,7 @@ public struct H264Packetizer: Sendable {
   private mutating func appendParameterSets(to batch: inout RTPPacketBatch) {
     let sets = [self.description.sequenceParameterSet, self.description.pictureParameterSet].filter { !$0.isEmpty }
     let length = sets.reduce(1) { $0 + 2 + $1.count }
-    guard sets.count > 1, length <= self.maximumPayloadLength else {
+    guard self.mode == .nonInterleaved, sets.count > 1, length <= self.maximumPayloadLength else {
       for set in sets { self.append(ByteBuffer(bytes: set), isLast: false, to: &batch) }
       return
     }

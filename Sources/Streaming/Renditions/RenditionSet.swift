@@ -1,3 +1,4 @@
+internal import Codecs
 internal import Effects
 internal import Media
 internal import Synchronization
@@ -145,21 +146,25 @@ final class RenditionSet: Sendable {
   ///   - other: The rendition whose size and frame rate it has; nil for those of the stream.
   ///   - bitrate: First bitrate, in bits per second.
   ///   - profile: Profile; nil for that of the stream's encoders.
+  ///   - maximumSliceLength: Maximum length of a slice in bytes; nil without a limit.
   ///   - lingers: Whether the encoder stays open for a while after its last use.
   /// - Returns: Nil before the stream has started, and after its end.
   func makePrivate(
-    like other: StreamRendition?, bitrate: Int, profile: H264Profile? = nil, lingers: Bool = false
+    like other: StreamRendition?, bitrate: Int, profile: H264Profile? = nil, maximumSliceLength: Int? = nil,
+    lingers: Bool = false
   ) -> StreamRendition? {
     guard let (format, settings) = self.state.withLock({ $0.hasEnded ? nil : $0.stream }) else { return nil }
     var video = settings
     if let profile { video.profile = profile }
     let size = other?.format ?? format
+    var encoder = other?.settings.encoder ?? video.encoder
+    if maximumSliceLength != nil, !LibavH264Encoder.boundsSlices(encoder) { encoder = "libx264" }
     let own = RenditionSettings(
       name: other?.name ?? "main", width: size.width, height: size.height, bitrate: bitrate, frameRate: size.frameRate,
-      encoder: other?.settings.encoder)
+      encoder: encoder)
     let rendition = StreamRendition(
-      own, of: format, video: video, lingerTime: lingers ? video.renditionLingerTime : .zero,
-      encoders: self.encoders, report: { _ in }, request: nil,
+      own, of: format, video: video, maximumSliceLength: maximumSliceLength,
+      lingerTime: lingers ? video.renditionLingerTime : .zero, encoders: self.encoders, report: { _ in }, request: nil,
       usageChanged: { [weak self] in self?.updateUse() })
     return self.state.withLock { state in
       guard !state.hasEnded else { return nil }

@@ -51,7 +51,8 @@ extension StreamRendition {
       width: self.format.width, height: self.format.height, frameRate: self.format.frameRate,
       colorMatrix: self.format.colorMatrix, bitrate: bitrate,
       // Keyframes are those of the main rendition.
-      keyframeInterval: .seconds(24 * 3600), encoder: self.encoder, profile: self.profile, rateBuffer: self.rateBuffer)
+      keyframeInterval: .seconds(24 * 3600), encoder: self.encoder, profile: self.profile, rateBuffer: self.rateBuffer,
+      maximumSliceLength: self.maximumSliceLength)
     let number = self.state.withLock { state in
       state.openingNumber += 1
       return state.openingNumber

@@ -22,6 +22,8 @@ public final class StreamRendition: Sendable {
   let encoder: String
   let profile: H264Profile?
   let rateBuffer: MediaDuration
+  /// Maximum length of a slice in bytes; nil without a limit.
+  package let maximumSliceLength: Int?
   /// Time after the last use for which the encoder stays open.
   let lingerTime: MediaDuration
   /// Time after a failure before which the encoder is not opened again.
@@ -127,6 +129,7 @@ public final class StreamRendition: Sendable {
   /// - Parameters:
   ///   - stream: Format of the stream.
   ///   - video: Encoder, profile and rate control buffer of the stream.
+  ///   - maximumSliceLength: Maximum length of a slice in bytes; nil without a limit.
   ///   - lingerTime: Time after the last use for which the encoder stays open.
   ///   - retryDelay: Time after a failure before which the encoder is not opened again.
   ///   - encoders: Opens the encoder.
@@ -134,8 +137,9 @@ public final class StreamRendition: Sendable {
   ///   - request: Requests a keyframe of all renditions; nil for an encoding whose keyframes concern no other.
   ///   - usageChanged: Called when it comes into use or goes out of use.
   init(
-    _ settings: RenditionSettings, of stream: VideoFormat, video: VideoSettings, lingerTime: MediaDuration,
-    retryDelay: MediaDuration = .seconds(10), encoders: RenditionEncoders = RenditionEncoders(),
+    _ settings: RenditionSettings, of stream: VideoFormat, video: VideoSettings, maximumSliceLength: Int? = nil,
+    lingerTime: MediaDuration, retryDelay: MediaDuration = .seconds(10),
+    encoders: RenditionEncoders = RenditionEncoders(),
     report: @escaping @Sendable (StreamEvent) -> Void, request: (@Sendable () -> Void)?,
     usageChanged: @escaping @Sendable () -> Void
   ) {
@@ -147,6 +151,7 @@ public final class StreamRendition: Sendable {
     self.encoder = settings.encoder ?? video.encoder
     self.profile = video.usedProfile
     self.rateBuffer = video.rateBuffer
+    self.maximumSliceLength = maximumSliceLength
     self.lingerTime = lingerTime
     self.retryDelay = retryDelay
     self.encoders = encoders

@@ -6,7 +6,8 @@ package import RTP
 /// |---------|----------|
 /// | a track that the server has, in a format of the client | `sendonly`, payload types and extension identifiers of the offer |
 /// | a track that the server does not have, or that the client does not receive | `inactive` |
-/// | video without H.264 that decodes the stream, audio without Opus | port 0 |
+/// | video without H.264, audio without Opus | port 0 |
+/// | video whose H.264 does not decode the stream | refused, with the cause: audio alone would look like a fault |
 /// | `m=application`, a second track of a kind, a track outside the bundle or without rtcp-mux | port 0 |
 package struct WebRTCAnswer: Hashable, Sendable {
   /// Tracks, credentials and addresses of the server.
@@ -21,6 +22,8 @@ package struct WebRTCAnswer: Hashable, Sendable {
     package var candidates: [TransportAddress]
     /// Profile and level of the stream's H.264; nil without video.
     package var video: H264ProfileLevel?
+    /// Packetization mode of the stream's H.264.
+    package var packetizationMode = H264PacketizationMode.nonInterleaved
     /// Whether the stream has audio.
     package var hasAudio: Bool
     /// SSRC of video, of its retransmissions and of audio: different random numbers.
@@ -47,6 +50,12 @@ package struct WebRTCAnswer: Hashable, Sendable {
   package enum Refusal: Error, Hashable, Sendable, CaseIterable {
     /// No track of the offer can carry anything of the stream: HTTP 406.
     case nothingFits
+    /// The H.264 of the offer has packetization mode 2, or mode 0 where the stream's NAL units do not fit into packets: HTTP 406.
+    case packetizationMode
+    /// The H.264 of the offer has no profile that decodes the stream: HTTP 406.
+    case profile
+    /// The H.264 of the offer has a level below the stream's, and does not allow another one: HTTP 406.
+    case level
     /// The offer lacks ICE credentials or a fingerprint of a known algorithm: HTTP 400.
     case noTransport
     /// The client wants to be the DTLS server, which the server is: HTTP 400.
@@ -79,15 +88,24 @@ package struct WebRTCAnswer: Hashable, Sendable {
     package var profileLevel: H264ProfileLevel
     /// Whether the level that is sent may differ from that of the format, RFC 6184 §8.1.
     package var allowsOtherLevel: Bool
+    /// Packetization mode of the format.
+    package var mode: H264PacketizationMode
 
     /// Rank of the decoder for a stream: 0 is best; nil when it does not decode it.
-    fileprivate func rank(for stream: H264ProfileLevel) -> Int? {
-      guard self.allowsOtherLevel || self.profileLevel.levelIDC >= stream.levelIDC else { return nil }
+    fileprivate func rank(for stream: H264ProfileLevel, _ mode: H264PacketizationMode) -> Int? {
+      guard self.receives(mode), self.allowsOtherLevel || self.profileLevel.levelIDC >= stream.levelIDC else {
+        return nil
+      }
       return self.profileLevel.rank(for: stream)
     }
 
-    /// Whether it decodes a stream.
-    package func decodes(_ stream: H264ProfileLevel) -> Bool { self.rank(for: stream) != nil }
+    /// Whether it depacketizes a mode: one of fragments also receives packets without.
+    fileprivate func receives(_ mode: H264PacketizationMode) -> Bool { self.mode.rawValue >= mode.rawValue }
+
+    /// Whether it decodes a stream that is packetized in a mode.
+    package func decodes(_ stream: H264ProfileLevel, _ mode: H264PacketizationMode = .nonInterleaved) -> Bool {
+      self.rank(for: stream, mode) != nil
+    }
   }
 
   /// Session description of the answer, as it is sent.
@@ -104,6 +122,7 @@ package struct WebRTCAnswer: Hashable, Sendable {
   /// - Throws: The ``Refusal`` of an offer that no answer fits.
   package init(_ offer: WebRTCOffer, _ configuration: Configuration) throws(Refusal) {
     let accepted = Self.acceptedIndexes(offer, configuration)
+    if let refusal = Self.videoRefusal(offer, configuration) { throw refusal }
     guard let first = accepted.first else { throw .nothingFits }
     let transport = offer.media[first].transport
     guard transport.credentials != nil, !transport.fingerprints.isEmpty else { throw .noTransport }
@@ -225,6 +244,30 @@ package struct WebRTCAnswer: Hashable, Sendable {
   }
 }
 
+extension WebRTCAnswer.VideoDecoder {
+  /// A decoder as the parameters of a format describe it; nil for a profile that is malformed, and for interleaved mode.
+  ///
+  /// Without the parameters a decoder has mode 0 and Baseline, RFC 6184 §8.1. The level would be 1 then, 176×144: embedded clients,
+  /// GStreamer and old browsers leave the parameter out and mean no level, so that any is sent.
+  fileprivate init?(_ parameters: SDPFormatParameters) {
+    guard let mode = Self.mode(parameters) else { return nil }
+    self.mode = mode
+    guard let text = parameters["profile-level-id"] else {
+      (self.profileLevel, self.allowsOtherLevel) = (.default, true)
+      return
+    }
+    guard let profileLevel = try? H264ProfileLevel(parsing: text) else { return nil }
+    self.profileLevel = profileLevel
+    self.allowsOtherLevel = parameters["level-asymmetry-allowed"] == "1"
+  }
+
+  /// The packetization mode of a format: 0 without the parameter; nil for one that is not supported.
+  fileprivate static func mode(_ parameters: SDPFormatParameters) -> H264PacketizationMode? {
+    guard let text = parameters["packetization-mode"] else { return .singleNALUnit }
+    return Int(text).flatMap(H264PacketizationMode.init(rawValue:))
+  }
+}
+
 // MARK: Formats and extensions
 
 extension WebRTCAnswer {
@@ -272,21 +315,22 @@ extension WebRTCAnswer {
 
   fileprivate static func select(_ media: WebRTCOfferMedia, _ configuration: Configuration) -> Selection? {
     switch media.kind {
-    case "video": Self.selectVideo(media, configuration.video)
+    case "video": Self.selectVideo(media, configuration.video, configuration.packetizationMode)
     case "audio": Self.selectAudio(media)
     default: nil
     }
   }
 
-  /// The H.264 format whose decoders suit the stream best, in packetization mode 1: others lack fragments.
-  private static func selectVideo(_ media: WebRTCOfferMedia, _ stream: H264ProfileLevel?) -> Selection? {
+  /// The H.264 format whose decoders suit the stream best.
+  private static func selectVideo(
+    _ media: WebRTCOfferMedia, _ stream: H264ProfileLevel?, _ mode: H264PacketizationMode
+  ) -> Selection? {
     // A track that is not sent gets the client's first choice.
     let wanted = stream ?? .constrainedBaseline
+    let mode = stream == nil ? .singleNALUnit : mode
     var best: (rank: Int, format: WebRTCOfferMedia.Format, decoder: VideoDecoder)?
-    for format in media.formats {
-      guard format.map.isEncoding("H264"), format.map.clockRate == 90_000,
-        format.parameters["packetization-mode"] == "1",
-        let decoder = Self.decoder(format.parameters), let rank = decoder.rank(for: wanted),
+    for format in media.formats where Self.isH264(format) {
+      guard let decoder = VideoDecoder(format.parameters), let rank = decoder.rank(for: wanted, mode),
         best.map({ rank < $0.rank }) ?? true
       else { continue }
       best = (rank, format, decoder)
@@ -300,33 +344,46 @@ extension WebRTCAnswer {
     return Selection(
       format: best.format,
       parameters: SDPFormatParameters([
-        .init("level-asymmetry-allowed", "1"), .init("packetization-mode", "1"),
+        .init("level-asymmetry-allowed", "1"), .init("packetization-mode", "\(best.decoder.mode.rawValue)"),
         .init("profile-level-id", answered.text),
       ]),
       retransmission: best.format.feedback.contains(.nack) ? retransmission : nil, feedback: best.format.feedback,
       decoder: best.decoder)
   }
 
-  /// Whether a client decodes H.264 of this profile and level in any track that it wants.
-  package static func hasDecoder(of video: H264ProfileLevel, in offer: WebRTCOffer) -> Bool {
-    offer.media.contains { $0.kind == "video" && !$0.isRejected && Self.selectVideo($0, video) != nil }
+  private static func isH264(_ format: WebRTCOfferMedia.Format) -> Bool {
+    format.map.isEncoding("H264") && format.map.clockRate == 90_000
   }
 
-  private static func decoder(_ parameters: SDPFormatParameters) -> VideoDecoder? {
-    let profileLevel =
-      if let text = parameters["profile-level-id"] { try? H264ProfileLevel(parsing: text) } else {
-        H264ProfileLevel.default
-      }
-    return profileLevel.map {
-      VideoDecoder(profileLevel: $0, allowsOtherLevel: parameters["level-asymmetry-allowed"] == "1")
+  /// Whether a client decodes H.264 of this profile, level and mode in any track that it wants.
+  package static func hasDecoder(
+    of video: H264ProfileLevel, _ mode: H264PacketizationMode = .nonInterleaved, in offer: WebRTCOffer
+  ) -> Bool {
+    offer.media.contains { $0.kind == "video" && !$0.isRejected && Self.selectVideo($0, video, mode) != nil }
+  }
+
+  /// Reason why no H.264 of the tracks that a client wants decodes the stream; nil where one does, and for an offer without H.264
+  /// or a stream without video.
+  private static func videoRefusal(_ offer: WebRTCOffer, _ configuration: Configuration) -> Refusal? {
+    guard let video = configuration.video else { return nil }
+    let tracks = offer.media.filter {
+      $0.kind == "video" && !$0.isRejected && ($0.direction == .receiveOnly || $0.direction == .sendReceive)
     }
+    let parameters = tracks.flatMap(\.formats).filter { Self.isH264($0) }.map(\.parameters)
+    guard !parameters.isEmpty, tracks.allSatisfy({ Self.select($0, configuration) == nil }) else { return nil }
+    let suitable = parameters.filter {
+      VideoDecoder.mode($0).map { $0.rawValue >= configuration.packetizationMode.rawValue } ?? false
+    }
+    guard !suitable.isEmpty else { return .packetizationMode }
+    return suitable.contains { VideoDecoder($0)?.profileLevel.rank(for: video) != nil } ? .level : .profile
   }
 
-  /// Opus, RFC 7587 §7; its map is always 48,000 Hz and 2 channels.
+  /// Opus, RFC 7587 §7; its map is always 48,000 Hz and 2 channels. Embedded clients leave the channels out, which means one in RFC
+  /// 8866 §6.6: decoders of Opus decode either.
   private static func selectAudio(_ media: WebRTCOfferMedia) -> Selection? {
     guard
       let format = media.formats.first(where: {
-        $0.map.isEncoding("opus") && $0.map.clockRate == 48_000 && $0.map.channelCount == 2
+        $0.map.isEncoding("opus") && $0.map.clockRate == 48_000 && (1...2).contains($0.map.channelCount)
       })
     else { return nil }
     // Feedback for each audio packet costs more than it shows.

@@ -223,7 +223,8 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
     guard let payloadType = UInt8(parts[0]), payloadType < 128, let index = indexes[Int(payloadType)] else { return }
     switch name {
     case "rtpmap": if let map = RTPMap(parsing: text) { self.formats[index].map = map }
-    case "fmtp": self.formats[index].parameters = SDPFormatParameters(parsing: text)
+    // Some clients write a line for each parameter. The first value of a name counts.
+    case "fmtp": self.formats[index].parameters.parameters += SDPFormatParameters(parsing: text).parameters
     default: if let feedback = Self.feedback(text) { self.formats[index].feedback.insert(feedback) }
     }
   }

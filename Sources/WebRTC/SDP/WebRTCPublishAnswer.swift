@@ -215,7 +215,7 @@ extension WebRTCPublishAnswer {
         return (.h264, format)
       }
       return first("VP8", 90_000).map { (.vp8, $0) }
-    case "audio": return first("opus", 48_000, where: { $0.map.channelCount == 2 }).map { (.opus, $0) }
+    case "audio": return first("opus", 48_000, where: { (1...2).contains($0.map.channelCount) }).map { (.opus, $0) }
     default: return nil
     }
   }

@@ -197,7 +197,8 @@ extension WebRTCPublishOffer {
         var track = self.track(
           media, payloadType: payloadType, encoding: "H264", ssrc: self.configuration.ssrcs.video)
       else { continue }
-      track.decoder = WebRTCAnswer.VideoDecoder(profileLevel: profileLevel, allowsOtherLevel: true)
+      track.decoder = WebRTCAnswer.VideoDecoder(
+        profileLevel: profileLevel, allowsOtherLevel: true, mode: .nonInterleaved)
       if track.feedback.contains(.nack),
         media.formats.contains(where: { $0.payloadType == payloadType + 1 && $0.map.isEncoding("rtx") })
       {

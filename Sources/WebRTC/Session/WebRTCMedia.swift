@@ -1,7 +1,7 @@
 internal import Bitstreams
 package import Media
 package import NIOCore
-internal import RTP
+package import RTP
 
 /// RTP payloads of one access unit or audio frame: the plaintext that all viewers share. Each viewer's packets have headers of
 /// their own, and are sealed from here.
@@ -66,12 +66,14 @@ package final class WebRTCMedia: Sendable {
   }
 }
 
-/// Packetizes the samples of a stream once for all its WebRTC viewers: H.264, RFC 6184 in packetization mode 1.
+/// Packetizes the samples of a stream once for all its WebRTC viewers: H.264, RFC 6184 in packetization mode 1, or 0.
 package struct WebRTCPacketizer: Sendable {
+  private let mode: H264PacketizationMode
   private var video: H264Packetizer?
 
   /// A packetizer for the tracks of a stream; those that WebRTC does not carry are left out.
-  package init(_ descriptions: [CodecDescription]) {
+  package init(_ descriptions: [CodecDescription], mode: H264PacketizationMode = .nonInterleaved) {
+    self.mode = mode
     for description in descriptions { self.change(to: description) }
   }
 
@@ -90,7 +92,7 @@ package struct WebRTCPacketizer: Sendable {
       description: video,
       sequence: RTPSenderState(
         ssrc: 0, payloadType: 0, clockRate: H264Packetizer.clockRate, timestampOffset: 0, firstSequenceNumber: 0),
-      maximumPayloadLength: WebRTCMedia.maximumPayloadLength)
+      maximumPayloadLength: WebRTCMedia.maximumPayloadLength, mode: self.mode)
   }
 
   /// The packet of Opus audio, RFC 7587 §4.2; nil when it does not fit.
@@ -104,7 +106,7 @@ package struct WebRTCPacketizer: Sendable {
 
   /// Packetizes a sample; nil when it is malformed, or of a track that WebRTC does not carry.
   package mutating func packetize(_ sample: EncodedSample) -> WebRTCMedia? {
-    // Only samples passed through from a source can be malformed; the result is one lost frame.
+    // Only samples passed through from a source can be malformed, and those of bounded slices fit; the result is one lost frame.
     guard sample.kind == .video, let batch = try? self.video?.packetize(sample), !batch.isEmpty else { return nil }
     var payloads: [Range<Int>] = []
     var position = 0

@@ -1,6 +1,6 @@
 package import Media
 package import NIOCore
-internal import RTP
+package import RTP
 
 /// The session of one viewer, or of a push to a server: what it is sent, and what follows from its reports. Pure: time is an
 /// argument, and datagrams are values.
@@ -140,8 +140,13 @@ package struct WebRTCSession {
   /// Whether a video track was answered.
   package var hasVideo: Bool { self.video != nil }
 
-  /// Whether the client decodes H.264 of a profile and level in the payload type that was answered.
-  package func decodes(_ stream: H264ProfileLevel) -> Bool { self.video?.track.decoder?.decodes(stream) ?? false }
+  /// Packetization mode of the payload type that was answered for H.264; mode 1 without video.
+  package var packetizationMode: H264PacketizationMode { self.video?.track.decoder?.mode ?? .nonInterleaved }
+
+  /// Whether the client decodes H.264 of a profile, level and packetization mode in the payload type that was answered.
+  package func decodes(_ stream: H264ProfileLevel, _ mode: H264PacketizationMode = .nonInterleaved) -> Bool {
+    self.video?.track.decoder?.decodes(stream, mode) ?? false
+  }
 
   /// Whether an audio track was answered.
   package var hasAudio: Bool { self.audio != nil }

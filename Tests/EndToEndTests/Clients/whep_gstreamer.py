@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """Plays a WHEP URL with GStreamer's webrtcbin, and prints as JSON what it saw.
 
-usage: whep_gstreamer.py URL [--frames 60]
+usage: whep_gstreamer.py URL [--frames 60] [--bare]
+
+With --bare the offer has no parameters of H.264, which means packetization mode 0, and no channels of Opus.
 
 Runs with the system's interpreter, for which Debian packages GStreamer's bindings. The colors are those of four points of the last
 frame: of the bars' first, second and last bar, and of the white field below.
@@ -28,6 +30,12 @@ CAPS = {
 }
 
 
+BARE = {
+    "video": "application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=90000",
+    "audio": "application/x-rtp,media=audio,encoding-name=OPUS,payload=97,clock-rate=48000",
+}
+
+
 def request(method, url, body=None):
     fields = {"Content-Type": "application/sdp"} if body else {}
     try:
@@ -38,7 +46,7 @@ def request(method, url, body=None):
 
 
 class Player:
-    def __init__(self, frames):
+    def __init__(self, frames, caps):
         self.wanted = frames
         self.done = threading.Event()
         self.kept = []
@@ -50,7 +58,7 @@ class Player:
         self.pipeline.add(self.peer)
         self.peer.connect("pad-added", self.add_decoder)
         for kind in ("video", "audio"):
-            self.peer.emit("add-transceiver", GstWebRTC.WebRTCRTPTransceiverDirection.RECVONLY, Gst.Caps.from_string(CAPS[kind]))
+            self.peer.emit("add-transceiver", GstWebRTC.WebRTCRTPTransceiverDirection.RECVONLY, Gst.Caps.from_string(caps[kind]))
         bus = self.pipeline.get_bus()
         bus.set_sync_handler(self.note)
 
@@ -125,9 +133,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("--frames", type=int, default=60)
+    parser.add_argument("--bare", action="store_true")
     options = parser.parse_args()
     Gst.init(None)
-    print(json.dumps(Player(options.frames).play(options.url)))
+    print(json.dumps(Player(options.frames, BARE if options.bare else CAPS).play(options.url)))
 
 
 if __name__ == "__main__":

@@ -127,6 +127,13 @@ struct WebRTCPublishAnswerTests {
     #expect(Self.sections(answer)[2].contains("a=fmtp:96 profile-level-id=42e01f"))
   }
 
+  @Test func `Opus is found in capitals and without its channels`() throws {
+    let lines = PublishOffers.lines("obs").map { $0.replacing("opus/48000/2", with: "OPUS/48000") }
+    #expect(lines != PublishOffers.lines("obs"))
+    let answer = try Self.answer(Self.offer(lines))
+    #expect(answer.audio?.codec == .opus && answer.video != nil)
+  }
+
   @Test func `a publisher of audio alone is received, one that only receives is not`() throws {
     let inactive = PublishOffers.lines("chromium")
     var audio = inactive
