@@ -59,4 +59,36 @@ struct FrameShapeTests {
     #expect(abs(Self.extent(last, (0..<360).map { $0 * 640 + 320 }) - 360) < 3)
     #expect(last[180 * 640] < 20 && last[180 * 640 + 639] < 20)
   }
+
+  @Test(arguments: [("hlg", "0xBFBFBF", "arib-std-b67"), ("pq", "0x949494", "smpte2084")])
+  func `reference white of a film in HDR is nearly white`(name: String, color: String, transfer: String) throws {
+    let path = try TestMedia.path(
+      "white_\(name).mov",
+      [
+        "-f", "lavfi", "-i", "color=\(color):s=320x180:r=30:d=1,format=yuv420p10le", "-c:v", "libx265", "-preset",
+        "ultrafast", "-tag:v", "hvc1", "-x265-params",
+        "log-level=none:colorprim=bt2020:transfer=\(transfer):colormatrix=bt2020nc:range=limited",
+      ])
+    let (format, frames) = try Self.frames(path, 3)
+    #expect(format.pixelFormat == .i420 && format.colorMatrix == .bt709)
+    #expect(frames.allSatisfy { abs(Int($0[160 * 90]) - 212) < 4 })
+  }
+
+  @Test(arguments: [("prores_ks", "yuva444p10le", "mov"), ("png", "rgba", "mov"), ("qtrle", "argb", "mov")])
+  func `transparent pixels are black`(codec: String, pixels: String, container: String) throws {
+    let path = try TestMedia.path(
+      "alpha_\(codec).\(container)",
+      [
+        "-f", "lavfi", "-i", "color=white:s=64x64:r=10:d=1,format=rgba,geq=r=255:g=255:b=255:a='255*gt(X,31)'",
+        "-c:v", codec, "-pix_fmt", pixels,
+      ])
+    let (format, frames) = try Self.frames(path, 3)
+    #expect(format.pixelFormat == .bgra)
+    for bytes in frames {
+      let row = bytes[(32 * 64 * 4)...]
+      let left = row.dropFirst(8 * 4).prefix(3)
+      let right = row.dropFirst(56 * 4).prefix(3)
+      #expect(left.allSatisfy { $0 < 5 } && right.allSatisfy { $0 > 250 }, "\(left) \(right)")
+    }
+  }
 }

@@ -54,4 +54,37 @@ void vidicon_deinterlace(uint8_t *output, ptrdiff_t output_stride, const uint8_t
                          const uint8_t *previous, ptrdiff_t previous_stride, int width, int height, int sample_bytes,
                          bool keeps_top);
 
+/// Puts pixels of three colors and their opacity, a byte each, over black. The stride is in bytes.
+void vidicon_flatten(uint8_t *pixels, ptrdiff_t stride, int width, int height);
+
+/// Steps of a signal of 0 to 1 in `vidicon_tone_curves.light`.
+#define VIDICON_SIGNAL_STEPS 4096
+
+/// Entries of a curve over light: of 2^-20 to 128, with 256 for each power of two. An entry is the value in its middle, the first
+/// one that of no light.
+#define VIDICON_LIGHT_STEPS (27 * 256)
+
+/// Curves and matrices by which a frame of high dynamic range or wide gamut becomes one of BT.709.
+typedef struct {
+  /// Signal of 0 to 1 for a code of 10 bits: the luma of black, the factor of luma, and the factors of Cr in red, of Cb and Cr
+  /// in green, and of Cb in blue.
+  float black, luma, red_cr, green_cb, green_cr, blue_cb;
+  /// Primaries of BT.709 for those of the frame, by rows.
+  float primaries[9];
+  /// Light for a signal of 0 to 1: VIDICON_SIGNAL_STEPS + 1 entries.
+  const float *light;
+  /// Factor for the luminance (BT.2020) of the scene; NULL for none.
+  const float *gain;
+  /// Factor for the brightest component; NULL for none.
+  const float *compression;
+  /// Signal of 0 to 255 for light.
+  const float *signal;
+} vidicon_tone_curves;
+
+/// Maps the colors of a frame with 10 bits a sample, 4:2:0 and little endian, to BT.709 with 8 bits in limited range.
+///
+/// output, input: planes Y, Cb and Cr. Strides are in bytes.
+void vidicon_tone_map(uint8_t *const output[3], const ptrdiff_t output_stride[3], const uint8_t *const input[3],
+                      const ptrdiff_t stride[3], const vidicon_tone_curves *curves, int width, int height);
+
 #endif

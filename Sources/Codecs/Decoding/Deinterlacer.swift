@@ -8,12 +8,10 @@ internal import CLibav
 final class Deinterlacer {
   /// The frame before, as it was decoded.
   private var previous = av_frame_alloc()
-  private var pool: OpaquePointer?
-  private var poolLength: Int32 = 0
+  private let pool = AVFramePool()
 
   deinit {
     av_frame_free(&self.previous)
-    av_buffer_pool_uninit(&self.pool)
   }
 
   /// Forgets the frame before: the next one does not follow it.
@@ -24,7 +22,9 @@ final class Deinterlacer {
   /// Replaces the content of an interlaced frame by a progressive one.
   func process(_ frame: UnsafeMutablePointer<AVFrame>) {
     guard let previous else { return }
-    guard vidicon_is_interlaced(frame), let layout = Layout(frame), let output = self.makeFrame(like: frame) else {
+    guard vidicon_is_interlaced(frame), let layout = Layout(frame),
+      let output = self.pool.frame(AVPixelFormat(frame.pointee.format), like: frame)
+    else {
       return av_frame_unref(previous)
     }
     let follows =
@@ -41,48 +41,13 @@ final class Deinterlacer {
         height,
         layout.sampleBytes, keepsTop)
     }
+    vidicon_set_progressive(output)
     av_frame_unref(previous)
     av_frame_move_ref(previous, frame)
     av_frame_move_ref(frame, output)
     var empty: UnsafeMutablePointer<AVFrame>? = output
     av_frame_free(&empty)
   }
-
-  /// A frame with memory of the pool and the properties of another one.
-  private func makeFrame(like frame: UnsafeMutablePointer<AVFrame>) -> UnsafeMutablePointer<AVFrame>? {
-    let (format, width, height) = (AVPixelFormat(frame.pointee.format), frame.pointee.width, frame.pointee.height)
-    let length = av_image_get_buffer_size(format, width, height, Self.alignment)
-    guard length > 0 else { return nil }
-    if length != self.poolLength {
-      av_buffer_pool_uninit(&self.pool)
-      self.pool = av_buffer_pool_init(Int(length) + Int(Self.alignment), nil)
-      self.poolLength = length
-    }
-    var allocated = av_frame_alloc()
-    guard let output = allocated else { return nil }
-    output.pointee.buf.0 = av_buffer_pool_get(self.pool)
-    guard let buffer = output.pointee.buf.0, av_frame_copy_props(output, frame) >= 0,
-      withUnsafeMutablePointer(
-        to: &output.pointee.data,
-        { data in
-          withUnsafeMutablePointer(to: &output.pointee.linesize) { lines in
-            data.withMemoryRebound(to: UnsafeMutablePointer<UInt8>?.self, capacity: 8) { data in
-              lines.withMemoryRebound(to: Int32.self, capacity: 8) { lines in
-                av_image_fill_arrays(data, lines, buffer.pointee.data, format, width, height, Self.alignment)
-              }
-            }
-          }
-        }) >= 0
-    else {
-      av_frame_free(&allocated)
-      return nil
-    }
-    (output.pointee.format, output.pointee.width, output.pointee.height) = (frame.pointee.format, width, height)
-    vidicon_set_progressive(output)
-    return output
-  }
-
-  private static let alignment: Int32 = 32
 
   /// Planes of a pixel format.
   private struct Layout {

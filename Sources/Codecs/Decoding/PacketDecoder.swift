@@ -1,7 +1,9 @@
 package import CLibav
 package import Media
 
-/// Decoder of libavcodec with a queue of packets. Interlaced video is made progressive. Used by one thread at a time.
+/// Decoder of libavcodec with a queue of packets. Used by one thread at a time.
+///
+/// Interlaced video is made progressive, high dynamic range is shown as standard, and transparent video over black.
 ///
 /// Timestamps of packets and frames are nanoseconds on the timeline of the playback.
 package final class PacketDecoder {
@@ -19,6 +21,8 @@ package final class PacketDecoder {
   private static let blindTimeout: Int64 = 20_000_000_000
   private let frame: UnsafeMutablePointer<AVFrame>
   private let deinterlacer = Deinterlacer()
+  private let toneMapper = ToneMapper()
+  private let flattener = AlphaFlattener()
   /// Queued packets from index ``head`` on; nil stands for the end of the file.
   private var packets: [UnsafeMutablePointer<AVPacket>?] = []
   private var head = 0
@@ -156,7 +160,11 @@ package final class PacketDecoder {
         break
       }
       self.frameCount += 1
-      if self.context.pointee.codec_type == AVMEDIA_TYPE_VIDEO { self.deinterlacer.process(self.frame) }
+      if self.context.pointee.codec_type == AVMEDIA_TYPE_VIDEO {
+        self.deinterlacer.process(self.frame)
+        self.toneMapper.process(self.frame)
+        self.flattener.process(self.frame)
+      }
       body(self.frame)
       av_frame_unref(self.frame)
     }

@@ -73,7 +73,7 @@ package final class SwscaleConverter {
     guard let scaler = self.scaler else { return nil }
     var isDrawn = false
     let frame = self.pool.frame(at: time) { buffer in
-      if !isWhole { Self.blacken(buffer, format.pixelFormat) }
+      if !isWhole { buffer.blacken(format.pixelFormat) }
       let planes = (0..<format.pixelFormat.planeCount).map { plane in
         let offset = format.pixelFormat.offset(
           plane: plane, x: target.x, y: target.y, bytesPerRow: format.bytesPerRow[plane])
@@ -109,18 +109,6 @@ package final class SwscaleConverter {
     return scaler
   }
 
-  /// Makes all of a frame black.
-  private static func blacken(_ buffer: PixelBuffer, _ format: PixelFormat) {
-    for plane in 0..<format.planeCount {
-      let bytes = buffer.unsafePlane(plane)
-      switch format {
-      case .i420, .nv12: bytes.initializeMemory(as: UInt8.self, repeating: plane == 0 ? 16 : 128)
-      case .yuyv: for index in bytes.indices { bytes[index] = index % 2 == 0 ? 16 : 128 }
-      case .bgra, .argb, .rgb24: bytes.initializeMemory(as: UInt8.self, repeating: 0)
-      }
-    }
-  }
-
   /// The pixel format without the range that deprecated names imply.
   private static func withoutRange(_ format: AVPixelFormat) -> (AVPixelFormat, isFullRange: Bool) {
     switch format {
@@ -130,6 +118,27 @@ package final class SwscaleConverter {
     case AV_PIX_FMT_YUVJ440P: (AV_PIX_FMT_YUV440P, true)
     case AV_PIX_FMT_YUVJ411P: (AV_PIX_FMT_YUV411P, true)
     default: (format, false)
+    }
+  }
+}
+
+extension VideoFrame {
+  /// A black frame; nil when there is no memory.
+  package static func black(_ format: VideoFormat, at time: MediaTime) -> VideoFrame? {
+    VideoFramePool(format: format, capacity: 1).frame(at: time) { $0.blacken(format.pixelFormat) }
+  }
+}
+
+extension PixelBuffer {
+  /// Makes all pixels black.
+  fileprivate func blacken(_ format: PixelFormat) {
+    for plane in 0..<format.planeCount {
+      let bytes = self.unsafePlane(plane)
+      switch format {
+      case .i420, .nv12: bytes.initializeMemory(as: UInt8.self, repeating: plane == 0 ? 16 : 128)
+      case .yuyv: for index in bytes.indices { bytes[index] = index % 2 == 0 ? 16 : 128 }
+      case .bgra, .argb, .rgb24: bytes.initializeMemory(as: UInt8.self, repeating: 0)
+      }
     }
   }
 }
