@@ -76,8 +76,7 @@ struct ServeOptions: ParsableArguments {
   @Option(
     name: .customLong("webrtc"),
     help: """
-      on, or off: no WebRTC, and encoders make High unless --profile is given, instead of the Constrained Baseline of \
-      browsers. (default: on)
+      on, or off: no WebRTC, and encoders make High instead of Main unless --profile is given. (default: on)
       """)
   var webRTC: String?
 

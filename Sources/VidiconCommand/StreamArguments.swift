@@ -37,8 +37,9 @@ struct StreamArguments: ParsableArguments {
 
   @Option(
     help: """
-      The H.264 profile: baseline (Constrained Baseline), main, high, or auto: what browsers play over WebRTC, which is \
-      baseline; high with --webrtc off and in recordings without a server. (default: auto)
+      The H.264 profile: baseline (Constrained Baseline), main, high, or auto: main, which Chromium plays over WebRTC, \
+      and for those viewers alone that do not, baseline; high with --webrtc off and in recordings without a server. \
+      (default: auto)
       """)
   var profile: String?
 

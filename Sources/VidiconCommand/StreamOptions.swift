@@ -26,7 +26,7 @@ package struct StreamOptions: Equatable {
   var profile: H264Profile?
   /// Nil for 1 s, and 0.5 s for WebRTC.
   var rateBuffer: MediaDuration?
-  /// Whether encoders make what every browser decodes over WebRTC, Constrained Baseline, unless a profile is requested.
+  /// Whether encoders make what Chromium decodes over WebRTC, Main, and small keyframes, unless others are requested.
   var isForWebRTC = false
   var encoder = "libx264"
   var passThrough = VideoSettings.PassThrough.auto
@@ -143,23 +143,37 @@ package struct StreamOptions: Equatable {
       encoder: self.encoder, scaling: self.scaling, passThrough: self.passThrough, renditions: self.renditions,
       profile: self.profile,
       rateBuffer: self.rateBuffer ?? (self.isForWebRTC ? .milliseconds(500) : .seconds(1)))
-    if self.isForWebRTC { video.encoderProfile = .baseline }
+    if self.isForWebRTC { video.encoderProfile = .main }
     if self.publishScheme == .whip { video.slateText = "WAITING FOR A CAMERA" }
     return video
+  }
+
+  /// The sources; throws where their names cannot be parsed.
+  private func specification() throws(VidiconError) -> SourceSpecification {
+    try SourceSpecification(video: self.source ?? Self.generatedSource, audio: self.audio)
+  }
+
+  /// Checks that the names of the sources can be parsed, before a port is opened.
+  func checkSources() throws(VidiconError) {
+    do throws(VidiconError) {
+      _ = try self.specification()
+    } catch {
+      throw error.of(self.name)
+    }
   }
 
   /// Opens the sources; generated video has the stream's size and frame rate.
   ///
   /// - Parameters:
   ///   - loop: Whether files are looped.
-  ///   - needsConnection: Whether a network source must be there; otherwise it is tried in the background.
-  func openSources(loop: Bool, needsConnection: Bool) throws(VidiconError) -> Sources {
+  ///   - connection: Time by which network sources and the writers of named pipes must be there.
+  func openSources(loop: Bool, connection: Sources.ConnectionNeed) throws(VidiconError) -> Sources {
     try Sources(
-      SourceSpecification(video: self.source ?? Self.generatedSource, audio: self.audio),
+      self.specification(),
       width: self.size?.width ?? 1280,
       height: self.size?.height ?? 720,
       frameRate: self.frameRate ?? 30, loop: loop, passesThroughWHIP: self.passThrough == .on,
-      needsConnection: needsConnection)
+      connection: connection)
   }
 
   /// Settings of the audio track.

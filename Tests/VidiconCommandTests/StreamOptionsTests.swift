@@ -54,12 +54,12 @@ struct StreamOptionsTests {
     #expect(throws: VidiconError.self) { try self.option(.size, text) }
   }
 
-  @Test func `encoders make what browsers decode, sources are passed through all the same, unless a profile is given`()
+  @Test func `encoders make what Chromium decodes, sources are passed through all the same, unless a profile is given`()
     throws
   {
     var options = StreamOptions()
     options.isForWebRTC = true
-    #expect(options.video.encoderProfile == .baseline && options.video.profile == nil)
+    #expect(options.video.encoderProfile == .main && options.video.profile == nil)
     #expect(options.video.rateBuffer == .milliseconds(500))
     try options.set([(.profile, "high"), (.vbv, "2")])
     #expect(options.video.profile == .high && options.video.rateBuffer == .seconds(2))
