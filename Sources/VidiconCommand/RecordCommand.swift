@@ -135,8 +135,7 @@ struct RecordCommand: AsyncParsableCommand {
   ) async throws -> (LiveStream, Recorder) {
     let stream = try await options.openStream(for: .recording, loop: loop)
     _ = try await options.effects.apply(to: stream)
-    // The first frame of a rendition comes when it is used.
-    let preceding = options.recording.rendition == nil ? Recorder(beforeStartOf: stream, settings: settings) : nil
+    let preceding = options.recording.recorder(beforeStartOf: stream, settings: settings)
     try await stream.start()
     let recorder: Recorder
     do throws(VidiconError) {

@@ -64,6 +64,12 @@ struct RecordingOptions: Equatable {
     throw self.unknown(rendition, known: renditions.paths(of: "").map { String($0.dropFirst()) })
   }
 
+  /// A recorder of the stream that has its first frame, made before it starts; nil where nothing is recorded from the start on, or
+  /// a rendition, whose first frame comes when it is used.
+  func recorder(beforeStartOf stream: LiveStream, settings: RecordingSettings) -> Recorder? {
+    self.startsAtOnce && self.rendition == nil ? Recorder(beforeStartOf: stream, settings: settings) : nil
+  }
+
   /// A recorder of the stream, which runs, or of the rendition to record.
   func recorder(of stream: LiveStream, settings: RecordingSettings) throws(VidiconError) -> Recorder {
     guard let name = self.rendition else { return Recorder(stream, settings: settings) }

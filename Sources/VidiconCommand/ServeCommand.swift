@@ -254,7 +254,10 @@ struct ServeCommand: AsyncParsableCommand {
     }
     // Clients that connect meanwhile wait for the streams.
     try await server.start(holdingConnections: true)
+    var recorders: [Recorder?] = []
     for (stream, options) in zip(streams, configuration.streams) {
+      let settings = try options.recordingSettings(existing: .number)
+      recorders.append(settings.flatMap { options.recording.recorder(beforeStartOf: stream, settings: $0) })
       let source = options.source ?? StreamOptions.generatedSource
       server.attach(
         StreamSources(stream, video: source, audio: options.audio, catalog: Self.catalog(configuration)), to: stream)
@@ -275,20 +278,23 @@ struct ServeCommand: AsyncParsableCommand {
         throw error.of(stream.name)
       }
     }
-    for (stream, options) in zip(streams, configuration.streams) {
+    for (index, options) in configuration.streams.enumerated() {
       if let settings = try options.recordingSettings(existing: .number) {
-        await Self.record(stream, options.recording, on: server, settings)
+        await Self.record(streams[index], options.recording, on: server, settings, with: recorders[index])
       }
     }
     return (streams, choice)
   }
 
   /// Attaches a recorder, and starts it if requested; a failure is reported and the stream continues.
+  ///
+  /// - Parameter preceding: The recorder that was made before the stream has started; nil to make one.
   private static func record(
-    _ stream: LiveStream, _ options: RecordingOptions, on server: CameraServer, _ settings: RecordingSettings
+    _ stream: LiveStream, _ options: RecordingOptions, on server: CameraServer, _ settings: RecordingSettings,
+    with preceding: Recorder?
   ) async {
     do throws(VidiconError) {
-      let recorder = try options.recorder(of: stream, settings: settings)
+      let recorder = if let preceding { preceding } else { try options.recorder(of: stream, settings: settings) }
       server.attach(recorder, to: stream)
       if options.startsAtOnce { try await recorder.start() }
     } catch {
