@@ -54,6 +54,13 @@ public protocol VideoCapturer: AnyObject, Sendable {
   /// Only for sources that deliver compressed video: an uncompressed ``VideoFrame`` carries its own orientation.
   var sampleOrientation: Orientation { get }
 
+  /// Whether the capturer calls ``VideoConsumer/captureEnded(_:)`` when its source is lost, also where that shows by its silence
+  /// alone. By default false.
+  ///
+  /// A stream then keeps the last frame as long as none comes: a still screen, a camera at night. Of other sources it shows the slate
+  /// after `VideoSettings.sourceTimeout`, or four times the interval between their last frames.
+  var reportsLoss: Bool { get }
+
   /// Requests a keyframe from a source that delivers compressed video, because a viewer waits for one.
   ///
   /// Called at most twice per second, on any thread; must return without blocking. By default does nothing: the next
@@ -67,6 +74,9 @@ extension VideoCapturer {
 
   /// No rotation: for upright compressed video, and for sources that deliver uncompressed frames.
   public var sampleOrientation: Orientation { .up }
+
+  /// False: for sources whose loss shows by their silence.
+  public var reportsLoss: Bool { false }
 
   /// Does nothing: for sources of uncompressed video, and those of which no keyframe can be requested.
   public func requestKeyframe() {}

@@ -46,7 +46,7 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
   private let access: AccessControl
   private let passwords: PasswordChecker
   private let directory: RTMPStreamDirectory
-  private let eventLoop: any EventLoop
+  let eventLoop: any EventLoop
   /// The connection's entry in the table of all connections; nil in tests.
   private let registration: ConnectionRegistry.Registration?
   private let isEncrypted: Bool
@@ -61,6 +61,8 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
 
   /// The accepted publication.
   var publication: Publication?
+  /// Ends the time for which nothing is read of a publisher that sends faster than in real time.
+  var holding: Scheduled<Void>?
 
   /// The stream that is played.
   struct Playback {
@@ -106,11 +108,13 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     self.perform(self.session.receive(self.unwrapInboundIn(data), now: self.now))
+    self.holdBack()
     self.scheduleTimer()
   }
 
   func read(context: ChannelHandlerContext) {
-    self.isReadHeld = self.session.isDeciding || self.isClosing || self.hasTooManyResponses
+    self.isReadHeld =
+      self.session.isDeciding || self.isClosing || self.hasTooManyResponses || self.holding != nil
     if !self.isReadHeld { context.read() }
   }
 
@@ -191,6 +195,7 @@ extension RTMPConnectionHandler {
         return handler.refuse(.unsupported("the source of this stream is not rtmp:"))
       }
       guard handler.context != nil, let id = input.begin() else { return handler.refuse(.alreadyPublished) }
+      input.holdsBack(id)
       handler.publication = Publication(input: input, id: id)
       let loopBound = NIOLoopBound(handler, eventLoop: handler.eventLoop)
       loopBound.eventLoop.execute { loopBound.value.accept() }
@@ -341,6 +346,8 @@ extension RTMPConnectionHandler {
     self.timer = nil
     self.progressCheck?.cancel()
     self.progressCheck = nil
+    self.holding?.cancel()
+    self.holding = nil
     self.stopPlaying()
     self.stopPublishing()
     if let pendingCheck { self.passwords.cancel(pendingCheck) }

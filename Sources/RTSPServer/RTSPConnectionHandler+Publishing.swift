@@ -48,14 +48,16 @@ extension RTSPConnectionHandler {
     self.stopListening(&publication)
     publication.transports = recording.tracks
     var outputs: [RTPStreamReceiver.Output] = []
+    var isHeldBack = true
     for track in recording.tracks {
       var isUDP = false
-      if case .udp = track.transport { isUDP = true }
+      if case .udp = track.transport { (isUDP, isHeldBack) = (true, false) }
       // Packets of a track that was set up without a format are dropped.
       guard let format = publication.announcement.tracks[track.index].format else { continue }
       // No error: the announcement was accepted with this format.
       outputs += (try? publication.receiver.addTrack(track.index, format: format, reorders: isUDP)) ?? []
     }
+    if isHeldBack { publication.input.holdsBack(publication.id) }
     self.listenForDatagrams(of: &publication, context: context)
     let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
     publication.reporting = context.eventLoop.scheduleRepeatedTask(
@@ -63,6 +65,17 @@ extension RTSPConnectionHandler {
     ) { _ in handler.value.sendReceiverReports() }
     self.publication = publication
     self.take(outputs)
+  }
+
+  /// Reads nothing for a while of a publisher that sends faster than in real time.
+  func holdBack() {
+    guard self.holding == nil, let publication, let time = publication.input.holdTime(of: publication.id) else {
+      return
+    }
+    self.holding = self.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(time.nanoseconds)) {
+      self.holding = nil
+      self.resumeReading()
+    }
   }
 
   /// Interval between two receiver reports of a track; RFC 3550 §6.2 recommends at least 5 s.

@@ -42,7 +42,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
   private let settings: RTSPServerSettings
   let directory: StreamDirectory
-  private let eventLoop: any EventLoop
+  let eventLoop: any EventLoop
   /// The connection's entry in the table of all connections; nil in tests.
   private let registration: ConnectionRegistry.Registration?
   var parser = RTSPMessageParser(limits: .players)
@@ -51,6 +51,8 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   var playback: Playback?
   /// The stream that the client sends.
   var publication: Publication?
+  /// Ends the time for which nothing is read of a publisher that sends faster than in real time.
+  var holding: Scheduled<Void>?
   private var timer: (deadline: MediaTime, task: Scheduled<Void>)?
   /// The next check of the viewer's progress.
   var progressCheck: Scheduled<Void>?
@@ -114,12 +116,13 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     self.parser.append(self.unwrapInboundIn(data))
     self.processMessages()
+    self.holdBack()
   }
 
   func read(context: ChannelHandlerContext) {
     self.isReadHeld =
       self.session.isStarting || self.pendingCheck != nil || self.isPreparingStream || self.hasTooManyResponses
-      || self.isClosing
+      || self.isClosing || self.holding != nil
     if !self.isReadHeld { context.read() }
   }
 
@@ -400,6 +403,8 @@ extension RTSPConnectionHandler {
     self.timer = nil
     self.progressCheck?.cancel()
     self.progressCheck = nil
+    self.holding?.cancel()
+    self.holding = nil
     if let pendingCheck { self.passwords.cancel(pendingCheck) }
     self.stopPlaying()
     self.stopPublishing()

@@ -143,8 +143,10 @@ final class AudioPipeline {
   /// Raises the timeout to the latency of a block that silence has replaced, so that a source of high latency is not
   /// replaced forever.
   private func wait(for block: AudioBlock, at now: MediaTime) {
-    let delay = min(now - block.timestamp + self.minimumTimeout / 2, Self.maximumTimeout)
-    self.timeout = max(self.timeout, delay)
+    let latency = now - block.timestamp
+    // Of a stall, after which blocks come in time again.
+    guard latency <= Self.maximumTimeout else { return }
+    self.timeout = max(self.timeout, min(latency + self.minimumTimeout / 2, Self.maximumTimeout))
   }
 
   /// Encodes silence; after a gap of more than a second, such as a suspended machine, advances the time instead.

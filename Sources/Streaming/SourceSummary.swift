@@ -6,6 +6,8 @@ struct FrameSummary {
   /// Capture time on the stream's clock, see ``MediaTime/checked(at:)``.
   var timestamp: MediaTime
   var source: VideoSchedule.SourceID
+  /// See ``VideoCapturer/reportsLoss``.
+  var reportsLoss = false
 }
 
 /// Facts about an access unit that ``VideoSchedule`` decides on.
@@ -17,6 +19,8 @@ struct SampleSummary {
   var isKeyframe: Bool
   var description: CodecDescription
   var source: VideoSchedule.SourceID
+  /// See ``VideoCapturer/reportsLoss``.
+  var reportsLoss = false
   /// Orientation of the decoded frames.
   var orientation = Orientation.up
   /// The owner's rotation and mirroring of this source.

@@ -188,9 +188,11 @@ final class VideoPipeline {
   private func handle(_ frame: SourceFrame, now: MediaTime) throws(VidiconError) {
     self.setWaiting(false)
     var frame = frame
-    frame.frame.timestamp = frame.frame.timestamp.checked(at: now)
+    frame.frame.timestamp = frame.frame.timestamp.checked(at: now, reportsLoss: frame.feed.reportsLoss)
     let action = self.schedule.handle(
-      .frame(FrameSummary(timestamp: frame.frame.timestamp, source: frame.feed.id)), at: now)
+      .frame(
+        FrameSummary(
+          timestamp: frame.frame.timestamp, source: frame.feed.id, reportsLoss: frame.feed.reportsLoss)), at: now)
     self.performNotices(of: frame.feed)
     switch action {
     case .dropNewest: frame.feed.drop(frame.frame.timestamp, reason: .late)
@@ -212,7 +214,8 @@ final class VideoPipeline {
   private func handle(_ sample: SourceSample, backlog: Int, now: MediaTime) throws(VidiconError) {
     self.setWaiting(false)
     var sample = sample
-    let shift = sample.sample.decodeTime.checked(at: now) - sample.sample.decodeTime
+    let checked = sample.sample.decodeTime.checked(at: now, reportsLoss: sample.feed.reportsLoss)
+    let shift = checked - sample.sample.decodeTime
     sample.sample.decodeTime += shift
     sample.sample.presentationTime += shift
     let action = self.schedule.handle(.sample(sample.summary(self.shared, backlog: backlog)), at: now)
@@ -257,6 +260,11 @@ final class VideoPipeline {
       frame.frame.timestamp = timestamp
       self.finish(
         try self.stage.encode(frame, completes: true, forcesKeyframe: forcesKeyframe, now: now), now: now)
+    case .keepStill:
+      guard let frame = self.gopCache.decode().last else { break }
+      self.lastFrame = SourceFrame(frame: frame, colorMatrix: frame.format.colorMatrix, feed: self.feed)
+      self.isLastFrameCopied = false
+      self.schedule.keepStill()
     case .encodeSlate(let timestamp, let forcesKeyframe):
       let slate = self.isSourceWaiting ? self.waitingSlate : self.slate
       self.finish(
@@ -342,6 +350,7 @@ extension SourceSample {
     SampleSummary(
       decodeTime: self.sample.decodeTime, presentationTime: self.sample.presentationTime,
       isKeyframe: self.sample.isKeyframe, description: self.description, source: self.feed.id,
+      reportsLoss: self.feed.reportsLoss,
       orientation: self.orientation, adjustment: self.feed.adjustment, hasEffects: shared.hasEffects,
       bitrate: shared.videoBitrate, backlog: backlog, isSnapshotWanted: shared.snapshots.isFrameWanted)
   }

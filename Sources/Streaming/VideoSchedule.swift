@@ -2,7 +2,7 @@ internal import Media
 
 /// Decides what the video pipeline encodes next, and when. Pure: no clock, thread or codec; `now` is an argument.
 ///
-///                   frame or sample                no frame for `slateDelay`, or source end + delay
+///                   frame or sample                  no frame for the silence limit, or source end + delay
 ///       starting ──────────────────▶ live ──────────────────────────────────────▶ slate
 ///                                    │  ▲                                           │
 ///               sample that fits     ▼  │ frame, or sample to transcode             │
@@ -12,93 +12,18 @@ internal import Media
 /// calls ``handleTimeout(at:)`` at ``nextDeadline``. After an action that encodes it reports the result to
 /// ``finishEncoding(_:at:)``.
 ///
-/// While encoding is paused, or the source is slower than a keyframe request may wait, the last frame is encoded again.
+/// While encoding is paused, or the source is slower than a keyframe request may wait, the last frame is encoded again. The last
+/// frame of a source that reports its loss stays until that: a still screen and a camera at night send none for a while.
 struct VideoSchedule: ~Copyable {
   /// Identity of a source, see ``VideoFeed/id``.
   struct SourceID: Hashable, Sendable {
     let number: Int
   }
 
-  enum Event {
-    /// An uncompressed frame of the source.
-    case frame(FrameSummary)
-    /// An access unit of a source that compresses its video.
-    case sample(SampleSummary)
-    case sourceEnded
-    /// A new viewer, a lost frame or a new segment needs a keyframe.
-    case keyframeRequested
-    /// A snapshot of the stream is requested.
-    case snapshotRequested
-    /// The last frame is outdated: effects, rotation or mirroring have changed.
-    case redrawRequested
-  }
-
-  enum Action: Equatable {
-    /// Keep the frame of the event as the last frame, with this timestamp, and encode it.
-    case encodeNewest(timestamp: MediaTime, forcesKeyframe: Bool)
-    /// Encode the last frame again with this timestamp.
-    case encodeLastAgain(timestamp: MediaTime, forcesKeyframe: Bool)
-    case encodeSlate(timestamp: MediaTime, forcesKeyframe: Bool)
-    /// Keep a copy of the frame of the event as the last frame, with this timestamp, without encoding it.
-    case keepNewest(timestamp: MediaTime)
-    /// Drop the frame of the event: it is not newer than the last output.
-    case dropNewest
-    /// Forget the last frame and output the access unit of the event with these times. While snapshots are requested the
-    /// access unit is also decoded; otherwise the decoder is closed.
-    case passThrough(decodeTime: MediaTime, presentationTime: MediaTime, decodesSnapshot: Bool)
-    /// Decode the group of pictures since the last keyframe, and handle each complete frame as ``Event/frame(_:)``.
-    ///
-    /// - Parameter dropsFrames: The encoder is too slow: the frames are only decoded, since others refer to them.
-    case transcode(dropsFrames: Bool)
-    /// Decode the access units passed through until now, for a snapshot.
-    case decodeSnapshot
-    /// Close the decoder: its frames are not needed for now.
-    case closeDecoder
-    /// The source has ended before its first frame: the stream fails.
-    case fail
-    case none
-  }
-
-  /// A change that the pipeline performs before the action.
-  enum Notice: Equatable {
-    /// The source of this event replaces the previous one.
-    case sourceSwitched
-    /// The source has delivered no frame for ``Configuration/slateDelay``.
-    case sourceSilent
-    case slateShown
-    case slateHidden
-    /// Copy the last frame, so that the source can reuse its buffer.
-    case releaseSourceMemory
-    /// Request a keyframe from the source that is passed through.
-    case requestKeyframeFromSource
-  }
-
-  /// Result of an action that encodes.
-  enum EncodingResult {
-    case frame
-    case keyframe
-    /// An effect dropped the frame, or no memory was available for it.
-    case dropped
-    /// A privacy effect holds the frame back; it is encoded with one of the next frames.
-    case heldBack
-  }
-
-  struct Configuration {
-    /// Format of the output; its frame rate is the rate of repeated frames and slates.
-    var format: VideoFormat
-    /// Conditions under which access units are passed through.
-    var passThrough: PassThroughRule
-    /// Time without a frame after which the slate is shown.
-    var slateDelay: MediaDuration
-    /// Delay of the slate after the end of the source: an owner that stops the stream ends it with its last frame.
-    var slateDelayAfterEnd: MediaDuration
-    /// Time between two encodings of the last frame while encoding is paused: players take a connection without data for
-    /// a broken one.
-    var pausedInterval: MediaDuration
-    /// Maximum time between two keyframes.
-    var maximumKeyframeInterval: MediaDuration
-  }
-
+  /// Maximum interval between the frames of a source that is waited for by its rhythm.
+  static let maximumInterval = MediaDuration.seconds(15)
+  /// Time by which samples may be older than the output to be passed through: after a stall many come at once.
+  static let maximumAge = MediaDuration.milliseconds(500)
   /// Minimum time between two timestamps that the stream assigns itself: containers can still distinguish them.
   static let minimumInterval = MediaDuration.milliseconds(1)
   /// Time for which a still source is encoded at the full frame rate for a new viewer: players probe the first frames, and
@@ -124,6 +49,10 @@ struct VideoSchedule: ~Copyable {
   private var source: SourceID
   /// Arrival of the last frame that was shown, or the start.
   private var lastArrival: MediaTime
+  /// The last two intervals between arrivals.
+  private var intervals = (MediaDuration.zero, MediaDuration.zero)
+  /// Whether the source has delivered a frame, and reports its loss by its end.
+  private var reportsLoss = false
   /// Capture-to-arrival latency of the last frame.
   private var captureLatency = MediaDuration.zero
   /// Source of the frame that the pipeline keeps; `nil` without one.
@@ -171,8 +100,15 @@ struct VideoSchedule: ~Copyable {
 
   /// The time at which ``handleTimeout(at:)`` is due unless an event comes first.
   var nextDeadline: MediaTime {
-    let slate = self.nextSlate ?? (self.lastArrival + self.configuration.slateDelay)
-    return self.repetitionTime.map { min($0, slate) } ?? slate
+    let slate = self.nextSlate ?? (self.lastArrival + self.silenceLimit)
+    return [self.repetitionTime, self.stillTime].compactMap(\.self).reduce(slate, min)
+  }
+
+  /// Time without a frame after which the source counts as lost: ``Configuration/slateDelay``, or four times its own interval.
+  private var silenceLimit: MediaDuration {
+    guard !self.reportsLoss else { return .seconds(86_400 * 365) }
+    let interval = min(self.intervals.0, self.intervals.1, Self.maximumInterval)
+    return max(self.configuration.slateDelay, interval * 4)
   }
 
   /// Removes and returns the changes to perform before the action returned last.
@@ -208,7 +144,11 @@ struct VideoSchedule: ~Copyable {
       let earliest = (self.output.time ?? .zero) + Self.minimumInterval
       return self.encodeLastAgain(timestamp: max(now - self.captureLatency, earliest), of: source, at: now)
     }
-    if self.nextSlate == nil, now >= self.lastArrival + self.configuration.slateDelay {
+    if let stillTime, now >= stillTime {
+      self.isPassing = false
+      return .keepStill
+    }
+    if self.nextSlate == nil, now >= self.lastArrival + self.silenceLimit {
       self.notices.append(.sourceSilent)
       self.showSlate(from: now)
     }
@@ -297,6 +237,7 @@ extension VideoSchedule {
     guard self.isPaused else {
       self.lastFrameSource = frame.source
       self.switchSource(to: frame.source)
+      self.reportsLoss = frame.reportsLoss
       self.isRedrawDue = false
       self.encoding = Encoding(kind: .newest(frame.source), timestamp: timestamp)
       return .encodeNewest(
@@ -305,6 +246,7 @@ extension VideoSchedule {
     let hasLastFrame = self.lastFrameSource != nil
     self.lastFrameSource = self.lastFrameSource ?? frame.source
     self.switchSource(to: frame.source)
+    self.reportsLoss = frame.reportsLoss
     self.noteArrival(at: now)
     if hasLastFrame { self.notices.append(.releaseSourceMemory) }
     return hasLastFrame ? .none : .keepNewest(timestamp: timestamp)
@@ -342,6 +284,8 @@ extension VideoSchedule {
     guard source != self.source else { return }
     self.source = source
     self.passThroughSource = .none
+    self.intervals = (.zero, .zero)
+    self.reportsLoss = false
     self.lastSourceKeyframe = nil
     self.firstSourceRequest = nil
     if let lastFrameSource, lastFrameSource != source { self.notices.append(.releaseSourceMemory) }
@@ -349,6 +293,7 @@ extension VideoSchedule {
   }
 
   private mutating func noteArrival(at now: MediaTime) {
+    self.intervals = (self.intervals.1, now - self.lastArrival)
     self.lastArrival = now
     if self.nextSlate != nil { self.notices.append(.slateHidden) }
     self.nextSlate = nil
@@ -399,6 +344,10 @@ extension VideoSchedule {
       self.unfit != sample.description
       && self.configuration.passThrough.allows(sample, in: self.configuration.format)
     self.limitPassThrough(of: sample, fits: fits, at: now)
+    guard !self.isOld(sample) else {
+      self.isPassing = false
+      return .transcode(dropsFrames: true)
+    }
     let isLimited = self.configuration.passThrough.isLimitedToFirstSource
     let isAllowed = fits && !self.isPaused && (!isLimited || self.passThroughSource == .source(sample.source))
     if isAllowed, self.isPassing || sample.isKeyframe { return self.pass(sample, at: now) }
@@ -409,6 +358,28 @@ extension VideoSchedule {
       return .closeDecoder
     }
     return .transcode(dropsFrames: self.dropsFrames(backlog: sample.backlog))
+  }
+
+  /// Whether a sample of the same source is behind the output: it came in a burst after a stall in which the last frame was
+  /// repeated, or the slate shown.
+  private func isOld(_ sample: SampleSummary) -> Bool {
+    guard let time = self.output.time, sample.source == self.timeline.source else { return false }
+    let presentationTime = sample.presentationTime
+    return (self.timeline.offset?.applied(to: presentationTime) ?? presentationTime) + Self.maximumAge < time
+  }
+
+  /// Time at which the last frame that was passed through is encoded for a viewer: the source sends nothing at all, and has not
+  /// met a request for a keyframe.
+  private var stillTime: MediaTime? {
+    guard self.isPassing, self.nextSlate == nil, self.requests.isPending, let request = self.firstSourceRequest else {
+      return nil
+    }
+    return max(request, self.lastArrival) + Self.keyframeTimeout
+  }
+
+  /// Records that the last frame of those that were passed through is kept, and can be encoded again.
+  mutating func keepStill() {
+    self.lastFrameSource = self.source
   }
 
   /// Whether the encoder is too slow. Sources deliver bursts, and the machine is briefly busy: after a drop, only one sample
@@ -446,6 +417,7 @@ extension VideoSchedule {
     var decodeTime = self.mapped(sample.decodeTime, of: sample.source, at: now)
     let shift = decodeTime - sample.decodeTime
     self.captureLatency = now - decodeTime
+    self.reportsLoss = sample.reportsLoss
     self.noteArrival(at: now)
     // Previous output may be of another source, or encoded frames with later presentation times.
     let isContinued = sample.source == self.output.source

@@ -37,12 +37,11 @@ extension EndToEnd {
 
     @Test(
       arguments: [
-        ([], .constrainedBaseline), (["--profile", "auto"], .constrainedBaseline), (["--webrtc", "off"], .high),
-        (["--webrtc", "off", "--profile", "auto"], .high), (["--profile", "main"], .main),
-        (["--profile", "high"], .high),
+        ([], .high), (["--profile", "auto"], .high), (["--webrtc", "off"], .high), (["--profile", "main"], .main),
+        (["--profile", "high"], .high), (["--profile", "baseline"], .constrainedBaseline),
         (["--webrtc", "off", "--profile", "baseline"], .constrainedBaseline),
       ] as [([String], Profile)])
-    func `the profile is that of the option, and auto depends on WebRTC, in all renditions`(
+    func `the profile is that of the option, and High without one, with WebRTC too, in all renditions`(
       options: [String], profile: Profile
     ) async throws {
       let stream = ["--source", "bars", "--size", "640x360", "--rendition", "name=low,size=320x180,bitrate=200k"]

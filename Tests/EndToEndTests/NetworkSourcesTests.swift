@@ -179,7 +179,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `wrong passwords and missing streams are reported in one line`() async throws {
+    @Test func `a wrong password ends the program with one line, and a missing stream with --exit-on-failure`()
+      async throws
+    {
       try await VidiconProcess.serving(["--source", "bars", "--size", "320x240", "--user", "jo:right"]) { camera in
         let address = "127.0.0.1:\(camera.rtspPort)"
         let cases = [
@@ -189,7 +191,7 @@ extension EndToEnd {
         ]
         for (source, cause) in cases {
           let (exit, errors) = try await VidiconProcess.run(
-            ["serve"] + VidiconProcess.freePorts + ["--source", source])
+            ["serve"] + VidiconProcess.freePorts + ["--source", source] + (cause == "404" ? ["--exit-on-failure"] : []))
           #expect(exit == .status(1))
           #expect(errors.contains(cause), "\(errors)")
           #expect(!errors.contains("right@") && !errors.contains("jo:"))

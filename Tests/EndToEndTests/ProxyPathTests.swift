@@ -23,7 +23,7 @@ extension EndToEnd {
     private static func below(
       _ lines: [String], options: [String] = [], _ body: (_ root: String, VidiconProcess) async throws -> Void
     ) async throws {
-      try await Access.serving(options) { vidicon, folder in
+      try await Access.serving(["--webrtc", "on", "--webrtc-port", "0"] + options) { vidicon, folder in
         let port = try FreePort.take()
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder)/\($0);" }
         let text = """

@@ -73,6 +73,56 @@ struct FileSourceTests {
     #expect(abs((first.timestamp - frames[0].timestamp).nanoseconds) < 150_000_000 + pause.nanoseconds)
   }
 
+  @Test(arguments: ["late.mkv", "late.mp4", "late.ts", "late.flv"])
+  func `audio before the video is heard, over black, however late the video begins`(name: String) throws {
+    let input = try TestMedia.flashAndBeep()
+    let path = try TestMedia.path(
+      name,
+      [
+        "-itsoffset", "2", "-i", input, "-stream_loop", "2", "-i", input, "-map", "0:v", "-map", "1:a", "-c", "copy",
+      ])
+    let source = try FileSource(path: path, loop: false)
+    let (videoCollector, audioCollector) = (FrameCollector(keep: 100), AudioCollector())
+    try #require(source.video).start(consumer: videoCollector)
+    try #require(source.audio).start(consumer: audioCollector)
+    #expect(audioCollector.end() == .some(.none))
+    #expect(videoCollector.end() == .some(.none))
+    let frames = videoCollector.frames(1)
+    let beeps = beginnings(of: audioCollector.blocks(samples: 1))
+    source.video?.stop()
+    source.audio?.stop()
+    try #require(beeps.count == 3)
+    let flash = try #require(frames.first { pixels($0)[80 * 160 + 80] > 200 }?.timestamp)
+    // The flash is at 0.4 s of the video, as the beep is of the audio.
+    #expect(abs((flash - beeps[2]).nanoseconds) < 45_000_000, "\((flash - beeps[2]).seconds)")
+    let first = try #require(frames.first)
+    #expect(first.timestamp <= beeps[0] && frames.count > 60 && pixels(first)[80 * 160 + 80] == 16)
+  }
+
+  @Test func `clips that were joined continue, and stay in sync`() throws {
+    let clip = try TestMedia.path("clip.ts", ["-i", try TestMedia.flashAndBeep(), "-c", "copy"])
+    let bytes = try Data(contentsOf: URL(filePath: clip))
+    let path = try TestMedia.path("joined.ts", bytes: bytes + bytes + bytes)
+    let source = try FileSource(path: path, loop: false)
+    let (videoCollector, audioCollector) = (FrameCollector(keep: 100), AudioCollector())
+    try #require(source.video).start(consumer: videoCollector)
+    try #require(source.audio).start(consumer: audioCollector)
+    #expect(videoCollector.end() == .some(.none))
+    #expect(audioCollector.end() == .some(.none))
+    source.video?.stop()
+    source.audio?.stop()
+    let frames = videoCollector.frames(1)
+    var flashes: [MediaTime] = []
+    for frame in frames where pixels(frame)[80 * 160 + 80] > 200 {
+      if flashes.last.map({ frame.timestamp - $0 > .milliseconds(200) }) ?? true { flashes.append(frame.timestamp) }
+    }
+    let beeps = beginnings(of: audioCollector.blocks(samples: 1))
+    try #require(flashes.count == 3 && beeps.count == 3)
+    for (flash, beep) in zip(flashes, beeps) {
+      #expect(abs((flash - beep).nanoseconds) < 80_000_000, "\((flash - beep).seconds)")
+    }
+  }
+
   @Test func `audio-only files play at their own rate with at most two channels, and cover art is not video`() throws {
     let cover = try TestMedia.path("cover.png", ["-f", "lavfi", "-i", "color=red:s=32x32", "-frames:v", "1"])
     let cases: [(String, [String], AudioFormat)] = [

@@ -1,4 +1,6 @@
 import Media
+import NIOCore
+import RTP
 import RTSP
 import Testing
 

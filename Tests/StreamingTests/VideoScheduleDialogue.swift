@@ -59,14 +59,14 @@ final class VideoScheduleDialogue {
     self.finish(self.schedule.handleTimeout(at: Self.time(time)), at: time)
   }
 
-  /// Runs all timeouts before a time.
+  /// Runs all timeouts before a time; those that are due at its start, then.
   ///
   /// - Returns: The times of those that encoded, with their actions.
-  func timeouts(before end: Int64) -> [(time: Int64, action: VideoSchedule.Action)] {
+  func timeouts(from start: Int64 = 0, before end: Int64) -> [(time: Int64, action: VideoSchedule.Action)] {
     var actions: [(Int64, VideoSchedule.Action)] = []
     // A schedule that does not move its deadline ends here too.
     for _ in 0..<1000 where self.deadline < end {
-      let time = self.deadline
+      let time = max(self.deadline, start)
       let action = self.timeout(at: time)
       if action != .none { actions.append((time, action)) }
     }

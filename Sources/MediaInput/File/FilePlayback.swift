@@ -26,6 +26,8 @@ final class FilePlayback {
   private var start: Int64?
   /// Timeline position at which this pass through the file begins.
   private var offset: Int64 = 0
+  /// Offset of each track in this pass, which differ between the jumps of its tracks.
+  private var shifts: [MediaKind: Int64] = [:]
   /// Timeline position at which the longer track ends, as far as it was read.
   private var end: Int64 = 0
   /// Decode time of the last packet of each track, on the timeline.
@@ -152,8 +154,9 @@ final class FilePlayback {
     }
   }
 
-  /// Sets the timeline position at which audio, or silence until audio is decoded, begins.
-  func beginAudio(at time: Int64) {
+  /// Sets the timeline position at which both tracks begin: silence until audio is decoded, and black until video is.
+  func begin(at time: Int64) {
+    if self.isVideoActive { self.video?.begin(at: time) }
     self.audio?.begin(at: time)
   }
 
@@ -302,17 +305,33 @@ final class FilePlayback {
     let start = self.start ?? shown
     self.start = start
 
-    if self.file.hasDiscontinuities, let last = self.lastTimes[kind],
-      abs(time - start + self.offset - last) > 10_000_000_000
-    {
-      // A discontinuity: both tracks continue where the last packet was.
-      self.offset = last - (time - start)
-    }
-    let shift = self.offset - start
+    let shift = self.shift(of: kind, time - start, duration: packet.pointee.duration) - start
     self.lastTimes[kind] = time + shift
     self.end = max(self.end, shown + shift + packet.pointee.duration)
     packet.pointee.dts = time + shift
     if packet.pointee.pts != none { packet.pointee.pts = shown + shift }
+  }
+
+  /// Offset of a track's timestamps to the timeline.
+  ///
+  /// Clips that were joined jump, each track at a packet of its own: the first one continues where its last packet ended, and the
+  /// other one follows it.
+  private func shift(of kind: MediaKind, _ time: Int64, duration: Int64) -> Int64 {
+    var shift = self.shifts[kind] ?? self.offset
+    defer { self.shifts[kind] = shift }
+    guard self.file.hasDiscontinuities, let last = self.lastTimes[kind] else { return shift }
+    let step = time + shift - last
+    // A frame in ten seconds beside audio is no jump.
+    let isBeside = self.lastTimes.contains { $0 != kind && abs(time + shift - $1) < 5_000_000_000 }
+    guard step < -500_000_000 || step > 10_000_000_000 && !isBeside else { return shift }
+    let followed = time + self.offset - last
+    if self.offset != shift, (-500_000_000...5_000_000_000).contains(followed) {
+      shift = self.offset
+    } else {
+      shift = last + min(max(duration, 1), 1_000_000_000) - time
+      self.offset = shift
+    }
+    return shift
   }
 
   private var frameInterval: MediaDuration {
@@ -355,7 +374,7 @@ final class FilePlayback {
     self.packetsInPass = [:]
     // Damaged timestamps could place the end thousands of years ahead.
     self.end = min(self.end, self.offset + 1 << 52)
-    self.offset = self.end
+    (self.offset, self.shifts) = (self.end, [:])
     do throws(VidiconError) {
       try self.file.rewind()
     } catch {

@@ -137,7 +137,7 @@ final class FilePlayer: TrackPlayer {
         if let next, anchor == nil {
           first = next.time
           anchor = StreamClock.system.now() - MediaDuration(nanoseconds: first)
-          playback.beginAudio(at: first)
+          playback.begin(at: first)
           continue
         }
         if playback.isVideoEnded { self.end(.video, playback.error, number) }

@@ -15,6 +15,8 @@ final class VideoTrack {
   private var shown: VideoFrame?
   private var lastTime: Int64?
 
+  /// Time in nanoseconds by which video begins after audio in many files: encoders of audio need samples before the first.
+  private static let tolerance: Int64 = 200_000_000
   /// Number of frames that are decoded ahead.
   private static let lookahead = 3
 
@@ -50,6 +52,15 @@ final class VideoTrack {
     self.frames = []
     self.shown = nil
     self.lastTime = nil
+  }
+
+  /// Begins with a black frame where the first frame of the file comes later: audio that precedes it is heard.
+  func begin(at time: Int64) {
+    guard self.shown == nil, let format,
+      self.frames.first.map({ $0.timestamp.nanoseconds > time + Self.tolerance }) ?? true,
+      let black = VideoFrame.black(format, at: MediaTime(nanoseconds: time))
+    else { return }
+    self.frames.insert(black, at: 0)
   }
 
   /// Timeline position of the next frame, in nanoseconds; nil when none is decoded yet.

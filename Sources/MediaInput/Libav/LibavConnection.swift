@@ -60,9 +60,12 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let name = String(cString: context.pointee.iformat.pointee.name)
     let isSegmented = name.hasPrefix("hls") || name.hasPrefix("dash")
     let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
-    self.pace = isSegmented || isFile || specification.isFIFO ? .buffered : .live
+    let isCamera = specification.scheme.hasPrefix("rtsp")
+    let isDatagrams = specification.scheme == "srt" || specification.transport == .udp
+    self.pace =
+      isSegmented || isFile || specification.isFIFO ? .buffered : isDatagrams ? .unheld : isCamera ? .camera : .pulled
     // A writer may pause for as long as it likes.
-    self.readTimeout = specification.isFIFO ? .seconds(86_400) : isSegmented ? .seconds(30) : .seconds(10)
+    self.readTimeout = specification.isFIFO ? .seconds(86_400) : isSegmented ? .seconds(30) : .seconds(15)
     self.isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
     for index in 0..<Int(context.pointee.nb_streams) where !streams.values.contains(index) {
       context.pointee.streams[index]?.pointee.discard = AVDISCARD_ALL

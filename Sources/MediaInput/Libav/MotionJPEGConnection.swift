@@ -12,7 +12,7 @@ internal import Threading
 // Safe because the opening thread transfers it to the reading thread and keeps no reference.
 final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
   let tracks: NetworkTracks
-  let pace = SourceTimeline.Pace.live
+  let pace = SourceTimeline.Pace.unheld
   let interrupt: LibavInterrupt
   private let specification: NetworkSpecification
   private let response: Response
@@ -21,7 +21,7 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
   private var first: ByteBuffer?
 
   /// Maximum time up to the first image, and of a pause of the bytes.
-  private static let timeout = MediaDuration.seconds(10)
+  private static let timeout = MediaDuration.seconds(15)
   private static let receiveByteCount = 64 << 10
 
   /// Reads the first image.

@@ -58,6 +58,9 @@ final class TrackVideoCapturer: VideoCapturer {
     self.player.stop(.video)
   }
 
+  /// True: files end, and connections of the network are lost, by error or after a silence that is not theirs.
+  var reportsLoss: Bool { true }
+
   func requestKeyframe() {
     self.player.requestKeyframe()
   }

@@ -129,9 +129,10 @@ extension NetworkSession {
       packet.times = timeline.map(
         packet.kind, decode: packet.decodeTime, presentation: packet.presentationTime,
         arrival: StreamClock.system.now())
-      switch connection.pace {
-      case .live: self.buffer.appendLive(packet)
-      case .buffered: guard self.buffer.appendWaiting(packet) else { return }
+      if let span = timeline.bufferedSpan {
+        guard self.buffer.appendWaiting(packet, span: span) else { return }
+      } else {
+        self.buffer.appendLive(packet)
       }
     }
   }

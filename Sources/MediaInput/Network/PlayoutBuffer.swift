@@ -30,6 +30,8 @@ final class PlayoutBuffer: Sendable {
     var byteCount = 0
     var needsKeyframe = false
     var dropped = 0
+    /// Arrival of the last packet; nil before the first one, and after the source was lost.
+    var lastArrival: MediaTime?
     var isClosed = false
   }
 
@@ -37,9 +39,14 @@ final class PlayoutBuffer: Sendable {
   static let maximumPacketCount = 4_096
   /// Maximum number of changes of codecs that wait to be played: beyond it, what waits is dropped.
   static let maximumChangeCount = 8
-  /// Maximum time span that is buffered of a source that arrives in bursts.
-  static let maximumSpan = MediaDuration.seconds(2)
   private let state = Monitor(State())
+
+  /// Whether half of the packets or bytes are buffered that may be.
+  var isHalfFull: Bool {
+    self.state.read {
+      $0.byteCount >= Self.maximumByteCount / 2 || $0.items.count >= Self.maximumPacketCount / 2
+    }
+  }
 
   /// Number of dropped packets.
   var droppedCount: Int { self.state.read { $0.dropped } }
@@ -76,7 +83,11 @@ final class PlayoutBuffer: Sendable {
 
   /// Enqueues an item other than a packet; never dropped.
   func append(_ item: Item) {
-    self.state.withLock { if !$0.isClosed { $0.items.append(item) } }
+    self.state.withLock { state in
+      guard !state.isClosed else { return }
+      if case .lost = item { state.lastArrival = nil }
+      state.items.append(item)
+    }
   }
 
   /// Enqueues a packet of a live source, or drops it.
@@ -108,12 +119,13 @@ final class PlayoutBuffer: Sendable {
   /// Segments contain several audio frames before the video frames of their time: in the order of arrival, these would wait for
   /// the last of those, and be played in bunches.
   ///
+  /// - Parameter span: Time ahead of its presentation from which on a packet is waited with.
   /// - Returns: False when the buffer was closed.
-  func appendWaiting(_ packet: NetworkPacket) -> Bool {
+  func appendWaiting(_ packet: NetworkPacket, span: MediaDuration) -> Bool {
     self.state.take { state -> Bool? in
       if state.isClosed { return false }
       guard !Self.isFull(state),
-        packet.times.decode - StreamClock.system.now() < Self.maximumSpan || state.items.isEmpty
+        packet.times.decode - StreamClock.system.now() < span || state.items.isEmpty
       else { return nil }
       var index = state.items.count
       while index > 0, case .packet(let other) = state.items[index - 1], other.kind != packet.kind,
@@ -132,17 +144,27 @@ final class PlayoutBuffer: Sendable {
   }
 
   private static func add(_ packet: NetworkPacket, to state: inout State) {
+    state.lastArrival = StreamClock.system.now()
     state.byteCount += packet.byteCount
     state.items.append(.packet(packet))
   }
 
   /// Dequeues the next item at its decode time; nil when the buffer was closed.
-  func next() -> Item? {
+  ///
+  /// - Parameter silence: Time without a packet after which the source counts as lost, and the error for it; nil where its reader judges
+  ///   that.
+  func next(silence: (limit: MediaDuration, error: VidiconError)? = nil) -> Item? {
     var wake: MediaTime?
     while true {
       let step = self.state.take(until: wake) { state -> Step? in
         if state.isClosed { return .end }
-        guard let first = state.items.first else { return nil }
+        guard let first = state.items.first else {
+          guard let silence, let last = state.lastArrival else { return nil }
+          let end = last + silence.limit
+          guard StreamClock.system.now() >= end else { return wake == end ? nil : .wait(end) }
+          state.lastArrival = nil
+          return .item(.lost(silence.error))
+        }
         if case .packet(let packet) = first, packet.times.decode > StreamClock.system.now() {
           return wake == packet.times.decode ? nil : .wait(packet.times.decode)
         }
@@ -162,12 +184,14 @@ final class PlayoutBuffer: Sendable {
   ///
   /// - Parameters:
   ///   - audioFormat: Format of all audio blocks; nil for that of each connection.
+  ///   - silence: See ``next(silence:)``.
   ///   - open: Opens the decoders of codecs.
   ///   - onDamage: Called when video could not be decoded: the frames that follow refer to it.
   ///   - onFormat: Called with the format of the frames.
   func play(
     to consumers: NetworkConsumers, audioFormat: AudioFormat?,
-    open: (TrackCodecs) -> NetworkTracks? = { $0.open() }, onDamage: () -> Void = {},
+    silence: (limit: MediaDuration, error: VidiconError)? = nil, open: (TrackCodecs) -> NetworkTracks? = { $0.open() },
+    onDamage: () -> Void = {},
     onFormat: (VideoFormat) -> Void
   ) {
     var (video, audio): (NetworkVideoTrack?, NetworkAudioTrack?)
@@ -188,7 +212,7 @@ final class PlayoutBuffer: Sendable {
       }
       if let fresh { announce(fresh) }
     }
-    while let item = self.next() {
+    while let item = self.next(silence: silence) {
       switch item {
       case .tracks(let fresh):
         (video, audio) = (fresh.video, fresh.audio)

@@ -17,7 +17,7 @@ internal import Glibc
 // Safe because the opening thread transfers it to the reading thread and keeps no reference.
 final class RTSPConnection: NetworkConnection, @unchecked Sendable {
   let tracks: NetworkTracks
-  let pace = SourceTimeline.Pace.live
+  let pace = SourceTimeline.Pace.camera
   let interrupt: LibavInterrupt
   private let specification: NetworkSpecification
   private var video: H264Description?
@@ -27,7 +27,7 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
   private var outputs: ArraySlice<RTPStreamReceiver.Output>
 
   /// Maximum pause of the packets.
-  private static let timeout = MediaDuration.seconds(10)
+  private static let timeout = MediaDuration.seconds(15)
   /// Time to wait for parameter sets that the session description lacks. Video whose parameter sets come with rare keyframes is
   /// shown later, while its audio is heard.
   private static let descriptionTimeout = MediaDuration.seconds(3)

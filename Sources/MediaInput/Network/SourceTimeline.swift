@@ -4,7 +4,11 @@ package import Media
 ///
 /// Live sources: the sample with the lowest network latency defines the offset, so that its capture time is its arrival. A burst at
 /// the start, as from a server that first sends the last seconds, moves the offset with each frame, so that no latency remains.
-/// A source clock that runs slower is followed by at most 5 ms per 10 s.
+/// A source clock that runs slower is followed by at most 5 ms per 10 s. Samples that come late after a stall keep their times, unless
+/// they stay late: then the source's clock has stopped meanwhile.
+///
+/// A live source that sends faster than in real time, beyond such a burst, is held back: the offset stays, and samples wait for their
+/// times, as do those of buffered sources. It is live again when what it sends is no longer early.
 ///
 /// Buffered sources (segments, files): the offset is set once, ``bufferDelay`` ahead of the arrival.
 ///
@@ -13,9 +17,28 @@ package struct SourceTimeline {
   /// Arrival of samples relative to their capture.
   enum Pace: Hashable {
     /// Samples arrive right after their capture.
-    case live
+    ///
+    /// - Parameter burst: How much may come early before the source is held back; nil where it cannot be.
+    case live(burst: Burst?)
     /// Samples arrive in bursts, and are buffered until their presentation.
     case buffered
+
+    /// A server that sends over TCP, and may begin with its last group of pictures.
+    static let pulled = Self.live(burst: Burst(limit: .seconds(5), recovery: 100))
+    /// A camera that sends over TCP. Some count a time of their own that runs faster, but none sends in double time.
+    static let camera = Self.live(burst: Burst(limit: .seconds(5), recovery: 1))
+    /// A publisher over TCP.
+    static let published = Self.live(burst: Burst(limit: .seconds(1), recovery: 100))
+    /// A source of datagrams, or without timestamps, which cannot be held back.
+    static let unheld = Self.live(burst: nil)
+  }
+
+  /// Samples that come early.
+  struct Burst: Hashable {
+    /// Time by which they may come early in all.
+    var limit: MediaDuration
+    /// Divisor of the time that has passed by which the time used is forgotten: clocks run faster by less.
+    var recovery: Int64
   }
 
   /// Timestamps of a sample on the stream's clock.
@@ -32,10 +55,23 @@ package struct SourceTimeline {
 
   /// Playout delay of buffered sources, which absorbs a late burst.
   static let bufferDelay = MediaDuration.milliseconds(500)
-  /// Maximum latency of a live sample; a later one sets a new offset: the source's clock was set back, or the network stalled.
+  /// Latency of live samples beyond which they are late after a stall, or the source's clock was set back.
   static let maximumLatency = MediaDuration.seconds(3)
-  /// Maximum distance of two samples of a track; a larger one is a jump of the source's timestamps.
+  /// Time in which late samples must come closer to their times by ``lateProgress``; otherwise they set a new offset.
+  static let lateSpan = MediaDuration.seconds(1)
+  static let lateProgress = MediaDuration.milliseconds(250)
+  /// Distance of a sample from the last ones of all tracks beyond which the source's timestamps have jumped; of a single track,
+  /// which may have a frame in ten seconds, ``maximumStepAlone``.
   static let maximumStep = MediaDuration.seconds(5)
+  static let maximumStepAlone = MediaDuration.seconds(15)
+  /// Time ahead of their presentation for which samples of a source that arrives in bursts are received.
+  static let maximumSpan = MediaDuration.seconds(2)
+  /// Likewise of a live source that is held back.
+  static let maximumLead = MediaDuration.seconds(6)
+  /// Variation of the time ahead within ``driftSpan`` up to which a source sends in real time.
+  static let leadVariation = MediaDuration.milliseconds(200)
+  /// Time by which a timestamp may be before the last one of its track: encoders make slips.
+  static let backTolerance = MediaDuration.milliseconds(10)
   /// Minimum distance of two samples of a track: more than one tick of every protocol's clock.
   static let minimumStep = MediaDuration.microseconds(100)
   /// Maximum offset of presentation after decode time.
@@ -44,18 +80,39 @@ package struct SourceTimeline {
   static let driftSpan = MediaDuration.seconds(10)
   static let driftStep = MediaDuration.milliseconds(5)
 
-  private var pace = Pace.live
+  /// Phase of a live source.
+  private enum Phase: Hashable {
+    /// Samples come in real time.
+    case live
+    /// Samples come faster, with a minimum and maximum time ahead of their presentation since a time.
+    case held(minimum: MediaDuration, maximum: MediaDuration, since: MediaTime)
+    /// Samples come late since a time, with a minimum latency.
+    case late(minimum: MediaDuration, since: MediaTime)
+  }
+
+  private var pace = Pace.live(burst: nil)
+  private var phase = Phase.live
+  /// Time by which early samples have moved the offset, at a time.
+  private var burst: (used: MediaDuration, at: MediaTime)?
   /// Added to the source's timestamps; nil before the first sample.
   private var offset: MediaDuration?
+  /// The offset that a track keeps up to a time, where the timestamps of the other one have jumped.
+  private var before: [MediaKind: (offset: MediaDuration, end: MediaTime)] = [:]
   private var lastSource: [MediaKind: Int64] = [:]
   private var lastTimes: [MediaKind: MediaTime] = [:]
   /// Minimum latency since a time.
   private var latency: (minimum: MediaDuration, since: MediaTime)?
 
+  /// Maximum time ahead of their presentation for which samples are received; nil while they come in real time.
+  var bufferedSpan: MediaDuration? {
+    if case .held = self.phase { return Self.maximumLead }
+    return self.pace == .buffered ? Self.maximumSpan : nil
+  }
+
   /// Resets the mapping for a new connection; mapped timestamps continue to increase.
   mutating func restart(_ pace: Pace) {
-    self.pace = pace
-    self.offset = nil
+    (self.pace, self.phase, self.burst) = (pace, .live, nil)
+    (self.offset, self.before) = (nil, [:])
     self.lastSource = [:]
     self.latency = nil
   }
@@ -93,26 +150,117 @@ package struct SourceTimeline {
   private mutating func map(_ kind: MediaKind, _ source: Int64, arrival: MediaTime) -> MediaTime {
     let source = MediaTime(nanoseconds: source)
     guard let offset else {
-      return self.rebase(source, to: self.pace == .live ? arrival : arrival + Self.bufferDelay)
+      return self.rebase(source, to: self.pace == .buffered ? arrival + Self.bufferDelay : arrival)
+    }
+    var isBack = self.isBack(kind, source)
+    if let before = self.before[kind] {
+      if !isBack, !self.isJump(to: source), arrival < before.end { return source + before.offset }
+      // The track has jumped as well.
+      (self.before[kind], isBack) = (nil, false)
     }
     let time = source + offset
+    let late = arrival - time
     switch self.pace {
-    case .live:
-      let isBack = self.lastSource[kind].map { source.nanoseconds < $0 } ?? false
-      let late = arrival - time
-      if late < .zero || late > Self.maximumLatency || isBack { return self.rebase(source, to: arrival) }
-      self.follow(late, at: arrival)
-      return time
+    case .live(let burst):
+      switch self.phase {
+      case .live, .late:
+        if isBack { return self.jump(kind, source, to: arrival, at: arrival) }
+        if late > Self.maximumLatency { return self.mapLate(source, time, arrival: arrival) }
+        self.phase = .live
+        guard late < .zero else {
+          self.follow(late, at: arrival)
+          return time
+        }
+        if self.isJump(to: source) { return self.jump(kind, source, to: arrival, at: arrival) }
+        guard let burst, self.usesBurst(.zero - late, burst.recovery, at: arrival) > burst.limit else {
+          return self.rebase(source, to: arrival)
+        }
+        self.phase = .held(minimum: .zero - late, maximum: .zero - late, since: arrival)
+        return time
+      case .held(let minimum, let maximum, let since):
+        if isBack || self.isJump(to: source) {
+          return self.jump(kind, source, to: self.next(kind, arrival: arrival), at: arrival)
+        }
+        let lead = MediaDuration.zero - late
+        guard lead > .zero else {
+          // Samples are no longer early.
+          (self.phase, self.burst) = (.live, nil)
+          return time
+        }
+        let range = (minimum: min(minimum, lead), maximum: max(maximum, lead))
+        guard range.maximum - range.minimum <= Self.leadVariation else {
+          self.phase = .held(minimum: lead, maximum: lead, since: arrival)
+          return time
+        }
+        self.phase = .held(minimum: range.minimum, maximum: range.maximum, since: since)
+        // A live source whose first burst was longer: it was not held back, and all comes equally early.
+        guard arrival - since >= Self.driftSpan, range.maximum < Self.maximumLead else { return time }
+        (self.phase, self.burst) = (.live, nil)
+        return self.rebase(source, to: arrival)
+      }
     case .buffered:
-      let isJump =
-        self.lastTimes[kind].map { time + .milliseconds(500) < $0 || time - $0 > Self.maximumStep }
-        ?? (time - arrival > Self.maximumStep)
-      if isJump {
-        return self.rebase(source, to: max(self.lastTimes[kind].map { $0 + .milliseconds(20) } ?? arrival, arrival))
+      if isBack || self.isJump(to: source) {
+        return self.jump(kind, source, to: self.next(kind, arrival: arrival), at: arrival)
       }
       // The buffer has run empty: the playout delay is restored.
-      return arrival - time > Self.bufferDelay ? self.rebase(source, to: arrival + Self.bufferDelay) : time
+      return late > Self.bufferDelay ? self.rebase(source, to: arrival + Self.bufferDelay) : time
     }
+  }
+
+  /// Maps a sample that comes too late: to its time while what follows comes less late, as after a stall of the network.
+  private mutating func mapLate(_ source: MediaTime, _ time: MediaTime, arrival: MediaTime) -> MediaTime {
+    let late = arrival - time
+    guard case .late(let minimum, let since) = self.phase, late > minimum - Self.lateProgress else {
+      self.phase = .late(minimum: late, since: arrival)
+      return time
+    }
+    guard arrival - since > Self.lateSpan else { return time }
+    self.phase = .live
+    return self.rebase(source, to: arrival)
+  }
+
+  /// Begins a new mapping where the timestamps of a track jump. The other one keeps its own until it jumps too: clips that were
+  /// joined end and begin at different places of their tracks.
+  private mutating func jump(
+    _ kind: MediaKind, _ source: MediaTime, to time: MediaTime, at arrival: MediaTime
+  ) -> MediaTime {
+    for other in self.lastSource.keys where other != kind && self.before[other] == nil {
+      if let offset { self.before[other] = (offset, arrival + Self.maximumStep) }
+    }
+    return self.rebase(source, to: time)
+  }
+
+  /// Whether a timestamp is before the last one of its track.
+  private func isBack(_ kind: MediaKind, _ source: MediaTime) -> Bool {
+    self.lastSource[kind].map { source + Self.backTolerance < MediaTime(nanoseconds: $0) } ?? false
+  }
+
+  /// Whether a timestamp is far from the last ones.
+  private func isJump(to source: MediaTime) -> Bool {
+    let limit = self.lastSource.count > 1 ? Self.maximumStep : Self.maximumStepAlone
+    return !self.lastSource.isEmpty
+      && self.lastSource.values.allSatisfy { last in
+        let distance = source - MediaTime(nanoseconds: last)
+        return distance > limit || distance < .zero - limit
+      }
+  }
+
+  /// Time of the first sample after a jump.
+  private func next(_ kind: MediaKind, arrival: MediaTime) -> MediaTime {
+    max(self.lastTimes[kind].map { $0 + .milliseconds(20) } ?? arrival, arrival)
+  }
+
+  /// Uses a part of the burst that a source may send early.
+  ///
+  /// - Returns: Time by which its samples have come early until now.
+  private mutating func usesBurst(_ time: MediaDuration, _ recovery: Int64, at now: MediaTime) -> MediaDuration {
+    var used = time
+    if let burst {
+      let forgotten = (now - burst.at).nanoseconds / recovery
+      used = used + max(burst.used - MediaDuration(nanoseconds: forgotten), .zero)
+    }
+    self.burst = (used, now)
+    return used
   }
 
   private mutating func rebase(_ source: MediaTime, to time: MediaTime) -> MediaTime {

@@ -27,6 +27,8 @@ package final class PublishedInput: TrackPlayer {
     /// Requests a keyframe of the publisher; nil where its protocol has no such request.
     var requestKeyframe: (@Sendable () -> Void)?
     var timeline = SourceTimeline()
+    /// Latest time of a sample.
+    var latest: MediaTime?
     /// Access units since the publisher's last keyframe.
     var group = OpenGroup()
     /// Reported end of the last publication, of which no sample was accepted: an encoder that connects again is one line.
@@ -73,6 +75,10 @@ package final class PublishedInput: TrackPlayer {
 
   private var name: String { "the source \(self.scheme.rawValue)" }
 
+  /// Time without audio or video after which a publisher counts as lost although it is connected: a still screen may have one
+  /// frame in ten seconds.
+  private static let silenceLimit = MediaDuration.seconds(15)
+
   /// Reported to consumers while there is no publisher.
   private var idle: VidiconError {
     VidiconError(
@@ -102,9 +108,30 @@ extension PublishedInput {
       guard let id = state.slot.begin(at: self.now()) else { return nil }
       (state.video, state.audio) = (nil, nil)
       state.requestKeyframe = requestKeyframe
-      state.timeline.restart(.live)
+      state.timeline.restart(.unheld)
+      state.latest = nil
       state.group.removeAll()
       return id
+    }
+  }
+
+  /// Lets a publisher that sends faster than in real time be held back: its samples wait for their times from now on, and its owner
+  /// asks for ``holdTime(of:)`` and stops receiving meanwhile.
+  package func holdsBack(_ id: PublisherSlot.ID) {
+    self.state.withLock { if $0.slot.handleActivity(of: id, at: self.now()) { $0.timeline.restart(.published) } }
+  }
+
+  /// The time for which nothing is to be received of a publisher that sends faster than in real time; nil for others.
+  package func holdTime(of id: PublisherSlot.ID) -> MediaDuration? {
+    let now = self.now()
+    return self.state.withLock { state in
+      guard let span = state.timeline.bufferedSpan, let latest = state.latest,
+        state.slot.handleActivity(of: id, at: now)
+      else { return nil }
+      let excess = latest - now - span
+      // In few steps: each wakes the connection.
+      if excess > .zero { return excess + .seconds(1) }
+      return state.run?.buffer.isHalfFull ?? false ? .milliseconds(100) : nil
     }
   }
 
@@ -172,6 +199,7 @@ extension PublishedInput {
       guard state.slot.handleActivity(of: id, at: now) else { return false }
       state.lastError = nil
       let times = map(&state.timeline)
+      state.latest = max(state.latest ?? times.decode, times.decode)
       if sample.kind == .video { state.group.append(sample, times: times) }
       guard let run = state.run, let packet = NetworkPacket(sample) else { return true }
       packet.times = times
@@ -239,7 +267,11 @@ extension PublishedInput {
       packet?.times = times
       return packet
     }
-    if !packets.isEmpty { run.buffer.append(.openGroup(packets)) }
+    // Samples of a publisher that is held back wait for their times.
+    let now = self.now()
+    let due = state.timeline.bufferedSpan == nil ? packets[...] : packets.prefix { $0.times.decode <= now }
+    if !due.isEmpty { run.buffer.append(.openGroup(Array(due))) }
+    for packet in packets.dropFirst(due.count) { run.buffer.appendLive(packet) }
   }
 }
 
@@ -300,7 +332,13 @@ extension PublishedInput {
 
   private func play(_ run: Run) {
     run.buffer.play(
-      to: self.consumers, audioFormat: self.audioFormat, open: self.open, onDamage: { self.requestKeyframe() }
+      to: self.consumers, audioFormat: self.audioFormat,
+      silence: (
+        Self.silenceLimit,
+        VidiconError(
+          .timedOut, subject: self.name, cause: "the publisher has sent nothing for 15 s",
+          nextStep: "check its network; it goes on as soon as something comes")
+      ), open: self.open, onDamage: { self.requestKeyframe() }
     ) { format in
       let isNew = self.state.withLock { state in
         defer { state.videoFormat = format }

@@ -5,26 +5,28 @@ internal import NIOCore
 
 /// Access units that wait for the pipeline.
 ///
-/// Drop policy: when two seconds, 300 samples or 16 MiB wait, all of them are dropped, and what follows up to the next
-/// keyframe or recovery point: samples that refer to a missing one cannot be decoded.
+/// Drop policy: when one has waited for two seconds, or 1200 samples or 32 MiB wait, all of them are dropped, and what follows up to
+/// the next keyframe or recovery point: samples that refer to a missing one cannot be decoded. A stall of the source, after which
+/// many come at once, is none of the pipeline.
 struct SampleQueue: Sendable {
-  static let maximumSpan = MediaDuration.seconds(2)
-  static let maximumCount = 300
-  static let maximumByteCount = 16 << 20
+  static let maximumWait = MediaDuration.seconds(2)
+  static let maximumCount = 1_200
+  static let maximumByteCount = 32 << 20
 
-  private(set) var samples: [SourceSample] = []
+  private(set) var samples: CircularBuffer<SourceSample> = []
+  private var arrivals: CircularBuffer<MediaTime> = []
   private var byteCount = 0
   private var needsKeyframe = false
 
   /// Enqueues a sample.
   ///
   /// - Returns: The dropped samples; may include the new one.
-  mutating func append(_ sample: SourceSample) -> [FrameDrop] {
+  mutating func append(_ sample: SourceSample, at now: MediaTime) -> [FrameDrop] {
     if self.needsKeyframe, !Self.isStart(sample.sample) { return [Self.drop(sample)] }
     self.needsKeyframe = false
-    let span = self.samples.first.map { sample.sample.decodeTime - $0.sample.decodeTime } ?? .zero
+    let wait = self.arrivals.first.map { now - $0 } ?? .zero
     var dropped: [FrameDrop] = []
-    if span > Self.maximumSpan || self.samples.count >= Self.maximumCount
+    if wait > Self.maximumWait || self.samples.count >= Self.maximumCount
       || self.byteCount + sample.sample.payload.readableBytes > Self.maximumByteCount, !self.samples.isEmpty
     {
       dropped = self.removeAll()
@@ -34,6 +36,7 @@ struct SampleQueue: Sendable {
       }
     }
     self.samples.append(sample)
+    self.arrivals.append(now)
     self.byteCount += sample.sample.payload.readableBytes
     return dropped
   }
@@ -42,13 +45,14 @@ struct SampleQueue: Sendable {
   mutating func popFirst() -> SourceSample? {
     guard !self.samples.isEmpty else { return nil }
     let first = self.samples.removeFirst()
+    self.arrivals.removeFirst()
     self.byteCount -= first.sample.payload.readableBytes
     return first
   }
 
   /// Drops all samples.
   mutating func removeAll() -> [FrameDrop] {
-    defer { (self.samples, self.byteCount) = ([], 0) }
+    defer { (self.samples, self.arrivals, self.byteCount) = ([], [], 0) }
     return self.samples.map(Self.drop)
   }
 

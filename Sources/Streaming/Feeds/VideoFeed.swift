@@ -68,10 +68,13 @@ final class VideoFeed: VideoConsumer, SourceFeed {
   /// Distinguishes this connection of a source from all others of the process.
   let id = VideoSchedule.SourceID(number: VideoFeed.count.wrappingAdd(1, ordering: .relaxed).newValue)
   private static let count = Atomic(0)
+  /// See ``VideoCapturer/reportsLoss``.
+  let reportsLoss: Bool
   private let state: Mutex<State>
   private let inputQueue: VideoInputQueue
 
   init(capturer: any VideoCapturer, inputQueue: VideoInputQueue, adjustment: SourceAdjustment = SourceAdjustment()) {
+    self.reportsLoss = capturer.reportsLoss
     self.state = Mutex(State(capturer: capturer, adjustment: adjustment, frameRate: inputQueue.frameRate))
     self.inputQueue = inputQueue
   }

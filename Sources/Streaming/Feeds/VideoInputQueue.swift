@@ -1,5 +1,6 @@
 internal import Capture
 internal import Media
+internal import NIOCore
 internal import Threading
 
 /// Bounded queue between the video source and the pipeline thread: frames wait in a ``FrameQueue``, access units in a
@@ -135,10 +136,10 @@ final class VideoInputQueue: SourceInputQueue {
       state.framesIn += 1
       var dropped: [FrameDrop]
       switch state.slot.role(of: sample.feed) {
-      case .current: dropped = state.samples.append(sample)
+      case .current: dropped = state.samples.append(sample, at: StreamClock.system.now())
       case .waiting:
         if state.slot.waitingItems.isEmpty { state.waitingSamples = SampleQueue() }
-        dropped = state.waitingSamples.append(sample)
+        dropped = state.waitingSamples.append(sample, at: StreamClock.system.now())
         state.slot.waitingItems = state.waitingSamples.samples.map(SourceVideo.sample)
       case .dismissed:
         dropped = [FrameDrop(timestamp: sample.sample.presentationTime, reason: .stopped)]
@@ -263,7 +264,8 @@ extension VideoInputQueue {
       for item in items {
         switch item {
         case .frame(let frame): dropped += state.drop(state.frameQueue.append(frame), reason: .late)
-        case .sample(let sample): dropped += state.drop(state.samples.append(sample), of: feed)
+        case .sample(let sample):
+          dropped += state.drop(state.samples.append(sample, at: StreamClock.system.now()), of: feed)
         }
       }
       return dropped

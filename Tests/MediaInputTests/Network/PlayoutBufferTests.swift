@@ -15,6 +15,8 @@ struct PlayoutBufferTests {
     return packet
   }
 
+  private static let span = SourceTimeline.maximumSpan
+
   static func take(_ buffer: PlayoutBuffer) -> NetworkPacket? {
     if case .packet(let packet) = buffer.next() { packet } else { nil }
   }
@@ -22,7 +24,7 @@ struct PlayoutBufferTests {
   @Test func `a packet is delivered when it is due`() throws {
     let buffer = PlayoutBuffer()
     let due = StreamClock.system.now() + .milliseconds(120)
-    #expect(buffer.appendWaiting(try Self.packet(.video, due: due)))
+    #expect(buffer.appendWaiting(try Self.packet(.video, due: due), span: Self.span))
     let packet = try #require(Self.take(buffer))
     #expect(packet.times.decode == due)
     #expect(StreamClock.system.now() >= due)
@@ -35,7 +37,7 @@ struct PlayoutBufferTests {
       (.audio, 1), (.audio, 22), (.audio, 43), (.video, 5), (.video, 38), (.audio, 64), (.video, 71), (.video, 50),
     ]
     for (kind, due) in packets {
-      #expect(buffer.appendWaiting(try Self.packet(kind, due: MediaTime(nanoseconds: due))))
+      #expect(buffer.appendWaiting(try Self.packet(kind, due: MediaTime(nanoseconds: due)), span: Self.span))
     }
     let order = packets.compactMap { _ in Self.take(buffer) }.map(\.times.decode.nanoseconds)
     #expect(order == [1, 5, 22, 38, 43, 64, 71, 50])
@@ -99,12 +101,14 @@ struct PlayoutBufferTests {
   @Test func `a writer more than two seconds ahead is held back until close`() async throws {
     let buffer = PlayoutBuffer()
     let now = StreamClock.system.now()
-    #expect(buffer.appendWaiting(try Self.packet(.video, due: now + .seconds(10))))
-    let waiting = Task.detached { buffer.appendWaiting(try Self.packet(.video, due: now + .seconds(11))) }
+    #expect(buffer.appendWaiting(try Self.packet(.video, due: now + .seconds(10)), span: Self.span))
+    let waiting = Task.detached {
+      buffer.appendWaiting(try Self.packet(.video, due: now + .seconds(11)), span: Self.span)
+    }
     let reading = Task.detached { if case .none = buffer.next() { true } else { false } }
     buffer.close()
     #expect(try await !waiting.value)
     #expect(await reading.value)
-    #expect(!buffer.appendWaiting(try Self.packet(.video, due: now)))
+    #expect(!buffer.appendWaiting(try Self.packet(.video, due: now), span: Self.span))
   }
 }

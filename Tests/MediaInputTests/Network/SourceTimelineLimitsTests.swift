@@ -9,7 +9,7 @@ struct SourceTimelineLimitsTests {
 
   private static func at(_ microseconds: Int64) -> MediaTime { Self.start + .microseconds(microseconds) }
 
-  private static func timeline(_ pace: SourceTimeline.Pace = .live) -> SourceTimeline {
+  private static func timeline(_ pace: SourceTimeline.Pace = .unheld) -> SourceTimeline {
     var timeline = SourceTimeline()
     timeline.restart(pace)
     return timeline
@@ -55,7 +55,7 @@ struct SourceTimelineLimitsTests {
     var timeline = Self.timeline(.buffered)
     let before = timeline.map(.video, decode: 0, presentation: 0, arrival: Self.at(0)).decode
     #expect(before == Self.at(500_000))
-    timeline.restart(.live)
+    timeline.restart(.unheld)
     // The first sample arrives before the buffered one is shown.
     let first = timeline.map(.video, decode: 77_000_000_000, presentation: 77_000_000_000, arrival: Self.at(1_000))
     #expect(first.decode == Self.at(500_100))

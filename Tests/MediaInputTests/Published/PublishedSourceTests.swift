@@ -135,8 +135,8 @@ struct PublishedSourceTests {
       self.source.audio.stop()
     }
     #expect(self.input.describe(.h264(Self.h264), by: id))
-    #expect(self.input.reportUndecodableAudio(self.error("MP3"), by: id))
-    #expect(audio.end()??.cause == "MP3")
+    #expect(self.input.reportUnsupported("MP3", of: .audio, by: id))
+    #expect(audio.end()??.cause == "MP3 is not supported")
     #expect(self.input.reportMissingKeyframe(dropped: 31, by: id))
     #expect(self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
     let state = video.wait { !$0.waits.isEmpty && $0.samples.count == 1 }

@@ -1,0 +1,103 @@
+import Media
+import Testing
+
+@testable import Streaming
+
+@Suite("When the video schedule takes a source for lost")
+struct VideoScheduleLossTests {
+  private static func frame(_ dialogue: VideoScheduleDialogue, at time: Int64) -> VideoSchedule.Action {
+    dialogue.handle(
+      .frame(
+        FrameSummary(
+          timestamp: VideoScheduleDialogue.time(time), source: VideoScheduleDialogue.camera, reportsLoss: true)),
+      at: time)
+  }
+
+  private static func sample(
+    _ dialogue: VideoScheduleDialogue, at time: Int64, latency: Int64 = 0, isKeyframe: Bool = false
+  ) -> VideoSchedule.Action {
+    dialogue.sample(at: time, latency: latency, isKeyframe: isKeyframe) { $0.reportsLoss = true }
+  }
+
+  @Test func `the last frame of a source that reports its loss stays until that`() {
+    let dialogue = VideoScheduleDialogue()
+    #expect(Self.frame(dialogue, at: 0) == .newest(0))
+    #expect(dialogue.timeouts(before: 60_000).isEmpty)
+    // For a viewer it is encoded again.
+    _ = dialogue.handle(.keyframeRequested, at: 60_000)
+    let repeated = dialogue.timeouts(from: 60_000, before: 62_000)
+    #expect(repeated.first?.action == .again(60_000, forcesKeyframe: true) && repeated.count > 20)
+    _ = dialogue.handle(.sourceEnded, at: 70_000)
+    let shown = dialogue.timeouts(before: 70_400).first?.action
+    #expect(shown == .slate(70_250, forcesKeyframe: true))
+    #expect(dialogue.takeNotices().contains(.slateShown))
+    #expect(Self.frame(dialogue, at: 71_000) == .newest(71_000, forcesKeyframe: true))
+    #expect(dialogue.takeNotices().contains(.slateHidden))
+  }
+
+  @Test func `before its first frame, such a source is silent like any other`() {
+    let dialogue = VideoScheduleDialogue()
+    #expect(dialogue.timeouts(before: 2_100).first?.action == .slate(2_000))
+  }
+
+  @Test func `a source that reports no loss is waited for by its rhythm`() {
+    let dialogue = VideoScheduleDialogue()
+    for time in [0, 3_000, 6_000] as [Int64] { _ = dialogue.frame(at: time) }
+    // The third frame shows that three seconds are no loss.
+    #expect(dialogue.timeouts(before: 18_000).isEmpty)
+    #expect(dialogue.timeouts(before: 18_100).first?.action == .slate(18_000, forcesKeyframe: true))
+    // A single pause is no rhythm.
+    let other = VideoScheduleDialogue()
+    for time in [0, 40, 80, 1_900, 1_940] as [Int64] { _ = other.frame(at: time) }
+    #expect(other.timeouts(before: 3_940).isEmpty && !other.timeouts(before: 4_000).isEmpty)
+  }
+
+  @Test func `samples of a stall are passed through with their times`() {
+    let dialogue = VideoScheduleDialogue()
+    #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))
+    #expect(Self.sample(dialogue, at: 40) == .pass(40))
+    #expect(dialogue.timeouts(before: 8_000).isEmpty)
+    for time in stride(from: 80, through: 8_000, by: 40) as StrideThrough<Int64> {
+      #expect(Self.sample(dialogue, at: 8_000, latency: 8_000 - time) == .pass(time))
+    }
+  }
+
+  @Test func `samples that are older than the slate or a repeated frame are only decoded`() {
+    let dialogue = VideoScheduleDialogue()
+    #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))
+    _ = dialogue.handle(.sourceEnded, at: 5_000)
+    #expect(dialogue.timeouts(before: 8_000).last?.action == .slate(7_970))
+    for time in [40, 80, 7_400] as [Int64] {
+      let action = Self.sample(dialogue, at: 8_000, latency: 8_000 - time, isKeyframe: time == 7_400)
+      #expect(action == .transcode(dropsFrames: true))
+    }
+    // The next one is decoded with those before it, and shown.
+    #expect(Self.sample(dialogue, at: 8_000) == .transcode(dropsFrames: false))
+  }
+
+  @Test func `a viewer of a source that is passed through and sends nothing new gets its last frame`() {
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
+    #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))
+    #expect(Self.sample(dialogue, at: 40) == .pass(40))
+    _ = dialogue.handle(.keyframeRequested, at: 10_000)
+    #expect(dialogue.takeNotices() == [.requestKeyframeFromSource])
+    #expect(dialogue.timeouts(before: 11_000).isEmpty)
+    #expect(dialogue.timeout(at: 11_000) == .keepStill)
+    dialogue.schedule.keepStill()
+    let repeated = dialogue.timeouts(from: 11_000, before: 11_100).first
+    #expect(repeated?.action == .again(11_000, forcesKeyframe: true))
+    // The source is passed through again from its next keyframe on.
+    #expect(Self.sample(dialogue, at: 12_000) == .transcode(dropsFrames: false))
+    #expect(Self.sample(dialogue, at: 12_040, isKeyframe: true) == .pass(12_040))
+  }
+
+  @Test func `a viewer of a source with frames and rare keyframes waits for one of them`() {
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
+    #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))
+    _ = dialogue.handle(.keyframeRequested, at: 1_000)
+    for time in stride(from: 1_040, through: 9_000, by: 40) as StrideThrough<Int64> {
+      #expect(dialogue.timeouts(before: time).isEmpty)
+      #expect(Self.sample(dialogue, at: time) == .pass(time))
+    }
+  }
+}
