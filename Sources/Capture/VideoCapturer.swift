@@ -61,6 +61,12 @@ public protocol VideoCapturer: AnyObject, Sendable {
   /// after `VideoSettings.sourceTimeout`, or four times the interval between their last frames.
   var reportsLoss: Bool { get }
 
+  /// The source as users name it (`v4l2:/dev/video0`, `file:/a.mp4`, the address of a camera), passwords included; nil for a source
+  /// that no other capturer shows. By default nil.
+  ///
+  /// Two streams with capturers of one source are known by it: where one of them covers faces, the other one does.
+  var sourceName: String? { get }
+
   /// Requests a keyframe from a source that delivers compressed video, because a viewer waits for one.
   ///
   /// Called at most twice per second, on any thread; must return without blocking. By default does nothing: the next
@@ -77,6 +83,9 @@ extension VideoCapturer {
 
   /// False: for sources whose loss shows by their silence.
   public var reportsLoss: Bool { false }
+
+  /// None: for video that is generated or pushed.
+  public var sourceName: String? { nil }
 
   /// Does nothing: for sources of uncompressed video, and those of which no keyframe can be requested.
   public func requestKeyframe() {}

@@ -137,6 +137,7 @@ package final class SourcePrivacy: Sendable {
   /// Runs a body with the state of one moment, in which the current sources of streams with privacy are remembered.
   private func locked<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     let objects = self.state.withLock { ($0.all, $0.effects.compactMap(\.object)) }
+    for sources in objects.0 { sources.followCapturer() }
     // None of them ends while the lock is held.
     return withExtendedLifetime(objects) {
       self.state.withLock { state in

@@ -20,6 +20,8 @@ public final class StreamSources: Sendable {
   /// The sources that the stream started with.
   package let start: SourceNames
   private let current: Mutex<SourceNames>
+  /// Name of the video source that the stream's capturer has, where its owner gave none.
+  private let capturerName = Mutex<String?>(nil)
   /// The current video source, and during a switch the next one, and the one that comes back when that fails.
   private let videos: Mutex<(current: IdentifiedSource, next: IdentifiedSource?, previous: IdentifiedSource?)>
   /// Whether a client chose the current video source: what is opened because of its name is as limited as it is.
@@ -40,7 +42,7 @@ public final class StreamSources: Sendable {
   /// The sources of a stream.
   ///
   /// - Parameters:
-  ///   - video: Name of its video source; nil where it has none.
+  ///   - video: Name of its video source; nil for the name that its capturer has, ``VideoCapturer/sourceName``.
   ///   - audio: Name of its audio source; nil where it has none.
   ///   - catalog: The sources that it can be switched to.
   public convenience init(_ stream: LiveStream, video: String? = nil, audio: String? = nil, catalog: SourceCatalog) {
@@ -77,6 +79,17 @@ public final class StreamSources: Sendable {
   /// The current video source, the one to which it is being switched, and the one that comes back when that fails.
   var shownVideos: [IdentifiedSource] {
     self.videos.withLock { [$0.current] + [$0.next, $0.previous].compactMap { $0 } }
+  }
+
+  /// Adopts the name that the stream's capturer has, for a Swift caller who attaches capturers and no names.
+  func followCapturer() {
+    let name = self.stream.videoSource?.sourceName
+    let isNew = self.capturerName.withLock { known in
+      guard name != known, self.video == known else { return false }
+      known = name
+      return true
+    }
+    if isNew { self.setVideo(name) }
   }
 
   /// Records that video is being switched to a source of a name.

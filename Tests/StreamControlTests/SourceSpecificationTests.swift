@@ -78,4 +78,16 @@ struct SourceSpecificationTests {
     sources.audio?.stop()
     #expect(abs((frame.timestamp - block.timestamp).nanoseconds) < 1_000_000_000)
   }
+
+  @Test func `a capturer has the name of its source, by which other streams that show it are known`() throws {
+    let path = try TestMedia.flashAndBeep()
+    for text in ["file:\(path)", "v4l2:/dev/video9", "v4l2:Some camera", "v4l2:", "screen::7"] {
+      let sources = try Sources(SourceSpecification(video: text, audio: "none"), devices: SystemDevices())
+      #expect(sources.video.sourceName == text)
+    }
+    for text in ["bars", "plasma", "noise", "rtmp:", "rtsp:", "whip:"] {
+      let sources = try Sources(SourceSpecification(video: text, audio: "none"), devices: SystemDevices())
+      #expect(sources.video.sourceName == nil)
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Vidicon
 
@@ -60,6 +61,25 @@ struct CameraServerTests {
     #expect(streams[1].effects.isEmpty)
     await server.stop()
     withExtendedLifetime(sources) {}
+  }
+
+  @Test(arguments: [true, false])
+  func `of two streams with capturers of one file, one of them private, none is open, whichever is published first`(
+    isPrivateFirst: Bool
+  ) async throws {
+    let server = self.server()
+    let path = try TestMedia.flashAndBeep()
+    let streams = ["hiding", "other"].map { LiveStream($0) }
+    for stream in streams { stream.attachVideo(try #require(FileSource(path: path).video)) }
+    streams[0].effects = [PrivacyMask()]
+    for stream in isPrivateFirst ? streams : streams.reversed() {
+      try await server.publish(stream)
+    }
+    #expect(streams[1].effects.contains { $0.isPrivacy })
+    #expect(server.sources(of: streams[1])?.video == "file:\(path)")
+    await server.unpublish(streams[0])
+    #expect(streams[1].effects.isEmpty)
+    await server.stop()
   }
 
   @Test(.timeLimit(.minutes(5)), arguments: [true, false])

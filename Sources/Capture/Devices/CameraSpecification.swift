@@ -43,6 +43,14 @@ public struct CameraSpecification: Hashable, Sendable {
 }
 
 extension CameraSpecification {
+  /// The camera's node or name as it was given; empty for the first one.
+  package var selection: String {
+    switch self.device {
+    case .first: ""
+    case .path(let text), .name(let text): text
+    }
+  }
+
   /// Whether a path is that of a camera's node, or of a link that the system makes: opening another device may have effects.
   package var isOfThisMachine: Bool {
     guard case .path(let path) = self.device else { return true }

@@ -48,6 +48,9 @@ public final class CameraCapturer: ControllableCapturer {
     self.state.withLock { $0.format }
   }
 
+  /// The camera by its node or name, as it was selected.
+  public var sourceName: String? { "v4l2:\(self.request.specification.selection)" }
+
   /// Direction the camera faces; `.unspecified` before the first start.
   public var position: CameraPosition {
     self.state.withLock { $0.position }

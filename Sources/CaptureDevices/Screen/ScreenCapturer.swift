@@ -49,6 +49,9 @@ public final class ScreenCapturer: VideoCapturer {
     self.currentFormat.withLock { $0 }
   }
 
+  /// The display, with its window or region.
+  public var sourceName: String? { self.specification.description }
+
   /// Whether the screen is captured, or searched for after it was lost.
   public var isStarted: Bool {
     self.thread.isStarted

@@ -42,7 +42,7 @@ public final class FileSource: Sendable {
   package init(path: String, loop: Bool, isConfined: Bool) throws(VidiconError) {
     let player = try FilePlayer(path: path, isLooped: loop, isConfined: isConfined)
     self.player = player
-    self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player) }
+    self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player, sourceName: "file:\(path)") }
     self.audio = player.audioFormat.map { TrackAudioCapturer(player: player, format: $0) }
   }
 

@@ -31,10 +31,13 @@ extension TrackPlayer {
 /// Video capturer of a ``TrackPlayer``.
 final class TrackVideoCapturer: VideoCapturer {
   let player: any TrackPlayer
+  /// The path or address of what is played; nil for a publisher, which sends to one capturer alone.
+  let sourceName: String?
 
   /// - Parameter player: A player with a video track.
-  init(player: any TrackPlayer) {
+  init(player: any TrackPlayer, sourceName: String?) {
     self.player = player
+    self.sourceName = sourceName
   }
 
   deinit {

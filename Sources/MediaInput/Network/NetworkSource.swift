@@ -48,7 +48,8 @@ public final class NetworkSource: Sendable {
   public init(_ specification: NetworkSpecification) throws(VidiconError) {
     let player = try NetworkPlayer(specification)
     self.player = player
-    self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player) }
+    self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player, sourceName: specification.sourceName)
+    }
     self.audio = player.audioFormat.map { TrackAudioCapturer(player: player, format: $0) }
   }
 
@@ -60,7 +61,8 @@ public final class NetworkSource: Sendable {
   package init(_ specification: NetworkSpecification, until formats: AssumedFormats) throws(VidiconError) {
     let player = try NetworkPlayer(specification, until: formats)
     self.player = player
-    self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player) }
+    self.video = player.videoFormat.map { _ in TrackVideoCapturer(player: player, sourceName: specification.sourceName)
+    }
     self.audio = player.audioFormat.map { TrackAudioCapturer(player: player, format: $0) }
   }
 

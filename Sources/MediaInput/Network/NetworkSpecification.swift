@@ -136,6 +136,9 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   /// Scheme of named pipes, which no text has.
   private static let fifoScheme = "fifo"
 
+  /// The source as users name it.
+  var sourceName: String { self.isFIFO ? "file:\(self.url)" : self.url }
+
   /// Whether it is a named pipe of this machine.
   package var isFIFO: Bool { self.scheme == Self.fifoScheme }
 

@@ -55,7 +55,7 @@ public final class PublishedSource: Sendable {
     let input = PublishedInput(
       format: format, audioFormat: audioFormat, scheme: scheme, handling: passesThrough ? .passedThrough : .decoded,
       now: now)
-    self.video = TrackVideoCapturer(player: input)
+    self.video = TrackVideoCapturer(player: input, sourceName: nil)
     self.audio = TrackAudioCapturer(player: input, format: audioFormat)
   }
 
