@@ -105,6 +105,7 @@ extension EndToEnd {
       /// A further start of the page.
       struct Restart: Decodable {
         var errors: [String]
+        var width: Int
         var playedSeconds: Double
         var elapsedSeconds: Double
       }
@@ -116,7 +117,7 @@ extension EndToEnd {
         ("native", "playlist.m3u8", 4.0, 0), ("native", "index.m3u8", 4.0, 0), ("hlsjs", "playlist.m3u8", 4.0, 0),
         ("hlsjs", "live.m3u8", 1.2, 0),
         // Three parts of the smaller rendition, which it may change to, behind the live edge. Where in a segment it starts differs.
-        ("hlsjs", "index.m3u8", 2.6, 2),
+        ("hlsjs", "index.m3u8", 2.6, 29),
       ])
     func `Chromium plays natively and with hls.js, on a page of another origin, as the first viewer`(
       way: String, playlist: String, maximumLatency: Double, restarts: Int
@@ -125,7 +126,7 @@ extension EndToEnd {
         let arguments = [way, vidicon.page("/live/\(playlist)"), "--library", try TestMedia.file("hls.mjs")]
         let run = try await Tool.run(
           "python3", [TestMedia.client("hls_play.py")] + arguments + ["--seconds", "8", "--restarts", "\(restarts)"],
-          within: .seconds(80 + 40 * restarts))
+          within: .seconds(80 + 15 * restarts))
         try #require(run.succeeded, "\(run.errors)")
         let seen = try JSONDecoder().decode(Seen.self, from: Data(run.output))
         #expect(seen.audioBytes > 1_000)
@@ -138,6 +139,7 @@ extension EndToEnd {
         #expect(Self.acceptedErrors.contains(seen.errors), "\(seen.errors)")
         #expect(seen.restarts.count == restarts)
         for restart in seen.restarts {
+          #expect(restart.width == 1280)
           #expect(abs(restart.playedSeconds - restart.elapsedSeconds) < 1)
           #expect(Self.acceptedErrors.contains(restart.errors), "\(restart.errors)")
         }

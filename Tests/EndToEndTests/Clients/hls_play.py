@@ -5,7 +5,7 @@ usage: hls_play.py native|hlsjs URL [--library FILE] [--seconds 10] [--restarts 
 
 "native" sets the URL as the source of a <video>; "hlsjs" plays it with hls.js, which is FILE. Prints as JSON the latency of
 each frame, read from the timecode strip, and the text cues of the stream; then, for each further start of the page, the time
-that was played in three seconds.
+that was played in three seconds after the first two, and the width of the video at their end.
 """
 import argparse
 import http.server
@@ -88,10 +88,10 @@ def main():
     options = parser.parse_args()
     port = serve(open(options.library, "rb").read() if options.library else b"")
     with open_browser("chromium") as browser:
-        def start():
+        def start(settling=4):
             browser.go(f"http://127.0.0.1:{port}/?" + urlencode({"with": options.way, "url": options.url}))
             browser.until("const v = document.querySelector('video'); return v.readyState >= 3 && v.currentTime > 0;", seconds=25)
-            time.sleep(4)
+            time.sleep(settling)
 
         start()
         browser.run(WATCH)
@@ -105,13 +105,13 @@ def main():
             "decoded": after["decoded"] - before["decoded"], "audioBytes": after["audioBytes"] - before["audioBytes"],
             "medianLatency": ages[len(ages) // 2] if ages else None, "latencies": len(ages), "restarts": []})
         for _ in range(options.restarts):
-            start()
+            start(settling=2)
             position, begin = browser.run(STATE)["position"], time.monotonic()
             time.sleep(3)
             state = browser.run(STATE)
             after["restarts"].append({
                 "elapsedSeconds": time.monotonic() - begin, "playedSeconds": state["position"] - position,
-                "errors": state["errors"]})
+                "width": state["width"], "errors": state["errors"]})
         print(json.dumps(after))
 
 
