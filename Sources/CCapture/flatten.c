@@ -9,3 +9,12 @@ void vidicon_flatten(uint8_t *pixels, ptrdiff_t stride, int width, int height) {
     }
   }
 }
+
+bool vidicon_has_opacity(const uint8_t *pixels, ptrdiff_t stride, int width, int height) {
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      if (pixels[y * stride + x * 4 + 3]) return true;
+    }
+  }
+  return false;
+}

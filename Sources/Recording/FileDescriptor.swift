@@ -25,7 +25,7 @@ final class FileDescriptor: Sendable {
   ) throws(VidiconError) {
     let shown = subject ?? folder.map { $0.path == "." ? path : "\($0.path)/\(path)" } ?? path
     let number = openat(folder?.number ?? AT_FDCWD, path, flags | O_CLOEXEC, mode)
-    guard number >= 0 else { throw VidiconError(errno: errno, path: shown) }
+    guard number >= 0 else { throw VidiconError(errno: errno, path: shown, isNewName: flags & O_CREAT != 0) }
     self.number = number
     self.path = shown
   }

@@ -27,7 +27,7 @@ enum Folder {
   static func make(_ path: String) throws(VidiconError) {
     guard mkdir(path, 0o750) == 0 else {
       if errno == EEXIST { return }
-      throw VidiconError(errno: errno, path: path)
+      throw VidiconError(errno: errno, path: path, isNewName: true)
     }
     // A folder that may be written but not read cannot be synchronized.
     try (try? FileDescriptor(self.split(path).folder, O_RDONLY | O_DIRECTORY))?.synchronize()

@@ -306,7 +306,7 @@ struct RecordingFinalizer {
         // A repair that was interrupted has linked it already.
         if self.file.hasName(name, in: self.folder) { return Original(name: name, isRenamed: false) }
         number += 1
-      case .failed(let error): throw VidiconError(errno: error, path: self.file.path)
+      case .failed(let error): throw VidiconError(errno: error, path: self.file.path, isNewName: true)
       }
     }
   }

@@ -144,7 +144,7 @@ struct RecordingPart: Sendable {
     let failure = errno
     // The lock is held until the name is this file's.
     withExtendedLifetime(old) {}
-    guard result == 0 else { throw VidiconError(errno: failure, path: self.path) }
+    guard result == 0 else { throw VidiconError(errno: failure, path: self.path, isNewName: true) }
     self.name = finalName
     self.finalName = nil
     try self.folder.synchronize()

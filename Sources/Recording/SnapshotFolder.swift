@@ -88,7 +88,7 @@ public struct SnapshotFolder: Hashable, Sendable {
       switch ExclusiveName.give(candidate, to: temporary, in: folder.number) {
       case .linked, .renamed: return "\(self.path)/\(candidate)"
       case .taken: number += 1
-      case .failed(let error): throw VidiconError(errno: error, path: "\(self.path)/\(candidate)")
+      case .failed(let error): throw VidiconError(errno: error, path: "\(self.path)/\(candidate)", isNewName: true)
       }
     }
   }

@@ -12,7 +12,8 @@ extension VidiconError {
   /// - Parameters:
   ///   - number: The value of `errno` after the call.
   ///   - path: The file or folder that was passed to the call, as its user gave it.
-  init(errno number: Int32, path: String) {
+  ///   - isNewName: Whether the call gives a file a name.
+  init(errno number: Int32, path: String, isNewName: Bool = false) {
     let (code, cause, nextStep): (Code, String, String) =
       switch number {
       case ENOSPC: (.noSpace, "the disk is full", "free space, or record to another disk")
@@ -22,7 +23,7 @@ extension VidiconError {
       case ENOENT, ENOTDIR: (.notFound, "the folder does not exist", "create it, or give another one")
       case EISDIR: (.invalidSpecification, "it is a folder", "give the name of a file in it")
       case ENAMETOOLONG: (.invalidSpecification, "the name is too long", "give one of at most 250 bytes")
-      case EINVAL, EILSEQ:
+      case EINVAL where isNewName, EILSEQ:
         (
           .invalidSpecification, "the disk does not accept the name (\(String(cString: strerror(number))))",
           "leave characters such as : ? * < > | out of it, or record to another disk"

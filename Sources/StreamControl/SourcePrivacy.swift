@@ -79,7 +79,7 @@ package final class SourcePrivacy: Sendable {
           return [(source: IdentifiedSource, hiding: Hiding)]()
         }
         let shown = self.memories.filter { $0.stream === other.stream }.map(\.source)
-        return (shown + [other.nextVideo].compactMap { $0 }).map { ($0, hiding) }
+        return (shown + other.nextVideos).map { ($0, hiding) }
       }
     }
 

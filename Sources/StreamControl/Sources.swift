@@ -4,6 +4,17 @@ internal import MediaInput
 
 /// The capturers of a ``SourceSpecification``, open but not started.
 public struct Sources: Sendable {
+  /// Time by which network sources and the writers of named pipes must be there. Sources that need not be are tried in the background,
+  /// with the format of generated media until then.
+  package enum ConnectionNeed: Hashable, Sendable {
+    /// Network sources at once, writers later.
+    case needed
+    /// Network sources at once, and writers are waited for, without end.
+    case awaited
+    /// Both later.
+    case later
+  }
+
   /// The video capturer, open but not started.
   public let video: any VideoCapturer
   /// The audio capturer; nil for no audio track.
@@ -40,29 +51,38 @@ public struct Sources: Sendable {
   ) throws(VidiconError) {
     try self.init(
       specification, devices: devices, width: width, height: height, frameRate: frameRate, audioFormat: audioFormat,
-      loop: loop,
-      isConfined: isConfined, allowsLinkLocal: allowsLinkLocal, passesThroughWHIP: passesThroughWHIP,
-      needsConnection: true)
+      loop: loop, isConfined: isConfined, allowsLinkLocal: allowsLinkLocal, passesThroughWHIP: passesThroughWHIP,
+      connection: .needed)
   }
 
   /// Opens sources like the other initializer.
   ///
-  /// - Parameter needsConnection: Whether a network source must be there; otherwise it is tried in the background, with the format of
-  ///   generated video until then.
+  /// - Parameter connection: Time by which network sources and the writers of named pipes must be there.
   package init(
     _ specification: SourceSpecification, devices: any CaptureDeviceProvider, width: Int, height: Int,
     frameRate: FrameRate,
     audioFormat: AudioFormat, loop: Bool, isConfined: Bool, allowsLinkLocal: Bool, passesThroughWHIP: Bool,
-    needsConnection: Bool
+    connection: ConnectionNeed
   ) throws(VidiconError) {
     let formats = NetworkSource.AssumedFormats(
       video: VideoFormat(width: width, height: height, pixelFormat: .i420, frameRate: frameRate), audio: audioFormat)
     var file: FileSource?
     var network: NetworkSource?
     var automatic: (any AudioCapturer)?
+    func isFIFO(_ path: String) -> Bool { !isConfined && FileSource.isFIFO(path) }
+    func open(_ address: NetworkSpecification, for kind: MediaKind) throws(VidiconError) -> NetworkSource {
+      var (address, formats) = (address, formats)
+      formats.needed = kind
+      address.allowsLinkLocal = allowsLinkLocal
+      address.allowsSessionDescriptions = !isConfined
+      let isNeeded = address.isFIFO ? connection == .awaited : connection != .later
+      return if isNeeded { try NetworkSource(address) } else { try NetworkSource(address, until: formats) }
+    }
     var requested = specification.video
-    if case .file(let path) = requested, !isConfined, FileSource.isFIFO(path) {
-      requested = .network(NetworkSpecification(fifo: path))
+    if case .file(let path) = requested, isFIFO(path) { requested = .network(NetworkSpecification(fifo: path)) }
+    var requestedAudio = specification.audio
+    if case .file(let path) = requestedAudio, isFIFO(path) {
+      requestedAudio = .network(NetworkSpecification(fifo: path))
     }
     switch requested {
     case .plasma:
@@ -100,10 +120,8 @@ public struct Sources: Sendable {
         audioFormat: audioFormat, scheme: scheme, passesThrough: scheme != .whip || passesThroughWHIP)
       self.video = source.video
       automatic = source.audio
-    case .network(var address):
-      address.allowsLinkLocal = allowsLinkLocal
-      address.allowsSessionDescriptions = !isConfined
-      let source = needsConnection ? try NetworkSource(address) : try NetworkSource(address, until: formats)
+    case .network(let address):
+      let source = try open(address, for: .video)
       self.pendingFailure = source.pendingFailure
       guard let video = source.video else {
         throw VidiconError(
@@ -115,7 +133,7 @@ public struct Sources: Sendable {
       automatic = source.audio
     }
 
-    switch specification.audio {
+    switch requestedAudio {
     case .auto: self.audio = automatic
     case .tone: self.audio = ToneCapturer(format: audioFormat)
     case .silence: self.audio = SilenceCapturer(format: audioFormat)
@@ -131,11 +149,9 @@ public struct Sources: Sendable {
             nextStep: "choose another file, or one of auto, tone, silence and none")
       }
       self.audio = audio
-    case .network(var address):
-      let isSame = specification.video == .network(address)
-      address.allowsLinkLocal = allowsLinkLocal
-      address.allowsSessionDescriptions = !isConfined
-      let source = if isSame, let network { network } else { try NetworkSource(address) }
+    case .network(let address):
+      let source = if requested == .network(address), let network { network } else { try open(address, for: .audio) }
+      self.pendingFailure = self.pendingFailure ?? source.pendingFailure
       guard let audio = source.audio else {
         throw VidiconError(
           .missingTrack, subject: address.description, cause: "it sends no audio",

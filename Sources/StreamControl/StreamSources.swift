@@ -24,6 +24,8 @@ public final class StreamSources: Sendable {
   private let capturerName = Mutex<String?>(nil)
   /// The current video source, and during a switch the next one, and the one that comes back when that fails.
   private let videos: Mutex<(current: IdentifiedSource, next: IdentifiedSource?, previous: IdentifiedSource?)>
+  /// Source to which a Swift caller switches video by ``LiveStream/switchVideo(to:)``; nil without such a change.
+  private let directVideo = Mutex<IdentifiedSource?>(nil)
   /// Whether a client chose the current video source: what is opened because of its name is as limited as it is.
   let isVideoConfined = Mutex(false)
   /// The sources of publishers that the stream has had.
@@ -59,6 +61,11 @@ public final class StreamSources: Sendable {
     self.current = Mutex(self.start)
     self.videos = Mutex((IdentifiedSource(unresolved: video), nil, nil))
     SourcePrivacy.shared.add(self)
+    stream.videoSwitchObserver.withLock { observer in
+      observer = LiveStream.VideoSwitchObserver(
+        begin: { [weak self] in self?.beginDirectSwitch(to: $0) },
+        end: { [weak self] in self?.endDirectSwitch(to: $0, succeeded: $1) })
+    }
   }
 
   /// Name of the current video source as it was given, passwords included; nil where it has none.
@@ -76,9 +83,28 @@ public final class StreamSources: Sendable {
   /// Source to which video is being switched, as far as it is known without waiting; nil without a change of video.
   var nextVideo: IdentifiedSource? { self.videos.withLock { $0.next } }
 
-  /// The current video source, the one to which it is being switched, and the one that comes back when that fails.
+  /// Sources to which video is being switched, by name or by a Swift caller.
+  var nextVideos: [IdentifiedSource] { [self.nextVideo, self.directVideo.withLock { $0 }].compactMap { $0 } }
+
+  /// The current video source, those to which it is being switched, and the one that comes back when that fails.
   var shownVideos: [IdentifiedSource] {
-    self.videos.withLock { [$0.current] + [$0.next, $0.previous].compactMap { $0 } }
+    self.videos.withLock { [$0.current, $0.previous].compactMap { $0 } } + self.nextVideos
+  }
+
+  /// Covers what a Swift caller switches to, before its first frame.
+  private func beginDirectSwitch(to name: String?) {
+    guard let name else { return }
+    self.directVideo.withLock { $0 = IdentifiedSource(unresolved: name) }
+    SourcePrivacy.shared.cover()
+  }
+
+  private func endDirectSwitch(to name: String?, succeeded: Bool) {
+    if succeeded {
+      self.capturerName.withLock { $0 = name }
+      self.setVideo(name)
+    }
+    self.directVideo.withLock { $0 = nil }
+    Task { await SourcePrivacy.shared.update() }
   }
 
   /// Adopts the name that the stream's capturer has, for a Swift caller who attaches capturers and no names.

@@ -85,6 +85,19 @@ extension LiveStream {
     try await self.switchVideo(to: capturer, named: nil, replacing: nil)
   }
 
+  /// Calls around a switch of video whose caller gives no name. Both are made while no other switch runs.
+  package struct VideoSwitchObserver: Sendable {
+    /// Called before the switch, with ``VideoCapturer/sourceName``.
+    package var begin: @Sendable (String?) -> Void
+    /// Called after it, with that name and whether it is the one of the current source.
+    package var end: @Sendable (String?, Bool) -> Void
+
+    /// Creates an observer of two calls.
+    package init(begin: @escaping @Sendable (String?) -> Void, end: @escaping @Sendable (String?, Bool) -> Void) {
+      (self.begin, self.end) = (begin, end)
+    }
+  }
+
   /// Switches video as ``switchVideo(to:)``, and remembers rotation and mirroring by name too.
   ///
   /// - Parameters:
@@ -95,6 +108,10 @@ extension LiveStream {
   ) async throws(VidiconError) {
     guard await self.videoLock.lock() else { throw .streamRequestCancelled }
     defer { self.videoLock.unlock() }
+    let previous = self.videoSource
+    let observer = name == nil && previous !== capturer ? self.videoSwitchObserver.withLock { $0 } : nil
+    observer?.begin(capturer.sourceName)
+    defer { observer?.end(capturer.sourceName, self.videoSource === capturer) }
     guard
       let (inputQueue, previousFeed, adjustment) = try self.prepareVideoSwitch(
         to: capturer, named: name, replacing: previousName)

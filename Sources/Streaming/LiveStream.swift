@@ -2,7 +2,7 @@ internal import Capture
 internal import Codecs
 internal import Effects
 public import Media
-internal import Synchronization
+package import Synchronization
 internal import Threading
 
 /// A network camera: video and audio, encoded once for any number of outputs.
@@ -76,6 +76,8 @@ public final class LiveStream: Sendable {
   let shared: StreamState
   /// Serializes switches of one kind, and the start.
   let videoLock = AsyncMutex()
+  /// Called around switches whose caller gives no name.
+  package let videoSwitchObserver = Mutex<VideoSwitchObserver?>(nil)
   let audioLock = AsyncMutex()
   /// Serializes changes of the renditions.
   let renditionLock = AsyncMutex(maximumWaiters: 16)

@@ -24,6 +24,9 @@ struct VideoSchedule: ~Copyable {
   static let maximumInterval = MediaDuration.seconds(15)
   /// Time by which samples may be older than the output to be passed through: after a stall many come at once.
   static let maximumAge = MediaDuration.milliseconds(500)
+  /// Time by which frames and samples may be late to be shown in place of the slate: decoders have several in work, and audio may
+  /// lead the video of a publisher.
+  static let maximumDelay = MediaDuration.seconds(2)
   /// Minimum time between two timestamps that the stream assigns itself: containers can still distinguish them.
   static let minimumInterval = MediaDuration.milliseconds(1)
   /// Time for which a still source is encoded at the full frame rate for a new viewer: players probe the first frames, and
@@ -231,7 +234,9 @@ extension VideoSchedule {
         // The first frame of a source may be the only one for a while.
         timestamp = max(timestamp, lastTime + Self.minimumInterval)
       } else if timestamp <= lastTime {
-        return .dropNewest
+        // A frame that comes later than the slate's interval ends the slate; one of a stall is older.
+        guard self.output.source == nil, now - timestamp <= Self.maximumDelay else { return .dropNewest }
+        timestamp = lastTime + Self.minimumInterval
       }
     }
     guard self.isPaused else {
@@ -344,7 +349,7 @@ extension VideoSchedule {
       self.unfit != sample.description
       && self.configuration.passThrough.allows(sample, in: self.configuration.format)
     self.limitPassThrough(of: sample, fits: fits, at: now)
-    guard !self.isOld(sample) else {
+    guard !self.isOld(sample, at: now) else {
       self.isPassing = false
       return .transcode(dropsFrames: true)
     }
@@ -362,10 +367,11 @@ extension VideoSchedule {
 
   /// Whether a sample of the same source is behind the output: it came in a burst after a stall in which the last frame was
   /// repeated, or the slate shown.
-  private func isOld(_ sample: SampleSummary) -> Bool {
+  private func isOld(_ sample: SampleSummary, at now: MediaTime) -> Bool {
     guard let time = self.output.time, sample.source == self.timeline.source else { return false }
-    let presentationTime = sample.presentationTime
-    return (self.timeline.offset?.applied(to: presentationTime) ?? presentationTime) + Self.maximumAge < time
+    let presentationTime = self.timeline.offset?.applied(to: sample.presentationTime) ?? sample.presentationTime
+    if self.output.source == nil, now - presentationTime <= Self.maximumDelay { return false }
+    return presentationTime + Self.maximumAge < time
   }
 
   /// Time at which the last frame that was passed through is encoded for a viewer: the source sends nothing at all, and has not

@@ -258,6 +258,13 @@ extension CameraServer {
       throw .streamNameUnusable(stream.name, cause: cause)
     }
     try self.publications.reserve(stream)
+    self.publications.updatePublished(stream) { publication in
+      if publication.sources == nil { publication.sources = StreamSources(stream, catalog: self.catalog) }
+      if publication.effects == nil { publication.effects = StreamEffects(stream) }
+    }
+    // Before its first frame. Returns at once where no stream has privacy.
+    await SourcePrivacy.shared.identifySources()
+    SourcePrivacy.shared.cover()
     if !stream.isRunning {
       do throws(VidiconError) {
         try await stream.start()
@@ -266,21 +273,15 @@ extension CameraServer {
         throw error
       }
     }
-    // Returns at once where no stream has privacy.
-    await SourcePrivacy.shared.identifySources()
     // The stream may have been withdrawn, or the server stopped, while it started.
     guard self.publications[stream]?.phase == .published else {
       await stream.stop()
       throw .streamStopped
     }
     self.publications.updatePublished(stream) { publication in
-      if publication.sources == nil { publication.sources = StreamSources(stream, catalog: self.catalog) }
-      if publication.effects == nil { publication.effects = StreamEffects(stream) }
       publication.pushes = StreamPushes(
         stream, service: self.pushService, allowsLinkLocal: self.catalog.allowsLinkLocal)
     }
-    // Before anybody can watch it.
-    SourcePrivacy.shared.cover()
     self.rtsp.publish(stream)
     self.rtmp?.publish(stream)
     self.webRTC?.publish(stream)

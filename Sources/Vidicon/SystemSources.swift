@@ -57,15 +57,15 @@ extension Sources {
 
   /// Opens the sources of a stream that the program starts with.
   ///
-  /// - Parameter needsConnection: Whether a network source must be there; otherwise it is tried in the background.
+  /// - Parameter connection: Time by which network sources and the writers of named pipes must be there.
   package init(
     _ specification: SourceSpecification, width: Int, height: Int, frameRate: FrameRate, loop: Bool,
-    passesThroughWHIP: Bool, needsConnection: Bool
+    passesThroughWHIP: Bool, connection: ConnectionNeed
   ) throws(VidiconError) {
     try self.init(
       specification, devices: SystemDevices(), width: width, height: height, frameRate: frameRate,
       audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2), loop: loop, isConfined: false,
       allowsLinkLocal: true,
-      passesThroughWHIP: passesThroughWHIP, needsConnection: needsConnection)
+      passesThroughWHIP: passesThroughWHIP, connection: connection)
   }
 }

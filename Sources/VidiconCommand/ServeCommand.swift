@@ -227,41 +227,37 @@ struct ServeCommand: AsyncParsableCommand {
   ///
   /// - Returns: The streams, and the chosen source when none was requested.
   private static func start(
-    _ server: CameraServer, _ configuration: ServeConfiguration, loop: Bool
+    _ server: CameraServer, _ requested: ServeConfiguration, loop: Bool
   ) async throws -> ([LiveStream], choice: String?) {
     let hint = Task {
       try await Task.sleep(for: .seconds(1))
-      if configuration.streams.contains(where: { $0.source == "pipe:" }) {
+      if requested.streams.contains(where: { $0.source == "pipe:" }) {
         Terminal.warn("waiting for YUV4MPEG2 on standard input")
       }
     }
     defer { hint.cancel() }
-    for options in configuration.streams { try options.recording.checkFolder() }
-    var streams: [LiveStream] = []
-    var choice: String?
-    var configuration = configuration
-    if configuration.streams.count == 1, configuration.streams[0].source == nil {
-      let chosen = try await DefaultSource(
-        options: configuration.streams[0], loop: loop, devices: await SourceCatalog.all.listDevices() ?? []
-      ).choose()
-      (configuration.streams[0], choice) = (chosen.options, chosen.description)
-      streams.append(chosen.stream)
-    } else {
-      for options in configuration.streams {
-        streams.append(
-          try await options.openStream(for: .serving(needsConnection: configuration.exitsOnFailure), loop: loop))
-      }
+    for options in requested.streams {
+      try options.recording.checkFolder()
+      try options.checkSources()
     }
     // Clients that connect meanwhile wait for the streams.
     try await server.start(holdingConnections: true)
+    let (streams, configuration, choice): ([LiveStream], ServeConfiguration, String?)
+    do {
+      (streams, configuration, choice) = try await Self.openStreams(requested, loop: loop)
+    } catch {
+      await server.stop()
+      throw error
+    }
     var recorders: [Recorder?] = []
     for (stream, options) in zip(streams, configuration.streams) {
-      let settings = try options.recordingSettings(existing: .number)
-      recorders.append(settings.flatMap { options.recording.recorder(beforeStartOf: stream, settings: $0) })
       let source = options.source ?? StreamOptions.generatedSource
       server.attach(
         StreamSources(stream, video: source, audio: options.audio, catalog: Self.catalog(configuration)), to: stream)
       server.attach(try await options.effects.apply(to: stream), to: stream)
+      // The first frame has no mask yet; frames that are encoded for effects have a keyframe when the recording starts.
+      let settings = stream.effects.isEmpty ? try options.recordingSettings(existing: .number) : nil
+      recorders.append(settings.flatMap { options.recording.recorder(beforeStartOf: stream, settings: $0) })
       do throws(VidiconError) {
         try await server.publish(stream)
       } catch {
@@ -284,6 +280,30 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     return (streams, choice)
+  }
+
+  /// Opens the sources of all streams at once: each may take seconds, as a camera that does not answer.
+  ///
+  /// - Returns: The streams, the configuration with the chosen source when none was requested, and that choice.
+  private static func openStreams(
+    _ configuration: ServeConfiguration, loop: Bool
+  ) async throws -> ([LiveStream], ServeConfiguration, choice: String?) {
+    var configuration = configuration
+    if configuration.streams.count == 1, configuration.streams[0].source == nil {
+      let chosen = try await DefaultSource(
+        options: configuration.streams[0], loop: loop, devices: await SourceCatalog.all.listDevices() ?? []
+      ).choose()
+      configuration.streams[0] = chosen.options
+      return ([chosen.stream], configuration, chosen.description)
+    }
+    let use = StreamUse.serving(needsConnection: configuration.exitsOnFailure)
+    let streams = try await withThrowingTaskGroup(of: (Int, LiveStream).self) { group in
+      for (index, options) in configuration.streams.enumerated() {
+        group.addTask { (index, try await options.openStream(for: use, loop: loop)) }
+      }
+      return try await group.reduce(into: [Int: LiveStream]()) { $0[$1.0] = $1.1 }
+    }
+    return (configuration.streams.indices.compactMap { streams[$0] }, configuration, nil)
   }
 
   /// Attaches a recorder, and starts it if requested; a failure is reported and the stream continues.

@@ -12,6 +12,15 @@ enum StreamUse: Hashable {
   case serving(needsConnection: Bool)
   /// Recording to the end of the source, unless that is looped.
   case recording
+
+  /// Time by which network sources and the writers of named pipes must be there.
+  fileprivate var connection: Sources.ConnectionNeed {
+    switch self {
+    case .serving(needsConnection: true): .needed
+    case .serving(needsConnection: false): .later
+    case .recording: .awaited
+    }
+  }
 }
 
 extension StreamOptions {
@@ -33,9 +42,10 @@ extension StreamOptions {
     if use == .recording, !loop { video.slateDelayAfterEnd = .seconds(3600) }
     let stream = LiveStream(self.name, video: video, audio: self.audioSettings)
     do throws(VidiconError) {
-      let sources = try self.openSources(loop: loop, needsConnection: use != .serving(needsConnection: false))
+      let sources = try self.openSources(loop: loop, connection: use.connection)
       if let failure = sources.pendingFailure {
-        Terminal.warn("\(self.name): \(failure); viewers see the slate until it is there")
+        let size = self.size == nil ? ", in 1280x720 unless --size gives another" : ""
+        Terminal.warn("\(self.name): \(failure); viewers see the slate until it is there\(size)")
       }
       stream.attachVideo(sources.video)
       if let audio = sources.audio {

@@ -8,15 +8,15 @@ extension EndToEnd {
   struct LiveTimes {
     private static let key = "0123456789abcdef0123"
 
-    /// Makes a film: 20 s of white, then 20 s of black, with a tone.
+    /// Makes a film: 40 s of white, then 20 s of black, with a tone.
     private static func film(in folder: String) async throws -> String {
       let path = "\(folder)/film.ts"
       let made = try await Tool.run(
         "ffmpeg",
         FFmpeg.quiet + [
-          "-f", "lavfi", "-i", "color=white:s=320x180:r=25:d=20", "-f", "lavfi", "-i",
+          "-f", "lavfi", "-i", "color=white:s=320x180:r=25:d=40", "-f", "lavfi", "-i",
           "color=black:s=320x180:r=25:d=20",
-          "-f", "lavfi", "-i", "sine=440:d=40", "-filter_complex", "[0][1]concat[v]", "-map", "[v]", "-map", "2:a",
+          "-f", "lavfi", "-i", "sine=440:d=60", "-filter_complex", "[0][1]concat[v]", "-map", "[v]", "-map", "2:a",
           "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt", "yuv420p", "-c:a", "aac", path,
         ], within: .seconds(60))
       try #require(made.succeeded, "\(made.errors)")
@@ -47,7 +47,7 @@ extension EndToEnd {
               ? ["-f", "flv", vidicon.rtmp("live/\(Self.key)")]
               : ["-f", "rtsp", "-rtsp_transport", "tcp", vidicon.url() + "?key=\(Self.key)"]
             publisher = try ChildProcess(
-              Tool("ffmpeg").path, ["-nostdin", "-v", "error", "-i", film, "-c", "copy"] + target)
+              Tool("ffmpeg").path, ["-nostdin", "-v", "error", "-i", film, "-c:v", "copy", "-c:a", "aac"] + target)
           }
           _ = try await vidicon.status { $0.isSlateShown == false }
           let play = try await FFmpeg.play(vidicon.url(), seconds: 10, within: .seconds(40))

@@ -19,7 +19,7 @@ struct FileSourceFrameTests {
     let path = try TestMedia.path(
       "red-\(pixelFormat).nut",
       [
-        "-f", "lavfi", "-i", "color=0xC02010:s=64x64:r=25:d=0.4,scale=33:17", "-pix_fmt", pixelFormat, "-c:v",
+        "-f", "lavfi", "-i", "color=0xC02010:s=64x64:r=25:d=0.4,scale=33:17,setsar=1", "-pix_fmt", pixelFormat, "-c:v",
         "rawvideo",
       ])
     let frame = try #require(try firstFrames(of: path).first)

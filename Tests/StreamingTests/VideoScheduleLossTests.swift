@@ -5,12 +5,14 @@ import Testing
 
 @Suite("When the video schedule takes a source for lost")
 struct VideoScheduleLossTests {
-  private static func frame(_ dialogue: VideoScheduleDialogue, at time: Int64) -> VideoSchedule.Action {
+  private static func frame(
+    _ dialogue: VideoScheduleDialogue, at time: Int64, arrival: Int64? = nil
+  ) -> VideoSchedule.Action {
     dialogue.handle(
       .frame(
         FrameSummary(
           timestamp: VideoScheduleDialogue.time(time), source: VideoScheduleDialogue.camera, reportsLoss: true)),
-      at: time)
+      at: arrival ?? time)
   }
 
   private static func sample(
@@ -67,12 +69,29 @@ struct VideoScheduleLossTests {
     #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))
     _ = dialogue.handle(.sourceEnded, at: 5_000)
     #expect(dialogue.timeouts(before: 8_000).last?.action == .slate(7_970))
-    for time in [40, 80, 7_400] as [Int64] {
-      let action = Self.sample(dialogue, at: 8_000, latency: 8_000 - time, isKeyframe: time == 7_400)
+    for time in [40, 80, 5_400] as [Int64] {
+      let action = Self.sample(dialogue, at: 8_000, latency: 8_000 - time, isKeyframe: time == 5_400)
       #expect(action == .transcode(dropsFrames: true))
     }
     // The next one is decoded with those before it, and shown.
     #expect(Self.sample(dialogue, at: 8_000) == .transcode(dropsFrames: false))
+  }
+
+  @Test(arguments: [120, 900] as [Int64])
+  func `frames that always come later than the slate's interval end the slate`(latency: Int64) {
+    let dialogue = VideoScheduleDialogue()
+    _ = dialogue.timeouts(before: 3_000)
+    let last = dialogue.schedule.nextDeadline
+    #expect(last > VideoScheduleDialogue.time(2_900))
+    #expect(Self.frame(dialogue, at: 3_000 - latency, arrival: 3_000) != .dropNewest)
+    #expect(dialogue.takeNotices().contains(.slateHidden))
+    // In time with the source's clock once that has passed the slate's.
+    #expect(dialogue.timeouts(before: 3_000 + latency + 200).allSatisfy { $0.time > 3_000 })
+    #expect(Self.frame(dialogue, at: 3_200, arrival: 3_200 + latency) != .dropNewest)
+    // Frames of a stall are older.
+    let other = VideoScheduleDialogue()
+    _ = other.timeouts(before: 6_000)
+    #expect(Self.frame(other, at: 1_000, arrival: 6_000) == .dropNewest)
   }
 
   @Test func `a viewer of a source that is passed through and sends nothing new gets its last frame`() {

@@ -130,7 +130,7 @@ struct PublisherSettingsTests {
     #expect(streams[0].passThrough == .on && streams[0].publishScheme == .whip)
     #expect(streams[0].video.slateText == "WAITING FOR A CAMERA")
     #expect(try Self.configuration(["--source", "rtmp:"]).streams[0].video.slateText == "NO SIGNAL")
-    let sources = try streams[0].openSources(loop: true, needsConnection: true)
+    let sources = try streams[0].openSources(loop: true, connection: .needed)
     #expect(PublishedSource.input(of: sources.video, over: .whip) != nil && sources.audio != nil)
     #expect(sources.video.format.width == 1280 && sources.video.format.height == 720)
   }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import Vidicon
@@ -16,6 +17,12 @@ struct CameraServerTests {
     settings.rtsp.address = "127.0.0.1"
     settings.http?.address = "127.0.0.1"
     return CameraServer(settings: settings, catalog: catalog)
+  }
+
+  /// A film that no other test's stream shows.
+  private static func ownFilm() throws -> String {
+    let bytes = try Data(contentsOf: URL(filePath: TestMedia.flashAndBeep()))
+    return try TestMedia.path("film-\(UUID().uuidString).mp4", bytes: bytes)
   }
 
   /// The code of the error that publishing throws; nil when it succeeds.
@@ -68,7 +75,7 @@ struct CameraServerTests {
     isPrivateFirst: Bool
   ) async throws {
     let server = self.server()
-    let path = try TestMedia.flashAndBeep()
+    let path = try Self.ownFilm()
     let streams = ["hiding", "other"].map { LiveStream($0) }
     for stream in streams { stream.attachVideo(try #require(FileSource(path: path).video)) }
     streams[0].effects = [PrivacyMask()]
@@ -79,6 +86,30 @@ struct CameraServerTests {
     #expect(server.sources(of: streams[1])?.video == "file:\(path)")
     await server.unpublish(streams[0])
     #expect(streams[1].effects.isEmpty)
+    await server.stop()
+  }
+
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+  func `a running stream that is switched to what another one hides, or hides what another one shows, is covered`(
+    isSwitchedToHidden: Bool
+  ) async throws {
+    let server = self.server()
+    let path = try Self.ownFilm()
+    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    hiding.effects = [PrivacyMask()]
+    let (switched, shown) = isSwitchedToHidden ? (other, hiding) : (hiding, other)
+    shown.attachVideo(try #require(FileSource(path: path).video))
+    switched.attachVideo(BarsCapturer(width: 64, height: 36))
+    for stream in [hiding, other] { try await server.publish(stream) }
+    #expect(other.effects.isEmpty)
+    try await switched.switchVideo(to: try #require(FileSource(path: path).video))
+    #expect(other.effects.contains { $0.isPrivacy })
+    #expect(server.sources(of: switched)?.video == "file:\(path)")
+    if isSwitchedToHidden {
+      try await other.switchVideo(to: BarsCapturer(width: 64, height: 36))
+      try await eventually { other.effects.isEmpty }
+      #expect(server.sources(of: other)?.video == nil)
+    }
     await server.stop()
   }
 

@@ -41,7 +41,8 @@ extension H264AccessUnit {
 
   /// Whether messages have a recovery point, §D.1.8: `payloadType` 6.
   private static func hasRecoveryPoint(_ messages: ByteBuffer) -> Bool {
-    var rest = messages
+    // Sizes do not count emulation prevention.
+    var rest = ByteBuffer(bytes: H264EmulationPrevention.rawByteSequencePayload(of: [0] + messages.readableBytesView))
     // Behind the last message is the stop bit.
     while rest.readableBytes > 2, let type = self.readSum(&rest), let size = self.readSum(&rest) {
       if type == 6 { return true }

@@ -46,7 +46,7 @@ public struct H264NALUnitType: RawRepresentable, Hashable, Sendable {
 enum H264EmulationPrevention {
   /// Raw byte sequence payload (RBSP) of a NAL unit: the bytes after the header byte, with `00 00 03` replaced by `00 00`.
   ///
-  /// Used for parameter sets only; slices are never parsed.
+  /// Used for parameter sets and messages only; slices are never parsed.
   static func rawByteSequencePayload(of nalUnit: [UInt8]) -> [UInt8] {
     var payload: [UInt8] = []
     payload.reserveCapacity(nalUnit.count)

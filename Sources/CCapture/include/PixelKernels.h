@@ -64,6 +64,9 @@ void vidicon_flatten(uint8_t *pixels, ptrdiff_t stride, int width, int height);
 /// one that of no light.
 #define VIDICON_LIGHT_STEPS (27 * 256)
 
+/// Whether any of such pixels has an opacity other than 0.
+bool vidicon_has_opacity(const uint8_t *pixels, ptrdiff_t stride, int width, int height);
+
 /// Curves and matrices by which a frame of high dynamic range or wide gamut becomes one of BT.709.
 typedef struct {
   /// Signal of 0 to 1 for a code of 10 bits: the luma of black, the factor of luma, and the factors of Cr in red, of Cb and Cr

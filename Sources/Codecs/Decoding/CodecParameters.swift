@@ -40,6 +40,9 @@ package final class CodecParameters {
   package convenience init?(jpegWidth width: Int, height: Int) {
     self.init(AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_MJPEG)
     self.setSize(width: width, height: height)
+    // JFIF 1.02: BT.601 with the full range.
+    self.pointer.pointee.color_space = AVCOL_SPC_BT470BG
+    self.pointer.pointee.color_range = AVCOL_RANGE_JPEG
   }
 
   /// Parameters of AAC with its format and AudioSpecificConfig; nil when memory is exhausted.

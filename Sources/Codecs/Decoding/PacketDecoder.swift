@@ -23,6 +23,7 @@ package final class PacketDecoder {
   private let deinterlacer = Deinterlacer()
   private let toneMapper = ToneMapper()
   private let flattener = AlphaFlattener()
+  private let pixel: AVRational
   /// Queued packets from index ``head`` on; nil stands for the end of the file.
   private var packets: [UnsafeMutablePointer<AVPacket>?] = []
   private var head = 0
@@ -31,7 +32,7 @@ package final class PacketDecoder {
   /// Opens the decoder of a stream.
   package convenience init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
     // No trap: every stream has parameters.
-    try self.init(stream.pointee.codecpar!, source: source)
+    try self.init(stream.pointee.codecpar!, pixel: stream.pointee.sample_aspect_ratio, source: source)
   }
 
   /// Opens the decoder for codec parameters.
@@ -39,10 +40,12 @@ package final class PacketDecoder {
   /// - Parameters:
   ///   - isLowDelay: Whether each frame is output as soon as it is complete: no threads that work on several frames, and no wait for
   ///     frames that may precede it.
+  ///   - pixel: Ratio of a pixel's width to its height that the container states, which rules over that of the frames; 0 for none.
   ///   - source: Subject of errors, such as the path of the file.
   /// - Throws: ``VidiconError`` `invalidData` when libavcodec has no decoder for the codec.
   package init(
-    _ parameters: UnsafePointer<AVCodecParameters>, isLowDelay: Bool = false, source: String
+    _ parameters: UnsafePointer<AVCodecParameters>, isLowDelay: Bool = false,
+    pixel: AVRational = AVRational(num: 0, den: 1), source: String
   ) throws(VidiconError) {
     guard let codec = avcodec_find_decoder(parameters.pointee.codec_id) else {
       let name = String(cString: avcodec_get_name(parameters.pointee.codec_id))
@@ -74,6 +77,7 @@ package final class PacketDecoder {
     }
     self.context = context
     self.frame = frame
+    self.pixel = pixel
   }
 
   deinit {
@@ -161,9 +165,10 @@ package final class PacketDecoder {
       }
       self.frameCount += 1
       if self.context.pointee.codec_type == AVMEDIA_TYPE_VIDEO {
+        if self.pixel.num > 0 { self.frame.pointee.sample_aspect_ratio = self.pixel }
         self.deinterlacer.process(self.frame)
         self.toneMapper.process(self.frame)
-        self.flattener.process(self.frame)
+        self.flattener.process(self.frame, mayBeUnused: self.context.pointee.codec_id == AV_CODEC_ID_RAWVIDEO)
       }
       body(self.frame)
       av_frame_unref(self.frame)

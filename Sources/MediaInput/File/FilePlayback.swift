@@ -214,11 +214,15 @@ final class FilePlayback {
   /// right after a keyframe, and the next one be half a minute away.
   private static let firstFrameSpan: Int64 = 60_000_000_000
 
+  /// Likewise for a first audio block, once there is a frame.
+  private static let firstBlockSpan: Int64 = 10_000_000_000
+
   /// Decodes the first frame and audio block of the first audio track that can be decoded.
   private func decodeFirst() throws(VidiconError) {
     let path = self.file.path
     self.decodeFirstOfBoth()
-    while let audio = self.audio, audio.decoder.frameCount == 0, self.isEnded || self.passCount > 0,
+    while let audio = self.audio, audio.decoder.frameCount == 0,
+      self.isEnded || self.passCount > 0 || audio.decoder.corruptCount > 0,
       let next = try? StreamChoice.open(
         Array(self.audioChoice),
         { index throws(VidiconError) in
@@ -238,7 +242,9 @@ final class FilePlayback {
       self.setActive(video: false, audio: self.isAudioActive)
       self.video = nil
     }
-    if let audio = self.audio, audio.decoder.frameCount == 0, self.isEnded || self.passCount > 0 {
+    if let audio = self.audio, audio.decoder.frameCount == 0,
+      self.isEnded || self.passCount > 0 || audio.decoder.corruptCount > 0
+    {
       self.failures[.audio] = self.failure("none of its audio can be decoded")
       self.setActive(video: self.isVideoActive, audio: false)
       self.audio = nil
@@ -264,7 +270,9 @@ final class FilePlayback {
       guard needsFrame || needsAudio else { break }
       if needsFrame, self.video?.decode() ?? false { continue }
       if needsAudio, self.audio?.decode() ?? false { continue }
-      if self.isEnded || self.passCount > 0 || self.end > Self.firstFrameSpan && self.isFull { break }
+      // Video is not queued for a minute, which may take a gigabyte.
+      let span = needsFrame ? Self.firstFrameSpan : Self.firstBlockSpan
+      if self.isEnded || self.passCount > 0 || self.end > span && self.isFull { break }
       self.read()
     }
   }

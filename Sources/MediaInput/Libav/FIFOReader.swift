@@ -27,7 +27,6 @@ final class FIFOReader: Sendable {
       let count = poll(&state, 1, Self.interval)
       if count > 0 { return }
     }
-    close(self.descriptor)
     throw VidiconError(
       .failed, subject: NetworkSpecification.masked(path), cause: "the wait for a writer was interrupted",
       nextStep: "start again")

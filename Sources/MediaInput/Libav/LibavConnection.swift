@@ -1,6 +1,7 @@
 internal import CLibav
 internal import Codecs
 internal import Media
+internal import Threading
 
 /// A network stream opened by libavformat: its tracks and packets. Used by one thread at a time.
 // Safe because the opening thread transfers it to the reading thread and keeps no reference.
@@ -19,6 +20,12 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private let isUntimed: Bool
   /// Maximum time to wait for the next packet.
   private let readTimeout: MediaDuration
+  /// Arrival of the last packet of a chosen stream.
+  private var lastPacketTime = StreamClock.system.now()
+  /// Time without one, while others send, after which they are taken for replaced.
+  private static let replacementTimeout = MediaDuration.seconds(3)
+  /// A writer may pause for as long as it likes.
+  private static let writerTimeout = MediaDuration.seconds(86_400)
 
   /// Connects and reads the stream information; each takes at most 10 seconds. Motion JPEG over HTTP is not demuxed by libavformat.
   ///
@@ -64,8 +71,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let isDatagrams = specification.scheme == "srt" || specification.transport == .udp
     self.pace =
       isSegmented || isFile || specification.isFIFO ? .buffered : isDatagrams ? .unheld : isCamera ? .camera : .pulled
-    // A writer may pause for as long as it likes.
-    self.readTimeout = specification.isFIFO ? .seconds(86_400) : isSegmented ? .seconds(30) : .seconds(15)
+    self.readTimeout = specification.isFIFO ? Self.writerTimeout : isSegmented ? .seconds(30) : .seconds(15)
     self.isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
     for index in 0..<Int(context.pointee.nb_streams) where !streams.values.contains(index) {
       context.pointee.streams[index]?.pointee.discard = AVDISCARD_ALL
@@ -86,10 +92,20 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     // A playlist that leads to a refused address goes on with its next segment.
     if isRefused { throw .refusedLinkLocal(self.specification.description) }
     if status == vidicon_averror_eagain { return nil }
+    // A writer has ended, as a file does.
+    if status == vidicon_averror_eof, self.specification.isFIFO { return .ended }
     guard status >= 0 else { throw self.error(status) }
+    let now = StreamClock.system.now()
     guard packet.pointer.pointee.size > 0, let kind = self.kind(of: packet.pointer.pointee.stream_index),
       let stream = self.context.pointee.streams[Int(packet.pointer.pointee.stream_index)]
-    else { return nil }
+    else {
+      // Streams have replaced the chosen ones, as at an event of a broadcaster: a new connection chooses again.
+      if self.isMedia(packet.pointer.pointee.stream_index), now - self.lastPacketTime > Self.replacementTimeout {
+        throw self.error(-ETIMEDOUT)
+      }
+      return nil
+    }
+    self.lastPacketTime = now
     packet.kind = kind
     let timeBase = stream.pointee.time_base
     packet.decodeTime = self.isUntimed ? nil : Self.nanoseconds(packet.pointer.pointee.dts, timeBase)
@@ -98,6 +114,14 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
       (1...10_000_000_000).contains($0) ? MediaDuration(nanoseconds: $0) : nil
     }
     return .packet(packet)
+  }
+
+  /// Whether a stream has video or audio.
+  private func isMedia(_ stream: Int32) -> Bool {
+    guard let type = self.context.pointee.streams[Int(stream)]?.pointee.codecpar.pointee.codec_type else {
+      return false
+    }
+    return type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO
   }
 
   private func kind(of stream: Int32) -> MediaKind? {
@@ -129,7 +153,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     requests.attach(to: allocated)
     var options = Self.options(of: specification)
     defer { av_dict_free(&options) }
-    interrupt.callBegins()
+    let timeout = specification.isFIFO ? Self.writerTimeout : .seconds(10)
+    interrupt.callBegins(limit: timeout)
     LibavLog.silence()
     var (status, isRefused) = ConnectGuard.run(isActive: isGuarded) {
       avformat_open_input(&opened, url, nil, &options)
@@ -139,7 +164,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
       throw isRefused
         ? .refusedLinkLocal(specification.description) : VidiconError(network: status, of: specification)
     }
-    interrupt.callBegins()
+    interrupt.callBegins(limit: timeout)
     let search = ConnectGuard.run(isActive: isGuarded) { avformat_find_stream_info(context, nil) }
     status = search.result
     guard status >= 0, !isRefused, !search.isRefused, !interrupt.isCancelled else {

@@ -23,6 +23,8 @@ enum NetworkItem {
   case changedCodecs(TrackCodecs)
   /// Decoding of the video cannot start yet; audio goes on.
   case videoWaits(VidiconError)
+  /// The end of a named pipe's writer; another one may come, over another connection.
+  case ended
 }
 
 /// Opens connections to network sources.

@@ -48,11 +48,19 @@ final class NetworkPlayer: TrackPlayer {
         guard formats != nil, error.mayPass else { throw error }
         failure = error
       }
+      if let needed = formats?.needed, let tracks = connection?.tracks,
+        needed == .video ? tracks.videoFormat == nil : tracks.audio == nil
+      {
+        connection = nil
+        failure = VidiconError(
+          .missingTrack, subject: specification.description, cause: "it sends no \(needed.rawValue) yet",
+          nextStep: "check it with: ffprobe \(specification)")
+      }
     }
     self.specification = specification
     self.pendingFailure = failure
     self.connectsLater = formats != nil
-    self.audioFormat = connection.map { $0.tracks.audio?.format } ?? formats?.audio
+    self.audioFormat = connection?.tracks.audio?.format ?? formats?.audio
     self.state = Mutex(State(videoFormat: connection.map { $0.tracks.videoFormat } ?? formats?.video))
     self.prepared = Mutex(connection.map { Prepared(connection: $0, time: StreamClock.system.now()) })
   }
@@ -109,7 +117,8 @@ final class NetworkPlayer: TrackPlayer {
       connection = try NetworkConnections.open(self.specification, interrupt: LibavInterrupt())
     }
     let session = NetworkSession(
-      connection, specification: self.specification, consumers: self.consumers, audioFormat: self.audioFormat
+      connection, connectsLater: self.connectsLater, specification: self.specification, consumers: self.consumers,
+      audioFormat: self.audioFormat
     ) { [weak self] in self?.formatChanged(to: $0) }
     // Attached before the threads start, so that no packet is lost.
     attach(self.consumers)

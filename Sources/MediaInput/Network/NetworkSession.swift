@@ -10,6 +10,8 @@ final class NetworkSession: Sendable {
   private let interrupt: LibavInterrupt
   /// The initial connection; nil where the first is still to be established.
   private let first: Mutex<(any NetworkConnection)?>
+  /// Whether the source is tried again until its first packet, without a report.
+  private let connectsLater: Bool
   private let buffer = PlayoutBuffer()
   private let reading = WorkerThread(name: "network")
   private let playing = WorkerThread(name: "network-play")
@@ -26,10 +28,11 @@ final class NetworkSession: Sendable {
   private static let stopTimeout = MediaDuration.milliseconds(700)
 
   init(
-    _ connection: (any NetworkConnection)?, specification: NetworkSpecification, consumers: NetworkConsumers,
-    audioFormat: AudioFormat?, onFormat: @escaping @Sendable (VideoFormat) -> Void
+    _ connection: (any NetworkConnection)?, connectsLater: Bool, specification: NetworkSpecification,
+    consumers: NetworkConsumers, audioFormat: AudioFormat?, onFormat: @escaping @Sendable (VideoFormat) -> Void
   ) {
     self.interrupt = connection?.interrupt ?? LibavInterrupt()
+    self.connectsLater = connectsLater
     self.first = Mutex(connection)
     self.specification = specification
     self.consumers = consumers
@@ -75,8 +78,9 @@ extension NetworkSession {
     var connection = self.first.withLock { $0.take() }
     var timeline = SourceTimeline()
     var backoff = Self.initialBackoff
-    // Before the first connection the source has not ended.
-    var isLost = connection == nil
+    // Before the first packet the source has not ended, and only errors that do not pass are news.
+    var isFirst = connection == nil || self.connectsLater
+    var isLost = isFirst
     while !signal.isStopped {
       do throws(VidiconError) {
         if connection == nil {
@@ -87,10 +91,14 @@ extension NetworkSession {
         guard let current = connection.take() else { continue }
         let start = StreamClock.system.now()
         defer { if StreamClock.system.now() - start >= Self.stableDuration { backoff = Self.initialBackoff } }
-        try self.read(current, &timeline) { isLost = false }
+        let hasEnded = try self.read(current, &timeline) { (isLost, isFirst) = (false, false) }
+        if hasEnded, !isLost {
+          isLost = true
+          self.buffer.append(.lost(nil))
+        }
       } catch {
-        guard !signal.isStopped, !isLost else { continue }
-        isLost = true
+        guard !signal.isStopped, !isLost || isFirst && !error.mayPass else { continue }
+        (isLost, isFirst) = (true, false)
         self.buffer.append(.lost(error))
       }
     }
@@ -108,9 +116,11 @@ extension NetworkSession {
   }
 
   /// Reads until the connection is lost or the buffer is closed.
+  ///
+  /// - Returns: Whether the source has ended, without a failure.
   private func read(
     _ connection: any NetworkConnection, _ timeline: inout SourceTimeline, onPacket: () -> Void
-  ) throws(VidiconError) {
+  ) throws(VidiconError) -> Bool {
     timeline.restart(connection.pace)
     self.buffer.append(.tracks(connection.tracks))
     while !self.interrupt.isCancelled {
@@ -124,17 +134,20 @@ extension NetworkSession {
       case .videoWaits(let reason):
         self.buffer.append(.videoWaits(reason))
         continue
+      case .ended: return true
       }
       onPacket()
       packet.times = timeline.map(
         packet.kind, decode: packet.decodeTime, presentation: packet.presentationTime,
         arrival: StreamClock.system.now())
+      guard !timeline.skips(packet.kind, at: packet.times, isKeyframe: packet.isKeyframe) else { continue }
       if let span = timeline.bufferedSpan {
-        guard self.buffer.appendWaiting(packet, span: span) else { return }
+        guard self.buffer.appendWaiting(packet, span: span) else { return false }
       } else {
         self.buffer.appendLive(packet)
       }
     }
+    return false
   }
 }
 

@@ -36,6 +36,8 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   package let port: Int?
   /// Whether a user name is part of the address.
   public let hasCredentials: Bool
+  /// The source as users name it, with its options.
+  let sourceName: String
   /// The URL for display and logs, without anything that may be a password or token.
   public let description: String
 
@@ -111,6 +113,7 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
       }
       self.transport = transport
     }
+    self.sourceName = text
     self.scheme = parts.scheme
     self.hasCredentials = parts.hasCredentials
     self.isInsecure = parts.isInsecure
@@ -124,6 +127,7 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   /// - Parameter fifo: Path of the pipe.
   package init(fifo path: String) {
     self.url = path
+    self.sourceName = "file:\(path)"
     self.scheme = Self.fifoScheme
     self.transport = .tcp
     self.host = ""
@@ -135,9 +139,6 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
 
   /// Scheme of named pipes, which no text has.
   private static let fifoScheme = "fifo"
-
-  /// The source as users name it.
-  var sourceName: String { self.isFIFO ? "file:\(self.url)" : self.url }
 
   /// Whether it is a named pipe of this machine.
   package var isFIFO: Bool { self.scheme == Self.fifoScheme }

@@ -134,16 +134,21 @@ final class NetworkVideoTrack {
   ) throws(VidiconError) {
     // No trap: every stream has parameters.
     try self.init(
-      stream.pointee.codecpar!, displayMatrix: vidicon_display_matrix(stream), frameRate: frameRate, source: source)
+      stream.pointee.codecpar!, displayMatrix: vidicon_display_matrix(stream),
+      pixel: stream.pointee.sample_aspect_ratio, frameRate: frameRate, source: source)
   }
 
-  /// - Parameter displayMatrix: The rotation of the frames, 9 values; nil for none.
+  /// - Parameters:
+  ///   - displayMatrix: The rotation of the frames, 9 values; nil for none.
+  ///   - pixel: Ratio of a pixel's width to its height that the container states; 0 for none.
   init(
-    _ codec: UnsafeMutablePointer<AVCodecParameters>, displayMatrix: UnsafePointer<Int32>?, frameRate: FrameRate,
-    handling: VideoHandling = .passedThrough, source: String
+    _ codec: UnsafeMutablePointer<AVCodecParameters>, displayMatrix: UnsafePointer<Int32>?,
+    pixel: AVRational = AVRational(num: 0, den: 1), frameRate: FrameRate, handling: VideoHandling = .passedThrough,
+    source: String
   ) throws(VidiconError) {
-    self.decoder = try PacketDecoder(codec, isLowDelay: handling == .decoded, source: source)
-    let parameters = codec.pointee
+    self.decoder = try PacketDecoder(codec, isLowDelay: handling == .decoded, pixel: pixel, source: source)
+    var parameters = codec.pointee
+    if pixel.num > 0 { parameters.sample_aspect_ratio = pixel }
     // Parameter sets that come with rare keyframes: the size is known with the first of them.
     let presumed = parameters.width == 0 && parameters.height == 0 ? VideoFormat.presumed : nil
     guard let format = presumed ?? VideoFormat(parameters, frameRate: frameRate) else {
@@ -155,7 +160,9 @@ final class NetworkVideoTrack {
     self.source = source
     self.converter = DecodedFrameConverter(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
     let (orientation, isMirrored) = DecodedFrameConverter.orientation(displayMatrix)
-    if handling == .passedThrough, parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored {
+    if handling == .passedThrough, parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored,
+      pixel.num <= 0 || pixel.num == pixel.den
+    {
       let extradata = UnsafeRawBufferPointer(start: parameters.extradata, count: Int(parameters.extradata_size))
       self.reader = H264PacketReader(extradata: Array(extradata), frameRate: frameRate)
     }

@@ -17,8 +17,8 @@ final class PlayoutBuffer: Sendable {
     case packet(NetworkPacket)
     /// The video packets since the last keyframe, which came before the video consumer; at most those of an ``OpenGroup``.
     case openGroup([NetworkPacket])
-    /// The connection was lost.
-    case lost(VidiconError)
+    /// The connection was lost; nil where the source has ended.
+    case lost(VidiconError?)
     /// The source is connected, and decoding of its video cannot start yet.
     case videoWaits(VidiconError)
     /// The audio consumer was attached while nothing is received, or the audio cannot be decoded.

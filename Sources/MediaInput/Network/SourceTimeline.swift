@@ -96,9 +96,12 @@ package struct SourceTimeline {
   private var burst: (used: MediaDuration, at: MediaTime)?
   /// Added to the source's timestamps; nil before the first sample.
   private var offset: MediaDuration?
-  /// The offset that a track keeps up to a time, where the timestamps of the other one have jumped.
-  private var before: [MediaKind: (offset: MediaDuration, end: MediaTime)] = [:]
-  private var lastSource: [MediaKind: Int64] = [:]
+  /// Added to the timestamps of a track where those of the other one have jumped, until it jumps too: both are on one clock.
+  private var shifts: [MediaKind: MediaDuration] = [:]
+  /// Tracks whose samples are dropped until those that wait have been shown.
+  private var skipping: Set<MediaKind> = []
+  /// The last timestamps, shifted.
+  private var lastSource: [MediaKind: MediaTime] = [:]
   private var lastTimes: [MediaKind: MediaTime] = [:]
   /// Minimum latency since a time.
   private var latency: (minimum: MediaDuration, since: MediaTime)?
@@ -112,7 +115,7 @@ package struct SourceTimeline {
   /// Resets the mapping for a new connection; mapped timestamps continue to increase.
   mutating func restart(_ pace: Pace) {
     (self.pace, self.phase, self.burst) = (pace, .live, nil)
-    (self.offset, self.before) = (nil, [:])
+    (self.offset, self.shifts, self.skipping) = (nil, [:], [])
     self.lastSource = [:]
     self.latency = nil
   }
@@ -128,15 +131,27 @@ package struct SourceTimeline {
     var time = arrival
     if let source = decode ?? presentation {
       time = self.map(kind, source, arrival: arrival)
-      self.lastSource[kind] = source
     }
-    if let earliest { time = max(time, earliest) }
-    self.lastTimes[kind] = time
+    if !self.skipping.contains(kind) {
+      if let earliest { time = max(time, earliest) }
+      self.lastTimes[kind] = time
+    }
     var reordering = MediaDuration.zero
     if let decode, let presentation {
       reordering = MediaTime(nanoseconds: presentation) - MediaTime(nanoseconds: decode)
     }
     return Times(decode: time, presentation: time + min(max(reordering, .zero), Self.maximumReordering))
+  }
+
+  /// Whether a sample is to be dropped: those before it wait longer than the source's latency, which ends by skipping their time.
+  ///
+  /// - Parameter times: The sample's times by ``map(_:decode:presentation:arrival:)``.
+  mutating func skips(_ kind: MediaKind, at times: Times, isKeyframe: Bool) -> Bool {
+    guard self.skipping.contains(kind) else { return false }
+    if let last = self.lastTimes[kind], times.decode <= last || kind == .video && !isKeyframe { return true }
+    self.skipping.remove(kind)
+    self.lastTimes[kind] = times.decode
+    return false
   }
 
   /// Accepts the time of a sample that is on the stream's clock already; only the order of a track's samples is
@@ -148,16 +163,10 @@ package struct SourceTimeline {
   }
 
   private mutating func map(_ kind: MediaKind, _ source: Int64, arrival: MediaTime) -> MediaTime {
-    let source = MediaTime(nanoseconds: source)
-    guard let offset else {
-      return self.rebase(source, to: self.pace == .buffered ? arrival + Self.bufferDelay : arrival)
-    }
-    var isBack = self.isBack(kind, source)
-    if let before = self.before[kind] {
-      if !isBack, !self.isJump(to: source), arrival < before.end { return source + before.offset }
-      // The track has jumped as well.
-      (self.before[kind], isBack) = (nil, false)
-    }
+    let source = self.shifted(kind, MediaTime(nanoseconds: source), arrival: arrival)
+    defer { self.lastSource[kind] = source }
+    guard let offset else { return self.begin(source, arrival: arrival) }
+    let isBack = self.isBack(kind, source)
     let time = source + offset
     let late = arrival - time
     switch self.pace {
@@ -195,7 +204,7 @@ package struct SourceTimeline {
         self.phase = .held(minimum: range.minimum, maximum: range.maximum, since: since)
         // A live source whose first burst was longer: it was not held back, and all comes equally early.
         guard arrival - since >= Self.driftSpan, range.maximum < Self.maximumLead else { return time }
-        (self.phase, self.burst) = (.live, nil)
+        (self.phase, self.burst, self.skipping) = (.live, nil, Set(self.lastTimes.keys))
         return self.rebase(source, to: arrival)
       }
     case .buffered:
@@ -219,20 +228,46 @@ package struct SourceTimeline {
     return self.rebase(source, to: arrival)
   }
 
-  /// Begins a new mapping where the timestamps of a track jump. The other one keeps its own until it jumps too: clips that were
-  /// joined end and begin at different places of their tracks.
+  /// Begins a mapping: after the samples of a connection before, which may still wait for their times.
+  private mutating func begin(_ source: MediaTime, arrival: MediaTime) -> MediaTime {
+    let start = self.pace == .buffered ? arrival + Self.bufferDelay : arrival
+    guard let last = self.lastTimes.values.max(), last > start, self.pace != .unheld else {
+      return self.rebase(source, to: start)
+    }
+    if self.pace != .buffered { self.phase = .held(minimum: last - arrival, maximum: last - arrival, since: arrival) }
+    return self.rebase(source, to: last + .milliseconds(20))
+  }
+
+  /// A timestamp on the clock of both tracks. A track that has jumped as well as the other one is on it without a shift.
+  private mutating func shifted(_ kind: MediaKind, _ source: MediaTime, arrival: MediaTime) -> MediaTime {
+    guard let shift = self.shifts[kind], let offset, let last = self.lastSource[kind] else { return source }
+    let shifted = source + shift
+    let latest = arrival + (self.bufferedSpan ?? .zero) + Self.maximumStep
+    let isAhead = shifted - last > Self.maximumStep && shifted + offset > latest
+    guard isAhead || shifted + Self.backTolerance < last else { return shifted }
+    (self.shifts[kind], self.lastSource[kind]) = (nil, nil)
+    return source
+  }
+
+  /// Begins a new mapping where the timestamps of a track jump. The other one continues as before until it jumps too: clips that
+  /// were joined end and begin at different places of their tracks.
   private mutating func jump(
     _ kind: MediaKind, _ source: MediaTime, to time: MediaTime, at arrival: MediaTime
   ) -> MediaTime {
-    for other in self.lastSource.keys where other != kind && self.before[other] == nil {
-      if let offset { self.before[other] = (offset, arrival + Self.maximumStep) }
+    let previous = MediaTime.zero + (self.offset ?? .zero)
+    let mapped = self.rebase(source, to: time)
+    // Differences of times, which are clamped.
+    let change = previous - (MediaTime.zero + (self.offset ?? .zero))
+    for (other, last) in self.lastSource where other != kind {
+      self.shifts[other] = MediaTime.zero + (self.shifts[other] ?? .zero) + change - .zero
+      self.lastSource[other] = last + change
     }
-    return self.rebase(source, to: time)
+    return mapped
   }
 
   /// Whether a timestamp is before the last one of its track.
   private func isBack(_ kind: MediaKind, _ source: MediaTime) -> Bool {
-    self.lastSource[kind].map { source + Self.backTolerance < MediaTime(nanoseconds: $0) } ?? false
+    self.lastSource[kind].map { source + Self.backTolerance < $0 } ?? false
   }
 
   /// Whether a timestamp is far from the last ones.
@@ -240,7 +275,7 @@ package struct SourceTimeline {
     let limit = self.lastSource.count > 1 ? Self.maximumStep : Self.maximumStepAlone
     return !self.lastSource.isEmpty
       && self.lastSource.values.allSatisfy { last in
-        let distance = source - MediaTime(nanoseconds: last)
+        let distance = source - last
         return distance > limit || distance < .zero - limit
       }
   }

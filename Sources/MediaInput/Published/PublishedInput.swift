@@ -79,6 +79,9 @@ package final class PublishedInput: TrackPlayer {
   /// frame in ten seconds.
   private static let silenceLimit = MediaDuration.seconds(15)
 
+  /// Maximum time for which nothing is received of a publisher that is held back.
+  private static let maximumHoldTime = PublisherSlot.holdTime / 2
+
   /// Reported to consumers while there is no publisher.
   private var idle: VidiconError {
     VidiconError(
@@ -129,8 +132,8 @@ extension PublishedInput {
         state.slot.handleActivity(of: id, at: now)
       else { return nil }
       let excess = latest - now - span
-      // In few steps: each wakes the connection.
-      if excess > .zero { return excess + .seconds(1) }
+      // In few steps, which wake the connection; silent for longer, another publisher would displace it.
+      if excess > .zero { return min(excess + .seconds(1), Self.maximumHoldTime) }
       return state.run?.buffer.isHalfFull ?? false ? .milliseconds(100) : nil
     }
   }
@@ -199,6 +202,7 @@ extension PublishedInput {
       guard state.slot.handleActivity(of: id, at: now) else { return false }
       state.lastError = nil
       let times = map(&state.timeline)
+      guard !state.timeline.skips(sample.kind, at: times, isKeyframe: sample.isKeyframe) else { return true }
       state.latest = max(state.latest ?? times.decode, times.decode)
       if sample.kind == .video { state.group.append(sample, times: times) }
       guard let run = state.run, let packet = NetworkPacket(sample) else { return true }

@@ -222,6 +222,7 @@ struct RTSPConnectionTests {
     while packet == nil {
       switch try connection.read() {
       case .changedCodecs(let changed): codecs = changed
+      case .ended: continue
       case .packet(let first): packet = first
       case .videoWaits, nil: break
       }

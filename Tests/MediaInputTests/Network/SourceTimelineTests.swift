@@ -130,6 +130,80 @@ struct SourceTimelineTests {
     #expect(shifts.allSatisfy { abs($0.nanoseconds - 200_000_000) <= 25_000_000 }, "\(shifts.map(\.seconds))")
   }
 
+  /// Jumps of the timestamps of video and audio, in milliseconds, at four seconds.
+  struct Jumps: Sendable {
+    var video: Int64
+    var audio: Int64
+  }
+
+  @Test(
+    arguments: [SourceTimeline.Pace.unheld, .pulled, .published, .buffered],
+    [
+      Jumps(video: 90_000, audio: 90_000), Jumps(video: -3_500, audio: -3_500),
+      Jumps(video: 7_200_000, audio: 7_200_000),
+      Jumps(video: 20_000, audio: 0), Jumps(video: -3_000, audio: 0), Jumps(video: 0, audio: -3_000),
+      Jumps(video: 0, audio: 20_000),
+    ])
+  func `tracks that jump together or alone continue, without a gap and in sync`(
+    pace: SourceTimeline.Pace, jumps: Jumps
+  ) {
+    var timeline = SourceTimeline()
+    timeline.restart(pace)
+    var worst: Int64 = 0
+    for time in stride(from: 0, to: 40_000, by: 20) as StrideTo<Int64> {
+      // Video has a frame in 40 ms; the audio jumps a while after it, as where clips were joined.
+      for (kind, jump) in [
+        (MediaKind.video, time < 4_000 ? 0 : jumps.video), (.audio, time < 4_100 ? 0 : jumps.audio),
+      ] where kind == .audio || time % 40 == 0 {
+        let source = (4_000 + time + jump) * 1_000_000
+        let mapped = timeline.map(kind, decode: source, presentation: source, arrival: Self.at(time)).decode
+        let delay = (mapped - Self.at(time)).nanoseconds / 1_000_000 - (pace == .buffered ? 500 : 0)
+        worst = max(worst, abs(delay))
+      }
+    }
+    #expect(worst <= 140, "\(worst) ms")
+  }
+
+  @Test func `a connection after one that was ahead continues behind what waits`() {
+    for pace in [SourceTimeline.Pace.published, .buffered] {
+      var timeline = SourceTimeline()
+      timeline.restart(pace)
+      for index in 0..<(pace == .buffered ? 50 : 150) {
+        let source = Int64(index) * 40_000_000
+        _ = timeline.map(.video, decode: source, presentation: source, arrival: Self.at(Int64(index)))
+      }
+      timeline.restart(pace)
+      let placed = (0..<50).map { index in
+        let source = Int64(index) * 40_000_000
+        return timeline.map(.video, decode: source, presentation: source, arrival: Self.at(200 + Int64(index))).decode
+      }
+      #expect(zip(placed, placed.dropFirst()).allSatisfy { $1 - $0 == .milliseconds(40) })
+    }
+  }
+
+  @Test func `a live source whose first burst was long skips the time by which it is early, and what waits is shown`() {
+    var timeline = SourceTimeline()
+    timeline.restart(.published)
+    var shown: [(kind: MediaKind, time: MediaTime)] = []
+    for index in 0..<600 {
+      // Three seconds at once, then real time; a keyframe each second.
+      let source = Int64(index) * 40
+      let arrival = Self.at(max(0, source - 3_000))
+      for kind in [MediaKind.video, .audio] {
+        let times = timeline.map(kind, decode: source * 1_000_000, presentation: source * 1_000_000, arrival: arrival)
+        guard !timeline.skips(kind, at: times, isKeyframe: index % 25 == 0) else { continue }
+        shown.append((kind, times.decode))
+      }
+    }
+    for kind in [MediaKind.video, .audio] {
+      let times = shown.filter { $0.kind == kind }.map(\.time)
+      // Beside the first second, which is shown as it comes.
+      let steps = zip(times, times.dropFirst()).dropFirst(30).map { ($1 - $0).nanoseconds / 1_000_000 }
+      #expect(steps.allSatisfy { $0 >= 5 && $0 <= 1_100 }, "\(kind): \(steps)")
+      #expect(times.last == Self.at(599 * 40 - 3_000), "\(kind)")
+    }
+  }
+
   @Test func `a frame in ten seconds is no jump, of a track alone or beside audio`() {
     #expect(Self.place(.buffered, [(0, 0), (10_000, 0), (20_000, 8_000)]) == [500, 10_500, 20_500])
     var timeline = SourceTimeline()
