@@ -43,7 +43,8 @@ extension EndToEnd {
             : ["-f", "rtsp", "-rtsp_transport", "tcp", vidicon.url() + "?key=\(Self.key)"]
           let publisher = try ChildProcess(
             Tool("ffmpeg").path,
-            ["-nostdin", "-v", "error", "-re", "-stream_loop", "20", "-i", film, "-c:v", "copy", "-c:a", "aac"] + target)
+            ["-nostdin", "-v", "error", "-re", "-stream_loop", "20", "-i", film, "-c:v", "copy", "-c:a", "aac"] + target
+          )
           defer { publisher.kill() }
           _ = try await vidicon.status { $0.isSlateShown == false && $0.isSourceWaiting == false }
           let play = try await FFmpeg.play(vidicon.url(), seconds: 4, within: .seconds(40))
