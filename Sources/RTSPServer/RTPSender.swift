@@ -24,7 +24,7 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
 
   /// By route, see ``DatagramSockets/route(from:)``: what waits for one network holds up no other.
   private var waitingDatagrams: [WaitingDatagrams] = []
-  /// Viewers that are sent what followed the last keyframe.
+  /// Viewers that are sent what followed the last keyframe, or over UDP their first access unit.
   private var catchingUp: [RTPViewer] = []
   private var isCatchUpScheduled = false
 
@@ -87,7 +87,7 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
     let channels = viewers[index].channels
     guard let buffer = batch.buffer(channels: channels) else {
       defer { index += 1 }
-      return viewers[index].deliver(batch.deliveries, at: now, datagrams: &self.datagrams)
+      return self.deliver(batch.deliveries, to: viewers[index], at: now)
     }
     return buffer.withUnsafeReadableBytes { bytes in
       var byteCount = 0
@@ -95,12 +95,21 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
         if viewers[index].sendTogether(bytes, of: buffer, at: now) {
           byteCount += bytes.count
         } else {
-          byteCount += viewers[index].deliver(batch.deliveries, at: now, datagrams: &self.datagrams)
+          byteCount += self.deliver(batch.deliveries, to: viewers[index], at: now)
         }
         index += 1
       }
       return byteCount
     }
+  }
+
+  /// Sends deliveries to a viewer, which catches up later where it starts with them.
+  private func deliver(_ deliveries: [RTPDelivery], to viewer: RTPViewer, at now: MediaTime) -> Int {
+    let byteCount = viewer.deliver(deliveries, at: now, datagrams: &self.datagrams)
+    if viewer.hasDatagrams, now < viewer.catchUpStart, !self.catchingUp.contains(where: { $0 === viewer }) {
+      self.scheduleCatchUp(of: viewer, in: Self.catchUpInterval)
+    }
+    return byteCount
   }
 
   /// Sends the datagrams whose destinations `body` has appended for each delivery, and returns its result.
@@ -111,7 +120,6 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
       for (route, destinations) in self.datagrams[index].routes.enumerated() {
         for packets in delivery.audio { self.send(packets, to: destinations.audio, route: route) }
         guard let video = delivery.video else { continue }
-        if let audio = video.leadingAudio { self.send(audio, to: destinations.leadingAudio, route: route) }
         self.send(video, to: destinations.video, route: route)
         self.pace(video, to: destinations.pacedVideo, route: route)
       }
@@ -126,11 +134,15 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
   /// accepts them, and at a multiple of the frame rate over UDP.
   func start(_ viewer: RTPViewer, with deliveries: [RTPDelivery]) {
     viewer.catchUp(with: deliveries, at: self.now)
-    self.catchingUp.append(viewer)
     // After the connection has handled PLAY: it is notified of unsent bytes between two writes only.
+    self.scheduleCatchUp(of: viewer, in: .zero)
+  }
+
+  private func scheduleCatchUp(of viewer: RTPViewer, in time: TimeAmount) {
+    self.catchingUp.append(viewer)
     guard !self.isCatchUpScheduled else { return }
     self.isCatchUpScheduled = true
-    self.eventLoop.execute { self.sendCatchUp() }
+    self.eventLoop.scheduleTask(in: time) { self.sendCatchUp() }
   }
 
   /// Sends every viewer that catches up what is next, until none does.
@@ -140,7 +152,7 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
       if viewer.hasDatagrams { self.sendCatchUp(to: viewer, at: now) } else { viewer.sendCatchUp(at: now) }
     }
     // Over a connection the viewer goes on by itself.
-    self.catchingUp.removeAll { !$0.hasDatagrams || !$0.isCatchingUp }
+    self.catchingUp.removeAll { !$0.hasDatagrams || !$0.isCatchingUp && now >= $0.catchUpStart }
     self.isCatchUpScheduled = !self.catchingUp.isEmpty
     guard self.isCatchUpScheduled else { return }
     self.eventLoop.scheduleTask(in: Self.catchUpInterval) { self.sendCatchUp() }
@@ -148,7 +160,7 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
 
   /// Sends a viewer with datagrams its next delivery.
   private func sendCatchUp(to viewer: RTPViewer, at now: MediaTime) {
-    guard let delivery = viewer.nextCatchUp(),
+    guard now >= viewer.catchUpStart, let delivery = viewer.nextCatchUp(),
       delivery.video == nil || delivery.discards == self.counters.discards.load(ordering: .acquiring)
     else { return }
     let byteCount = self.withDatagrams(of: [delivery]) {

@@ -40,8 +40,12 @@ final class RTPViewer {
   let hasDatagrams: Bool
   /// Interleaved packets that wait for the connection, in step with the queue of `state`.
   private var queue: [RTPDelivery] = []
-  /// Deliveries since the last keyframe that are not sent yet; live deliveries are appended meanwhile.
+  /// Deliveries since the last keyframe, or behind the first one, that are not sent yet; live deliveries are appended meanwhile.
   private var catchUp = CircularBuffer<RTPDelivery>()
+  /// Time from which on the connection is sent `catchUp`.
+  private(set) var catchUpStart = MediaTime.zero
+  /// Maximum age of what waits for the connection of a viewer that starts with a live keyframe.
+  private let maximumAge: MediaDuration
   private var pacing = KeyframePacing()
   /// Number of the last delivery in `catchUp`; earlier ones that come are in it.
   private var lastCaughtUp = 0
@@ -51,6 +55,10 @@ final class RTPViewer {
   /// Maximum time in which a connection takes what followed the last keyframe: a group of ten seconds at the rate of the stream.
   static let maximumCatchUpTime = MediaDuration.seconds(10)
 
+  /// Time for which a viewer of both tracks is sent its first access unit alone. Pipelines of GStreamer link a track when its first
+  /// packet comes, and lose a link where two tracks begin at once: then they stand still.
+  static let trackDistance = MediaDuration.milliseconds(20)
+
   init(
     transports: PerTrack<Transport>, connection: RTSPConnectionHandler, counters: ViewerCounters,
     limits: ViewerState.Limits
@@ -58,6 +66,7 @@ final class RTPViewer {
     self.transports = transports
     self.connection = connection
     self.counters = counters
+    self.maximumAge = limits.maximumAge
     self.channels = InterleavedChannels(
       video: transports.video?.interleavedChannel, audio: transports.audio?.interleavedChannel)
     self.hasDatagrams = transports.video?.destinations != nil || transports.audio?.destinations != nil
@@ -85,7 +94,7 @@ final class RTPViewer {
     guard self.lastCaughtUp > 0 else { return self.send(deliveries, at: now, datagrams: &datagrams) }
     let later = deliveries.filter { $0.number > self.lastCaughtUp }
     if self.isCatchingUp, !self.hasDatagrams, now >= self.catchUpDeadline { self.endCatchUp() }
-    guard !self.isCatchingUp else {
+    guard !self.isCatchingUp, now >= self.catchUpStart else {
       self.catchUp.append(contentsOf: later)
       return 0
     }
@@ -106,7 +115,9 @@ final class RTPViewer {
         guard self.state.isStarted else {
           let later = deliveries[(index + 1)...].lazy.compactMap(\.audio.first).first
           byteCount += self.start(with: delivery, later: later, at: now, datagrams: &datagrams[index])
-          continue
+          guard now < self.catchUpStart else { continue }
+          self.catchUp.append(contentsOf: deliveries[(index + 1)...])
+          break
         }
         if self.hasDatagrams {
           if let video = delivery.video {
@@ -132,8 +143,8 @@ final class RTPViewer {
     delivery.contents.limited(toVideo: self.channels.video != nil, audio: self.channels.audio != nil)
   }
 
-  /// Starts the viewer if it can start with a delivery: with the access unit and the last audio before it, so that the response to
-  /// PLAY announces the packets of both tracks that are sent first, RFC 2326 §12.33.
+  /// Starts the viewer if it can start with a delivery: with the access unit, which the last audio before it follows, so that the
+  /// response to PLAY announces the packets of both tracks that are sent first, RFC 2326 §12.33.
   ///
   /// - Parameter later: The first audio of the deliveries behind it.
   private func start(
@@ -148,17 +159,9 @@ final class RTPViewer {
       datagrams.append(self.transports.audio?.destinations, to: .audio)
       return self.write(delivery, channels: .init(audio: self.channels.audio))
     }
+    if self.transports.audio != nil { self.catchUp(behind: delivery, at: now) }
     datagrams.append(self.transports.video?.destinations, to: .video)
-    var byteCount = 0
-    if let audio = delivery.video?.leadingAudio {
-      datagrams.appendLeadingAudio(self.transports.audio?.destinations)
-      if let channel = self.channels.audio {
-        let buffer = audio.interleaved(channel: channel)
-        self.connection.writePackets(buffer)
-        byteCount = buffer.readableBytes
-      }
-    }
-    return byteCount + self.write(delivery, channels: .init(video: self.channels.video))
+    return self.write(delivery, channels: .init(video: self.channels.video))
   }
 
   /// Writes the interleaved packets of the tracks with a channel, and returns their number of bytes.
@@ -221,7 +224,19 @@ extension RTPViewer {
     self.lastCaughtUp = deliveries.last?.number ?? 0
   }
 
-  /// Whether deliveries since the last keyframe are not sent yet.
+  /// Enqueues the audio before the first access unit in front of what follows it, and sends neither for ``trackDistance``.
+  private func catchUp(behind delivery: RTPDelivery, at now: MediaTime) {
+    if let audio = delivery.video?.leadingAudio {
+      self.catchUp.prepend(RTPDelivery(number: delivery.number, audio: [audio]))
+    }
+    self.catchUpStart = now + Self.trackDistance
+    if !self.hasDatagrams { self.connection.scheduleCatchUp(of: self, in: Self.trackDistance) }
+    guard self.lastCaughtUp == 0 else { return }
+    self.lastCaughtUp = delivery.number
+    self.catchUpDeadline = now + self.maximumAge
+  }
+
+  /// Whether deliveries of `catchUp` are not sent yet.
   var isCatchingUp: Bool { !self.catchUp.isEmpty }
 
   /// Removes the next delivery; nil when everything is sent.
@@ -230,10 +245,10 @@ extension RTPViewer {
   /// Sends deliveries since the last keyframe, one after another, while the connection accepts them. Their age does not matter,
   /// since all of them are old; after 10 s the rest is dropped and the viewer continues at the next keyframe.
   func sendCatchUp(at now: MediaTime) {
-    guard self.isCatchingUp else { return }
+    guard self.isCatchingUp, now >= self.catchUpStart else { return }
     guard now < self.catchUpDeadline else { return self.endCatchUp() }
     var datagrams = [DatagramDestinationLists()]
-    while !self.isBlocked, let delivery = self.nextCatchUp() {
+    while !self.isBlocked, now >= self.catchUpStart, let delivery = self.nextCatchUp() {
       guard delivery.video == nil || delivery.discards == self.counters.discards.load(ordering: .acquiring) else {
         continue
       }
@@ -320,8 +335,6 @@ struct DatagramDestinationLists {
     /// Viewers whose keyframe is spread over part of the frame interval.
     fileprivate(set) var pacedVideo: [vidicon_destination] = []
     fileprivate(set) var audio: [vidicon_destination] = []
-    /// Viewers that start, with the audio before the keyframe alone.
-    fileprivate(set) var leadingAudio: [vidicon_destination] = []
   }
 
   private(set) var routes: [Route] = []
@@ -341,20 +354,12 @@ struct DatagramDestinationLists {
     }
   }
 
-  /// Appends the destination of audio of a viewer that starts with a keyframe, if it has one.
-  mutating func appendLeadingAudio(_ destinations: RTPViewer.DatagramDestinations?) {
-    guard let destinations else { return }
-    while self.routes.count <= destinations.route { self.routes.append(Route()) }
-    self.routes[destinations.route].leadingAudio.append(destinations.rtp)
-  }
-
   /// Removes all destinations and keeps their memory.
   mutating func removeAll() {
     for route in self.routes.indices {
       self.routes[route].video.removeAll(keepingCapacity: true)
       self.routes[route].pacedVideo.removeAll(keepingCapacity: true)
       self.routes[route].audio.removeAll(keepingCapacity: true)
-      self.routes[route].leadingAudio.removeAll(keepingCapacity: true)
     }
   }
 }

@@ -74,6 +74,14 @@ extension RTSPConnectionHandler {
   /// Number of bytes in the channel's write buffer.
   var unsentByteCount: Int { self.context?.unsentByteCount ?? 0 }
 
+  /// Sends a viewer after a time what waits for it.
+  func scheduleCatchUp(of viewer: RTPViewer, in time: MediaDuration) {
+    self.context?.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(time.nanoseconds)) {
+      guard self.playback?.viewer === viewer else { return }
+      viewer.sendCatchUp(at: self.now)
+    }
+  }
+
   /// Schedules the check of the viewer's progress, unless it is scheduled.
   private func scheduleProgressCheck() {
     guard self.progressCheck == nil, let context, let deadline = self.playback?.viewer.nextDeadline else { return }

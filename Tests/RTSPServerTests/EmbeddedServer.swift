@@ -65,7 +65,13 @@ struct EmbeddedServer {
     let client = try self.connectAndPlay()
     self.sendKeyframe()
     #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"])
+    self.waitForSecondTrack()
     return client
+  }
+
+  /// The time after which a viewer is sent what follows its first access unit.
+  func waitForSecondTrack() {
+    self.loop.advanceTime(by: .nanoseconds(RTPViewer.trackDistance.nanoseconds + 5_000_000))
   }
 
   /// The encoder's next keyframe: two packets, since parameter sets precede it.

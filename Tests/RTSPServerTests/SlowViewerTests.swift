@@ -19,12 +19,31 @@ struct SlowViewerTests {
     client.setWritable(false)
     self.server.sendFrame()
     self.server.sendAudio()
-    self.server.loop.advanceTime(by: .milliseconds(965))
+    self.server.loop.advanceTime(by: .milliseconds(940))
     self.server.sendFrame()
     #expect(try client.received() == [])
     client.setWritable(true)
     #expect(try client.received() == ["RTP 0", "RTP 2", "RTP 0"])
     #expect(self.server.statistics.framesSkipped == 0)
+  }
+
+  @Test(arguments: [900, 1100])
+  func `a viewer whose first keyframe is unsent gets what follows for a second, and else goes on at a keyframe`(
+    milliseconds: Int64
+  ) throws {
+    let client = try self.server.connectAndPlay()
+    client.setWritable(false)
+    self.server.sendKeyframe()
+    self.server.sendFrame()
+    self.server.loop.advanceTime(by: .milliseconds(milliseconds))
+    self.server.sendFrame()
+    client.setWritable(true)
+    let start = ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"]
+    #expect(try client.received() == (milliseconds < 1000 ? start + ["RTP 0", "RTP 0"] : start))
+    #expect(self.server.statistics.framesSkipped == (milliseconds < 1000 ? 0 : 2))
+    self.server.sendFrame()
+    self.server.sendKeyframe()
+    #expect(try client.received() == (milliseconds < 1000 ? ["RTP 0", "RTP 0", "RTP 0"] : ["RTP 0", "RTP 0"]))
   }
 
   @Test func `a slow viewer is skipped and resumes at a keyframe, other viewers miss nothing`() throws {
