@@ -478,7 +478,7 @@ let package = Package(
     .testTarget(
       name: "VidiconTests",
       dependencies: [
-        "Vidicon", "Connections", "HTTPServer", "Media", "RTSP", "RTSPServer", "TestSupport", nioCore, nioPosix,
+        "Vidicon", "Connections", "HTTPServer", "Media", "RTMP", "RTSP", "RTSPServer", "TestSupport", nioCore, nioPosix,
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: settings),

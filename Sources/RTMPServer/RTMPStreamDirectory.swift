@@ -56,27 +56,9 @@ final class RTMPStreamDirectory: Sendable {
   ///
   /// - Parameter completion: Called on any thread, or at once.
   func find(paths: [String], _ completion: @escaping @Sendable (RTMPBroadcaster?) -> Void) {
-    for path in paths {
-      if let broadcaster = self.broadcaster(forPath: path) { return completion(broadcaster) }
-      if let (stream, rendition) = self.table.rendition(atPath: path), rendition.failure == nil {
-        rendition.prepare { [weak self] result in
-          guard let self, case .success(let video) = result else { return completion(nil) }
-          let broadcaster = self.makeBroadcaster(
-            of: stream, rendition: rendition, descriptions: [video] + stream.descriptions.filter { $0.kind == .audio })
-          completion(self.table.add(broadcaster, of: rendition))
-        }
-        return
-      }
-    }
-    completion(nil)
-  }
-
-  private func broadcaster(forPath path: String) -> RTMPBroadcaster? {
-    let all = self.table.all
-    if path.isEmpty { return all.first }
-    if let broadcaster = all.first(where: { $0.name == path }) { return broadcaster }
-    guard path.hasSuffix("/main") else { return nil }
-    return all.first { $0.name == path.dropLast("/main".count) && $0.rendition == nil }
+    guard let path = paths.first(where: { self.table.target(ofPath: $0) != nil }) else { return completion(nil) }
+    self.table.find(
+      path, making: { self.makeBroadcaster(of: $0, rendition: $1, descriptions: $2) }, completion)
   }
 
   func add(_ connection: any Channel) {

@@ -3,6 +3,7 @@ internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RTP
+internal import RTSP
 internal import Streaming
 internal import Synchronization
 internal import Threading
@@ -12,7 +13,7 @@ internal import Threading
 ///
 /// All viewers get the same packets, with the same SSRC and sequence numbers, as with multicast. Without viewers no sample
 /// is packetized.
-final class RTPBroadcaster: StreamOutput {
+final class RTPBroadcaster: StreamBroadcaster {
   let stream: LiveStream
   /// The rendition; nil for the main one.
   let rendition: StreamRendition?
@@ -21,13 +22,13 @@ final class RTPBroadcaster: StreamOutput {
   /// Wall-clock time at zero of the streams' clock, in nanoseconds since 1970, read once: players add differences of the
   /// sender reports' times to timestamps, so that these would jump with the machine's clock.
   private let unixTimeAtZero: Int64
-  private let onDescriptionChange: @Sendable (RTPBroadcaster) -> Void
+  /// As made for the parameter sets of now; nil before it is read.
+  private let currentDescription = Mutex<RTSPStreamDescription?>(nil)
   private let onEnd: @Sendable (RTPBroadcaster) -> Void
 
   init(
     stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription],
     eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?, refusals: RefusalCounters,
-    onDescriptionChange: @escaping @Sendable (RTPBroadcaster) -> Void,
     onEnd: @escaping @Sendable (RTPBroadcaster) -> Void,
     unixTime: (MediaTime) -> Int64 = { StreamClock.system.unixTime(at: $0) }
   ) {
@@ -36,7 +37,6 @@ final class RTPBroadcaster: StreamOutput {
     self.counters = counters
     self.stream = stream
     self.rendition = rendition
-    self.onDescriptionChange = onDescriptionChange
     self.onEnd = onEnd
     let frameRate = descriptions.lazy.compactMap { description in
       if case .h264(let video) = description { video.frameRate } else { nil }
@@ -80,6 +80,16 @@ final class RTPBroadcaster: StreamOutput {
     self.broadcast.withPacketizer { $0.descriptions }
   }
 
+  /// Name, session description and tracks.
+  var description: RTSPStreamDescription {
+    self.currentDescription.withLock { current in
+      if let current { return current }
+      let description = RTSPStreamDescription(of: self)
+      current = description
+      return description
+    }
+  }
+
   var hasConsumers: Bool { self.broadcast.hasViewers }
 
   func consume(_ sample: EncodedSample) {
@@ -88,7 +98,7 @@ final class RTPBroadcaster: StreamOutput {
 
   func descriptionChanged(to description: CodecDescription) {
     self.broadcast.change { $0.change(to: description) }
-    self.onDescriptionChange(self)
+    self.currentDescription.withLock { $0 = nil }
   }
 
   /// Drops video packets that wait for an event loop, and disconnects viewers whose connections have data to send: it

@@ -8,14 +8,7 @@ internal import Synchronization
 
 /// The published streams and the open connections; shared by all event loops.
 final class StreamDirectory: RTSPStreamDirectory, Sendable {
-  private struct Entry {
-    var broadcaster: RTPBroadcaster
-    var description: RTSPStreamDescription
-  }
-
   private struct State {
-    /// In the order of publication; the first stream is also found by the empty path.
-    var entries: [Entry] = []
     var connections: [ObjectIdentifier: any Channel] = [:]
     var sockets: DatagramSockets?
   }
@@ -24,6 +17,8 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
   /// Refusals of all servers.
   let refusals: RefusalCounters
   private let eventLoops: [any EventLoop]
+  /// The first stream is also found by the empty path.
+  private let table = BroadcasterTable<RTPBroadcaster>()
   private let state = Mutex(State())
 
   init(eventLoops: [any EventLoop], refusals: RefusalCounters = RefusalCounters()) {
@@ -47,13 +42,7 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
 
   /// Adds a stream with these tracks.
   func publish(_ stream: LiveStream, descriptions: [CodecDescription]) {
-    let broadcaster = self.makeBroadcaster(of: stream, descriptions: descriptions)
-    let description = RTSPStreamDescription(of: broadcaster)
-    self.state.withLock { state in
-      state.entries.append(
-        Entry(broadcaster: broadcaster, description: description))
-    }
-    stream.add(broadcaster)
+    self.table.publish(self.makeBroadcaster(of: stream, descriptions: descriptions))
   }
 
   private func makeBroadcaster(
@@ -62,57 +51,31 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     RTPBroadcaster(
       stream: stream, rendition: rendition, descriptions: descriptions, eventLoops: self.eventLoops,
       sockets: { [weak self] in self?.sockets }, refusals: self.refusals,
-      onDescriptionChange: { [weak self] in self?.describe($0) }, onEnd: { [weak self] in self?.broadcasterEnded($0) })
+      onEnd: { [weak self] in self?.broadcasterEnded($0) })
   }
 
   /// Removes a stream; its viewers stay connected until it ends.
   func unpublish(_ stream: LiveStream) {
-    self.state.withLock { $0.entries.removeAll { $0.broadcaster.stream === stream } }
+    self.table.unpublish(stream)
   }
 
-  func broadcaster(of stream: LiveStream) -> RTPBroadcaster? {
-    self.state.withLock { state in
-      state.entries.first { $0.broadcaster.stream === stream && $0.broadcaster.rendition == nil }?.broadcaster
-    }
-  }
+  func broadcaster(of stream: LiveStream) -> RTPBroadcaster? { self.table.broadcaster(of: stream) }
 
   /// A published stream by its name; nil for a rendition's.
-  func liveStream(named name: String) -> LiveStream? {
-    self.state.withLock { state in
-      state.entries.first { $0.description.name == name && $0.broadcaster.rendition == nil }?.broadcaster.stream
-    }
-  }
+  func liveStream(named name: String) -> LiveStream? { self.table.stream(named: name) }
 
   /// The broadcaster of a rendition; nil before its first viewer.
-  func broadcaster(of rendition: StreamRendition) -> RTPBroadcaster? {
-    self.state.withLock { state in state.entries.first { $0.broadcaster.rendition === rendition }?.broadcaster }
-  }
+  func broadcaster(of rendition: StreamRendition) -> RTPBroadcaster? { self.table.broadcaster(of: rendition) }
 
   /// The broadcaster of the stream of a description; nil when the stream is no longer published. Parameter sets may
   /// have changed since the description was sent.
   func broadcaster(of description: RTSPStreamDescription) -> RTPBroadcaster? {
-    self.state.withLock { state in
-      state.entries.first { $0.description.name == description.name && $0.description.tracks == description.tracks }?
-        .broadcaster
-    }
-  }
-
-  /// Updates the session description of a stream whose parameter sets have changed.
-  private func describe(_ broadcaster: RTPBroadcaster) {
-    let description = RTSPStreamDescription(of: broadcaster)
-    self.state.withLock { state in
-      guard let index = state.entries.firstIndex(where: { $0.broadcaster === broadcaster }) else { return }
-      state.entries[index].description = description
-    }
+    self.table.all.first { $0.name == description.name && $0.description.tracks == description.tracks }
   }
 
   /// Removes a stream or rendition that has ended, and notifies every connection.
   private func broadcasterEnded(_ broadcaster: RTPBroadcaster) {
-    if broadcaster.rendition == nil {
-      self.unpublish(broadcaster.stream)
-    } else {
-      self.state.withLock { $0.entries.removeAll { $0.broadcaster === broadcaster } }
-    }
+    self.table.remove(broadcaster)
     let name = broadcaster.name
     for connection in self.state.withLock({ Array($0.connections.values) }) {
       connection.eventLoop.execute {
@@ -122,73 +85,20 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
   }
 
   func stream(forPath path: String) -> RTSPStreamDescription? {
-    self.state.withLock { state in
-      if path.isEmpty { return state.entries.first?.description }
-      if let entry = state.entries.first(where: { $0.description.name == path }) { return entry.description }
-      if let name = Self.nameOfMain(path), let entry = state.entries.first(where: { $0.description.name == name }) {
-        return entry.description
-      }
-      // A rendition of the first stream, which needs no name.
-      guard let first = state.entries.first?.description.name, !path.utf8.contains(UInt8(ascii: "/")) else {
-        return nil
-      }
-      if path == Self.main { return state.entries.first?.description }
-      return state.entries.first {
-        $0.broadcaster.rendition?.name == path && $0.description.name == "\(first)/\(path)"
-      }?
-      .description
-    }
-  }
-
-  /// The name of the main rendition in paths, as over HTTP.
-  private static let main = "main"
-
-  /// The stream of the path `NAME/main`; nil for another path.
-  private static func nameOfMain(_ path: String) -> String? {
-    path.hasSuffix("/\(Self.main)") ? String(path.dropLast(Self.main.count + 1)) : nil
+    self.table.broadcaster(atPath: path)?.description
   }
 
   /// Whether a path names a rendition that had no viewer yet.
   func needsPreparation(ofPath path: String) -> Bool {
-    self.rendition(forPath: path).map { $0.rendition.failure == nil } ?? false
+    self.table.target(ofPath: path)?.rendition.map { $0.failure == nil } ?? false
   }
 
   /// Opens the encoder of the rendition that a path names, so that its session description is known.
   ///
   /// - Parameter completion: Called on any thread, or at once, also when it fails.
   func prepareStream(atPath path: String, _ completion: @escaping @Sendable () -> Void) {
-    guard let (stream, rendition) = self.rendition(forPath: path) else { return completion() }
-    rendition.prepare { [weak self] result in
-      if let self, case .success(let video) = result { self.add(rendition, of: stream, video: video) }
-      completion()
-    }
-  }
-
-  /// The rendition of a path, `NAME/RENDITION`, or the rendition's name alone for the first stream.
-  private func rendition(forPath path: String) -> (stream: LiveStream, rendition: StreamRendition)? {
-    let streams = self.state.withLock { state in
-      state.entries.compactMap { $0.broadcaster.rendition == nil ? $0.broadcaster.stream : nil }
-    }
-    for (index, stream) in streams.enumerated() {
-      let name = path.hasPrefix("\(stream.name)/") ? path.dropFirst(stream.name.count + 1) : index == 0 ? path[...] : ""
-      if !name.isEmpty, let rendition = stream.rendition(named: name) { return (stream, rendition) }
-    }
-    return nil
-  }
-
-  /// Adds a rendition whose parameter sets are known, unless it is there.
-  private func add(_ rendition: StreamRendition, of stream: LiveStream, video: CodecDescription) {
-    let broadcaster = self.makeBroadcaster(
-      of: stream, rendition: rendition, descriptions: [video] + stream.descriptions.filter { $0.kind == .audio })
-    let description = RTSPStreamDescription(of: broadcaster)
-    let isAdded = self.state.withLock { state in
-      guard state.entries.contains(where: { $0.broadcaster.stream === stream }),
-        !state.entries.contains(where: { $0.broadcaster.rendition === rendition })
-      else { return false }
-      state.entries.append(Entry(broadcaster: broadcaster, description: description))
-      return true
-    }
-    if isAdded { rendition.add(broadcaster) }
+    self.table.find(
+      path, making: { self.makeBroadcaster(of: $0, rendition: $1, descriptions: $2) }, { _ in completion() })
   }
 
   /// Sends sender reports to the viewers of every stream, every 5 s, until the task is cancelled.
@@ -200,7 +110,7 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
 
   /// Sends current sender reports to the viewers of every stream.
   func sendReports() {
-    for entry in self.state.withLock({ $0.entries }) { entry.broadcaster.sendReports() }
+    for broadcaster in self.table.all { broadcaster.sendReports() }
   }
 
   func add(_ connection: any Channel) {
@@ -239,7 +149,7 @@ struct StreamEnded {
 
 extension RTSPStreamDescription {
   /// The description of a stream as its broadcaster sends it.
-  fileprivate init(of broadcaster: RTPBroadcaster) {
+  init(of broadcaster: RTPBroadcaster) {
     let stream = broadcaster.stream
     let states = broadcaster.senderStates
     var media: [MediaDescription] = []

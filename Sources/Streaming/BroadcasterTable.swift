@@ -1,3 +1,4 @@
+package import Media
 internal import Synchronization
 
 /// A server's output of a stream's main rendition, or of another one.
@@ -10,6 +11,9 @@ package protocol StreamBroadcaster: StreamOutput {
 
 /// The published streams of a server, in the order of their publication, and those of their renditions that have had a viewer.
 package final class BroadcasterTable<Broadcaster: StreamBroadcaster>: Sendable {
+  /// Makes the broadcaster of a rendition from the descriptions of its tracks.
+  package typealias Make = @Sendable (LiveStream, StreamRendition, [CodecDescription]) -> Broadcaster
+
   private let broadcasters = Mutex<[Broadcaster]>([])
 
   /// Creates a table without streams.
@@ -32,8 +36,9 @@ package final class BroadcasterTable<Broadcaster: StreamBroadcaster>: Sendable {
     self.broadcasters.withLock { $0.removeAll { $0.stream === stream } }
   }
 
-  /// Removes the broadcaster of a stream or rendition that has ended.
+  /// Removes the broadcaster of a rendition that has ended, or a stream by that of its main one.
   package func remove(_ broadcaster: Broadcaster) {
+    if broadcaster.rendition == nil { return self.unpublish(broadcaster.stream) }
     self.broadcasters.withLock { $0.removeAll { $0 === broadcaster } }
   }
 
@@ -52,18 +57,65 @@ package final class BroadcasterTable<Broadcaster: StreamBroadcaster>: Sendable {
     self.streams.first { $0.name == name }
   }
 
-  /// The rendition of a path `NAME/RENDITION`, beside the main one; nil where there is none.
-  package func rendition(atPath path: String) -> (stream: LiveStream, rendition: StreamRendition)? {
-    for stream in self.streams where path.hasPrefix("\(stream.name)/") {
-      if let rendition = stream.rendition(named: path.dropFirst(stream.name.count + 1)) { return (stream, rendition) }
+  /// What a path names, over every protocol: `NAME` and `NAME/main` the main rendition of a stream, `NAME/RENDITION` another one; the
+  /// empty path, `main` and `RENDITION` those of the first stream. A stream's name wins over a rendition's.
+  ///
+  /// - Returns: The stream and its rendition, nil for the main one; nil where the path names nothing.
+  package func target(ofPath path: String) -> (stream: LiveStream, rendition: StreamRendition?)? {
+    let streams = self.streams
+    guard let first = streams.first else { return nil }
+    if path.isEmpty { return (first, nil) }
+    if let stream = streams.first(where: { $0.name == path }) { return (stream, nil) }
+    for stream in streams where path.hasPrefix("\(stream.name)/") {
+      if let target = self.target(ofName: path.dropFirst(stream.name.count + 1), in: stream) { return target }
     }
-    return nil
+    return self.target(ofName: path[...], in: first)
+  }
+
+  private func target(
+    ofName name: Substring, in stream: LiveStream
+  ) -> (stream: LiveStream, rendition: StreamRendition?)? {
+    if name == "main" { return (stream, nil) }
+    return stream.rendition(named: name).map { (stream, $0) }
+  }
+
+  /// The broadcaster of what a path names, see ``target(ofPath:)``; nil where there is none, or not yet.
+  package func broadcaster(atPath path: String) -> Broadcaster? {
+    guard let (stream, rendition) = self.target(ofPath: path) else { return nil }
+    return rendition.map { self.broadcaster(of: $0) } ?? self.broadcaster(of: stream)
+  }
+
+  /// Finds the broadcaster of what a path names, after the encoder of its rendition was opened if need be.
+  ///
+  /// - Parameters:
+  ///   - make: Makes the broadcaster of a rendition from the descriptions of its tracks.
+  ///   - completion: Called on any thread, or at once; with nil where the path names nothing, or the encoder cannot be opened.
+  package func find(
+    _ path: String, making make: @escaping Make, _ completion: @escaping @Sendable (Broadcaster?) -> Void
+  ) {
+    guard let (stream, rendition) = self.target(ofPath: path) else { return completion(nil) }
+    guard let rendition else { return completion(self.broadcaster(of: stream)) }
+    self.find(rendition, of: stream, making: make, completion)
+  }
+
+  /// Finds the broadcaster of a rendition, as ``find(_:making:_:)`` does.
+  package func find(
+    _ rendition: StreamRendition, of stream: LiveStream, making make: @escaping Make,
+    _ completion: @escaping @Sendable (Broadcaster?) -> Void
+  ) {
+    if let present = self.broadcaster(of: rendition) { return completion(present) }
+    guard rendition.failure == nil else { return completion(nil) }
+    rendition.prepare { [weak self] result in
+      guard let self, case .success(let video) = result else { return completion(nil) }
+      let descriptions = [video] + stream.descriptions.filter { $0.kind == .audio }
+      completion(self.add(make(stream, rendition, descriptions), of: rendition))
+    }
   }
 
   /// Adds the broadcaster of a rendition whose parameter sets are known, unless the rendition has one.
   ///
   /// - Returns: The rendition's broadcaster; nil when its stream is no longer published.
-  package func add(_ broadcaster: Broadcaster, of rendition: StreamRendition) -> Broadcaster? {
+  private func add(_ broadcaster: Broadcaster, of rendition: StreamRendition) -> Broadcaster? {
     let (present, isAdded) = self.broadcasters.withLock { all -> (Broadcaster?, Bool) in
       if let present = all.first(where: { $0.rendition === rendition }) { return (present, false) }
       guard all.contains(where: { $0.stream === broadcaster.stream }) else { return (nil, false) }

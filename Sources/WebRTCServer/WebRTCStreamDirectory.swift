@@ -46,7 +46,7 @@ final class WebRTCStreamDirectory: Sendable {
         return stream.renditions.filter { $0.failure == nil }.map { rendition in
           WebRTCLowerRendition(bitrate: rendition.bitrate) { [weak self] completion in
             guard let self else { return completion(nil) }
-            self.find(rendition, of: stream, completion)
+            self.table.find(rendition, of: stream, making: self.make, completion)
           }
         }
       },
@@ -72,16 +72,8 @@ final class WebRTCStreamDirectory: Sendable {
 
   /// Finds the stream or rendition of a path, after its encoder was opened if need be.
   func find(_ path: String) async -> WebRTCBroadcaster? {
-    let transcoded = self.transcodings.withLock { $0.map(\.rendition) }
-    let all = self.table.all.filter { broadcaster in
-      !transcoded.contains { $0 === broadcaster.rendition }
-    }
-    if let broadcaster = all.first(where: { $0.name == path }) { return broadcaster }
-    // The main rendition among others.
-    if let broadcaster = all.first(where: { $0.rendition == nil && "\($0.name)/main" == path }) { return broadcaster }
-    guard let (stream, rendition) = self.table.rendition(atPath: path), rendition.failure == nil else { return nil }
-    return await withCheckedContinuation { continuation in
-      self.find(rendition, of: stream) { continuation.resume(returning: $0) }
+    await withCheckedContinuation { continuation in
+      self.table.find(path, making: self.make) { continuation.resume(returning: $0) }
     }
   }
 
@@ -128,8 +120,7 @@ final class WebRTCStreamDirectory: Sendable {
       return made
     }
     guard let rendition else { return completion(nil) }
-    if let present = self.broadcaster(of: rendition) { return completion(present) }
-    self.find(rendition, of: stream, completion)
+    self.table.find(rendition, of: stream, making: self.make, completion)
   }
 
   /// Maximum bitrate of a source that is encoded again, in bits per second.
@@ -146,23 +137,8 @@ final class WebRTCStreamDirectory: Sendable {
     return self.table.all.filter { broadcaster in all.contains { $0 === broadcaster.rendition } }
   }
 
-  /// Finds the broadcaster of a rendition, after its encoder was opened; completes on any thread.
-  private func find(
-    _ rendition: StreamRendition, of stream: LiveStream, _ completion: @escaping @Sendable (WebRTCBroadcaster?) -> Void
-  ) {
-    rendition.prepare { result in
-      completion((try? result.get()).flatMap { self.add(rendition, of: stream, video: $0) })
-    }
-  }
-
-  /// Adds a rendition whose parameter sets are known, unless it is there.
-  ///
-  /// - Returns: Its broadcaster; nil when the stream is no longer published.
-  private func add(
-    _ rendition: StreamRendition, of stream: LiveStream, video: CodecDescription
-  ) -> WebRTCBroadcaster? {
-    let broadcaster = self.makeBroadcaster(
-      of: stream, rendition: rendition, descriptions: [video] + stream.descriptions.filter { $0.kind == .audio })
-    return self.table.add(broadcaster, of: rendition)
+  /// Makes the broadcaster of a rendition.
+  private var make: BroadcasterTable<WebRTCBroadcaster>.Make {
+    { self.makeBroadcaster(of: $0, rendition: $1, descriptions: $2) }
   }
 }

@@ -41,19 +41,31 @@ struct BroadcasterTableTests {
     stream.attachVideo(BarsCapturer(width: 64, height: 48))
     try await stream.start()
     self.table.publish(Output(stream))
-    let found = try #require(self.table.rendition(atPath: "käm/low"))
-    #expect(found.stream === stream && found.rendition.name == "low")
-    for path in ["käm", "käm/", "käm/other", "other/low", "low"] {
-      #expect(self.table.rendition(atPath: path)?.rendition.name == nil, "\(path)")
+    let rendition = try #require(self.table.target(ofPath: "käm/low")?.rendition)
+    #expect(rendition.name == "low" && self.table.target(ofPath: "low")?.rendition === rendition)
+    for path in ["", "käm", "käm/main", "main"] {
+      let target = try #require(self.table.target(ofPath: path), "\(path)")
+      #expect(target.stream === stream && target.rendition == nil)
     }
-    #expect(self.table.broadcaster(of: found.rendition) == nil)
-    let output = Output(stream, found.rendition)
-    #expect(self.table.add(output, of: found.rendition) === output)
-    #expect(self.table.add(Output(stream, found.rendition), of: found.rendition) === output)
-    #expect(self.table.broadcaster(of: found.rendition) === output && self.table.all.count == 2)
+    for path in ["käm/", "käm/other", "käm/main/main", "other/low", "other/main", "other"] {
+      #expect(self.table.target(ofPath: path) == nil, "\(path)")
+    }
+    #expect(self.table.broadcaster(of: rendition) == nil && self.table.broadcaster(atPath: "low") == nil)
+    let output = try #require(await self.find("käm/low"))
+    #expect(await self.find("low") === output && self.table.broadcaster(atPath: "käm/low") === output)
+    #expect(self.table.broadcaster(of: rendition) === output && self.table.all.count == 2)
+    #expect(await self.find("main") === self.table.broadcaster(of: stream))
     self.table.unpublish(stream)
     #expect(self.table.all.isEmpty)
-    #expect(self.table.add(Output(stream, found.rendition), of: found.rendition) == nil)
+    #expect(await self.find("low") == nil)
     await stream.stop()
+  }
+
+  private func find(_ path: String) async -> Output? {
+    await withCheckedContinuation { continuation in
+      self.table.find(path, making: { stream, rendition, _ in Output(stream, rendition) }) {
+        continuation.resume(returning: $0)
+      }
+    }
   }
 }
