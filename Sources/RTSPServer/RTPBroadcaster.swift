@@ -22,7 +22,7 @@ final class RTPBroadcaster: StreamBroadcaster {
   /// Wall-clock time at zero of the streams' clock, in nanoseconds since 1970, read once: players add differences of the
   /// sender reports' times to timestamps, so that these would jump with the machine's clock.
   private let unixTimeAtZero: Int64
-  /// As made for the parameter sets of now; nil before it is read.
+  /// ``description`` for the parameter sets of now; nil before it is read.
   private let currentDescription = Mutex<RTSPStreamDescription?>(nil)
   private let onEnd: @Sendable (RTPBroadcaster) -> Void
 

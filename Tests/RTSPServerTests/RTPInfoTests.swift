@@ -35,7 +35,7 @@ struct RTPInfoTests {
     return client
   }
 
-  /// What a client is sent after PLAY, until the second track has begun.
+  /// The messages to a client after PLAY, until the second track has begun.
   private func messagesOfStart(isCached: Bool) throws -> [RTSPMessage] {
     let client = try self.play(isCached: isCached)
     let first = try client.messages()

@@ -42,7 +42,8 @@ struct LiveStreamEffectsTests {
 
   /// Delivers a frame, and waits until viewers have received it; frames that are drawn again after a change of effects do not count.
   func show(luma: UInt8 = 220, format: VideoFormat? = nil, by source: ScriptedVideoCapturer? = nil) {
-    let time = StreamClock.system.now()
+    // Behind all frames: the first one of another source is ahead of the clock, and would be waited for instead.
+    let time = max(StreamClock.system.now(), self.output.next)
     (source ?? self.source).deliver(at: time, format: format, luma: luma)
     self.output.wait(for: time)
   }

@@ -122,7 +122,7 @@ struct PathsOverProtocolsTests {
   /// Whether the server plays what an address of RTMP names.
   private static func plays(_ url: String, port: Int) async throws -> Bool? {
     var session = RTMPClientSession(url: try RTMPURL(parsing: url), purpose: .play, now: .zero, makeRandom: { 7 })
-    /// What the actions send, and whether the session has begun or ended.
+    /// The bytes that the actions send, and whether the session has begun or ended.
     func perform(_ actions: [RTMPClientSession.Action]) -> (answer: ByteBuffer?, value: Bool?) {
       var (answer, value) = (ByteBuffer(), Bool?.none)
       for action in actions {
