@@ -24,7 +24,7 @@ final class RTPSender: DeliverySender, @unchecked Sendable {
 
   /// By route, see ``DatagramSockets/route(from:)``: what waits for one network holds up no other.
   private var waitingDatagrams: [WaitingDatagrams] = []
-  /// Viewers that are sent what followed the last keyframe, or over UDP their first access unit.
+  /// Viewers that are sent what followed the last keyframe, or over UDP what followed their first access unit.
   private var catchingUp: [RTPViewer] = []
   private var isCatchUpScheduled = false
 

@@ -44,10 +44,10 @@ final class RTPViewer {
   private var catchUp = CircularBuffer<RTPDelivery>()
   /// Time from which on the connection is sent `catchUp`.
   private(set) var catchUpStart = MediaTime.zero
-  /// Maximum age of what waits for the connection of a viewer that starts with a live keyframe.
-  private let maximumAge: MediaDuration
+  /// Whether `catchUp` is what followed a live keyframe: all of it is sent at ``catchUpStart``, and is as old as live deliveries.
+  private var startsLive = false
   private var pacing = KeyframePacing()
-  /// Number of the last delivery in `catchUp`; earlier ones that come are in it.
+  /// Number of the last delivery that is sent already, or is in `catchUp`: earlier ones that come are not sent again.
   private var lastCaughtUp = 0
   /// Time at which the connection is to have taken `catchUp`.
   private var catchUpDeadline = MediaTime.zero
@@ -66,7 +66,6 @@ final class RTPViewer {
     self.transports = transports
     self.connection = connection
     self.counters = counters
-    self.maximumAge = limits.maximumAge
     self.channels = InterleavedChannels(
       video: transports.video?.interleavedChannel, audio: transports.audio?.interleavedChannel)
     self.hasDatagrams = transports.video?.destinations != nil || transports.audio?.destinations != nil
@@ -202,7 +201,8 @@ final class RTPViewer {
 
   /// Closes a connection that has data to send: earlier frames, which must not be shown any more.
   func discardEarlier() {
-    self.catchUp.removeAll()
+    let discards = self.counters.discards.load(ordering: .acquiring)
+    self.catchUp = CircularBuffer(self.catchUp.filter { $0.video == nil || $0.discards == discards })
     guard let video = self.transports.video, case .interleaved = video else { return }
     self.connection.discardEarlier()
   }
@@ -233,7 +233,8 @@ extension RTPViewer {
     if !self.hasDatagrams { self.connection.scheduleCatchUp(of: self, in: Self.trackDistance) }
     guard self.lastCaughtUp == 0 else { return }
     self.lastCaughtUp = delivery.number
-    self.catchUpDeadline = now + self.maximumAge
+    self.startsLive = true
+    self.catchUpDeadline = now + Self.maximumCatchUpTime
   }
 
   /// Whether deliveries of `catchUp` are not sent yet.
@@ -243,12 +244,13 @@ extension RTPViewer {
   func nextCatchUp() -> RTPDelivery? { self.catchUp.popFirst() }
 
   /// Sends deliveries since the last keyframe, one after another, while the connection accepts them. Their age does not matter,
-  /// since all of them are old; after 10 s the rest is dropped and the viewer continues at the next keyframe.
+  /// since all of them are old; after 10 s the rest is dropped and the viewer continues at the next keyframe. Those behind a live
+  /// keyframe are sent at once, or wait as live ones do.
   func sendCatchUp(at now: MediaTime) {
     guard self.isCatchingUp, now >= self.catchUpStart else { return }
     guard now < self.catchUpDeadline else { return self.endCatchUp() }
     var datagrams = [DatagramDestinationLists()]
-    while !self.isBlocked, now >= self.catchUpStart, let delivery = self.nextCatchUp() {
+    while self.startsLive || !self.isBlocked, now >= self.catchUpStart, let delivery = self.nextCatchUp() {
       guard delivery.video == nil || delivery.discards == self.counters.discards.load(ordering: .acquiring) else {
         continue
       }

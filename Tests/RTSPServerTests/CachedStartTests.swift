@@ -170,24 +170,6 @@ struct CachedStartTests {
     #expect(client.isOpen)
   }
 
-  /// A connection that takes one write, and no more before ``drain(_:)``.
-  private final class SlowLink: ChannelOutboundHandler {
-    typealias OutboundIn = ByteBuffer
-
-    var isSlow = true
-
-    func flush(context: ChannelHandlerContext) {
-      context.flush()
-      guard self.isSlow, let channel = context.channel as? EmbeddedChannel else { return }
-      channel.isWritable = false
-      channel.pipeline.fireChannelWritabilityChanged()
-    }
-
-    func drain(_ client: EmbeddedClient) {
-      if !client.channel.isWritable { client.setWritable(true) }
-    }
-  }
-
   private func connectOverSlowLink() throws -> (EmbeddedClient, SlowLink) {
     let client = try self.connect()
     let link = SlowLink()

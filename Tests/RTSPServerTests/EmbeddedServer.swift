@@ -167,3 +167,21 @@ struct EmbeddedClient {
     }
   }
 }
+
+/// A connection that takes one write, and no more before ``drain(_:)``.
+final class SlowLink: ChannelOutboundHandler {
+  typealias OutboundIn = ByteBuffer
+
+  var isSlow = true
+
+  func flush(context: ChannelHandlerContext) {
+    context.flush()
+    guard self.isSlow, let channel = context.channel as? EmbeddedChannel else { return }
+    channel.isWritable = false
+    channel.pipeline.fireChannelWritabilityChanged()
+  }
+
+  func drain(_ client: EmbeddedClient) {
+    if !client.channel.isWritable { client.setWritable(true) }
+  }
+}

@@ -27,6 +27,25 @@ struct SlowViewerTests {
     #expect(self.server.statistics.framesSkipped == 0)
   }
 
+  @Test func `what follows the first keyframe is dropped by its own age, not by the time since`() throws {
+    let client = try self.server.connectAndPlay()
+    let link = SlowLink()
+    try client.channel.pipeline.syncOperations.addHandler(link, position: .first)
+    self.server.sendKeyframe()
+    for _ in 0..<4 { self.server.sendFrame() }
+    self.server.waitForSecondTrack()
+    // One frame is taken for each that comes: four wait all the time, each for less than half a second.
+    for _ in 0..<30 {
+      self.server.sendFrame()
+      self.server.loop.advanceTime(by: .milliseconds(100))
+      link.drain(client)
+    }
+    link.isSlow = false
+    link.drain(client)
+    #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0"] + Array(repeating: "RTP 0", count: 34))
+    #expect(self.server.statistics.framesSkipped == 0)
+  }
+
   @Test(arguments: [900, 1100])
   func `a viewer whose first keyframe is unsent gets what follows for a second, and else goes on at a keyframe`(
     milliseconds: Int64
