@@ -157,6 +157,9 @@ extension LibavH264Encoder {
   /// Whether an encoder of libavcodec heeds ``VideoEncoderSettings/maximumSliceLength``.
   package static func boundsSlices(_ encoder: String) -> Bool { self.sliceOptions[encoder] != nil }
 
+  /// Whether an encoder of libavcodec heeds ``setBitrate(_:)`` while it is open. Others keep their first bitrate.
+  package static func followsBitrate(_ encoder: String) -> Bool { ["libx264", "h264_nvenc"].contains(encoder) }
+
   /// `profile_idc`, ITU-T H.264 §A.2. Baseline of libx264 is the constrained one; it has no tools that this lacks.
   private static func profileIndication(of profile: H264Profile) -> Int32 {
     switch profile {

@@ -3,7 +3,7 @@ package import Media
 /// Chooses what one viewer gets, from the estimate of its path alone: one of the stream's renditions, or audio without video.
 ///
 /// Pure: time is an argument. Nothing here changes a rendition, so a viewer whose reports are false moves itself only; the bitrate
-/// of the main one follows ``SoleViewerBitrate``. The rules:
+/// of one that has a single consumer follows ``SoleViewerBitrate``. The rules:
 /// - Down after ``downTime`` with too little, or after ``quickDownTime`` with less than 60%: to the highest rendition that fits.
 /// - Audio alone when the lowest rendition does not fit.
 /// - Up by one after ``upTime``: first ``desiredBitrate`` rises, so that the estimator probes for the higher rendition, then the

@@ -69,7 +69,7 @@ final class EncoderStage {
         colorMatrix: self.format.colorMatrix,
         bitrate: self.bitrate,
         keyframeInterval: self.settings.keyframeInterval,
-        encoder: self.settings.encoder, profile: self.settings.usedProfile, rateBuffer: self.settings.rateBuffer))
+        encoder: self.settings.encoder, profile: self.settings.profile, rateBuffer: self.settings.rateBuffer))
     self.encoder = encoder
     self.shared.renditions.isMainPassedThrough = false
     self.shared.statistics.withLock { $0.videoEncoders += 1 }
@@ -168,6 +168,7 @@ final class EncoderStage {
       encoder.setBitrate(bitrate)
     }
     self.show(frame, generation: generation, now: now)
+    self.renditions.offerEarly(frame, generation: generation)
     var result = VideoSchedule.EncodingResult.frame
     let start = self.clock.now()
     let refersToLost = generation != self.encodedGeneration

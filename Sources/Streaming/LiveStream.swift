@@ -129,14 +129,16 @@ public final class LiveStream: Sendable {
   ///   - profile: Profile; nil for that of the stream's encoders.
   ///   - maximumSliceLength: Maximum length of a slice in bytes, for packets of one NAL unit; nil without a limit. Where the
   ///     stream's encoder has no such option, libx264 encodes.
-  ///   - lingers: Whether the encoder stays open for 10 s after its last use, as that of a rendition does.
+  ///   - isForViewers: Whether its output has viewers that request the keyframes that they need: no others are made, frames are encoded
+  ///     beside the stream's instead of behind them, and the encoder stays open for 10 s after its last use.
   /// - Returns: Nil while the stream does not run.
   package func makePrivateRendition(
     like rendition: StreamRendition?, bitrate: Int, profile: H264Profile? = nil, maximumSliceLength: Int? = nil,
-    lingers: Bool = false
+    isForViewers: Bool = false
   ) -> StreamRendition? {
     self.shared.renditions.makePrivate(
-      like: rendition, bitrate: bitrate, profile: profile, maximumSliceLength: maximumSliceLength, lingers: lingers)
+      like: rendition, bitrate: bitrate, profile: profile, maximumSliceLength: maximumSliceLength,
+      isForViewers: isForViewers)
   }
 
   /// Ends an encoding that ``makePrivateRendition(like:bitrate:)`` has added.

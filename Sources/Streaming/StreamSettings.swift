@@ -41,9 +41,6 @@ public struct VideoSettings: Hashable, Sendable {
   /// Profile of the encoded H.264, in all renditions; with one, no source is passed through. Nil for High. It never changes
   /// while the stream runs.
   public var profile: H264Profile?
-  /// Profile of the encoded H.264, in all renditions, where ``profile`` is nil: sources are passed through whatever theirs is. Nil
-  /// for High. It never changes while the stream runs.
-  public var encoderProfile: H264Profile?
   /// Length of the encoder's rate control buffer (VBV), 0.25 to 2 s. The shorter it is, the smaller are keyframes, so that a network
   /// needs less room for them, and the lower is the quality of frames that differ much from those before.
   public var rateBuffer: MediaDuration
@@ -70,8 +67,6 @@ public struct VideoSettings: Hashable, Sendable {
   package var renditionRetryDelay = MediaDuration.seconds(10)
   /// Timeouts of switching to another source, video or audio.
   var switchTimeouts = SwitchTimeouts()
-  /// Profile of encoders; nil for High.
-  var usedProfile: H264Profile? { self.profile ?? self.encoderProfile }
 
   /// Minimum and maximum ``rateBuffer``: 250 ms to 2 s.
   public static let rateBuffers = MediaDuration.milliseconds(250)...(.seconds(2))

@@ -96,7 +96,8 @@ final class VideoPipeline {
     inputQueue.limit(to: frameRate)
     shared.renditions.connect(
       settings, format: format, report: { [weak shared] in shared?.report($0) },
-      requestKeyframe: { [weak inputQueue] in inputQueue?.requestKeyframe() })
+      requestKeyframe: { [weak inputQueue] in inputQueue?.requestKeyframe() },
+      requestFrame: { [weak inputQueue] in inputQueue?.requestFrame() })
     shared.snapshots.connect(
       format: format, frameInterval: frameRate.frameInterval,
       ask: { [weak inputQueue] in inputQueue?.requestSnapshot(after: $0) })
@@ -146,6 +147,7 @@ final class VideoPipeline {
     switch event {
     case .closed: break
     case .keyframeRequested: self.handle(.keyframeRequested, now: now)
+    case .frameRequested: self.handle(.frameRequested, now: now)
     case .redrawRequested: self.handle(.redrawRequested, now: now)
     case .snapshotRequested(let number):
       if self.schedule.handle(.snapshotRequested, at: now) == .decodeSnapshot { self.decodeSnapshot(now: now) }

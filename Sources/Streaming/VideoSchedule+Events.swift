@@ -9,6 +9,8 @@ extension VideoSchedule {
     case sourceEnded
     /// A new viewer, a lost frame or a new segment needs a keyframe.
     case keyframeRequested
+    /// A viewer of another encoding of these frames needs one, a keyframe of that: the stream needs none.
+    case frameRequested
     /// A snapshot of the stream is requested.
     case snapshotRequested
     /// The last frame is outdated: effects, rotation or mirroring have changed.

@@ -81,6 +81,8 @@ struct VideoSchedule: ~Copyable {
   private var lastSourceKeyframe: MediaTime?
   /// Time of the first keyframe request to the source that it has not met yet.
   private var firstSourceRequest: MediaTime?
+  /// Time of the first request for a frame since the last sample that was passed through.
+  private var frameRequest: MediaTime?
   /// Codec configuration whose samples are known to need the encoder.
   private var unfit: CodecDescription?
   /// Earliest time of the next keyframe request to a passed-through source.
@@ -131,6 +133,9 @@ struct VideoSchedule: ~Copyable {
       self.requests.request()
       self.joiningEnd = now + Self.joiningTime
       if self.isPassing { self.requestKeyframeFromSource(at: now) }
+    case .frameRequested:
+      self.joiningEnd = now + Self.joiningTime
+      if self.isPassing { self.frameRequest = self.frameRequest ?? now } else { self.isRedrawDue = true }
     case .snapshotRequested:
       guard self.isPassing else { return .none }
       defer { self.snapshotEnd = now + Self.snapshotTime }
@@ -149,6 +154,7 @@ struct VideoSchedule: ~Copyable {
     }
     if let stillTime, now >= stillTime {
       self.isPassing = false
+      if self.frameRequest.take() != nil { self.isRedrawDue = true }
       return .keepStill
     }
     if self.nextSlate == nil, now >= self.lastArrival + self.silenceLimit {
@@ -375,12 +381,12 @@ extension VideoSchedule {
   }
 
   /// Time at which the last frame that was passed through is encoded for a viewer: the source sends nothing at all, and has not
-  /// met a request for a keyframe.
+  /// met a request for a keyframe or a frame.
   private var stillTime: MediaTime? {
-    guard self.isPassing, self.nextSlate == nil, self.requests.isPending, let request = self.firstSourceRequest else {
-      return nil
-    }
-    return max(request, self.lastArrival) + Self.keyframeTimeout
+    guard self.isPassing, self.nextSlate == nil else { return nil }
+    let keyframe = self.requests.isPending ? self.firstSourceRequest : nil
+    let request = [keyframe, self.frameRequest].compactMap(\.self).min()
+    return request.map { max($0, self.lastArrival) + Self.keyframeTimeout }
   }
 
   /// Records that the last frame of those that were passed through is kept, and can be encoded again.
@@ -419,6 +425,7 @@ extension VideoSchedule {
   private mutating func pass(_ sample: SampleSummary, at now: MediaTime) -> Action {
     self.isPassing = true
     self.isRedrawDue = false
+    self.frameRequest = nil
     self.lastFrameSource = nil
     var decodeTime = self.mapped(sample.decodeTime, of: sample.source, at: now)
     let shift = decodeTime - sample.decodeTime

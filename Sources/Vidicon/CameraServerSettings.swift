@@ -14,8 +14,8 @@ public struct CameraServerSettings: Hashable, Sendable {
   public var rtmp: RTMPServerSettings?
   /// Port and addresses of WebRTC, whose sessions are opened over HTTP; nil, the default, turns it off.
   ///
-  /// Chromium decodes up to Main over WebRTC, see ``VideoSettings/encoderProfile``. Viewers that do not decode a stream's profile have an
-  /// encoding of their own, as Constrained Baseline, while they watch.
+  /// Viewers that do not decode a stream's profile, such as Chromium High, have an encoding of their own, as Constrained Baseline,
+  /// while they watch.
   public var webRTC: WebRTCServerSettings?
   /// Users, tokens and rules of access, for all protocols.
   public var access = AccessSettings()

@@ -76,7 +76,7 @@ struct ServeOptions: ParsableArguments {
   @Option(
     name: .customLong("webrtc"),
     help: """
-      on, or off: no WebRTC, and encoders make High instead of Main unless --profile is given. (default: on)
+      on, or off: no WebRTC, and larger keyframes unless --vbv is given. (default: on)
       """)
   var webRTC: String?
 

@@ -37,9 +37,8 @@ struct StreamArguments: ParsableArguments {
 
   @Option(
     help: """
-      The H.264 profile: baseline (Constrained Baseline), main, high, or auto: main, which Chromium plays over WebRTC, \
-      and for those viewers alone that do not, baseline; high with --webrtc off and in recordings without a server. \
-      (default: auto)
+      The H.264 profile: baseline (Constrained Baseline), main, high, or auto: high, and for viewers of WebRTC that do \
+      not decode it, and them alone, baseline. (default: auto)
       """)
   var profile: String?
 

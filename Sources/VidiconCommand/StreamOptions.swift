@@ -26,7 +26,7 @@ package struct StreamOptions: Equatable {
   var profile: H264Profile?
   /// Nil for 1 s, and 0.5 s for WebRTC.
   var rateBuffer: MediaDuration?
-  /// Whether encoders make what Chromium decodes over WebRTC, Main, and small keyframes, unless others are requested.
+  /// Whether encoders make small keyframes, unless others are requested.
   var isForWebRTC = false
   var encoder = "libx264"
   var passThrough = VideoSettings.PassThrough.auto
@@ -143,7 +143,6 @@ package struct StreamOptions: Equatable {
       encoder: self.encoder, scaling: self.scaling, passThrough: self.passThrough, renditions: self.renditions,
       profile: self.profile,
       rateBuffer: self.rateBuffer ?? (self.isForWebRTC ? .milliseconds(500) : .seconds(1)))
-    if self.isForWebRTC { video.encoderProfile = .main }
     if self.publishScheme == .whip { video.slateText = "WAITING FOR A CAMERA" }
     return video
   }

@@ -14,6 +14,8 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   let stream: LiveStream
   /// The rendition; nil for the main one.
   let rendition: StreamRendition?
+  /// Broadcaster of the frames that this is a transcoding of; nil for a stream or rendition.
+  private weak let original: WebRTCBroadcaster?
   /// Packetization mode of the video: 0 where each slice is a packet.
   let packetizationMode: H264PacketizationMode
   let counters: ViewerCounters
@@ -28,7 +30,7 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   private let hub: WebRTCHub
   private let broadcast: Broadcast<WebRTCTracks, WebRTCSender>
   private let budget = Mutex(KeyframeBudget())
-  /// The rule of the main rendition's bitrate, on the hub's event loop.
+  /// The rule of the encoder's bitrate, on the hub's event loop; nil while it follows no viewer.
   private let soleViewer = Mutex<SoleViewerBitrate?>(nil)
   private let findLowerRenditions: @Sendable () -> [WebRTCLowerRendition]
   private let transcode: Transcode
@@ -44,8 +46,8 @@ final class WebRTCBroadcaster: StreamBroadcaster {
     @Sendable (WebRTCBroadcaster, H264PacketizationMode, _ completion: @escaping Completion) -> Void
 
   init(
-    stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription], hub: WebRTCHub,
-    refusals: RefusalCounters,
+    stream: LiveStream, rendition: StreamRendition? = nil, original: WebRTCBroadcaster? = nil,
+    descriptions: [CodecDescription], hub: WebRTCHub, refusals: RefusalCounters,
     lowerRenditions: @escaping @Sendable () -> [WebRTCLowerRendition] = { [] },
     transcode: @escaping Transcode = { $2(nil) },
     onEnd: @escaping @Sendable (WebRTCBroadcaster) -> Void
@@ -53,6 +55,7 @@ final class WebRTCBroadcaster: StreamBroadcaster {
     self.counters = ViewerCounters(refusals: refusals)
     self.stream = stream
     self.rendition = rendition
+    self.original = original
     self.hub = hub
     self.findLowerRenditions = lowerRenditions
     self.transcode = transcode
@@ -160,7 +163,7 @@ final class WebRTCBroadcaster: StreamBroadcaster {
       self.rendition?.endUse()
       if viewer.session.hasAudio { self.changeListeners(by: -1) }
     }
-    if !self.broadcast.hasViewers, self.rendition == nil { self.follow(nil, at: self.hub.now) }
+    if !self.broadcast.hasViewers { self.follow(nil, at: self.hub.now) }
   }
 
   private func changeListeners(by count: Int) {
@@ -174,7 +177,7 @@ final class WebRTCBroadcaster: StreamBroadcaster {
 extension WebRTCBroadcaster {
   /// Bits per second of audio with headers, where there is any.
   private static let audioBitrate = 90_000
-  /// Share of the main rendition's bitrate below which its only viewer gets a smaller rendition, and what it must have more than
+  /// Share of the configured bitrate below which its only viewer gets a smaller rendition, and what it must have more than
   /// that one.
   private static let (minimumShare, lowerRenditionFactor) = (8, 5.0 / 4)
   private static let minimumBitrate = 150_000
@@ -193,19 +196,47 @@ extension WebRTCBroadcaster {
   /// Bits per second of audio with headers; 0 without.
   var audioBitrate: Int { self.hasAudio ? Self.audioBitrate : 0 }
 
-  /// Whether one viewer of this broadcaster is the only consumer of the main rendition, which is encoded.
+  /// Whether one viewer of the main rendition, or of a transcoding of that, is the only consumer of its encoder. A transcoding has no
+  /// others.
   var hasSoleViewer: Bool {
-    self.rendition == nil && self.counters.viewers.load(ordering: .relaxed) == 1 && !self.stream.isPassedThrough
-      && !self.stream.hasConsumers(besides: self)
+    guard self.counters.viewers.load(ordering: .relaxed) == 1 else { return false }
+    return self.rendition != nil || !self.stream.isPassedThrough && !self.stream.hasConsumers(besides: self)
   }
 
-  /// Bits per second of video and audio that the main rendition can be lowered to for its only viewer.
+  /// Bits per second of the video while the encoder follows no viewer.
+  private var configuredVideoBitrate: Int {
+    guard let rendition else { return self.stream.videoBitrate }
+    return self.original?.transcodingBitrate ?? rendition.settings.bitrate
+  }
+
+  /// Maximum bitrate of a source that is passed through and encoded again, in bits per second.
+  private static let maximumTranscodingBitrate = 6_000_000
+
+  /// Bits per second of a transcoding of this while it follows no viewer: those of the encoder, or of the source that is passed through.
+  var transcodingBitrate: Int {
+    if let rendition { return rendition.bitrate }
+    guard self.stream.isPassedThrough else { return self.stream.videoBitrate }
+    return min(max(self.stream.averageVideoBitrate ?? 0, self.stream.videoBitrate), Self.maximumTranscodingBitrate)
+  }
+
+  /// Lets the encoder of a transcoding that follows no viewer have the bitrate that was chosen since.
+  func followConfiguration() {
+    guard let rendition, let original, !original.stream.isPassedThrough, self.soleViewer.withLock({ $0 == nil }),
+      rendition.bitrate != original.transcodingBitrate
+    else { return }
+    rendition.bitrate = original.transcodingBitrate
+  }
+
+  /// Bits per second of video and audio while the encoder follows no viewer.
+  var configuredBitrate: Int { self.configuredVideoBitrate + self.audioBitrate }
+
+  /// Bits per second of video and audio that the encoder can be lowered to for its only viewer.
   func minimumBitrate(_ lower: [WebRTCLowerRendition]) -> Int {
     self.soleBounds(lower).lowerBound + self.audioBitrate
   }
 
   private func soleBounds(_ lower: [WebRTCLowerRendition]) -> ClosedRange<Int> {
-    let configured = self.stream.videoBitrate
+    let configured = self.configuredVideoBitrate
     let minimum = lower.first.map { Int(Double($0.bitrate) * Self.lowerRenditionFactor) } ?? Self.minimumBitrate
     return min(max(minimum, configured / Self.minimumShare), configured)...configured
   }
@@ -224,7 +255,12 @@ extension WebRTCBroadcaster {
       if estimate == nil { return .some(nil) }
       return change.map { $0 }
     }
-    if let bitrate { self.stream.viewerBitrate = bitrate }
+    guard let bitrate else { return }
+    if let rendition {
+      rendition.bitrate = bitrate ?? self.configuredVideoBitrate
+    } else {
+      self.stream.viewerBitrate = bitrate
+    }
   }
 }
 

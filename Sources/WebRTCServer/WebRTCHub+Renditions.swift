@@ -20,20 +20,13 @@ extension WebRTCHub {
     var top: (current: Int, configured: Int)
 
     init(_ viewer: WebRTCViewer) {
-      let (main, top) = (viewer.home, viewer.top)
-      self.renditions = main.lowerRenditions
+      let top = viewer.top
+      self.renditions = viewer.home.lowerRenditions
       let (bitrate, audio) = (top.bitrate, top.audioBitrate)
-      guard top === main else {
-        // The bitrate of a transcoding is fixed.
-        self.hasSoleViewer = false
-        self.top = (bitrate, bitrate)
-        self.bitrates = [bitrate] + self.renditions.map { min($0.bitrate + audio, bitrate) }
-        return
-      }
-      self.hasSoleViewer = main.hasSoleViewer
-      self.top = (bitrate, main.stream.videoBitrate + audio)
-      // The main rendition fits its only viewer down to this.
-      let first = self.hasSoleViewer ? main.minimumBitrate(self.renditions) : bitrate
+      self.hasSoleViewer = top.hasSoleViewer
+      self.top = (bitrate, top.configuredBitrate)
+      // The top fits its only viewer down to this.
+      let first = self.hasSoleViewer ? top.minimumBitrate(self.renditions) : bitrate
       self.bitrates = [first] + self.renditions.map { min($0.bitrate + audio, first) }
     }
   }
@@ -53,6 +46,7 @@ extension WebRTCHub {
   func chooseRenditions(at now: MediaTime) {
     var ladders: [ObjectIdentifier: Ladder] = [:]
     for viewer in self.allViewers where viewer.wasReady {
+      viewer.top.followConfiguration()
       guard viewer.home.rendition == nil else {
         viewer.session.setBitrates(media: viewer.top.bitrate, wanted: viewer.top.bitrate * 5 / 4)
         continue
@@ -61,10 +55,9 @@ extension WebRTCHub {
       let ladder = ladders[id] ?? Ladder(viewer)
       ladders[id] = ladder
       self.choose(for: viewer, ladder, at: now)
-      guard viewer.top === viewer.home else { continue }
-      let followsViewer = ladder.hasSoleViewer && viewer.broadcaster === viewer.home && !viewer.isAudioOnly
+      let followsViewer = ladder.hasSoleViewer && viewer.broadcaster === viewer.top && !viewer.isAudioOnly
       if followsViewer || !ladder.hasSoleViewer {
-        viewer.home.follow(followsViewer ? viewer.session.estimatedBitrate : nil, at: now)
+        viewer.top.follow(followsViewer ? viewer.session.estimatedBitrate : nil, at: now)
       }
     }
   }

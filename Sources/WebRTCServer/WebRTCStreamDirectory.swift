@@ -37,10 +37,12 @@ final class WebRTCStreamDirectory: Sendable {
   }
 
   private func makeBroadcaster(
-    of stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription]
+    of stream: LiveStream, rendition: StreamRendition? = nil, original: WebRTCBroadcaster? = nil,
+    descriptions: [CodecDescription]
   ) -> WebRTCBroadcaster {
     WebRTCBroadcaster(
-      stream: stream, rendition: rendition, descriptions: descriptions, hub: self.hub, refusals: self.refusals,
+      stream: stream, rendition: rendition, original: original, descriptions: descriptions, hub: self.hub,
+      refusals: self.refusals,
       lowerRenditions: { [weak self, weak stream] in
         guard let stream else { return [] }
         return stream.renditions.filter { $0.failure == nil }.map { rendition in
@@ -95,10 +97,7 @@ final class WebRTCStreamDirectory: Sendable {
     _ completion: @escaping WebRTCBroadcaster.Completion
   ) {
     let stream = broadcaster.stream
-    // A source that is passed through has a bitrate of its own, that of a rendition is chosen.
-    let bitrate =
-      broadcaster.rendition?.bitrate
-      ?? min(max(stream.averageVideoBitrate ?? 0, stream.videoBitrate), Self.maximumTranscodingBitrate)
+    let bitrate = broadcaster.transcodingBitrate
     let rendition = self.transcodings.withLock { all -> StreamRendition? in
       // An encoder that failed is opened again by another one.
       all.removeAll { transcoding in
@@ -115,16 +114,17 @@ final class WebRTCStreamDirectory: Sendable {
       if let present { return present.rendition }
       let made = stream.makePrivateRendition(
         like: broadcaster.rendition, bitrate: bitrate, profile: .baseline, maximumSliceLength: maximumSliceLength,
-        lingers: true)
+        isForViewers: true)
       if let made { all.append(Transcoding(stream: stream, original: broadcaster.rendition, rendition: made)) }
       return made
     }
     guard let rendition else { return completion(nil) }
-    self.table.find(rendition, of: stream, making: self.make, completion)
+    self.table.find(
+      rendition, of: stream,
+      making: { [weak broadcaster] in
+        self.makeBroadcaster(of: $0, rendition: $1, original: broadcaster, descriptions: $2)
+      }, completion)
   }
-
-  /// Maximum bitrate of a source that is encoded again, in bits per second.
-  private static let maximumTranscodingBitrate = 6_000_000
 
   /// Broadcasters of a stream, its renditions and their transcodings.
   func broadcasters(of stream: LiveStream) -> [WebRTCBroadcaster] {

@@ -37,11 +37,11 @@ extension EndToEnd {
 
     @Test(
       arguments: [
-        ([], .main), (["--profile", "auto"], .main), (["--webrtc", "off"], .high), (["--profile", "main"], .main),
+        ([], .high), (["--profile", "auto"], .high), (["--webrtc", "off"], .high), (["--profile", "main"], .main),
         (["--profile", "high"], .high), (["--profile", "baseline"], .constrainedBaseline),
         (["--webrtc", "off", "--profile", "baseline"], .constrainedBaseline),
       ] as [([String], Profile)])
-    func `the profile is that of the option, or what browsers decode where WebRTC is on, in all renditions`(
+    func `the profile is that of the option, or High, with WebRTC as without, in all renditions`(
       options: [String], profile: Profile
     ) async throws {
       let stream = ["--source", "bars", "--size", "640x360", "--rendition", "name=low,size=320x180,bitrate=200k"]

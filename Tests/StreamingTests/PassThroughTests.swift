@@ -284,14 +284,12 @@ struct PassThroughTests {
   }
 
   @Test func `a source that is passed through is encoded in another profile for one output alone`() async throws {
-    var settings = VideoSettings()
-    settings.encoderProfile = .baseline
-    try await Self.run(settings) { stream, output, samples, description, deliver in
+    try await Self.run(VideoSettings()) { stream, output, samples, description, deliver in
       deliver(1..<5)
       _ = output.samples(atLeast: 5)
       let other = CollectingOutput()
       let encoding = try #require(
-        stream.makePrivateRendition(like: nil, bitrate: 300_000, profile: .baseline, lingers: true))
+        stream.makePrivateRendition(like: nil, bitrate: 300_000, profile: .baseline, isForViewers: true))
       encoding.add(other)
       encoding.beginUse()
       try await stream.eventually { encoding.statistics.isRunning }

@@ -48,4 +48,56 @@ struct PrivateRenditionTests {
     #expect(self.output.hasEnded && !self.main.hasEnded)
     await stream.stop()
   }
+
+  @Test func `an encoding for viewers makes keyframes on request alone`() async throws {
+    // One frame in a keyframe interval.
+    let stream = LiveStream(
+      "test", video: VideoSettings(keyframeInterval: .milliseconds(33), sourceTimeout: .seconds(1000)))
+    stream.attachVideo(self.source)
+    stream.add(self.main)
+    async let start: Void = stream.start()
+    try await stream.eventually { self.source.isStarted }
+    self.source.deliver(at: StreamClock.system.now())
+    try await start
+    let encoding = try #require(stream.makePrivateRendition(like: nil, bitrate: 50_000, isForViewers: true))
+    encoding.add(self.output)
+    encoding.beginUse()
+    try await stream.eventually { encoding.statistics.isRunning }
+    let first = self.main.samples.count
+    for count in 1...4 {
+      self.source.deliver(at: StreamClock.system.now())
+      _ = (self.output.samples(atLeast: count), self.main.samples(atLeast: first + count))
+    }
+    let (own, all) = (self.output.samples, self.main.samples.suffix(4))
+    #expect(own.map(\.isKeyframe) == [true, false, false, false] && all.allSatisfy(\.isKeyframe))
+    #expect(own.map(\.presentationTime) == all.map(\.presentationTime))
+    encoding.requestKeyframe()
+    self.source.deliver(at: StreamClock.system.now())
+    #expect(self.output.samples(atLeast: 5).last?.isKeyframe == true)
+    await stream.stop()
+  }
+
+  @Test(arguments: [false, true])
+  func `a viewer of a source that shows nothing new, or of a paused stream, has a keyframe`(isPaused: Bool) async throws
+  {
+    var settings = VideoSettings(sourceTimeout: .seconds(1000))
+    settings.pausedInterval = .seconds(1000)
+    let stream = LiveStream("test", video: settings)
+    stream.attachVideo(self.source)
+    stream.add(self.main)
+    async let start: Void = stream.start()
+    try await stream.eventually { self.source.isStarted }
+    self.source.deliver(at: StreamClock.system.now())
+    try await start
+    stream.isEncodingPaused = isPaused
+    let encoding = try #require(stream.makePrivateRendition(like: nil, bitrate: 50_000, isForViewers: true))
+    encoding.add(self.output)
+    encoding.beginUse()
+    try await stream.eventually { encoding.statistics.isRunning }
+    for count in 1...2 {
+      encoding.requestKeyframe()
+      #expect(self.output.samples(atLeast: count).count(where: \.isKeyframe) >= count)
+    }
+    await stream.stop()
+  }
 }

@@ -75,7 +75,8 @@ struct RenditionDecoderTests {
     let set = RenditionSet()
     let format = VideoFormat(width: 64, height: 48, frameRate: 30)
     let low = RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000)
-    set.connect(VideoSettings(renditions: .list([low])), format: format, report: { _ in }, requestKeyframe: {})
+    set.connect(
+      VideoSettings(renditions: .list([low])), format: format, report: { _ in }, requestKeyframe: {}, requestFrame: {})
     let (rendition, output) = (try #require(set.all.first), CollectingOutput())
     rendition.add(output)
     rendition.beginUse()

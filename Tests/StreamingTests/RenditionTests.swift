@@ -72,7 +72,7 @@ struct RenditionTests {
     let other = RenditionSettings(name: "other", width: 16, height: 16, bitrate: 50_000)
     let format = VideoFormat(width: 64, height: 48, frameRate: 30)
     set.connect(
-      Self.settings([Self.low(), same, other]), format: format, report: { _ in }, requestKeyframe: {})
+      Self.settings([Self.low(), same, other]), format: format, report: { _ in }, requestKeyframe: {}, requestFrame: {})
     let feed = RenditionFeed(set, keyframeInterval: .seconds(2))
     let pool = VideoFramePool(format: format)
     func offer(_ seconds: Range<Int>) throws {

@@ -110,6 +110,38 @@ struct VideoScheduleLossTests {
     #expect(Self.sample(dialogue, at: 12_040, isKeyframe: true) == .pass(12_040))
   }
 
+  @Test func `a viewer of another encoding gets the last frame of a still source, and the stream no keyframe`() {
+    let dialogue = VideoScheduleDialogue()
+    #expect(Self.frame(dialogue, at: 0) == .newest(0))
+    _ = dialogue.handle(.frameRequested, at: 1_000)
+    #expect(dialogue.timeouts(from: 1_000, before: 1_100).first?.action == .again(1_000))
+    // A source with frames meets the request by the next one.
+    let other = VideoScheduleDialogue()
+    for time in [0, 33] as [Int64] { _ = Self.frame(other, at: time) }
+    _ = other.handle(.frameRequested, at: 34)
+    #expect(other.timeouts(before: 66).isEmpty)
+    #expect(Self.frame(other, at: 66) == .newest(66))
+    #expect(other.timeouts(before: 99).isEmpty)
+    // While encoding is paused, a frame later.
+    other.schedule.isPaused = true
+    _ = other.handle(.frameRequested, at: 500)
+    #expect(other.timeouts(from: 500, before: 600).first?.action == .again(500))
+  }
+
+  @Test func `a viewer of another encoding gets the last frame of what was passed through, once nothing new comes`() {
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
+    #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))
+    // Samples meet the request: they are decoded for it, and the source is asked for nothing.
+    _ = dialogue.handle(.frameRequested, at: 20)
+    #expect(Self.sample(dialogue, at: 40) == .pass(40))
+    #expect(dialogue.takeNotices().isEmpty && dialogue.timeouts(before: 9_000).isEmpty)
+    _ = dialogue.handle(.frameRequested, at: 10_000)
+    #expect(dialogue.timeouts(before: 11_000).isEmpty)
+    #expect(dialogue.timeout(at: 11_000) == .keepStill)
+    dialogue.schedule.keepStill()
+    #expect(dialogue.timeouts(from: 11_000, before: 11_200).first?.action == .again(11_000, forcesKeyframe: true))
+  }
+
   @Test func `a viewer of a source with frames and rare keyframes waits for one of them`() {
     let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
     #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))

@@ -54,16 +54,16 @@ struct StreamOptionsTests {
     #expect(throws: VidiconError.self) { try self.option(.size, text) }
   }
 
-  @Test func `encoders make what Chromium decodes, sources are passed through all the same, unless a profile is given`()
+  @Test func `encoders make High and pass sources through, with small keyframes for WebRTC, unless others are given`()
     throws
   {
     var options = StreamOptions()
     options.isForWebRTC = true
-    #expect(options.video.encoderProfile == .main && options.video.profile == nil)
+    #expect(options.video.profile == nil)
     #expect(options.video.rateBuffer == .milliseconds(500))
     try options.set([(.profile, "high"), (.vbv, "2")])
     #expect(options.video.profile == .high && options.video.rateBuffer == .seconds(2))
-    #expect(StreamOptions().video.encoderProfile == nil)
+    #expect(StreamOptions().video.rateBuffer == .seconds(1))
   }
 
   @Test func `passing through is automatic, on or off`() throws {

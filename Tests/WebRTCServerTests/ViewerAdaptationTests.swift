@@ -39,7 +39,8 @@ private final class Camera {
       self.bitrates.append(bitrate)
       self.encode(bitrate: bitrate, self.server.broadcaster)
       let (low, transcodings) = (self.server.low, self.server.transcodings)
-      for (rendition, bitrate) in [(low, 450_000), (transcodings.main, 2_300_000), (transcodings.low, 450_000)] {
+      let transcoded = min(2_300_000, self.server.transcodedStreams.main.viewerBitrate ?? .max)
+      for (rendition, bitrate) in [(low, 450_000), (transcodings.main, transcoded), (transcodings.low, 450_000)] {
         if let rendition { self.encode(bitrate: bitrate, rendition) }
       }
       self.frameCount += 1
@@ -149,7 +150,7 @@ struct ViewerAdaptationTests {
     let top = try #require(camera.server.transcodings.main)
     let low = try #require(isLowHigh ? camera.server.transcodings.low : camera.server.low)
     var conditions = Self.path(0)
-    conditions.rates = [(0, 800_000), (15, 12_000_000)]
+    conditions.rates = [(0, 600_000), (15, 12_000_000)]
     let viewer = try camera.server.watch(1, conditions)
     try camera.run(seconds: 14)
     #expect(low.statistics.delivery.viewers == 1 && top.statistics.delivery.viewers == 0)
@@ -162,6 +163,26 @@ struct ViewerAdaptationTests {
     #expect(receiver.unorderedFrames == 0 && receiver.freezes(16...45) == [])
     #expect(receiver.arrivedBitrate(42...44) > 2_000_000)
     #expect(camera.server.broadcaster.statistics.viewerList.map(\.number) == [1])
+  }
+
+  @Test func `the transcoding follows its only viewer, whatever else the stream has, and until another one comes`()
+    throws
+  {
+    let camera = try Camera(isHigh: (true, false))
+    // A recording, or a viewer of another protocol.
+    let output = Consumer()
+    camera.server.stream.add(output)
+    let (first, stream) = (try camera.server.watch(1, Self.path(1_200_000)), camera.server.transcodedStreams.main)
+    try camera.run(seconds: 20)
+    let bitrate = try #require(stream.viewerBitrate)
+    #expect(bitrate < 1_200_000 && bitrate > 700_000)
+    #expect(camera.server.stream.viewerBitrate == nil && camera.server.low?.statistics.delivery.viewers == 0)
+    let receiver = try camera.receiver(first)
+    #expect(receiver.unorderedFrames == 0 && receiver.freezes(5...20) == [] && receiver.frames(5...19).count >= 410)
+    #expect(receiver.arrivedBitrate(10...19) > 700_000)
+    _ = try camera.server.watch(2, Self.path(20_000_000, queue: 500_000))
+    try camera.run(seconds: 1)
+    #expect(stream.viewerBitrate == nil)
   }
 
   @Test func `a viewer that asked for a rendition by name keeps it`() throws {

@@ -1,8 +1,10 @@
 import Authentication
+import Capture
 import Connections
 import Media
 import NIOCore
 import NIOPosix
+import RTP
 import Streaming
 import Synchronization
 import Testing
@@ -83,5 +85,45 @@ struct WebRTCServerTests {
       #expect(reason.contains("profile-level-id") && reason.contains("42e01f"))
     }
     await server.stop()
+  }
+}
+
+@Suite("Bitrates of transcodings", .timeLimit(.minutes(5)))
+struct TranscodingBitrateTests {
+  @Test func `the encoder follows its only viewer, else the bitrate that is chosen for the stream`() async throws {
+    let low = RenditionSettings(name: "low", width: 32, height: 24, bitrate: 400_000)
+    let stream = LiveStream(
+      "camera", video: VideoSettings(width: 64, height: 48, bitrate: 8_000_000, renditions: .list([low])))
+    stream.attachVideo(BarsCapturer(width: 64, height: 48))
+    try await stream.start()
+    let server = try EmbeddedHub()
+    server.directory.publish(stream)
+    for (path, chosen) in [("camera", 8_000_000), ("camera/low", 400_000)] {
+      let broadcaster = try #require(await server.directory.find(path))
+      let transcoding = try #require(await server.directory.transcoding(of: broadcaster, for: .nonInterleaved))
+      let encoding = try #require(transcoding.rendition)
+      #expect(encoding.bitrate == chosen && transcoding.configuredBitrate == chosen)
+      // Viewers of a rendition by its name keep it.
+      guard path == "camera" else { continue }
+      transcoding.follow(chosen / 2, at: .zero)
+      let followed = encoding.bitrate
+      #expect(followed < chosen / 2 && followed > chosen / 3)
+      // Neither the stream nor its rendition is lowered.
+      #expect(stream.viewerBitrate == nil && stream.rendition(named: "low")?.bitrate == 400_000)
+      // The viewer is followed until it leaves, or another one comes.
+      transcoding.followConfiguration()
+      #expect(encoding.bitrate == followed)
+      transcoding.follow(nil, at: .zero)
+      #expect(encoding.bitrate == chosen)
+    }
+    stream.videoBitrate = 2_000_000
+    stream.rendition(named: "low")?.bitrate = 300_000
+    for (path, chosen) in [("camera", 2_000_000), ("camera/low", 300_000)] {
+      let broadcaster = try #require(await server.directory.find(path))
+      let transcoding = try #require(await server.directory.transcoding(of: broadcaster, for: .nonInterleaved))
+      transcoding.followConfiguration()
+      #expect(transcoding.rendition?.bitrate == chosen && transcoding.configuredBitrate == chosen)
+    }
+    await stream.stop()
   }
 }

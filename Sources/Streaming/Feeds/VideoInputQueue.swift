@@ -15,6 +15,8 @@ final class VideoInputQueue: SourceInputQueue {
     /// The source is connected, and decoding cannot start yet.
     case waits(VidiconError)
     case keyframeRequested
+    /// A viewer of an encoding with keyframes of its own needs a frame.
+    case frameRequested
     /// A snapshot of a frame after the one of this number is requested.
     case snapshotRequested(after: Int)
     /// The last frame is to be encoded again, since effects, rotation or mirroring have changed.
@@ -35,6 +37,7 @@ final class VideoInputQueue: SourceInputQueue {
     /// Reason why decoding of the current source cannot start yet; nil once it is reported.
     var wait: VidiconError?
     var isKeyframeRequested = false
+    var isFrameRequested = false
     var isRedrawRequested = false
     var requestedSnapshot: Int?
     var frameRate: FrameRate?
@@ -188,6 +191,10 @@ final class VideoInputQueue: SourceInputQueue {
     self.state.withLock { $0.isKeyframeRequested = true }
   }
 
+  func requestFrame() {
+    self.state.withLock { $0.isFrameRequested = true }
+  }
+
   func requestRedraw() {
     self.state.withLock { $0.isRedrawRequested = true }
   }
@@ -213,6 +220,10 @@ final class VideoInputQueue: SourceInputQueue {
       if state.isKeyframeRequested {
         state.isKeyframeRequested = false
         return .keyframeRequested
+      }
+      if state.isFrameRequested {
+        state.isFrameRequested = false
+        return .frameRequested
       }
       if let number = state.requestedSnapshot.take() { return .snapshotRequested(after: number) }
       if state.isRedrawRequested {

@@ -12,6 +12,8 @@ final class RenditionFeed {
 
   private let renditions: RenditionSet
   private var pools: [Size: VideoFramePool] = [:]
+  /// The last frame in the sizes in use, until it was offered to all.
+  private var scaled: (time: MediaTime, frames: [Size: ReleasedFrame])?
   /// Frames that were scaled, once for each size.
   private(set) var scaledCount = 0
   /// Requests that the main rendition cannot meet, because it is passed through.
@@ -30,7 +32,15 @@ final class RenditionFeed {
   /// Number of calls of ``RenditionSet/discardEarlier()``; read before effects see a frame.
   var generation: Int { self.renditions.generation }
 
-  /// Offers a frame that the main rendition has encoded.
+  /// Offers a frame that the main rendition is about to encode to the encodings that make keyframes on request.
+  ///
+  /// - Parameter generation: ``generation`` before the frame was released.
+  func offerEarly(_ frame: ReleasedFrame, generation: Int) {
+    guard self.isNeeded else { return }
+    self.enqueue(frame, isKeyframe: false, generation: generation, onRequest: true)
+  }
+
+  /// Offers a frame that the main rendition has encoded to the others.
   ///
   /// - Parameter generation: ``generation`` before the frame was released: it is dropped where it has changed since.
   func offer(_ frame: ReleasedFrame, isKeyframe: Bool, generation: Int, at now: MediaTime) {
@@ -38,7 +48,8 @@ final class RenditionFeed {
     // The main rendition has met the requests, or will.
     _ = self.renditions.takeKeyframeRequest()
     if isKeyframe { self.requests.keyframeEncoded(at: now) }
-    self.enqueue(frame, isKeyframe: isKeyframe, generation: generation)
+    self.enqueue(frame, isKeyframe: isKeyframe, generation: generation, onRequest: false)
+    self.scaled = nil
   }
 
   /// Offers a frame decoded from a sample that was passed through.
@@ -51,19 +62,25 @@ final class RenditionFeed {
     if self.renditions.takeKeyframeRequest() { self.requests.request() }
     let isKeyframe = isKeyframe || self.requests.forcesKeyframe(at: now)
     if isKeyframe { self.requests.keyframeEncoded(at: now) }
-    self.enqueue(frame, isKeyframe: isKeyframe, generation: generation)
+    self.enqueue(frame, isKeyframe: false, generation: generation, onRequest: true)
+    self.enqueue(frame, isKeyframe: isKeyframe, generation: generation, onRequest: false)
+    self.scaled = nil
   }
 
-  private func enqueue(_ frame: ReleasedFrame, isKeyframe: Bool, generation: Int) {
-    var scaled: [Size: ReleasedFrame] = [:]
-    for rendition in self.renditions.encoded where rendition.accepts(frame.frame.timestamp, isKeyframe: isKeyframe) {
+  /// - Parameter onRequest: Whether it is for the encodings that make keyframes on request, or for the others.
+  private func enqueue(_ frame: ReleasedFrame, isKeyframe: Bool, generation: Int, onRequest: Bool) {
+    let time = frame.frame.timestamp
+    if self.scaled?.time != time { self.scaled = (time, [:]) }
+    for rendition in self.renditions.encoded
+    where rendition.makesKeyframesOnRequest == onRequest && rendition.accepts(time, isKeyframe: isKeyframe) {
       let size = Size(width: rendition.format.width, height: rendition.format.height)
-      guard let frame = scaled[size] ?? frame.scaled(with: self.pool(size, of: rendition)) else {
+      let present = self.scaled?.frames[size]
+      guard let frame = present ?? frame.scaled(with: self.pool(size, of: rendition)) else {
         rendition.countDrops(1)
         continue
       }
-      if scaled[size] == nil { self.scaledCount += 1 }
-      scaled[size] = frame
+      if present == nil { self.scaledCount += 1 }
+      self.scaled?.frames[size] = frame
       rendition.enqueue(frame, forcesKeyframe: isKeyframe, generation: generation)
     }
   }
@@ -80,6 +97,7 @@ final class RenditionFeed {
 
   /// Frees the memory of scaled frames.
   private func rest() {
+    self.scaled = nil
     if !self.pools.isEmpty { self.pools = [:] }
   }
 }

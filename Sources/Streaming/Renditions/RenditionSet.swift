@@ -14,8 +14,8 @@ final class RenditionSet: Sendable {
     var factory: (format: VideoFormat, make: @Sendable (RenditionSettings) -> StreamRendition)?
     /// Encodings for one output each, without a name in addresses.
     var privates: [StreamRendition] = []
-    /// Format of the stream; nil before its pipeline has opened.
-    var stream: (format: VideoFormat, video: VideoSettings)?
+    /// Format of the stream, and how a frame of it is requested; nil before its pipeline has opened.
+    var stream: (format: VideoFormat, video: VideoSettings, requestFrame: @Sendable () -> Void)?
     var hasEnded = false
   }
 
@@ -55,10 +55,12 @@ final class RenditionSet: Sendable {
 
   /// Creates the renditions once the stream's format is known.
   ///
-  /// - Parameter requestKeyframe: Requests a keyframe from the pipeline.
+  /// - Parameters:
+  ///   - requestKeyframe: Requests a keyframe from the pipeline.
+  ///   - requestFrame: Requests a frame from the pipeline, which need not be a keyframe of the stream.
   func connect(
     _ stream: VideoSettings, format: VideoFormat, report: @escaping @Sendable (StreamEvent) -> Void,
-    requestKeyframe: @escaping @Sendable () -> Void
+    requestKeyframe: @escaping @Sendable () -> Void, requestFrame: @escaping @Sendable () -> Void
   ) {
     let (usable, problems) = stream.renditions.renditions(for: format)
     let make = { @Sendable [encoders] (settings: RenditionSettings) in
@@ -69,15 +71,15 @@ final class RenditionSet: Sendable {
           guard let self else { return }
           self.keyframeRequested.store(true, ordering: .relaxed)
           // A source whose access units are passed through is not asked for the sake of these.
-          if !self.isMainPassedThrough { requestKeyframe() }
+          if self.isMainPassedThrough { requestFrame() } else { requestKeyframe() }
         },
-        usageChanged: { [weak self] in self?.updateUse() })
+        requestFrame: requestFrame, usageChanged: { [weak self] in self?.updateUse() })
     }
     let renditions = usable.map(make)
     let isConnected = self.state.withLock { state in
       guard !state.hasEnded else { return false }
       state.factory = (format, make)
-      state.stream = (format, stream)
+      state.stream = (format, stream, requestFrame)
       state.renditions = renditions
       state.hasHadRenditions = !renditions.isEmpty
       return true
@@ -147,24 +149,30 @@ final class RenditionSet: Sendable {
   ///   - bitrate: First bitrate, in bits per second.
   ///   - profile: Profile; nil for that of the stream's encoders.
   ///   - maximumSliceLength: Maximum length of a slice in bytes; nil without a limit.
-  ///   - lingers: Whether the encoder stays open for a while after its last use.
+  ///   - isForViewers: Whether keyframes are made on request alone, frames are encoded beside those of the stream, and the encoder stays
+  ///     open for a while after its last use.
   /// - Returns: Nil before the stream has started, and after its end.
   func makePrivate(
     like other: StreamRendition?, bitrate: Int, profile: H264Profile? = nil, maximumSliceLength: Int? = nil,
-    lingers: Bool = false
+    isForViewers: Bool = false
   ) -> StreamRendition? {
-    guard let (format, settings) = self.state.withLock({ $0.hasEnded ? nil : $0.stream }) else { return nil }
+    guard let (format, settings, requestFrame) = self.state.withLock({ $0.hasEnded ? nil : $0.stream }) else {
+      return nil
+    }
     var video = settings
     if let profile { video.profile = profile }
     let size = other?.format ?? format
     var encoder = other?.settings.encoder ?? video.encoder
-    if maximumSliceLength != nil, !LibavH264Encoder.boundsSlices(encoder) { encoder = "libx264" }
+    // A device has one encoder, or a few; and that of a viewer is to follow its network.
+    let isFit = maximumSliceLength == nil || LibavH264Encoder.boundsSlices(encoder)
+    if !isFit || isForViewers && !LibavH264Encoder.followsBitrate(encoder) { encoder = "libx264" }
     let own = RenditionSettings(
       name: other?.name ?? "main", width: size.width, height: size.height, bitrate: bitrate, frameRate: size.frameRate,
       encoder: encoder)
     let rendition = StreamRendition(
       own, of: format, video: video, maximumSliceLength: maximumSliceLength,
-      lingerTime: lingers ? video.renditionLingerTime : .zero, encoders: self.encoders, report: { _ in }, request: nil,
+      makesKeyframesOnRequest: isForViewers, lingerTime: isForViewers ? video.renditionLingerTime : .zero,
+      encoders: self.encoders, report: { _ in }, request: nil, requestFrame: requestFrame,
       usageChanged: { [weak self] in self?.updateUse() })
     return self.state.withLock { state in
       guard !state.hasEnded else { return nil }

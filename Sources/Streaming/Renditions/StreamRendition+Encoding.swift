@@ -50,7 +50,7 @@ extension StreamRendition {
     let settings = VideoEncoderSettings(
       width: self.format.width, height: self.format.height, frameRate: self.format.frameRate,
       colorMatrix: self.format.colorMatrix, bitrate: bitrate,
-      // Keyframes are those of the main rendition.
+      // Keyframes are those of the main rendition, or requested.
       keyframeInterval: .seconds(24 * 3600), encoder: self.encoder, profile: self.profile, rateBuffer: self.rateBuffer,
       maximumSliceLength: self.maximumSliceLength)
     let number = self.state.withLock { state in

@@ -7,7 +7,7 @@ internal import Threading
 /// A further rendition of a stream: the frames of the main one, scaled and encoded again for viewers with slower networks.
 ///
 /// The encoder runs on a thread of its own while the rendition is in use, and 10 s longer. Frames come from the
-/// pipeline, after effects; its keyframes are those of the main rendition, except for the first.
+/// pipeline, after effects; its keyframes are those of the main rendition, except for the first, or are made on request.
 ///
 /// Two frames wait for the encoder at most; then the oldest is dropped.
 ///
@@ -24,6 +24,8 @@ public final class StreamRendition: Sendable {
   let rateBuffer: MediaDuration
   /// Maximum length of a slice in bytes; nil without a limit.
   package let maximumSliceLength: Int?
+  /// Whether keyframes are made on request alone: frames need not wait for those of the main rendition.
+  let makesKeyframesOnRequest: Bool
   /// Time after the last use for which the encoder stays open.
   let lingerTime: MediaDuration
   /// Time after a failure before which the encoder is not opened again.
@@ -34,6 +36,7 @@ public final class StreamRendition: Sendable {
   let delivery = Mutex(Delivery())
   let report: @Sendable (StreamEvent) -> Void
   private let request: (@Sendable () -> Void)?
+  private let requestFrame: @Sendable () -> Void
   let usageChanged: @Sendable () -> Void
 
   /// Maximum number of frames that wait for the encoder.
@@ -130,18 +133,20 @@ public final class StreamRendition: Sendable {
   ///   - stream: Format of the stream.
   ///   - video: Encoder, profile and rate control buffer of the stream.
   ///   - maximumSliceLength: Maximum length of a slice in bytes; nil without a limit.
+  ///   - makesKeyframesOnRequest: Whether keyframes are made on request alone.
   ///   - lingerTime: Time after the last use for which the encoder stays open.
   ///   - retryDelay: Time after a failure before which the encoder is not opened again.
   ///   - encoders: Opens the encoder.
   ///   - report: Receives the failure of the encoder.
   ///   - request: Requests a keyframe of all renditions; nil for an encoding whose keyframes concern no other.
+  ///   - requestFrame: Requests a frame, which may be one of a still source again.
   ///   - usageChanged: Called when it comes into use or goes out of use.
   init(
     _ settings: RenditionSettings, of stream: VideoFormat, video: VideoSettings, maximumSliceLength: Int? = nil,
-    lingerTime: MediaDuration, retryDelay: MediaDuration = .seconds(10),
+    makesKeyframesOnRequest: Bool = false, lingerTime: MediaDuration, retryDelay: MediaDuration = .seconds(10),
     encoders: RenditionEncoders = RenditionEncoders(),
     report: @escaping @Sendable (StreamEvent) -> Void, request: (@Sendable () -> Void)?,
-    usageChanged: @escaping @Sendable () -> Void
+    requestFrame: @escaping @Sendable () -> Void = {}, usageChanged: @escaping @Sendable () -> Void
   ) {
     self.settings = settings
     self.format = VideoFormat(
@@ -149,15 +154,17 @@ public final class StreamRendition: Sendable {
       frameRate: min(settings.frameRate ?? stream.frameRate, stream.frameRate), colorMatrix: stream.colorMatrix)
     self.isThinned = self.format.frameRate < stream.frameRate
     self.encoder = settings.encoder ?? video.encoder
-    self.profile = video.usedProfile
+    self.profile = video.profile
     self.rateBuffer = video.rateBuffer
     self.maximumSliceLength = maximumSliceLength
+    self.makesKeyframesOnRequest = makesKeyframesOnRequest
     self.lingerTime = lingerTime
     self.retryDelay = retryDelay
     self.encoders = encoders
     self.state = Monitor(State(bitrate: settings.bitrate))
     self.report = report
     self.request = request
+    self.requestFrame = requestFrame
     self.usageChanged = usageChanged
   }
 
@@ -202,6 +209,7 @@ public final class StreamRendition: Sendable {
   /// Makes the next frame of this encoding alone a keyframe.
   package func forceKeyframe() {
     self.state.withLockWakingNone { $0.isResuming = true }
+    self.requestFrame()
   }
 
   /// Adds an output, which gets the rendition's video and the stream's audio while the rendition is in use.
