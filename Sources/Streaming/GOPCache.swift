@@ -12,8 +12,8 @@ final class GOPCache {
   static let maximumCount = 600
   static let maximumByteCount = 32 << 20
 
-  /// Samples since the keyframe; empty when the bounds were exceeded.
-  private var group: [EncodedSample] = []
+  /// Samples since the keyframe; empty where decoding cannot begin before the next one.
+  private(set) var samples: [EncodedSample] = []
   private var byteCount = 0
   private var description: H264Description?
   private var decoder: H264Decoder?
@@ -30,24 +30,25 @@ final class GOPCache {
     var isStart = sample.isKeyframe
     if sample.isKeyframe {
       self.isComplete = true
-      (self.group, self.byteCount, self.pending) = ([], 0, [])
+      (self.samples, self.byteCount, self.pending) = ([], 0, [])
     } else if self.isLong, H264AccessUnit.hasRecoveryPoint(in: sample.payload) {
       isStart = true
-      (self.group, self.byteCount) = ([], 0)
+      (self.samples, self.byteCount) = ([], 0)
     }
     guard self.isComplete else { return }
     if self.decoder != nil { self.pending.append(sample) }
     self.byteCount += sample.payload.readableBytes
-    if self.group.count < Self.maximumCount, self.byteCount <= Self.maximumByteCount, !self.group.isEmpty || isStart {
-      self.group.append(sample)
+    if self.samples.count < Self.maximumCount, self.byteCount <= Self.maximumByteCount, !self.samples.isEmpty || isStart
+    {
+      self.samples.append(sample)
     } else {
-      self.group = []
+      self.samples = []
     }
   }
 
   /// Whether the group begins again at the next recovery point: it is half as long as it may be, or was too long.
   private var isLong: Bool {
-    self.group.isEmpty || self.group.count >= Self.maximumCount / 2 || self.byteCount >= Self.maximumByteCount / 2
+    self.samples.isEmpty || self.samples.count >= Self.maximumCount / 2 || self.byteCount >= Self.maximumByteCount / 2
   }
 
   /// Decodes the samples since the last call; the whole group where decoding begins here.
@@ -58,7 +59,7 @@ final class GOPCache {
     self.pending = []
     guard let description else { return [] }
     if self.decoder == nil {
-      samples = self.group
+      samples = self.samples
       guard !samples.isEmpty else { return [] }
       // Without a decoder no frames are output, and the slate replaces them.
       self.decoder = try? H264Decoder(description)
@@ -69,8 +70,25 @@ final class GOPCache {
     return frames
   }
 
-  /// The samples since the last keyframe; empty where decoding cannot begin before the next one.
-  var samples: [EncodedSample] { self.group }
+  /// Decodes the group from its keyframe on, whatever was decoded before.
+  ///
+  /// - Returns: The last frame; nil without one.
+  func decodeLast() -> VideoFrame? {
+    guard let (description, samples) = self.group else { return nil }
+    self.rest()
+    guard let decoder = try? H264Decoder(description) else { return nil }
+    self.decoder = decoder
+    return samples.reduce(nil) { decoder.decode($1).last ?? $0 }
+  }
+
+  /// ``samples`` and their configuration; nil where decoding cannot begin before the next keyframe.
+  var group: (description: H264Description, samples: [EncodedSample])? {
+    guard let description, !self.samples.isEmpty else { return nil }
+    return (description, self.samples)
+  }
+
+  /// Whether decoding can begin, or goes on.
+  var isDecodable: Bool { self.isComplete && (self.decoder != nil || !self.samples.isEmpty) }
 
   /// Closes the decoder; the group is kept.
   func rest() {
@@ -81,6 +99,6 @@ final class GOPCache {
   /// Removes everything: another source follows, or samples are missing.
   func reset() {
     self.rest()
-    (self.group, self.byteCount, self.isComplete) = ([], 0, false)
+    (self.samples, self.byteCount, self.isComplete) = ([], 0, false)
   }
 }

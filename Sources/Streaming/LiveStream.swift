@@ -179,6 +179,11 @@ public final class LiveStream: Sendable {
   /// Whether the source of the video is passed through: no bitrate can be chosen.
   package var isPassedThrough: Bool { self.shared.renditions.isMainPassedThrough }
 
+  /// Whether the main rendition has an encoder that heeds ``viewerBitrate`` while it is open.
+  package var followsBitrate: Bool {
+    !self.isPassedThrough && LibavH264Encoder.followsBitrate(self.videoSettings.encoder)
+  }
+
   /// Whether another output has consumers of the main rendition.
   package func hasConsumers(besides output: any StreamOutput) -> Bool {
     let outputs = self.outputs.withLock { $0 } ?? []

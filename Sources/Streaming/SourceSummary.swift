@@ -17,6 +17,8 @@ struct SampleSummary {
   /// On the stream's clock.
   var presentationTime: MediaTime
   var isKeyframe: Bool
+  /// Whether decoding can begin with the access units since the last keyframe, or goes on.
+  var isDecodable = true
   var description: CodecDescription
   var source: VideoSchedule.SourceID
   /// See ``VideoCapturer/reportsLoss``.

@@ -22,6 +22,8 @@ final class VideoPipeline {
   /// Decodes passed-through samples for the renditions in use.
   private let renditionDecoder: RenditionDecoder
   private var isDecodingForRenditions = false
+  /// Difference between the times of the output and those of the source, of the last sample that was passed through.
+  private var passedShift = MediaDuration.zero
   private lazy var slate = ReleasedFrame.slate(self.slateText, format: self.stage.format)
   /// Slate of a source that is connected, and whose decoding cannot start yet.
   private lazy var waitingSlate = ReleasedFrame.slate(self.waitingSlateText, format: self.stage.format)
@@ -220,7 +222,9 @@ final class VideoPipeline {
     let shift = checked - sample.sample.decodeTime
     sample.sample.decodeTime += shift
     sample.sample.presentationTime += shift
-    let action = self.schedule.handle(.sample(sample.summary(self.shared, backlog: backlog)), at: now)
+    var summary = sample.summary(self.shared, backlog: backlog)
+    summary.isDecodable = sample.sample.isKeyframe || sample.feed.id == self.feed.id && self.gopCache.isDecodable
+    let action = self.schedule.handle(.sample(summary), at: now)
     self.performNotices(of: sample.feed)
     self.gopCache.append(sample.sample, of: sample.description)
     switch action {
@@ -233,7 +237,8 @@ final class VideoPipeline {
       // Effects that were set since the decision: the next sample is transcoded.
       guard let permission = self.shared.effects.passThroughPermission else { break }
       self.stage.pass(sample, permission: permission, generation: generation, now: now)
-      self.decodeForRenditions(sample, shift: presentationTime - sourceTime, now: now)
+      self.passedShift = presentationTime - sourceTime
+      self.decodeForRenditions(sample, now: now)
       if decodesSnapshot { self.decodeSnapshot(now: now) } else { self.gopCache.rest() }
     case .closeDecoder:
       self.gopCache.rest()
@@ -263,10 +268,13 @@ final class VideoPipeline {
       self.finish(
         try self.stage.encode(frame, completes: true, forcesKeyframe: forcesKeyframe, now: now), now: now)
     case .keepStill:
-      guard let frame = self.gopCache.decode().last else { break }
+      guard let frame = self.gopCache.decodeLast() else { break }
       self.lastFrame = SourceFrame(frame: frame, colorMatrix: frame.format.colorMatrix, feed: self.feed)
       self.isLastFrameCopied = false
       self.schedule.keepStill()
+    case .repeatDecoded(let timestamp):
+      guard self.startRenditionDecoder(now: now) else { break }
+      self.renditionDecoder.repeatLast(timestamp: timestamp)
     case .encodeSlate(let timestamp, let forcesKeyframe):
       let slate = self.isSourceWaiting ? self.waitingSlate : self.slate
       self.finish(
@@ -323,21 +331,40 @@ final class VideoPipeline {
   }
 
   /// Has passed-through samples decoded on another thread, while a rendition is in use.
+  private func decodeForRenditions(_ sample: SourceSample, now: MediaTime) {
+    guard self.isDecodingForRenditions, self.shared.renditions.isInUse else {
+      _ = self.startRenditionDecoder(now: now)
+      return
+    }
+    guard case .h264(let description) = sample.description else { return }
+    if !self.renditionDecoder.append(sample.sample, of: description, at: now) {
+      self.handle(.groupRequested, now: now)
+    }
+  }
+
+  /// Begins to decode for the renditions in use, unless that runs: with the samples since the last keyframe. Without these the source
+  /// is asked for one.
   ///
-  /// - Parameter shift: Difference between the times of the output and those of the source.
-  private func decodeForRenditions(_ sample: SourceSample, shift: MediaDuration, now: MediaTime) {
-    guard self.shared.renditions.isInUse else { return self.restRenditionDecoder() }
-    self.isDecodingForRenditions = true
-    self.renditionDecoder.append(
-      sample.sample, of: sample.description,
-      group: {
-        self.gopCache.samples.map { sample in
-          var sample = sample
-          sample.presentationTime += shift
-          sample.decodeTime += shift
-          return sample
-        }
-      }, at: now)
+  /// - Returns: Whether it runs.
+  private func startRenditionDecoder(now: MediaTime) -> Bool {
+    guard self.shared.renditions.isInUse else {
+      self.restRenditionDecoder()
+      return false
+    }
+    guard !self.isDecodingForRenditions else { return true }
+    guard let (description, group) = self.gopCache.group else {
+      self.handle(.groupRequested, now: now)
+      return false
+    }
+    let shift = self.passedShift
+    self.isDecodingForRenditions = self.renditionDecoder.start(
+      with: group.map { sample in
+        var sample = sample
+        sample.presentationTime += shift
+        sample.decodeTime += shift
+        return sample
+      }, of: description, at: now)
+    return self.isDecodingForRenditions
   }
 
   private func restRenditionDecoder() {

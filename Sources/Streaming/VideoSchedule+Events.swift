@@ -11,6 +11,8 @@ extension VideoSchedule {
     case keyframeRequested
     /// A viewer of another encoding of these frames needs one, a keyframe of that: the stream needs none.
     case frameRequested
+    /// A viewer of another encoding needs a frame, and decoding cannot begin before the next keyframe of the source.
+    case groupRequested
     /// A snapshot of the stream is requested.
     case snapshotRequested
     /// The last frame is outdated: effects, rotation or mirroring have changed.
@@ -37,8 +39,11 @@ extension VideoSchedule {
     /// Decode the access units passed through until now, for a snapshot.
     case decodeSnapshot
     /// Decode the access units passed through until now, keep the last frame of them, and call ``keepStill()``: the source sends
-    /// nothing new for which a new viewer could wait.
+    /// nothing new for which a new viewer could wait. Without such a frame the source is still passed through.
     case keepStill
+    /// Encode the last frame of the access units that were passed through again for viewers of other encodings, with this
+    /// timestamp.
+    case repeatDecoded(timestamp: MediaTime)
     /// Close the decoder: its frames are not needed for now.
     case closeDecoder
     /// The source has ended before its first frame: the stream fails.

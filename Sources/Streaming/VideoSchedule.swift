@@ -81,8 +81,12 @@ struct VideoSchedule: ~Copyable {
   private var lastSourceKeyframe: MediaTime?
   /// Time of the first keyframe request to the source that it has not met yet.
   private var firstSourceRequest: MediaTime?
-  /// Time of the first request for a frame since the last sample that was passed through.
-  private var frameRequest: MediaTime?
+  /// Whether the source has been asked for the keyframe from which on it is passed through again.
+  private var hasAskedToPass = false
+  /// Earliest time of the next attempt to decode the last frame of a silent source.
+  private var nextStill = MediaTime.zero
+  /// Earliest time of the next repetition of a decoded frame, and until when frames are repeated; `nil` while none is requested.
+  private var decodedRepetition: (next: MediaTime, end: MediaTime)?
   /// Codec configuration whose samples are known to need the encoder.
   private var unfit: CodecDescription?
   /// Earliest time of the next keyframe request to a passed-through source.
@@ -106,7 +110,10 @@ struct VideoSchedule: ~Copyable {
   /// The time at which ``handleTimeout(at:)`` is due unless an event comes first.
   var nextDeadline: MediaTime {
     let slate = self.nextSlate ?? (self.lastArrival + self.silenceLimit)
-    return [self.repetitionTime, self.stillTime].compactMap(\.self).reduce(slate, min)
+    let others = [
+      self.repetitionTime, self.decodedRepetitionTime, self.stillTime, self.sourceRequestTime,
+    ]
+    return others.compactMap(\.self).reduce(slate, min)
   }
 
   /// Time without a frame after which the source counts as lost: ``Configuration/slateDelay``, or four times its own interval.
@@ -135,7 +142,13 @@ struct VideoSchedule: ~Copyable {
       if self.isPassing { self.requestKeyframeFromSource(at: now) }
     case .frameRequested:
       self.joiningEnd = now + Self.joiningTime
-      if self.isPassing { self.frameRequest = self.frameRequest ?? now } else { self.isRedrawDue = true }
+      if self.isPassing {
+        self.decodedRepetition = (self.decodedRepetition?.next ?? now, self.joiningEnd)
+      } else {
+        self.isRedrawDue = true
+      }
+    case .groupRequested:
+      if self.isPassing, now >= self.nextSourceRequest { self.askForKeyframe(at: now) }
     case .snapshotRequested:
       guard self.isPassing else { return .none }
       defer { self.snapshotEnd = now + Self.snapshotTime }
@@ -145,18 +158,21 @@ struct VideoSchedule: ~Copyable {
     return .none
   }
 
-  /// Runs what is due at ``nextDeadline``: repeats the last frame or encodes the slate.
+  /// Runs what is due at ``nextDeadline``: repeats the last frame, encodes the slate, or asks the source for a keyframe.
   mutating func handleTimeout(at now: MediaTime) -> Action {
     if let repetitionTime, now >= repetitionTime, let source = self.lastFrameSource {
       // With the latency of the source's frames, so that the next one is not before it.
       let earliest = (self.output.time ?? .zero) + Self.minimumInterval
       return self.encodeLastAgain(timestamp: max(now - self.captureLatency, earliest), of: source, at: now)
     }
+    if let decodedRepetitionTime, now >= decodedRepetitionTime { return self.repeatDecoded(at: now) }
     if let stillTime, now >= stillTime {
-      self.isPassing = false
-      if self.frameRequest.take() != nil { self.isRedrawDue = true }
+      // In vain where decoding cannot begin: then the source is asked again.
+      self.nextStill = now + Self.keyframeTimeout
+      self.requestKeyframeFromSource(at: now)
       return .keepStill
     }
+    if let sourceRequestTime, now >= sourceRequestTime { self.requestKeyframeFromSource(at: now) }
     if self.nextSlate == nil, now >= self.lastArrival + self.silenceLimit {
       self.notices.append(.sourceSilent)
       self.showSlate(from: now)
@@ -164,9 +180,9 @@ struct VideoSchedule: ~Copyable {
     guard let nextSlate, now >= nextSlate else { return .none }
     self.nextSlate = max(nextSlate + self.frameInterval, now)
     self.isPassing = false
-    guard self.output.time.map({ $0 < now }) ?? true, !self.isPaused || self.requests.forcesKeyframe(at: now) else {
-      return .none
-    }
+    let isWanted = !self.isPaused || self.isRedrawDue || self.requests.forcesKeyframe(at: now)
+    guard self.output.time.map({ $0 < now }) ?? true, isWanted else { return .none }
+    self.isRedrawDue = false
     self.encoding = Encoding(kind: .slate, timestamp: now)
     return .encodeSlate(timestamp: now, forcesKeyframe: self.forcesKeyframe(of: nil, at: now))
   }
@@ -315,14 +331,18 @@ extension VideoSchedule {
     self.nextSlate = time
   }
 
+  /// Time from which the next frame is late: one that comes in time meets requests, unless encoding is paused.
+  private var overdueTime: MediaTime {
+    self.lastArrival + max(self.frameInterval * 3 / 2, Self.maximumJitter)
+  }
+
   /// Due time of the last frame's next encoding: to meet a keyframe request that the source is too slow for, to show
   /// changed effects, for a new viewer, and while encoding is paused; `nil` when none is due.
   private var repetitionTime: MediaTime? {
     guard let lastOutput = self.output.moment, self.lastFrameSource != nil, self.nextSlate == nil else { return nil }
     let requested = self.requests.dueTime
     let due: MediaTime?
-    // A frame that comes in time meets the request, unless encoding is paused.
-    let overdue = self.lastArrival + max(self.frameInterval * 3 / 2, Self.maximumJitter)
+    let overdue = self.overdueTime
     if self.isPaused {
       // Changed effects show at once: they may be there for privacy.
       let still = lastOutput + (self.isRedrawDue ? self.frameInterval : self.configuration.pausedInterval)
@@ -355,20 +375,27 @@ extension VideoSchedule {
       self.unfit != sample.description
       && self.configuration.passThrough.allows(sample, in: self.configuration.format)
     self.limitPassThrough(of: sample, fits: fits, at: now)
-    guard !self.isOld(sample, at: now) else {
-      self.isPassing = false
-      return .transcode(dropsFrames: true)
-    }
+    guard !self.isOld(sample, at: now) else { return self.transcode(sample, dropsFrames: true, at: now) }
     let isLimited = self.configuration.passThrough.isLimitedToFirstSource
     let isAllowed = fits && !self.isPaused && (!isLimited || self.passThroughSource == .source(sample.source))
     if isAllowed, self.isPassing || sample.isKeyframe { return self.pass(sample, at: now) }
-    self.isPassing = false
+    if isAllowed, !self.hasAskedToPass, now >= self.nextSourceRequest {
+      self.hasAskedToPass = true
+      self.askForKeyframe(at: now)
+    }
     if self.isPaused, self.lastFrameSource != nil {
+      self.isPassing = false
       self.noteArrival(at: now)
       self.notices.append(.releaseSourceMemory)
       return .closeDecoder
     }
-    return .transcode(dropsFrames: self.dropsFrames(backlog: sample.backlog))
+    return self.transcode(sample, dropsFrames: self.dropsFrames(backlog: sample.backlog), at: now)
+  }
+
+  private mutating func transcode(_ sample: SampleSummary, dropsFrames: Bool, at now: MediaTime) -> Action {
+    self.isPassing = false
+    if !sample.isDecodable, now >= self.nextSourceRequest { self.askForKeyframe(at: now) }
+    return .transcode(dropsFrames: dropsFrames)
   }
 
   /// Whether a sample of the same source is behind the output: it came in a burst after a stall in which the last frame was
@@ -381,17 +408,38 @@ extension VideoSchedule {
   }
 
   /// Time at which the last frame that was passed through is encoded for a viewer: the source sends nothing at all, and has not
-  /// met a request for a keyframe or a frame.
+  /// met a request for a keyframe.
   private var stillTime: MediaTime? {
-    guard self.isPassing, self.nextSlate == nil else { return nil }
-    let keyframe = self.requests.isPending ? self.firstSourceRequest : nil
-    let request = [keyframe, self.frameRequest].compactMap(\.self).min()
-    return request.map { max($0, self.lastArrival) + Self.keyframeTimeout }
+    guard self.isPassing, self.nextSlate == nil, self.requests.isPending, let request = self.firstSourceRequest else {
+      return nil
+    }
+    return max(max(request, self.lastArrival) + Self.keyframeTimeout, self.nextStill)
   }
 
-  /// Records that the last frame of those that were passed through is kept, and can be encoded again.
+  /// Records that the last frame of those that were passed through is kept, and is encoded from now on.
   mutating func keepStill() {
+    self.isPassing = false
     self.lastFrameSource = self.source
+  }
+
+  /// Time at which a source that sends nothing is asked for a keyframe that was requested while its last one was young.
+  private var sourceRequestTime: MediaTime? {
+    guard self.isPassing, self.nextSlate == nil, self.firstSourceRequest == nil else { return nil }
+    return self.requests.dueTime.map { max($0, self.nextSourceRequest) }
+  }
+
+  /// Due time of the next repetition of the last frame that was passed through, for viewers of other encodings: when the source is
+  /// late, once at least, and for ``joiningTime``.
+  private var decodedRepetitionTime: MediaTime? {
+    guard self.isPassing, self.nextSlate == nil, let decodedRepetition else { return nil }
+    return max(self.overdueTime, decodedRepetition.next)
+  }
+
+  private mutating func repeatDecoded(at now: MediaTime) -> Action {
+    let next = now + self.frameInterval
+    self.decodedRepetition = self.decodedRepetition.flatMap { next < $0.end ? (next, $0.end) : nil }
+    let earliest = (self.output.time ?? .zero) + Self.minimumInterval
+    return .repeatDecoded(timestamp: max(now - self.captureLatency, earliest))
   }
 
   /// Whether the encoder is too slow. Sources deliver bursts, and the machine is briefly busy: after a drop, only one sample
@@ -417,15 +465,17 @@ extension VideoSchedule {
       return
     }
     guard let maximum = self.configuration.passThrough.maximumKeyframeInterval, let last = self.lastSourceKeyframe,
-      sample.decodeTime - last > maximum, let request = self.firstSourceRequest, now - request >= Self.keyframeTimeout
+      sample.isDecodable, sample.decodeTime - last > maximum, let request = self.firstSourceRequest,
+      now - request >= Self.keyframeTimeout
     else { return }
     self.passThroughSource = .none
   }
 
   private mutating func pass(_ sample: SampleSummary, at now: MediaTime) -> Action {
     self.isPassing = true
+    self.hasAskedToPass = false
     self.isRedrawDue = false
-    self.frameRequest = nil
+    if let decodedRepetition, now >= decodedRepetition.end { self.decodedRepetition = nil }
     self.lastFrameSource = nil
     var decodeTime = self.mapped(sample.decodeTime, of: sample.source, at: now)
     let shift = decodeTime - sample.decodeTime
@@ -449,8 +499,12 @@ extension VideoSchedule {
   /// before the source can have produced one.
   private mutating func requestKeyframeFromSource(at now: MediaTime) {
     guard let due = self.requests.dueTime, now >= due, now >= self.nextSourceRequest else { return }
-    self.nextSourceRequest = now + KeyframeRequests.interval
     self.firstSourceRequest = self.firstSourceRequest ?? now
+    self.askForKeyframe(at: now)
+  }
+
+  private mutating func askForKeyframe(at now: MediaTime) {
+    self.nextSourceRequest = now + KeyframeRequests.interval
     self.notices.append(.requestKeyframeFromSource)
   }
 

@@ -11,28 +11,34 @@ import Threading
 struct PassThroughTests {
   static let format = VideoFormat(width: 64, height: 48, frameRate: 25)
 
-  /// Compressed frames of rising brightness from a time on, every tenth a keyframe.
-  static func samples(_ count: Int, from start: MediaTime) throws -> ([EncodedSample], CodecDescription) {
+  /// Compressed frames of rising brightness from a time on, every tenth a keyframe unless given.
+  static func samples(
+    _ count: Int, from start: MediaTime, interval: MediaDuration = .milliseconds(40), keyframes: [Int]? = nil
+  ) throws -> ([EncodedSample], CodecDescription) {
     let encoder = try LibavH264Encoder(
-      VideoEncoderSettings(width: 64, height: 48, frameRate: 25, bitrate: 300_000, keyframeInterval: .milliseconds(400))
-    )
+      VideoEncoderSettings(width: 64, height: 48, frameRate: 25, bitrate: 300_000, keyframeInterval: .seconds(1000)))
     let pool = VideoFramePool(format: Self.format, capacity: 4)
     var samples: [EncodedSample] = []
     for index in 0..<count {
       let frame = try #require(
-        pool.frame(at: start + .milliseconds(Int64(index) * 40)) { buffer in
+        pool.frame(at: start + interval * Int64(index)) { buffer in
           for plane in 0..<3 {
-            buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: plane == 0 ? 60 + UInt8(index) : 128)
+            buffer.unsafePlane(plane).initializeMemory(
+              as: UInt8.self, repeating: plane == 0 ? UInt8(60 + index % 100) : 128)
           }
         })
-      try encoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: index % 10 == 0) { samples.append($0) }
+      let isKeyframe = keyframes?.contains(index) ?? (index % 10 == 0)
+      try encoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: isKeyframe) { samples.append($0) }
     }
     return (samples, .h264(try #require(encoder.description)))
   }
 
   /// Runs a stream with a compressed source, which delivers frames when the test calls it.
+  ///
+  /// - Parameter isLive: Whether a frame has the time at which it is delivered.
   static func run(
-    _ settings: VideoSettings = VideoSettings(), count: Int = 40, source: ScriptedVideoCapturer? = nil,
+    _ settings: VideoSettings = VideoSettings(), count: Int = 40, interval: MediaDuration = .milliseconds(40),
+    keyframes: [Int]? = nil, isLive: Bool = false, source: ScriptedVideoCapturer? = nil,
     _ body: (LiveStream, CollectingOutput, [EncodedSample], CodecDescription, (Range<Int>) -> Void) async throws -> Void
   ) async throws {
     var settings = settings
@@ -42,13 +48,19 @@ struct PassThroughTests {
     stream.attachVideo(source)
     let output = CollectingOutput()
     stream.add(output)
-    let (samples, description) = try Self.samples(count, from: StreamClock.system.now() - .seconds(4))
+    let (samples, description) = try Self.samples(
+      count, from: StreamClock.system.now() - .seconds(4), interval: interval, keyframes: keyframes)
     async let started: Void = stream.start()
     try await stream.eventually { source.isStarted }
     // On a slow machine the timestamps are moved ahead, before they are old enough to count as those of another clock.
     var delay = MediaDuration.zero
     func deliver(_ index: Int) {
       var sample = samples[index]
+      if isLive {
+        sample.presentationTime = StreamClock.system.now()
+        sample.decodeTime = sample.presentationTime
+        return source.deliver(sample, of: description)
+      }
       let age = StreamClock.system.now() - sample.presentationTime
       if age - delay > .seconds(5) { delay = age - .seconds(4) }
       sample.presentationTime += delay
@@ -287,12 +299,7 @@ struct PassThroughTests {
     try await Self.run(VideoSettings()) { stream, output, samples, description, deliver in
       deliver(1..<5)
       _ = output.samples(atLeast: 5)
-      let other = CollectingOutput()
-      let encoding = try #require(
-        stream.makePrivateRendition(like: nil, bitrate: 300_000, profile: .baseline, isForViewers: true))
-      encoding.add(other)
-      encoding.beginUse()
-      try await stream.eventually { encoding.statistics.isRunning }
+      let (encoding, other) = try await Self.encoding(of: stream)
       deliver(5..<15)
       let first = try #require(other.samples(atLeast: 1).first)
       #expect(first.isKeyframe)
@@ -313,5 +320,72 @@ struct PassThroughTests {
       stream.removePrivateRendition(encoding)
       #expect(other.hasEnded)
     }
+  }
+
+  @Test func `viewers of another encoding get the last frame of a silent source, which is passed through as before`()
+    async throws
+  {
+    try await Self.run(isLive: true) { stream, output, samples, _, deliver in
+      deliver(1..<5)
+      _ = output.samples(atLeast: 5)
+      let (encoding, other) = try await Self.encoding(of: stream)
+      #expect(other.samples(atLeast: 1).first?.isKeyframe == true)
+      for count in 2...3 {
+        encoding.forceKeyframe()
+        try await stream.eventually { other.samples.count(where: \.isKeyframe) >= count }
+      }
+      #expect(Self.isRising(other.samples))
+      deliver(5..<8)
+      let out = output.samples(atLeast: 8)
+      #expect(out.map(\.payload) == samples.prefix(8).map(\.payload) && stream.statistics.videoEncoders == 0)
+      // Frames of the source again, once none is repeated.
+      let last = try #require(out.last).presentationTime
+      #expect(other.first { $0.presentationTime == last } != nil)
+    }
+  }
+
+  @Test func `a group too long to decode stays with its viewers, and its source is asked for a keyframe`() async throws
+  {
+    let (source, long) = (ScriptedVideoCapturer(format: Self.format), GOPCache.maximumCount + 20)
+    try await Self.run(count: long + 20, interval: .milliseconds(5), keyframes: [0, long + 10], source: source) {
+      stream, output, samples, _, deliver in
+      for index in 1..<long {
+        deliver(index..<index + 1)
+        _ = output.samples(atLeast: index + 1)
+      }
+      #expect(source.keyframeRequests == 0)
+      // Silent, and again when the source has sent none.
+      let (_, other) = try await Self.encoding(of: stream)
+      try await stream.eventually { source.keyframeRequests >= 3 }
+      deliver(long..<long + 10)
+      _ = output.samples(atLeast: long + 10)
+      #expect(other.samples.isEmpty)
+      deliver(long + 10..<long + 20)
+      #expect(output.samples(atLeast: long + 20).map(\.payload) == samples.map(\.payload))
+      #expect(other.samples(atLeast: 1).first?.isKeyframe == true && stream.statistics.videoEncoders == 0)
+    }
+  }
+
+  @Test func `the last frame of a silent source is encoded, also while snapshots are requested`() async throws {
+    try await Self.run { stream, output, _, _, deliver in
+      deliver(1..<8)
+      _ = output.samples(atLeast: 8)
+      _ = try await stream.snapshots.snapshot()
+      stream.requestKeyframe()
+      #expect(output.samples(atLeast: 9).dropFirst(8).first?.isKeyframe == true && stream.statistics.videoEncoders == 1)
+    }
+  }
+
+  /// An encoding for viewers in use, and what it outputs.
+  private static func encoding(of stream: LiveStream) async throws -> (StreamRendition, CollectingOutput) {
+    let output = CollectingOutput()
+    let encoding = try #require(
+      stream.makePrivateRendition(like: nil, bitrate: 300_000, profile: .baseline, isForViewers: true))
+    encoding.add(output)
+    encoding.beginUse()
+    try await stream.eventually { encoding.statistics.isRunning }
+    // As for a viewer that joins.
+    encoding.forceKeyframe()
+    return (encoding, output)
   }
 }

@@ -61,7 +61,8 @@ struct RenditionDecoderTests {
     self.queue.start(with: [Self.sample(0, isKeyframe: true)], of: Self.description, at: .zero)
     let count = 2 * GOPCache.maximumCount
     #expect((1..<count).reduce(0) { $0 + self.append($1, at: 0) } == 0)
-    #expect(self.append(count, at: 0) == count + 1 && self.queue.isEmpty)
+    #expect(!self.queue.awaitsKeyframe)
+    #expect(self.append(count, at: 0) == count + 1 && self.queue.isEmpty && self.queue.awaitsKeyframe)
     #expect(self.append(count + 1, at: 0) == 1 && self.queue.isEmpty)
     #expect(self.append(count + 2, isKeyframe: true, byteCount: GOPCache.maximumByteCount, at: 0) == 0)
     #expect(self.append(count + 3, byteCount: GOPCache.maximumByteCount, at: 0) == 0)

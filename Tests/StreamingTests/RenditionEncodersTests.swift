@@ -32,12 +32,14 @@ struct RenditionEncodersTests {
   private let encoders = RenditionEncoders()
 
   private func rendition(
-    retryDelay: MediaDuration = .seconds(10), report: @escaping @Sendable (StreamEvent) -> Void = { _ in }
+    retryDelay: MediaDuration = .seconds(10), report: @escaping @Sendable (StreamEvent) -> Void = { _ in },
+    requestFrame: @escaping @Sendable () -> Void = {}
   ) -> StreamRendition {
     StreamRendition(
       RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000),
       of: VideoFormat(width: 64, height: 48, frameRate: 30), video: VideoSettings(), lingerTime: .zero,
-      retryDelay: retryDelay, encoders: self.encoders, report: report, request: {}, usageChanged: {})
+      retryDelay: retryDelay, encoders: self.encoders, report: report, request: {}, requestFrame: requestFrame,
+      usageChanged: {})
   }
 
   private final class EventList: Sendable {
@@ -86,6 +88,23 @@ struct RenditionEncodersTests {
     #expect(Self.code(await Self.prepare(rendition)) == .timedOut)
     #expect(!rendition.isInUse)
     try await eventually { !rendition.statistics.isRunning }
+    rendition.end()
+  }
+
+  @Test func `an encoder that opened late requests a frame, which a still source may show no more`() async throws {
+    let gate = Monitor(false)
+    let requests = Monitor(0)
+    self.encoders.replace { (settings) throws(VidiconError) in
+      gate.wait { $0 ? () : nil }
+      return try LibavH264Encoder(settings)
+    }
+    let rendition = self.rendition(requestFrame: { requests.withLock { $0 += 1 } })
+    let start = StreamClock.system.now()
+    rendition.beginUse()
+    try await eventually { StreamClock.system.now() - start >= VideoSchedule.joiningTime }
+    #expect(requests.read { $0 } == 0)
+    gate.withLock { $0 = true }
+    try await eventually { requests.read { $0 } == 1 }
     rendition.end()
   }
 

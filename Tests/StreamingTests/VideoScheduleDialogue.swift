@@ -19,11 +19,14 @@ final class VideoScheduleDialogue {
   /// Notices since the last ``takeNotices()``.
   private var notices: [VideoSchedule.Notice] = []
 
-  /// A schedule at 25 frames per second, with a slate after 2 s and a keyframe every 10 s.
-  init(settings: VideoSettings = VideoSettings(), isSourceSilent: Bool = false, at time: Int64 = 0) {
+  /// A schedule at 25 frames per second unless given, with a slate after 2 s and a keyframe every 10 s.
+  init(
+    settings: VideoSettings = VideoSettings(), frameRate: FrameRate = 25, isSourceSilent: Bool = false,
+    at time: Int64 = 0
+  ) {
     self.schedule = VideoSchedule(
       VideoSchedule.Configuration(
-        format: VideoFormat(width: 64, height: 48, frameRate: 25), passThrough: PassThroughRule(settings),
+        format: VideoFormat(width: 64, height: 48, frameRate: frameRate), passThrough: PassThroughRule(settings),
         slateDelay: .seconds(2), slateDelayAfterEnd: settings.slateDelayAfterEnd, pausedInterval: .seconds(2),
         maximumKeyframeInterval: .seconds(10)),
       source: Self.camera, isSourceSilent: isSourceSilent, at: Self.time(time))

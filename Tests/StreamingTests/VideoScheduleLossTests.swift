@@ -105,9 +105,13 @@ struct VideoScheduleLossTests {
     dialogue.schedule.keepStill()
     let repeated = dialogue.timeouts(from: 11_000, before: 11_100).first
     #expect(repeated?.action == .again(11_000, forcesKeyframe: true))
-    // The source is passed through again from its next keyframe on.
-    #expect(Self.sample(dialogue, at: 12_000) == .transcode(dropsFrames: false))
-    #expect(Self.sample(dialogue, at: 12_040, isKeyframe: true) == .pass(12_040))
+    _ = dialogue.takeNotices()
+    // The source is passed through again from its next keyframe on, for which it is asked once.
+    for time in [12_000, 12_600, 13_200] as [Int64] {
+      #expect(Self.sample(dialogue, at: time) == .transcode(dropsFrames: false))
+    }
+    #expect(dialogue.takeNotices() == [.requestKeyframeFromSource])
+    #expect(Self.sample(dialogue, at: 13_240, isKeyframe: true) == .pass(13_240))
   }
 
   @Test func `a viewer of another encoding gets the last frame of a still source, and the stream no keyframe`() {
@@ -131,15 +135,92 @@ struct VideoScheduleLossTests {
   @Test func `a viewer of another encoding gets the last frame of what was passed through, once nothing new comes`() {
     let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on))
     #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))
-    // Samples meet the request: they are decoded for it, and the source is asked for nothing.
+    // Samples in time meet the request: they are decoded for it.
     _ = dialogue.handle(.frameRequested, at: 20)
-    #expect(Self.sample(dialogue, at: 40) == .pass(40))
-    #expect(dialogue.takeNotices().isEmpty && dialogue.timeouts(before: 9_000).isEmpty)
+    for time in stride(from: 40, through: 1_560, by: 40) as StrideThrough<Int64> {
+      #expect(dialogue.timeouts(before: time).isEmpty)
+      #expect(Self.sample(dialogue, at: time) == .pass(time))
+    }
+    #expect(dialogue.timeouts(before: 9_000).isEmpty)
     _ = dialogue.handle(.frameRequested, at: 10_000)
-    #expect(dialogue.timeouts(before: 11_000).isEmpty)
-    #expect(dialogue.timeout(at: 11_000) == .keepStill)
-    dialogue.schedule.keepStill()
-    #expect(dialogue.timeouts(from: 11_000, before: 11_200).first?.action == .again(11_000, forcesKeyframe: true))
+    let repeated = dialogue.timeouts(from: 10_000, before: 20_000)
+    #expect(repeated.map(\.time) == Array(stride(from: 10_000, to: 11_500, by: 40)))
+    #expect(repeated.allSatisfy { $0.action == .repeatDecoded(timestamp: VideoScheduleDialogue.time($0.time)) })
+    // The stream itself is passed through as before, and its source asked for nothing.
+    #expect(Self.sample(dialogue, at: 20_000) == .pass(20_000) && dialogue.takeNotices().isEmpty)
+    // Once at least, however slow the source is.
+    let slow = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on), frameRate: 1)
+    #expect(Self.sample(slow, at: 0, isKeyframe: true) == .pass(0))
+    _ = slow.handle(.frameRequested, at: 0)
+    #expect(slow.timeouts(before: 9_000).map(\.time) == [1_500])
+  }
+
+  @Test func `a source of which nothing can be decoded is passed through still, and asked again and again`() {
+    let dialogue = VideoScheduleDialogue()
+    #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))
+    func later(at time: Int64) -> VideoSchedule.Action {
+      dialogue.sample(at: time) { ($0.reportsLoss, $0.isDecodable) = (true, false) }
+    }
+    _ = dialogue.handle(.keyframeRequested, at: 20_000)
+    for time in stride(from: 20_000, through: 23_000, by: 40) as StrideThrough<Int64> {
+      #expect(later(at: time) == .pass(time))
+    }
+    let asked = dialogue.takeNotices()
+    #expect(asked.count == 6 && asked.allSatisfy { $0 == .requestKeyframeFromSource })
+    // Once it is silent, the last frame is not known.
+    #expect(dialogue.timeouts(before: 26_500).map(\.action) == [.keepStill, .keepStill, .keepStill])
+    #expect(
+      dialogue.takeNotices() == [.requestKeyframeFromSource, .requestKeyframeFromSource, .requestKeyframeFromSource])
+    #expect(later(at: 27_000) == .pass(27_000))
+    #expect(Self.sample(dialogue, at: 27_040, isKeyframe: true) == .pass(27_040))
+    // One that can be decoded is encoded, since its keyframes are too far apart.
+    _ = dialogue.handle(.keyframeRequested, at: 40_000)
+    let actions = stride(from: 40_000, through: 42_000, by: 40).map { Self.sample(dialogue, at: $0) }
+    #expect(actions.first == .pass(40_000) && actions.last == .transcode(dropsFrames: false))
+  }
+
+  @Test func `a source that is asked for the viewers of another encoding is passed through as before`() {
+    let dialogue = VideoScheduleDialogue()
+    #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))
+    for time in stride(from: 20_000, through: 22_000, by: 40) as StrideThrough<Int64> {
+      _ = dialogue.handle(.groupRequested, at: time)
+      #expect(Self.sample(dialogue, at: time) == .pass(time))
+    }
+    #expect(
+      dialogue.takeNotices() == [
+        .requestKeyframeFromSource, .requestKeyframeFromSource, .requestKeyframeFromSource, .requestKeyframeFromSource,
+      ])
+    // Silent: the stream needs no keyframe.
+    #expect(dialogue.timeouts(before: 60_000).isEmpty)
+  }
+
+  @Test func `while encoding is paused, a frame is requested of the slate too`() {
+    let dialogue = VideoScheduleDialogue()
+    #expect(Self.frame(dialogue, at: 0) == .newest(0))
+    _ = dialogue.handle(.sourceEnded, at: 100)
+    #expect(dialogue.timeouts(before: 1_000).last?.action == .slate(990))
+    dialogue.schedule.isPaused = true
+    #expect(dialogue.timeouts(from: 1_000, before: 2_000).isEmpty)
+    _ = dialogue.handle(.frameRequested, at: 2_000)
+    #expect(dialogue.timeouts(from: 2_000, before: 2_200).map(\.action) == [.slate(2_030)])
+  }
+
+  @Test func `a source that has to be encoded and cannot be decoded is asked for a keyframe, twice a second`() {
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: .off))
+    for time in stride(from: 0, through: 960, by: 40) as StrideThrough<Int64> {
+      #expect(dialogue.sample(at: time) { $0.isDecodable = false } == .transcode(dropsFrames: false))
+    }
+    #expect(dialogue.takeNotices() == [.requestKeyframeFromSource, .requestKeyframeFromSource])
+    #expect(dialogue.sample(at: 5_000) == .transcode(dropsFrames: false) && dialogue.takeNotices().isEmpty)
+  }
+
+  @Test func `a source that falls silent after a young keyframe is asked for the next one when that may come`() {
+    let dialogue = VideoScheduleDialogue()
+    #expect(Self.sample(dialogue, at: 0, isKeyframe: true) == .pass(0))
+    _ = dialogue.handle(.keyframeRequested, at: 100)
+    #expect(dialogue.timeouts(before: 500).isEmpty && dialogue.takeNotices().isEmpty)
+    #expect(dialogue.timeouts(before: 1_500).isEmpty && dialogue.takeNotices() == [.requestKeyframeFromSource])
+    #expect(dialogue.timeout(at: 1_500) == .keepStill)
   }
 
   @Test func `a viewer of a source with frames and rare keyframes waits for one of them`() {

@@ -23,7 +23,7 @@ struct DecodingQueue {
   private var items = CircularBuffer<Item>()
   private var byteCount = 0
   /// Whether an access unit is missing, so that decoding cannot go on before a keyframe.
-  private var awaitsKeyframe = true
+  private(set) var awaitsKeyframe = true
   /// Whether frames are decoded that would be late: those of the first group, and of what came meanwhile.
   private var isCatchingUp = false
 
@@ -32,7 +32,7 @@ struct DecodingQueue {
   /// Number of waiting access units.
   var count: Int { self.items.count }
 
-  /// Begins with the access units since a keyframe; none where the group is too long to decode from its middle.
+  /// Begins with the access units since a keyframe.
   mutating func start(with group: [EncodedSample], of description: H264Description, at now: MediaTime) {
     self.removeAll()
     for sample in group { _ = self.append(sample, of: description, at: now) }

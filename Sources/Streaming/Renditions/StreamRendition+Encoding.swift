@@ -23,8 +23,9 @@ extension StreamRendition {
   /// Opens the encoder, encodes until the rendition is unused, and closes it: a device may have one only.
   private func encodeWhileUsed() {
     do throws(VidiconError) {
+      let start = StreamClock.system.now()
       var bitrate = self.bitrate
-      guard let encoder = try self.openEncoder(bitrate: bitrate), self.hasOpened(encoder) else { return }
+      guard let encoder = try self.openEncoder(bitrate: bitrate), self.hasOpened(encoder, since: start) else { return }
       while let (item, target) = self.next() {
         if target != bitrate {
           bitrate = target
@@ -109,7 +110,7 @@ extension StreamRendition {
       cause: "its encoder \(self.encoder) has output nothing in 2 s", nextStep: "try again, or choose another encoder")
   }
 
-  private func hasOpened(_ encoder: any VideoEncoder) -> Bool {
+  private func hasOpened(_ encoder: any VideoEncoder, since start: MediaTime) -> Bool {
     let (isOpen, waiters) = self.state.withLock { state -> (Bool, [Waiter]) in
       guard case .opening = state.phase else { return (false, []) }
       state.phase = .running
@@ -123,6 +124,8 @@ extension StreamRendition {
     if let description = encoder.description {
       for waiter in waiters { waiter.answer(.success(.h264(description))) }
     }
+    // A still source is shown again for new viewers only for a while.
+    if isOpen, StreamClock.system.now() - start >= VideoSchedule.joiningTime / 2 { self.requestFrame() }
     return isOpen
   }
 

@@ -36,7 +36,7 @@ public final class StreamRendition: Sendable {
   let delivery = Mutex(Delivery())
   let report: @Sendable (StreamEvent) -> Void
   private let request: (@Sendable () -> Void)?
-  private let requestFrame: @Sendable () -> Void
+  let requestFrame: @Sendable () -> Void
   let usageChanged: @Sendable () -> Void
 
   /// Maximum number of frames that wait for the encoder.
