@@ -13,9 +13,9 @@ package struct SoleViewerBitrate: Sendable {
   private static let riseInterval = MediaDuration.milliseconds(250)
 
   /// Bits per second of the encoder.
-  package private(set) var bitrate: Int
-  /// Minimum bitrate, and the configured one, in bits per second.
-  package let bounds: ClosedRange<Int>
+  package var bitrate: Int
+  /// Minimum bitrate, and the configured one, in bits per second; a change applies with the next update.
+  package var bounds: ClosedRange<Int>
   private var lastChange: MediaTime?
 
   /// Creates the rule for a rendition, which starts at its configured bitrate.
@@ -40,7 +40,8 @@ package struct SoleViewerBitrate: Sendable {
     }
     let isLimit = wanted == self.bounds.upperBound || wanted == self.bounds.lowerBound
     let factor = Double(wanted) / Double(self.bitrate)
-    guard wanted != self.bitrate, factor < Self.fall || factor > Self.rise || isLimit else { return nil }
+    let isWorthwhile = factor < Self.fall || factor > Self.rise || isLimit || !self.bounds.contains(self.bitrate)
+    guard wanted != self.bitrate, isWorthwhile else { return nil }
     if let lastChange, wanted > self.bitrate, estimate != nil, now - lastChange < Self.riseInterval { return nil }
     self.lastChange = now
     self.bitrate = wanted

@@ -14,8 +14,8 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   let stream: LiveStream
   /// The rendition; nil for the main one.
   let rendition: StreamRendition?
-  /// Broadcaster of the frames that this is a transcoding of; nil for a stream or rendition.
-  private weak let original: WebRTCBroadcaster?
+  /// Frames that this is a transcoding of; nil for a stream or rendition.
+  private let original: Original?
   /// Packetization mode of the video: 0 where each slice is a packet.
   let packetizationMode: H264PacketizationMode
   let counters: ViewerCounters
@@ -29,14 +29,22 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   private let listeners = Atomic(0)
   private let hub: WebRTCHub
   private let broadcast: Broadcast<WebRTCTracks, WebRTCSender>
-  private let budget = Mutex(KeyframeBudget())
+  private let budget: Mutex<KeyframeBudget>
   /// The rule of the encoder's bitrate, on the hub's event loop; nil while it follows no viewer.
   private let soleViewer = Mutex<SoleViewerBitrate?>(nil)
+  /// Bits per second of a transcoding while its encoder follows no viewer.
+  private let chosenBitrate: Atomic<Int>
   private let findLowerRenditions: @Sendable () -> [WebRTCLowerRendition]
   private let transcode: Transcode
   /// Counters of each viewer that was opened for this, as of the last second.
   let viewerList = Mutex<[WebRTCViewerStatistics]>([])
   private let onEnd: @Sendable (WebRTCBroadcaster) -> Void
+
+  /// Frames of which there is a transcoding.
+  enum Original {
+    case stream
+    case rendition(StreamRendition)
+  }
 
   /// Receives a broadcaster that was found; called on any thread, with nil when there is none.
   typealias Completion = @Sendable (WebRTCBroadcaster?) -> Void
@@ -46,7 +54,7 @@ final class WebRTCBroadcaster: StreamBroadcaster {
     @Sendable (WebRTCBroadcaster, H264PacketizationMode, _ completion: @escaping Completion) -> Void
 
   init(
-    stream: LiveStream, rendition: StreamRendition? = nil, original: WebRTCBroadcaster? = nil,
+    stream: LiveStream, rendition: StreamRendition? = nil, original: Original? = nil,
     descriptions: [CodecDescription], hub: WebRTCHub, refusals: RefusalCounters,
     lowerRenditions: @escaping @Sendable () -> [WebRTCLowerRendition] = { [] },
     transcode: @escaping Transcode = { $2(nil) },
@@ -56,6 +64,9 @@ final class WebRTCBroadcaster: StreamBroadcaster {
     self.stream = stream
     self.rendition = rendition
     self.original = original
+    let bitrate = rendition?.bitrate ?? stream.videoBitrate
+    self.budget = Mutex(KeyframeBudget(bitrate: bitrate))
+    self.chosenBitrate = Atomic(bitrate)
     self.hub = hub
     self.findLowerRenditions = lowerRenditions
     self.transcode = transcode
@@ -115,12 +126,9 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   var hasConsumers: Bool { self.broadcast.hasViewers }
 
   func consume(_ sample: EncodedSample) {
-    if sample.kind == .video {
+    if sample.kind == .video, sample.isKeyframe {
       let now = self.hub.now
-      let isDue = self.budget.withLock {
-        $0.handleFrame(byteCount: sample.payload.readableBytes, isKeyframe: sample.isKeyframe, at: now)
-      }
-      if isDue { self.askForKeyframe() }
+      self.budget.withLock { $0.handleKeyframe(byteCount: sample.payload.readableBytes, at: now) }
     }
     self.broadcast.consume(sample)
   }
@@ -189,9 +197,10 @@ extension WebRTCBroadcaster {
   }
 
   /// Bits per second of video and audio.
-  var bitrate: Int {
-    (self.rendition?.bitrate ?? self.stream.currentVideoBitrate) + self.audioBitrate
-  }
+  var bitrate: Int { self.encoderBitrate + self.audioBitrate }
+
+  /// Bits per second that the video has now.
+  private var encoderBitrate: Int { self.rendition?.bitrate ?? self.stream.currentVideoBitrate }
 
   /// Bits per second of audio with headers; 0 without.
   var audioBitrate: Int { self.hasAudio ? Self.audioBitrate : 0 }
@@ -200,31 +209,53 @@ extension WebRTCBroadcaster {
   /// others.
   var hasSoleViewer: Bool {
     guard self.counters.viewers.load(ordering: .relaxed) == 1 else { return false }
-    return self.rendition != nil || !self.stream.isPassedThrough && !self.stream.hasConsumers(besides: self)
+    return self.rendition != nil || self.stream.followsBitrate && !self.stream.hasConsumers(besides: self)
   }
 
   /// Bits per second of the video while the encoder follows no viewer.
   private var configuredVideoBitrate: Int {
-    guard let rendition else { return self.stream.videoBitrate }
-    return self.original?.transcodingBitrate ?? rendition.settings.bitrate
+    self.rendition == nil ? self.stream.videoBitrate : self.chosenBitrate.load(ordering: .relaxed)
   }
 
   /// Maximum bitrate of a source that is passed through and encoded again, in bits per second.
   private static let maximumTranscodingBitrate = 6_000_000
 
-  /// Bits per second of a transcoding of this while it follows no viewer: those of the encoder, or of the source that is passed through.
-  var transcodingBitrate: Int {
-    if let rendition { return rendition.bitrate }
-    guard self.stream.isPassedThrough else { return self.stream.videoBitrate }
-    return min(max(self.stream.averageVideoBitrate ?? 0, self.stream.videoBitrate), Self.maximumTranscodingBitrate)
+  /// Bits per second of a transcoding while it follows no viewer: those of the encoder, or of the source that is passed through.
+  static func transcodingBitrate(of original: Original, _ stream: LiveStream) -> Int {
+    if case .rendition(let rendition) = original { return rendition.bitrate }
+    guard stream.isPassedThrough else { return stream.videoBitrate }
+    return min(max(stream.averageVideoBitrate ?? 0, stream.videoBitrate), Self.maximumTranscodingBitrate)
   }
 
-  /// Lets the encoder of a transcoding that follows no viewer have the bitrate that was chosen since.
-  func followConfiguration() {
-    guard let rendition, let original, !original.stream.isPassedThrough, self.soleViewer.withLock({ $0 == nil }),
-      rendition.bitrate != original.transcodingBitrate
-    else { return }
-    rendition.bitrate = original.transcodingBitrate
+  /// Whether it is known to have keyframes that are not requested: those of an encoder for all.
+  var hasRegularKeyframes: Bool { self.original == nil && !self.isPassedThrough }
+
+  private var isPassedThrough: Bool { self.rendition == nil && self.stream.isPassedThrough }
+
+  /// Lets a transcoding have the bitrate that was chosen since, and meets requests for keyframes that have waited; called some ten
+  /// times a second.
+  func update(at now: MediaTime) {
+    self.followConfiguration()
+    // The average of a still source that is passed through is far below what its viewers may have.
+    let bitrate = max(self.bitrate, self.isPassedThrough ? self.configuredBitrate : 0)
+    let isDue = self.budget.withLock { budget in
+      budget.bitrate = bitrate
+      return budget.handleTimeout(at: now)
+    }
+    if isDue { self.askForKeyframe() }
+  }
+
+  /// Factor by which the average bitrate of a source that is passed through has to change for its transcoding.
+  private static let worthwhileChange = 1.25
+
+  private func followConfiguration() {
+    guard let rendition, let original else { return }
+    let (former, bitrate) = (self.configuredVideoBitrate, Self.transcodingBitrate(of: original, self.stream))
+    let change = Double(max(former, bitrate)) / Double(max(1, min(former, bitrate)))
+    let isAverage = if case .stream = original { self.stream.isPassedThrough } else { false }
+    guard change > (isAverage ? Self.worthwhileChange : 1) else { return }
+    self.chosenBitrate.store(bitrate, ordering: .relaxed)
+    if self.soleViewer.withLock({ $0 == nil }) { rendition.bitrate = bitrate }
   }
 
   /// Bits per second of video and audio while the encoder follows no viewer.
@@ -249,7 +280,8 @@ extension WebRTCBroadcaster {
     let bounds = self.soleBounds(self.lowerRenditions)
     let bitrate = self.soleViewer.withLock { rule -> Int?? in
       var current = rule ?? SoleViewerBitrate(bounds: bounds)
-      if current.bounds != bounds { current = SoleViewerBitrate(bounds: bounds) }
+      // Either may have changed since.
+      (current.bounds, current.bitrate) = (bounds, self.encoderBitrate)
       let change = current.update(estimate: estimate, audioBitrate: self.audioBitrate, at: now)
       rule = estimate == nil ? nil : current
       if estimate == nil { return .some(nil) }

@@ -44,9 +44,18 @@ extension WebRTCHub {
 
   /// Chooses the rendition of each viewer by its own path, and lets an encoder follow its only viewer.
   func chooseRenditions(at now: MediaTime) {
+    var updated: Set<ObjectIdentifier> = []
+    func update(_ broadcaster: WebRTCBroadcaster) {
+      if updated.insert(ObjectIdentifier(broadcaster)).inserted { broadcaster.update(at: now) }
+    }
+    for viewer in self.allViewers where viewer.wasReady {
+      viewer.session.hasRegularKeyframes = viewer.broadcaster.hasRegularKeyframes
+      update(viewer.top)
+      update(viewer.broadcaster)
+      if let next = viewer.next { update(next) }
+    }
     var ladders: [ObjectIdentifier: Ladder] = [:]
     for viewer in self.allViewers where viewer.wasReady {
-      viewer.top.followConfiguration()
       guard viewer.home.rendition == nil else {
         viewer.session.setBitrates(media: viewer.top.bitrate, wanted: viewer.top.bitrate * 5 / 4)
         continue

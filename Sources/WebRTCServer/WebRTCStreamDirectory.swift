@@ -37,7 +37,7 @@ final class WebRTCStreamDirectory: Sendable {
   }
 
   private func makeBroadcaster(
-    of stream: LiveStream, rendition: StreamRendition? = nil, original: WebRTCBroadcaster? = nil,
+    of stream: LiveStream, rendition: StreamRendition? = nil, original: WebRTCBroadcaster.Original? = nil,
     descriptions: [CodecDescription]
   ) -> WebRTCBroadcaster {
     WebRTCBroadcaster(
@@ -97,7 +97,8 @@ final class WebRTCStreamDirectory: Sendable {
     _ completion: @escaping WebRTCBroadcaster.Completion
   ) {
     let stream = broadcaster.stream
-    let bitrate = broadcaster.transcodingBitrate
+    let original = broadcaster.rendition.map(WebRTCBroadcaster.Original.rendition) ?? .stream
+    let bitrate = WebRTCBroadcaster.transcodingBitrate(of: original, stream)
     let rendition = self.transcodings.withLock { all -> StreamRendition? in
       // An encoder that failed is opened again by another one.
       all.removeAll { transcoding in
@@ -121,9 +122,7 @@ final class WebRTCStreamDirectory: Sendable {
     guard let rendition else { return completion(nil) }
     self.table.find(
       rendition, of: stream,
-      making: { [weak broadcaster] in
-        self.makeBroadcaster(of: $0, rendition: $1, original: broadcaster, descriptions: $2)
-      }, completion)
+      making: { self.makeBroadcaster(of: $0, rendition: $1, original: original, descriptions: $2) }, completion)
   }
 
   /// Broadcasters of a stream, its renditions and their transcodings.

@@ -92,6 +92,23 @@ struct SoleViewerBitrateTests {
     #expect(self.update(9_000_000, 2000) == 2_300_000)
   }
 
+  @Test mutating func `a bitrate that is configured meanwhile is the new limit at once`() {
+    #expect(self.update(1_100_000, 0) == 945_000)
+    self.rule.bounds = 100_000...940_000
+    #expect(self.update(1_100_000, 100) == 940_000)
+    self.rule.bounds = 100_000...500_000
+    #expect(self.update(1_100_000, 200) == 500_000)
+    self.rule.bounds = 520_000...4_000_000
+    #expect(self.update(0, 1000) == 520_000)
+    #expect(self.update(9_000_000, 2000) == 4_000_000)
+  }
+
+  @Test mutating func `a bitrate that the encoder has since got is followed from`() {
+    #expect(self.update(2_200_000, 0) == 1_990_000)
+    (self.rule.bounds, self.rule.bitrate) = (300_000...4_000_000, 4_000_000)
+    #expect(self.update(2_200_000, 100) == 1_990_000)
+  }
+
   @Test mutating func `another consumer has the configured bitrate at once`() {
     #expect(self.update(500_000, 0) == 375_000)
     #expect(self.update(nil, 1) == 2_300_000)

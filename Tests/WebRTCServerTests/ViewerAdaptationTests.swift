@@ -165,13 +165,8 @@ struct ViewerAdaptationTests {
     #expect(camera.server.broadcaster.statistics.viewerList.map(\.number) == [1])
   }
 
-  @Test func `the transcoding follows its only viewer, whatever else the stream has, and until another one comes`()
-    throws
-  {
+  @Test func `the transcoding follows its only viewer, until another one comes`() throws {
     let camera = try Camera(isHigh: (true, false))
-    // A recording, or a viewer of another protocol.
-    let output = Consumer()
-    camera.server.stream.add(output)
     let (first, stream) = (try camera.server.watch(1, Self.path(1_200_000)), camera.server.transcodedStreams.main)
     try camera.run(seconds: 20)
     let bitrate = try #require(stream.viewerBitrate)
@@ -224,6 +219,18 @@ struct ViewerAdaptationTests {
     #expect(camera.server.stream.viewerBitrate == nil)
   }
 
+  @Test func `viewers of a stream without frames get their keyframes in time`() throws {
+    let server = try EmbeddedHub(hasLow: false)
+    let stream = server.stream
+    for number in 1...10 as ClosedRange<UInt8> {
+      let requests = stream.statistics.keyframeRequests
+      _ = try server.connect(number)
+      for _ in 0..<70 where stream.statistics.keyframeRequests == requests { try server.advance(.milliseconds(10)) }
+      #expect(stream.statistics.keyframeRequests == requests + 1, "\(number)")
+      server.sendVideo(isKeyframe: true, length: 30_000)
+    }
+  }
+
   /// Lies of a viewer: nothing arrives, everything is to be sent again, keyframes always, 1 bit/s.
   private static func lie(to camera: Camera, from address: TransportAddress) throws {
     guard var client = camera.server.clients[address], let ssrc = client.video.last?.header.ssrc else { return }
@@ -268,7 +275,7 @@ struct ViewerAdaptationTests {
 }
 
 /// An output with consumers, such as a recording.
-private final class Consumer: StreamOutput {
+final class Consumer: StreamOutput {
   func consume(_ sample: EncodedSample) {}
   func streamEnded() {}
 }

@@ -1,6 +1,7 @@
 import Authentication
 import Capture
 import Connections
+import Delivery
 import Media
 import NIOCore
 import NIOPosix
@@ -111,9 +112,27 @@ struct TranscodingBitrateTests {
       // Neither the stream nor its rendition is lowered.
       #expect(stream.viewerBitrate == nil && stream.rendition(named: "low")?.bitrate == 400_000)
       // The viewer is followed until it leaves, or another one comes.
-      transcoding.followConfiguration()
+      transcoding.update(at: .zero)
       #expect(encoding.bitrate == followed)
-      transcoding.follow(nil, at: .zero)
+      // Another consumer of the stream is none of the transcoding.
+      #expect(!transcoding.hasSoleViewer && !broadcaster.hasSoleViewer)
+      for output in [transcoding, broadcaster] { output.counters.viewers.add(1, ordering: .relaxed) }
+      #expect(transcoding.hasSoleViewer && broadcaster.hasSoleViewer)
+      let recording = Consumer()
+      stream.add(recording)
+      #expect(transcoding.hasSoleViewer && !broadcaster.hasSoleViewer)
+      stream.remove(recording)
+      for output in [transcoding, broadcaster] { output.counters.viewers.subtract(1, ordering: .relaxed) }
+      // A bitrate that is chosen meanwhile is the limit.
+      stream.videoBitrate = 1_000_000
+      transcoding.update(at: .zero)
+      transcoding.follow(chosen / 2, at: .zero + .seconds(1))
+      #expect(encoding.bitrate == 1_000_000)
+      stream.videoBitrate = chosen
+      transcoding.update(at: .zero)
+      transcoding.follow(chosen / 2, at: .zero + .seconds(2))
+      #expect(encoding.bitrate == followed)
+      transcoding.follow(nil, at: .zero + .seconds(3))
       #expect(encoding.bitrate == chosen)
     }
     stream.videoBitrate = 2_000_000
@@ -121,7 +140,7 @@ struct TranscodingBitrateTests {
     for (path, chosen) in [("camera", 2_000_000), ("camera/low", 300_000)] {
       let broadcaster = try #require(await server.directory.find(path))
       let transcoding = try #require(await server.directory.transcoding(of: broadcaster, for: .nonInterleaved))
-      transcoding.followConfiguration()
+      transcoding.update(at: .zero)
       #expect(transcoding.rendition?.bitrate == chosen && transcoding.configuredBitrate == chosen)
     }
     await stream.stop()

@@ -77,6 +77,14 @@ package struct WebRTCSession {
   var profile: SRTPProfile?
   var lastKeyframe: MediaTime?
   var keyframeRequests = KeyframeRequestLimiter()
+  /// Whether the video has keyframes that are not requested, between the few that a viewer may request.
+  package var hasRegularKeyframes = true {
+    didSet {
+      guard self.hasRegularKeyframes != oldValue else { return }
+      self.keyframeRequests = KeyframeRequestLimiter()
+      if !self.hasRegularKeyframes { self.keyframeRequests.interval = KeyframeRequestLimiter.soleInterval }
+    }
+  }
   var lastFullIntraRequest: UInt8?
   /// RTCP packets that are looked at.
   var packetBudget = TokenBucket(rate: 400)
