@@ -82,7 +82,8 @@ extension EndToEnd {
     @Test(.tags(.timing)) func `frames are shown within a second and a half at 100 ms of round trip and 5% of loss`()
       async throws
     {
-      let count = max(6, Self.seconds / 3)
+      // Of six the median is beyond a second in one run of four.
+      let count = max(30, Self.seconds / 3)
       let seen: Joins = try await Self.run("joins", seconds: count)
       report("median of joins, s", seen.median, limit: 1)
       #expect(seen.seconds.count == count && seen.median <= 1)
