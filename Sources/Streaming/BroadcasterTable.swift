@@ -57,9 +57,9 @@ package final class BroadcasterTable<Broadcaster: StreamBroadcaster>: Sendable {
     self.streams.first { $0.name == name }
   }
 
-  /// The stream and rendition that a path names over RTSP, RTMP and WebRTC, and over HTTP where the stream has renditions: `NAME` and
-  /// `NAME/main` the main rendition of a stream, `NAME/RENDITION` another one; the empty path, `main` and `RENDITION` those of the first
-  /// stream. A stream's name wins over a rendition's.
+  /// The stream and rendition that a path names, over every protocol: `NAME` and `NAME/main` the main rendition of a stream,
+  /// `NAME/RENDITION` another one; the empty path, `main` and `RENDITION` those of the first stream. A stream's name wins over a
+  /// rendition's.
   ///
   /// - Returns: No rendition for the main one; nil where the path names nothing.
   package func target(ofPath path: String) -> (stream: LiveStream, rendition: StreamRendition?)? {

@@ -2,11 +2,10 @@ public import Media
 internal import Threading
 
 extension LiveStream {
-  /// Paths of the renditions, `NAME/RENDITION`, and of the main one among them; of those that it may have before it has started.
+  /// Paths of the main rendition, `NAME/main`, and of the others, `NAME/RENDITION`; of those that it may have before it has started.
   package var renditionPaths: [String] {
     guard self.shared.renditions.changes > 0 else { return self.videoSettings.renditions.paths(of: self.name) }
-    let names = (self.shared.renditions.hasHadRenditions ? ["main"] : []) + self.renditions.map(\.name)
-    return names.map { "\(self.name)/\($0)" }
+    return (["main"] + self.renditions.map(\.name)).map { "\(self.name)/\($0)" }
   }
 
   /// Number of changes of ``renditionPaths``; costs an atomic load.

@@ -234,17 +234,6 @@ struct RenditionsOverHTTPTests {
     }
   }
 
-  @Test func `the first rendition is refused where another stream has the address of the main one`() async throws {
-    try await self.withPublishedStream(access: .permissive()) { server, _, port in
-      let (alone, other) = (LiveStream("alone"), LiveStream("alone/main"))
-      for stream in [alone, other] { server.publish(stream) }
-      let response = try await HTTPControlTests.send(
-        "PUT", #"{"width":32,"height":32,"bitrate":50000}"#, to: "/api/streams/alone/renditions/low", port: port)
-      #expect(response.head.hasPrefix("HTTP/1.1 409") && response.body.contains("alone/main"), "\(response)")
-      #expect(response.body.split(separator: "\n").count == 1)
-    }
-  }
-
   @Test func `main waits for no encoder, and index.m3u8 at most two seconds`() async throws {
     let gate = Monitor(false)
     try await self.withStream { stream, port in

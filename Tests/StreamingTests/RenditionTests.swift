@@ -358,7 +358,7 @@ struct RenditionTests {
 
   @Test func `a rendition is added while the stream runs, replaced in another size, and removed`() async throws {
     let stream = try await self.startedStream(Self.settings([]))
-    #expect(stream.renditions.isEmpty && stream.renditionPaths == [])
+    #expect(stream.renditions.isEmpty && stream.renditionPaths == ["test/main"])
     try await stream.setRendition(Self.low())
     #expect(stream.renditionPaths == ["test/main", "test/low"])
     let first = try await self.used(stream, self.output)
@@ -388,7 +388,6 @@ struct RenditionTests {
 
     try await stream.removeRendition(named: "low")
     #expect(other.hasEnded && stream.renditions.isEmpty && !second.statistics.isRunning)
-    // Players of the main one among others go on.
     #expect(stream.renditionPaths == ["test/main"])
     for _ in 0..<3 { self.show(in: self.main) }
     #expect(stream.isRunning)

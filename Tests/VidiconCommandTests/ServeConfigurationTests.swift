@@ -54,7 +54,7 @@ struct ServeConfigurationTests {
     let options = ["--rendition", "name=b,size=640x360,bitrate=450k", "--rendition", "name=c,size=320x180,bitrate=90k"]
     let configuration = try ServeConfiguration(ServeOptions.parse(options))
     #expect(configuration.streams[0].renditions.paths(of: "live") == ["live/main", "live/b", "live/c"])
-    #expect(RenditionChoice.list([]).paths(of: "live") == [])
+    #expect(RenditionChoice.list([]).paths(of: "live") == ["live/main"])
   }
 
   @Test(

@@ -18,14 +18,18 @@ struct PathsOverProtocolsTests {
     ("k\u{FC}che/gr\u{F6}\u{DF}e", true), ("ku\u{308}che/gro\u{308}\u{DF}e", true),
     ("k\u{FC}che/gr\u{F6}\u{DF}e/main", true), ("ku\u{308}che/gro\u{308}\u{DF}e/low", true),
     ("none", false), ("camera/none", false), ("none/main", false), ("none/low", false), ("camera/main/main", false),
+    ("plain", true), ("plain/main", true), ("plain/low", false), ("plain/main/main", false),
     ("camera/low/low", false), ("camer", false), ("camera/mai", false), ("gr\u{F6}\u{DF}e", false),
     ("k\u{FC}che", false),
     ("CAMERA", false), ("ended", false), ("ended/main", false), ("ended/low", false),
   ]
 
+  /// A stream with a rendition, unless it is plain.
   private static func stream(_ name: String) -> LiveStream {
     let low = RenditionSettings(name: "low", width: 64, height: 36, bitrate: 100_000)
-    let stream = LiveStream(name, video: VideoSettings(width: 128, height: 72, frameRate: 10, renditions: .list([low])))
+    let renditions = name == "plain" ? [] : [low]
+    let stream = LiveStream(
+      name, video: VideoSettings(width: 128, height: 72, frameRate: 10, renditions: .list(renditions)))
     stream.attachVideo(BarsCapturer(width: 128, height: 72))
     return stream
   }
@@ -43,7 +47,7 @@ struct PathsOverProtocolsTests {
     let server = CameraServer(settings: settings)
     try await server.start()
     let ports = try #require(server.ports)
-    let streams = ["camera", "k\u{FC}che/gr\u{F6}\u{DF}e", "ended"].map { Self.stream($0) }
+    let streams = ["camera", "k\u{FC}che/gr\u{F6}\u{DF}e", "ended", "plain"].map { Self.stream($0) }
     for stream in streams { try await server.publish(stream) }
     // Players finish what has ended over HLS: its segments stay.
     let kept = kind == .hls ? ["ended", "ended/main", "ended/low"] : []

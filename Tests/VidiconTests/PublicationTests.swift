@@ -38,6 +38,15 @@ struct PublicationTests {
     #expect(publications.published.map(ObjectIdentifier.init) == [other, second].map(ObjectIdentifier.init))
   }
 
+  @Test func `a stream and a rendition, also the main one, of the same path are refused`() {
+    for (first, second) in [("a", "a/main"), ("a/main", "a"), ("a", "a/low"), ("a/low", "a")] {
+      let publications = Publications()
+      #expect(self.code { try publications.reserve(self.stream(first)) } == nil)
+      #expect(self.code { try publications.reserve(self.stream(second)) } == .alreadyExists, "\(second)")
+      #expect(self.code { try publications.reserve(self.stream("a/other")) } == nil)
+    }
+  }
+
   @Test func `removing a stream removes everything that was attached to it`() {
     let publications = Publications()
     let stream = self.stream("a")

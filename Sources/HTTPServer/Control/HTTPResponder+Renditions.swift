@@ -1,5 +1,4 @@
 internal import Authentication
-internal import HLS
 internal import HTTPTypes
 internal import Media
 internal import StreamControl
@@ -23,14 +22,6 @@ extension HTTPResponder {
     if self.streams.names.contains("\(name)/\(rendition)") {
       throw HTTPRefusal(
         .conflict, "a stream of the name \("\(name)/\(rendition)".debugDescription) is published; choose another name")
-    }
-    // With the first rendition the main one has an address among the others.
-    let main = "\(name)/\(HLSStreamGroup.mainName)"
-    if self.streams.names.contains(main) {
-      throw HTTPRefusal(
-        .conflict,
-        "a stream of the name \(main.debugDescription) is published, which is an address of this one with renditions; "
-          + "give that stream another name")
     }
     return try await self.changeRenditions(of: name, user: user) { () throws(VidiconError) in
       try await stream.setRendition(settings)

@@ -117,7 +117,7 @@ package enum HTTPRoute: Hashable, Sendable {
         return
       }
     }
-    if components.count > 1, !renditions.isEmpty, let path = Self.rendition(components.dropLast(), names, renditions) {
+    if components.count > 1, let path = Self.rendition(components.dropLast(), names, renditions) {
       self = Self.file(components[components.count - 1], ofRendition: path)
       return
     }

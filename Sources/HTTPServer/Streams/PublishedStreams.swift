@@ -42,7 +42,7 @@ final class PublishedStreams: Sendable {
   /// Names of published and recently ended streams, in order of publication.
   var names: [String] { self.state.withLock { $0.names } }
 
-  /// Paths of renditions, `NAME/RENDITION`, and of the main one among them, `NAME/main`, of published and recently ended streams.
+  /// Paths of renditions, `NAME/RENDITION`, and of the main ones, `NAME/main`, of published and recently ended streams.
   var renditions: [String] {
     self.state.withLock { state in
       if state.currentChanges != state.renditionChanges { state.updateNames() }
@@ -60,7 +60,7 @@ final class PublishedStreams: Sendable {
 
   /// The published or recently ended stream with a rendition of a path.
   ///
-  /// - Returns: No rendition for the main one among others, ``HLSStreamGroup/mainName``.
+  /// - Returns: No rendition for the main one, ``HLSStreamGroup/mainName``.
   func stream(withRendition path: String) -> (stream: PublishedStream, name: String, rendition: StreamRendition?)? {
     let streams = self.state.withLock { $0.streams + $0.ended }
     for published in streams where path.hasPrefix("\(published.name)/") {

@@ -8,8 +8,6 @@ internal import Threading
 final class RenditionSet: Sendable {
   private struct State {
     var renditions: [StreamRendition] = []
-    /// Whether there was a rendition: addresses of the main one among others stay valid.
-    var hasHadRenditions = false
     /// The stream's format, and how a rendition of it is created; nil before the video pipeline has opened.
     var factory: (format: VideoFormat, make: @Sendable (RenditionSettings) -> StreamRendition)?
     /// Encodings for one output each, without a name in addresses.
@@ -34,9 +32,6 @@ final class RenditionSet: Sendable {
 
   /// The renditions, in the order of their settings; empty before the video pipeline has opened.
   var all: [StreamRendition] { self.state.withLock { $0.renditions } }
-
-  /// Whether there is a rendition, or was one.
-  var hasHadRenditions: Bool { self.state.withLock { $0.hasHadRenditions } }
 
   /// Number of changes of ``all``; costs an atomic load.
   var changes: Int { self.changeCount.load(ordering: .acquiring) }
@@ -81,7 +76,6 @@ final class RenditionSet: Sendable {
       state.factory = (format, make)
       state.stream = (format, stream, requestFrame)
       state.renditions = renditions
-      state.hasHadRenditions = !renditions.isEmpty
       return true
     }
     self.changeCount.add(1, ordering: .releasing)
@@ -114,7 +108,6 @@ final class RenditionSet: Sendable {
     let isAdded = self.state.withLock { state in
       guard !state.hasEnded, let make = state.factory?.make else { return false }
       state.renditions.insert(make(settings), at: index)
-      state.hasHadRenditions = true
       return true
     }
     self.changeCount.add(1, ordering: .releasing)

@@ -132,14 +132,14 @@ public enum RenditionChoice: Hashable, Sendable {
   /// is left out and reported, see ``StreamEvent/renditionFailed(_:_:)``.
   case list([RenditionSettings])
 
-  /// Paths of the renditions that a stream of a name may have, and of the main one among them.
+  /// Paths of the main rendition and the others that a stream of a name may have.
   package func paths(of stream: String) -> [String] {
     let names =
       switch self {
       case .automatic: ["low"]
       case .list(let list): RenditionSettings.usable(list).usable.map(\.name)
       }
-    return (names.isEmpty ? [] : ["main"] + names).map { "\(stream)/\($0)" }
+    return (["main"] + names).map { "\(stream)/\($0)" }
   }
 
   /// The renditions of a stream of a format, and why others are left out.
