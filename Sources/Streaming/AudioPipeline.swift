@@ -14,7 +14,6 @@ final class AudioPipeline {
   private let shared: StreamState
   private let format: AudioFormat
   private let encoder: LibavAACEncoder
-  private let emit: (EncodedSample) -> Void
   private let clock = StreamClock.system
   private let startTime: MediaTime
   /// The source of the last block.
@@ -43,8 +42,7 @@ final class AudioPipeline {
     feed: AudioFeed,
     inputQueue: AudioInputQueue,
     settings: AudioSettings,
-    shared: StreamState,
-    emit: @escaping (EncodedSample) -> Void
+    shared: StreamState
   ) throws(VidiconError) {
     self.inputQueue = inputQueue
     self.feed = feed
@@ -55,7 +53,6 @@ final class AudioPipeline {
     self.encoder = try LibavAACEncoder(format: self.format, bitrate: settings.bitrate)
     self.passthrough = AACPassthrough(
       self.encoder.description, isWanted: settings.bitrate == AudioSettings.defaultBitrate)
-    self.emit = emit
     self.startTime = self.clock.now()
     self.lastArrival = self.startTime
     shared.statistics.withLock { $0.audioEncoders += 1 }
@@ -172,7 +169,7 @@ final class AudioPipeline {
       $0.audioFramesPassedThrough += samples.count
       $0.audioBytes += samples.reduce(0) { $0 + $1.payload.readableBytes }
     }
-    for sample in samples { self.emit(sample) }
+    for sample in samples { self.shared.consumeAudio(sample) }
   }
 
   /// Continues the encoder after packets that were passed through.
@@ -190,7 +187,7 @@ final class AudioPipeline {
         $0.audioEncodeTime = $0.audioEncodeTime + (end - start)
       }
       self.passthrough.encoded(sample)
-      self.emit(sample)
+      self.shared.consumeAudio(sample)
       start = self.clock.now()
     }
   }

@@ -23,30 +23,24 @@ final class EncoderStage {
   private let renditions: RenditionFeed
   private var encoder: (any VideoEncoder)?
   private let shared: StreamState
-  private let emit: (EncodedSample, _ generation: Int) -> Void
-  private let announce: (CodecDescription) -> Void
+  private let inputQueue: VideoInputQueue
   private let clock = StreamClock.system
   private var bitrate: Int
   /// ``generation`` of the last encoded frame, which may have been lost if it is over.
   private var encodedGeneration = 0
 
   /// - Parameters:
+  ///   - inputQueue: Queue by which a keyframe is requested where a sample is not output.
   ///   - opensEncoder: Whether to open the encoder now, so that an error is reported at the start.
-  ///   - announce: Called before a sample whose codec configuration differs from the previous one's.
-  ///   - report: Called with the effects' metadata of a frame, before its sample.
-  ///   - emit: Outputs a sample, unless its ``generation`` is over.
   init(
-    format: VideoFormat, settings: VideoSettings, shared: StreamState, opensEncoder: Bool = true,
-    announce: @escaping (CodecDescription) -> Void, report: @escaping (TimedFrameMetadata) -> Void,
-    emit: @escaping (EncodedSample, _ generation: Int) -> Void
+    format: VideoFormat, settings: VideoSettings, shared: StreamState, inputQueue: VideoInputQueue, opensEncoder: Bool
   ) throws(VidiconError) {
     self.format = format
     self.settings = settings
-    self.effects = EffectStage(frameInterval: format.frameRate.frameInterval, shared: shared, report: report)
+    self.effects = EffectStage(frameInterval: format.frameRate.frameInterval, shared: shared)
     self.converter = FrameConverter(format: format, scaling: settings.scaling)
     self.shared = shared
-    self.announce = announce
-    self.emit = emit
+    self.inputQueue = inputQueue
     self.bitrate = shared.encoderBitrate
     self.renditions = RenditionFeed(shared.renditions, keyframeInterval: settings.keyframeInterval)
     shared.renditions.isMainPassedThrough = !opensEncoder
@@ -111,11 +105,10 @@ final class EncoderStage {
   }
 
   private func output(_ sample: EncodedSample, of description: CodecDescription, generation: Int) {
-    if description != self.description {
-      self.description = description
-      self.announce(description)
-    }
-    self.emit(sample, generation)
+    self.description = description
+    guard !self.shared.outputs.consumeVideo(sample, of: description, generation: generation) else { return }
+    self.shared.statistics.withLock { $0.keyframeRequests += 1 }
+    self.inputQueue.requestKeyframe()
   }
 
   /// Applies the effects to a frame and encodes it.

@@ -24,7 +24,7 @@ extension LiveStream {
       try self.checkStarting()
       _ = try await self.startVideo()?.get()
       try self.checkStarting()
-      if let description = try await self.startAudio()?.get() { self.describe(description) }
+      _ = try await self.startAudio()?.get()
       let isRunning = self.state.withLock { state in
         guard state.phase == .starting else { return false }
         state.phase = .running
@@ -169,8 +169,7 @@ extension LiveStream {
     let source = capturer.format
     return await self.startPipeline(named: "video") { (started) throws(VidiconError) in
       let pipeline = try VideoPipeline(
-        source: source, feed: feed, inputQueue: inputQueue, settings: self.videoSettings, shared: self.shared,
-        announce: self.describe, report: self.broadcast, discard: self.discardEarlier, emit: self.broadcast)
+        source: source, feed: feed, inputQueue: inputQueue, settings: self.videoSettings, shared: self.shared)
       try pipeline.run(started: started)
     }
   }
@@ -183,8 +182,8 @@ extension LiveStream {
     let source = capturer.format
     return await self.startPipeline(named: "audio") { (started) throws(VidiconError) in
       let pipeline = try AudioPipeline(
-        source: source, feed: feed, inputQueue: inputQueue, settings: self.audioSettings, shared: self.shared,
-        emit: self.broadcast)
+        source: source, feed: feed, inputQueue: inputQueue, settings: self.audioSettings, shared: self.shared)
+      self.shared.outputs.announce(.aac(pipeline.description))
       started(.aac(pipeline.description))
       try pipeline.run()
     }

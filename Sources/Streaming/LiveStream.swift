@@ -55,24 +55,9 @@ public final class LiveStream: Sendable {
     var attachment: Task<Void, Never>?
     /// The source that the start could not start.
     var failedSource: MediaKind?
-    /// Last codec configuration by kind.
-    var latest: [MediaKind: CodecDescription] = [:]
-
-    /// Video first; empty before the stream has started.
-    var descriptions: [CodecDescription] {
-      self.phase == .idle || self.phase == .starting
-        ? [] : [self.latest[.video], self.latest[.audio]].compactMap(\.self)
-    }
   }
 
   let state = Mutex(State())
-  /// Held while a codec configuration is announced to outputs, so that an old one never follows a new one.
-  let announcements = Mutex(())
-  /// Whether outputs get no video until the next keyframe; held while they get video, so that none from before
-  /// ``discardEarlier()`` follows it.
-  let awaitsKeyframe = Mutex(false)
-  /// Nil once the outputs have been ended.
-  let outputs = Mutex<[any StreamOutput]?>([])
   let shared: StreamState
   /// Serializes switches of one kind, and the start.
   let videoLock = AsyncMutex()
@@ -100,7 +85,8 @@ public final class LiveStream: Sendable {
   /// Codec configuration of each track, video first; empty until the stream has started. Changes when passing through a
   /// source begins or ends.
   public var descriptions: [CodecDescription] {
-    self.state.withLock { $0.descriptions }
+    let phase = self.state.withLock { $0.phase }
+    return phase == .idle || phase == .starting ? [] : self.shared.outputs.descriptions
   }
 
   /// Snapshots and motion JPEG of the stream; without cost while unused.
@@ -186,8 +172,7 @@ public final class LiveStream: Sendable {
 
   /// Whether another output has consumers of the main rendition.
   package func hasConsumers(besides output: any StreamOutput) -> Bool {
-    let outputs = self.outputs.withLock { $0 } ?? []
-    return outputs.contains { $0 !== output && $0.hasConsumers }
+    self.shared.outputs.hasConsumers(besides: output)
   }
 
   /// Average bitrate of the main rendition's video since the start, in bits per second; nil in the first second. Below
@@ -228,7 +213,7 @@ public final class LiveStream: Sendable {
 
   /// Whether the stream has started and not ended.
   public var isRunning: Bool {
-    self.state.withLock { $0.phase == .running } && self.outputs.withLock { $0 != nil }
+    self.state.withLock { $0.phase == .running } && !self.hasEnded
   }
 
   /// The source whose start failed, and with it ``start()``; nil when another part failed, or none.
@@ -238,6 +223,6 @@ public final class LiveStream: Sendable {
 
   /// Whether the stream has ended.
   package var hasEnded: Bool {
-    self.outputs.withLock { $0 == nil }
+    self.shared.outputs.hasEnded
   }
 }

@@ -13,6 +13,8 @@ final class StreamState: Sendable {
   }
 
   let statistics = Mutex(StreamStatistics())
+  /// Outputs of the main rendition.
+  let outputs = OutputGroup()
   let snapshots = StreamSnapshots()
   let renditions = RenditionSet()
   let effects = EffectChain()
@@ -63,6 +65,21 @@ final class StreamState: Sendable {
   var audioLevel: AudioLevel {
     get { self.controls.withLock { $0.audioLevel } }
     set { self.controls.withLock { $0.audioLevel = newValue } }
+  }
+
+  /// Outputs a sample of the audio, which all renditions have.
+  func consumeAudio(_ sample: EncodedSample) {
+    self.outputs.consumeAudio(sample)
+    self.renditions.consumeAudio(sample)
+  }
+
+  /// Discards frames and segments that the outputs of all renditions have kept, and what is being encoded.
+  func discardEarlier() {
+    self.outputs.discardEarlier {
+      let generation = self.renditions.discardEarlier()
+      self.snapshots.discardEarlier(to: generation)
+      return generation
+    }
   }
 
   func report(_ event: StreamEvent) {

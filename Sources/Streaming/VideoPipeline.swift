@@ -39,8 +39,6 @@ final class VideoPipeline {
   /// only while frames of that source are displayed: a device whose memory is retained cannot be opened again.
   private var lastFrame: SourceFrame?
   private var isLastFrameCopied = false
-  /// Discards frames and segments that outputs have kept.
-  private let discard: () -> Void
   /// Whether the last frame was private.
   private var isPrivate: Bool
 
@@ -50,11 +48,7 @@ final class VideoPipeline {
     feed: VideoFeed,
     inputQueue: VideoInputQueue,
     settings: VideoSettings,
-    shared: StreamState,
-    announce: @escaping (CodecDescription) -> Void,
-    report: @escaping (TimedFrameMetadata) -> Void,
-    discard: @escaping () -> Void,
-    emit: @escaping (EncodedSample, _ generation: Int) -> Void
+    shared: StreamState
   ) throws(VidiconError) {
     let frameRate = min(settings.frameRate ?? source.frameRate, source.frameRate)
     let first = inputQueue.first(until: StreamClock.system.now() + settings.sourceTimeout)
@@ -77,7 +71,6 @@ final class VideoPipeline {
     self.renditionDecoder = RenditionDecoder(format: format, settings: settings, shared: shared)
     self.feed = feed
     self.shared = shared
-    self.discard = discard
     self.isPrivate = shared.effects.isPrivate
     let rule = PassThroughRule(settings)
     var opensEncoder = true
@@ -86,9 +79,7 @@ final class VideoPipeline {
       opensEncoder = summary.needsEncoder || shared.isPaused || !rule.allows(summary, in: format)
     }
     self.stage = try EncoderStage(
-      format: format, settings: settings, shared: shared, opensEncoder: opensEncoder, announce: announce,
-      report: report,
-      emit: emit)
+      format: format, settings: settings, shared: shared, inputQueue: inputQueue, opensEncoder: opensEncoder)
     self.schedule = VideoSchedule(
       VideoSchedule.Configuration(
         format: format, passThrough: rule, slateDelay: settings.sourceTimeout,
@@ -140,7 +131,7 @@ final class VideoPipeline {
     guard isPrivate, !self.isPrivate else { return }
     self.stage.discardEarlier()
     self.restRenditionDecoder()
-    self.discard()
+    self.shared.discardEarlier()
     self.handle(.keyframeRequested, now: now)
   }
 

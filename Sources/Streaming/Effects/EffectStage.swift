@@ -22,7 +22,6 @@ final class EffectStage {
   private let shared: StreamState
   /// Time budget of all effects per frame: the frame interval.
   private let budget: MediaDuration
-  private let send: (TimedFrameMetadata) -> Void
   private let clock = StreamClock.system
   private var view: View?
   /// Visible faces, for face events.
@@ -35,11 +34,9 @@ final class EffectStage {
   /// Maximum number of events kept while effects drop all frames.
   private static let maximumEvents = 256
 
-  /// - Parameter report: Called for each frame that effects have processed, before it is encoded.
-  init(frameInterval: MediaDuration, shared: StreamState, report: @escaping (TimedFrameMetadata) -> Void) {
+  init(frameInterval: MediaDuration, shared: StreamState) {
     self.budget = frameInterval
     self.shared = shared
-    self.send = report
   }
 
   /// Applies the effects to a frame.
@@ -123,7 +120,7 @@ final class EffectStage {
     self.shared.statistics.withLock { $0.faces = metadata.faces.count }
     let timed = TimedFrameMetadata(
       timestamp: frame.timestamp, width: frame.format.width, height: frame.format.height, metadata: metadata)
-    self.send(timed)
+    self.shared.outputs.consume(timed)
     self.shared.metadata.yield(timed)
     for event in metadata.faceEvents { self.shared.faceEvents.yield(event) }
   }

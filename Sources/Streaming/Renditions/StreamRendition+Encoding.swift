@@ -122,6 +122,7 @@ extension StreamRendition {
       return (true, state.waiters)
     }
     if let description = encoder.description {
+      if isOpen { self.outputs.announce(.h264(description)) }
       for waiter in waiters { waiter.answer(.success(.h264(description))) }
     }
     // A still source is shown again for new viewers only for a while.
@@ -184,18 +185,9 @@ extension StreamRendition {
       }
       guard let description = encoder.description.map(CodecDescription.h264) else { return }
       for waiter in waiters { waiter.answer(.success(description)) }
-      self.output(sample, of: description, generation: item.generation)
-    }
-  }
-
-  private func output(_ sample: EncodedSample, of description: CodecDescription, generation: Int) {
-    self.delivery.withLock { delivery in
-      guard generation >= delivery.generation else { return }
-      if description != delivery.announced {
-        delivery.announced = description
-        for output in delivery.outputs { output.descriptionChanged(to: description) }
+      if !self.outputs.consumeVideo(sample, of: description, generation: item.generation) {
+        self.state.withLockWakingNone { $0.isResuming = true }
       }
-      for output in delivery.outputs { output.consume(sample) }
     }
   }
 
@@ -222,11 +214,7 @@ extension StreamRendition {
     guard isFirst else { return }
     if isReported { self.report(.renditionFailed(self.name, error)) }
     for waiter in waiters { waiter.answer(.failure(error)) }
-    let outputs = self.delivery.withLock { delivery in
-      defer { delivery.outputs = [] }
-      return delivery.outputs
-    }
-    for output in outputs { output.streamEnded() }
+    self.outputs.endOutputs()
     self.usageChanged()
   }
 }

@@ -32,8 +32,7 @@ public final class StreamRendition: Sendable {
   let retryDelay: MediaDuration
   let encoders: RenditionEncoders
   let state: Monitor<State>
-  /// Locked while samples are output, so that none follows ``discardEarlier()``.
-  let delivery = Mutex(Delivery())
+  let outputs = OutputGroup()
   let report: @Sendable (StreamEvent) -> Void
   private let request: (@Sendable () -> Void)?
   let requestFrame: @Sendable () -> Void
@@ -123,12 +122,6 @@ public final class StreamRendition: Sendable {
     }
   }
 
-  struct Delivery {
-    var outputs: [any StreamOutput] = []
-    var generation = 0
-    var announced: CodecDescription?
-  }
-
   /// - Parameters:
   ///   - stream: Format of the stream.
   ///   - video: Encoder, profile and rate control buffer of the stream.
@@ -214,18 +207,12 @@ public final class StreamRendition: Sendable {
 
   /// Adds an output, which gets the rendition's video and the stream's audio while the rendition is in use.
   package func add(_ output: any StreamOutput) {
-    let isAdded = self.delivery.withLock { delivery in
-      guard self.failure == nil else { return false }
-      delivery.outputs.append(output)
-      if let description = self.description { output.descriptionChanged(to: description) }
-      return true
-    }
-    if !isAdded { output.streamEnded() }
+    self.outputs.add(output) { self.failure == nil }
   }
 
   /// Removes an output; it may still get samples that are being delivered.
   package func remove(_ output: any StreamOutput) {
-    self.delivery.withLock { $0.outputs.removeAll { $0 === output } }
+    self.outputs.remove(output)
   }
 }
 
@@ -360,22 +347,18 @@ extension StreamRendition {
 
   /// Outputs a sample of the stream's audio.
   func consumeAudio(_ sample: EncodedSample) {
-    guard self.isInUse else { return }
-    self.delivery.withLock { delivery in
-      for output in delivery.outputs { output.consume(sample) }
-    }
+    if self.isInUse { self.outputs.consumeAudio(sample) }
   }
 
   /// Discards frames and samples of earlier generations; the next frame is a keyframe.
   func discardEarlier(to generation: Int) {
-    self.delivery.withLock { delivery in
-      delivery.generation = max(delivery.generation, generation)
+    self.outputs.discardEarlier {
       self.state.withLock { state in
         state.generation = max(state.generation, generation)
         state.frames = []
         state.isResuming = true
+        return state.generation
       }
-      for output in delivery.outputs { output.discardEarlier() }
     }
   }
 
