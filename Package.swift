@@ -461,8 +461,7 @@ let package = Package(
         "HTTPServer", "TestSupport", "Authentication", "Capture", "Connections", "Delivery", "Effects", "HLS", "Media",
         "Pushing",
         "Recording", "StreamControl", "Streaming", "Threading",
-        nioCore,
-        nioPosix,
+        nioCore, nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -478,7 +477,8 @@ let package = Package(
     .testTarget(
       name: "VidiconTests",
       dependencies: [
-        "Vidicon", "Connections", "HTTPServer", "Media", "RTMP", "RTSP", "RTSPServer", "TestSupport", nioCore, nioPosix,
+        "Vidicon", "Connections", "HTTPServer", "Media", "RTMP", "RTSP", "RTSPServer", "Streaming", "TestSupport",
+        nioCore, nioPosix,
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: settings),

@@ -20,9 +20,6 @@ public struct HLSStreamGroup: Sendable {
     var stream: HLSStream
   }
 
-  /// First component of the addresses of the main rendition's files for players that use others too.
-  public static let mainName = "main"
-
   /// The rendition whose files have no component in front of their names.
   public private(set) var main: HLSStream
   private var renditions: [Rendition] = []
@@ -174,7 +171,7 @@ public struct HLSStreamGroup: Sendable {
 
   /// Answers a request, see ``HLSStream/respond(to:at:)``.
   ///
-  /// - Parameter name: The rendition, ``mainName`` for the main one among others; nil for the main one alone.
+  /// - Parameter name: The rendition, ``RenditionName/main`` for the main one among others; nil for the main one alone.
   public mutating func respond(
     to request: HLSRequest, of name: String? = nil, at now: MediaTime
   ) -> (response: HLSResponse, effects: HLSEffects) {
@@ -187,7 +184,7 @@ public struct HLSStreamGroup: Sendable {
         return effects
       }
       let index = group.renditions.firstIndex { $0.name == name }
-      guard index != nil || name == Self.mainName, !request.isMultivariantPlaylist else { return .none }
+      guard index != nil || name == RenditionName.main, !request.isMultivariantPlaylist else { return .none }
       // The main rendition decides the boundaries, and a player may change to any other.
       effects.add(group.main.noteRequest(request, at: now))
       for other in group.renditions.indices where other != index {
@@ -247,7 +244,7 @@ public struct HLSStreamGroup: Sendable {
   private func reports(for rendition: Int?) -> [HLSRenditionReport] {
     var reports: [HLSRenditionReport] = []
     if rendition != nil, let (number, part) = self.main.lastPart {
-      reports.append(HLSRenditionReport(uri: "../\(Self.mainName)/live.m3u8", number: number, part: part))
+      reports.append(HLSRenditionReport(uri: "../\(RenditionName.main)/live.m3u8", number: number, part: part))
     }
     for index in self.renditions.indices where index != rendition {
       guard let (number, part) = self.renditions[index].stream.lastPart else { continue }

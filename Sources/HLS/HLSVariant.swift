@@ -28,10 +28,10 @@ struct HLSVariant: Hashable, Sendable {
   /// Writes the multivariant playlist.
   ///
   /// - Parameters:
-  ///   - line: The tag of this variant, whose playlist is ``HLSStreamGroup/mainName`` among others.
+  ///   - line: The tag of this variant, whose playlist is ``RenditionName/main`` among others.
   ///   - others: Tags and addresses of other variants, each line ended.
   static func playlist(line: String, others: [String], hasIndependentSegments: Bool) -> String {
-    let address = others.isEmpty ? "live.m3u8\n" : "\(HLSStreamGroup.mainName)/live.m3u8\n"
+    let address = others.isEmpty ? "live.m3u8\n" : "\(RenditionName.main)/live.m3u8\n"
     let independence = hasIndependentSegments ? "#EXT-X-INDEPENDENT-SEGMENTS\n" : ""
     return "#EXTM3U\n#EXT-X-VERSION:6\n\(independence)\(line)\n" + address + others.joined()
   }

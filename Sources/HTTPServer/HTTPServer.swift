@@ -99,9 +99,13 @@ package final class HTTPServer: Sendable {
       bytesSent: PublishedStream.Content.allCases.reduce(0) { $0 + published.bytesSent(of: $1) })
   }
 
-  /// HLS viewers of a stream's further rendition; zero when the stream is not published.
-  package func hlsViewers(of rendition: StreamRendition, of stream: LiveStream) -> Int {
-    self.streams[stream]?.hlsViewers(of: rendition.name, at: StreamClock.system.now()) ?? 0
+  /// HLS viewers of a rendition; zero when its stream is not published. Those of the main one are the stream's others.
+  package func hlsViewers(of rendition: Rendition) -> Int {
+    guard let published = self.streams[rendition.stream] else { return 0 }
+    let now = StreamClock.system.now()
+    guard rendition.isMain else { return published.hlsViewers(of: rendition.name, at: now) }
+    let others = rendition.stream.renditions.reduce(0) { $0 + published.hlsViewers(of: $1.name, at: now) }
+    return max(0, published.viewers(of: .hls, at: now) - others)
   }
 
   /// Serves a started stream under its name; the files of the first stream are also served without a name.

@@ -84,7 +84,7 @@ package struct HTTPServerProviders: Sendable {
   /// Returns the counters of other protocols for a stream.
   package var statistics: @Sendable (LiveStream) -> [ProtocolStatistics] = { _ in [] }
   /// Returns the counters of other protocols for a rendition; they are among those of its stream.
-  package var renditionStatistics: @Sendable (StreamRendition) -> [ProtocolStatistics] = { _ in [] }
+  package var renditionStatistics: @Sendable (Rendition) -> [ProtocolStatistics] = { _ in [] }
   /// Returns what can be changed of a stream.
   package var controls: @Sendable (LiveStream) -> StreamControls = { _ in StreamControls() }
   /// The sessions of WebRTC viewers; nil where WebRTC is off.

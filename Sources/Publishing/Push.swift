@@ -12,7 +12,9 @@ final class Push: @unchecked Sendable {
   let target: PushTarget
   /// Number among the pushes of all streams.
   private let encodingID: Int
-  private let stream: LiveStream
+  /// The rendition that the target names.
+  private let rendition: Rendition
+  private var stream: LiveStream { self.rendition.stream }
   private let service: PushService
   private let eventLoop: any EventLoop
   private let report: @Sendable (PushEvent) -> Void
@@ -22,14 +24,12 @@ final class Push: @unchecked Sendable {
 
   private var sender: PushSender
   private var taps: [(tap: PushTap, remove: () -> Void)] = []
-  /// The rendition that the target names.
-  private var rendition: StreamRendition?
   private var isRenditionUsed = false
   /// The encoding of this push alone, and the number of its samples' source.
-  private var own: (rendition: StreamRendition, source: PushInbox.Source)?
+  private var own: (rendition: Rendition, source: PushInbox.Source)?
   private var lastSource: PushInbox.Source = 1
   /// Encoding whose video is sent.
-  private var videoSource: PushInbox.Source = 0
+  private var videoSource: PushInbox.Source
   private var videoDescriptions: [PushInbox.Source: CodecDescription] = [:]
   private var audioDescription: CodecDescription?
   /// The connections to the server.
@@ -44,9 +44,13 @@ final class Push: @unchecked Sendable {
   /// Reason that was reported since the last connection.
   private var reportedFailure: String?
 
-  /// Source numbers of the stream's own encoding and of the rendition that the target names.
+  /// Source numbers of the main rendition, which has the audio, and of another one that the target names.
   private static let mainSource = 0
   private static let renditionSource = 1
+
+  /// Source number of the rendition that the target names.
+  private var sharedSource: PushInbox.Source { self.rendition.isMain ? Self.mainSource : Self.renditionSource }
+
   /// Minimum bitrate of an encoding of its own, as a share of the stream's, and in bits per second.
   private static let minimumShare = 8
   private static let minimumBitrate = 100_000
@@ -61,12 +65,13 @@ final class Push: @unchecked Sendable {
   }
 
   init(
-    id: Int, target: PushTarget, stream: LiveStream, service: PushService, eventLoop: any EventLoop,
+    id: Int, target: PushTarget, rendition: Rendition, service: PushService, eventLoop: any EventLoop,
     allowsLinkLocal: Bool, report: @escaping @Sendable (PushEvent) -> Void
   ) {
     self.id = id
     self.target = target
-    self.stream = stream
+    self.rendition = rendition
+    self.videoSource = rendition.isMain ? Self.mainSource : Self.renditionSource
     self.service = service
     self.encodingID = service.makeID()
     self.eventLoop = eventLoop
@@ -75,7 +80,7 @@ final class Push: @unchecked Sendable {
     let wakeUp = LateAction()
     self.inbox = PushInbox { wakeUp() }
     var settings = PushSettings(bitrate: 1)
-    settings.hasVideo = stream.descriptions.contains { $0.kind == .video }
+    settings.hasVideo = rendition.stream.descriptions.contains { $0.kind == .video }
     settings.alwaysHasOwnEncoding = target.bitrate != nil
     self.sender = PushSender(settings: settings, makeRandom: { .random(in: 0...UInt64.max) })
     self.published = Mutex(PushStatus())
@@ -86,10 +91,8 @@ final class Push: @unchecked Sendable {
   var status: PushStatus { self.published.withLock { $0 } }
 
   /// Starts the push.
-  func start(rendition: StreamRendition?) {
+  func start() {
     self.eventLoop.execute {
-      self.rendition = rendition
-      self.videoSource = rendition == nil ? Self.mainSource : Self.renditionSource
       var settings = PushSettings(
         hasVideo: self.stream.descriptions.contains { $0.kind == .video }, bitrate: self.bitrate,
         minimumBitrate: self.target.isAdaptive ? max(Self.minimumBitrate, self.bitrate / Self.minimumShare) : nil)
@@ -97,8 +100,8 @@ final class Push: @unchecked Sendable {
       settings.sharedBitrate = self.sharedBitrate
       settings.hasEstimate = self.target.isWHIP
       self.sender = PushSender(settings: settings, makeRandom: { .random(in: 0...UInt64.max) })
-      self.addTap(source: Self.mainSource, takesAudio: true, to: nil)
-      if let rendition { self.addTap(source: Self.renditionSource, takesAudio: false, to: rendition) }
+      self.addTap(source: Self.mainSource, takesAudio: true, to: self.stream.main)
+      if !self.rendition.isMain { self.addTap(source: Self.renditionSource, takesAudio: false, to: self.rendition) }
       self.perform(self.sender.start(now: self.clock.now()))
     }
   }
@@ -119,15 +122,10 @@ final class Push: @unchecked Sendable {
     self.timer = nil
   }
 
-  private func addTap(source: PushInbox.Source, takesAudio: Bool, to rendition: StreamRendition?) {
+  private func addTap(source: PushInbox.Source, takesAudio: Bool, to rendition: Rendition) {
     let tap = PushTap(self.inbox, source: source, takesAudio: takesAudio)
-    if let rendition {
-      rendition.add(tap)
-      self.taps.append((tap, { rendition.remove(tap) }))
-    } else {
-      self.stream.add(tap)
-      self.taps.append((tap, { [stream] in stream.remove(tap) }))
-    }
+    rendition.add(tap)
+    self.taps.append((tap, { rendition.remove(tap) }))
   }
 
   private func removeTap(source: PushInbox.Source) {
@@ -143,7 +141,7 @@ final class Push: @unchecked Sendable {
 
   /// Bitrate of the encoding that is shared with viewers: what a source that is passed through sends is not the one that was chosen.
   private var sharedBitrate: Int {
-    self.rendition?.bitrate ?? max(self.stream.videoBitrate, self.passedThrough.bitrate)
+    self.rendition.isMain ? max(self.rendition.bitrate, self.passedThrough.bitrate) : self.rendition.bitrate
   }
 
   /// Follows changes of the stream's bitrate.
@@ -200,7 +198,7 @@ extension Push {
 
   private func sourceEnded(_ source: PushInbox.Source) {
     if let own, own.source == source { return self.perform(self.sender.encodingFailed(now: self.clock.now())) }
-    if source == Self.renditionSource, self.rendition != nil, self.stream.isRunning {
+    if source == Self.renditionSource, self.stream.isRunning {
       self.report(self.event(.failed("the rendition cannot be encoded", nextAttempt: nil)))
     }
     if source == Self.mainSource || source == Self.renditionSource { self.end() }
@@ -256,10 +254,10 @@ extension Push {
   }
 
   private func requestKeyframe() {
-    switch self.videoSource {
-    case Self.mainSource: self.stream.requestKeyframe()
-    case Self.renditionSource: self.rendition?.requestKeyframe()
-    default: self.own?.rendition.forceKeyframe()
+    if self.videoSource == self.sharedSource {
+      self.rendition.requestKeyframe()
+    } else {
+      self.own?.rendition.forceKeyframe()
     }
   }
 
@@ -331,9 +329,9 @@ extension Push {
       self.followBitrate(at: self.clock.now())
       self.link.begin(
         bitrate: self.bitrate, audioBitrate: self.audioDescription == nil ? nil : self.stream.audioSettings.bitrate)
-      if let rendition, !self.isRenditionUsed {
+      if !self.isRenditionUsed {
         self.isRenditionUsed = true
-        rendition.beginUse()
+        self.rendition.beginUse()
       }
       self.perform(self.sender.handleConnected(now: self.clock.now()))
     case .keyframeNeeded: self.requestKeyframe()
@@ -350,7 +348,7 @@ extension Push {
     self.inbox.isConnected = false
     if self.isRenditionUsed {
       self.isRenditionUsed = false
-      self.rendition?.endUse()
+      self.rendition.endUse()
     }
   }
 }
@@ -388,7 +386,7 @@ extension Push {
 
   private func releaseEncoding() {
     self.service.encodings.release(self.encodingID)
-    self.videoSource = self.rendition == nil ? Self.mainSource : Self.renditionSource
+    self.videoSource = self.sharedSource
     guard let (encoding, source) = self.own.take() else { return }
     self.removeTap(source: source)
     encoding.endUse(lingers: false)

@@ -76,16 +76,15 @@ public final class StreamPushes: Sendable {
       throw VidiconError(
         .wrongState, subject: "push", cause: "the stream does not run", nextStep: "start the stream first")
     }
-    var renditions: [String: StreamRendition] = [:]
+    var renditions: [String: Rendition] = [:]
     for case .new(let target) in entries {
-      guard let name = target.rendition, name != "main" else { continue }
-      guard let rendition = self.stream.rendition(named: name) else {
-        let names = ["main"] + self.stream.renditions.map(\.name)
+      guard let rendition = self.stream.rendition(named: target.rendition) else {
+        let names = [RenditionName.main] + self.stream.renditions.map(\.name)
         throw VidiconError(
-          .notFound, subject: "push", cause: "the stream has no rendition \(name.debugDescription)",
+          .notFound, subject: "push", cause: "the stream has no rendition \(target.rendition.debugDescription)",
           nextStep: "give one of \(names.joined(separator: ", "))")
       }
-      renditions[name] = rendition
+      renditions[target.rendition] = rendition
     }
     let change = self.state.withLock { state -> Result<(started: [Push], stopped: [Push]), VidiconError> in
       var (pushes, started): ([Push], [Push]) = ([], [])
@@ -102,8 +101,9 @@ public final class StreamPushes: Sendable {
         case .new(let target):
           state.lastID += 1
           let push = Push(
-            id: state.lastID, target: target, stream: self.stream, service: self.service, eventLoop: eventLoop,
-            allowsLinkLocal: areLinkLocalAllowed, report: { [eventContinuation] in eventContinuation.yield($0) })
+            id: state.lastID, target: target, rendition: renditions[target.rendition] ?? self.stream.main,
+            service: self.service, eventLoop: eventLoop, allowsLinkLocal: areLinkLocalAllowed,
+            report: { [eventContinuation] in eventContinuation.yield($0) })
           pushes.append(push)
           started.append(push)
         }
@@ -115,7 +115,7 @@ public final class StreamPushes: Sendable {
     }
     let (started, stopped) = try change.get()
     for push in stopped { _ = push.stop() }
-    for push in started { push.start(rendition: push.target.rendition.flatMap { renditions[$0] }) }
+    for push in started { push.start() }
   }
 
   /// Stops all pushes, and waits until each server has been sent the end of its stream.

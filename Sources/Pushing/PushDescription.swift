@@ -32,7 +32,7 @@ package struct PushDescription: Encodable, Sendable {
     let status = report.status
     self.id = report.id
     self.server = report.address
-    self.rendition = report.rendition ?? "main"
+    self.rendition = report.rendition
     self.state = status.phase.name
     self.bitrate = status.sentBitrate
     self.videoBitrate = status.bitrate

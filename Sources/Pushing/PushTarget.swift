@@ -17,8 +17,8 @@ public struct PushTarget: Hashable, Sendable {
 
   /// Address of the server, with its protocol.
   public var destination: Destination
-  /// Name of the rendition that is sent; nil for the main one.
-  public var rendition: String?
+  /// Name of the rendition that is sent.
+  public var rendition: String
   /// Bitrate of an encoding of this push alone, in bits per second; nil sends what all viewers get.
   public var bitrate: Int?
   /// Whether an encoding of this push alone replaces what is sent while the link carries less; frames are dropped otherwise.
@@ -35,7 +35,8 @@ public struct PushTarget: Hashable, Sendable {
   /// - Throws: `.invalidSpecification` for a malformed URL, one of RTMP without a stream key or with a token, and a token or bitrate
   ///   out of range.
   public init(
-    url text: String, token: Secret? = nil, rendition: String? = nil, bitrate: Int? = nil, isAdaptive: Bool = true
+    url text: String, token: Secret? = nil, rendition: String = RenditionName.main, bitrate: Int? = nil,
+    isAdaptive: Bool = true
   ) throws(VidiconError) {
     guard text.utf8.count <= Self.maximumURLLength else {
       throw Self.failure("its URL has more than \(Self.maximumURLLength) bytes")
@@ -131,8 +132,8 @@ public struct PushReport: Hashable, Sendable {
   public var id: Int
   /// URL of the server, without the stream key.
   public var address: String
-  /// Name of the rendition that is sent; nil for the main one.
-  public var rendition: String?
+  /// Name of the rendition that is sent.
+  public var rendition: String
   /// State and counters at the time of the report.
   public var status: PushStatus
   /// Time until the next attempt; nil while none waits.
@@ -140,7 +141,8 @@ public struct PushReport: Hashable, Sendable {
 
   /// Creates a report of one push.
   public init(
-    id: Int, address: String, rendition: String? = nil, status: PushStatus, nextAttempt: MediaDuration? = nil
+    id: Int, address: String, rendition: String = RenditionName.main, status: PushStatus,
+    nextAttempt: MediaDuration? = nil
   ) {
     self.id = id
     self.address = address

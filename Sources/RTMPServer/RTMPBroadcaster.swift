@@ -4,22 +4,19 @@ internal import Media
 internal import NIOCore
 internal import Streaming
 
-/// The RTMP output of a stream's main rendition, or of another one: serializes each sample once and fans the chunks out to the
+/// The RTMP output of a rendition: serializes each sample once and fans the chunks out to the
 /// viewers of every event loop.
 final class RTMPBroadcaster: StreamBroadcaster {
-  let stream: LiveStream
-  /// The rendition; nil for the main one.
-  let rendition: StreamRendition?
+  let rendition: Rendition
   let counters: ViewerCounters
   private let broadcast: Broadcast<RTMPTracks, RTMPSender>
   private let onEnd: @Sendable (RTMPBroadcaster) -> Void
 
   init(
-    stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription],
-    eventLoops: [any EventLoop], refusals: RefusalCounters, onEnd: @escaping @Sendable (RTMPBroadcaster) -> Void
+    _ rendition: Rendition, descriptions: [CodecDescription], eventLoops: [any EventLoop],
+    refusals: RefusalCounters, onEnd: @escaping @Sendable (RTMPBroadcaster) -> Void
   ) {
     self.counters = ViewerCounters(refusals: refusals)
-    self.stream = stream
     self.rendition = rendition
     self.onEnd = onEnd
     let frameRate = descriptions.lazy.compactMap { description in
@@ -28,24 +25,14 @@ final class RTMPBroadcaster: StreamBroadcaster {
     self.broadcast = Broadcast(
       packetizer: RTMPTracks(descriptions), frameRate: frameRate, eventLoops: eventLoops, counters: self.counters,
       keepsKeyframeGroup: false, makeSender: { _ in RTMPSender() },
-      requestKeyframe: { [weak stream] in
-        if let rendition { rendition.requestKeyframe() } else { stream?.requestKeyframe() }
-      })
+      requestKeyframe: { rendition.requestKeyframe() })
   }
 
   /// The path in its addresses.
-  var name: String { self.rendition.map { "\(self.stream.name)/\($0.name)" } ?? self.stream.name }
-
-  /// Target bitrate of the video, in bits per second.
-  var videoBitrate: Int { self.rendition?.bitrate ?? self.stream.videoBitrate }
+  var name: String { self.rendition.qualifiedName }
 
   /// Whether there is a video track.
   var hasVideo: Bool { self.broadcast.withPacketizer { $0.hasVideo } }
-
-  /// Requests a keyframe of the encoder.
-  func requestKeyframe() {
-    if let rendition { rendition.requestKeyframe() } else { self.stream.requestKeyframe() }
-  }
 
   /// Counters of the stream's viewers, and the maximum lag of the event loops.
   var statistics: DeliveryStatistics { self.broadcast.statistics }
@@ -79,12 +66,12 @@ final class RTMPBroadcaster: StreamBroadcaster {
   /// Adds a viewer; called on its event loop. It starts at the next keyframe, which is requested, or without video at the next
   /// audio frame.
   func join(_ viewer: RTMPViewer, on eventLoop: any EventLoop) {
-    if self.broadcast.group(on: eventLoop).add(viewer) { self.rendition?.beginUse() }
-    self.requestKeyframe()
+    if self.broadcast.group(on: eventLoop).add(viewer) { self.rendition.beginUse() }
+    self.rendition.requestKeyframe()
   }
 
   /// Removes a viewer; called on its event loop, without effect when it was not added.
   func leave(_ viewer: RTMPViewer, on eventLoop: any EventLoop) {
-    if self.broadcast.group(on: eventLoop).remove(viewer) { self.rendition?.endUse() }
+    if self.broadcast.group(on: eventLoop).remove(viewer) { self.rendition.endUse() }
   }
 }

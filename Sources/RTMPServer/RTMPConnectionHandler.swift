@@ -279,7 +279,7 @@ extension RTMPConnectionHandler {
 extension RTMPConnectionHandler {
   private func startPlaying() {
     guard let context, let broadcaster, self.playback == nil else { return }
-    context.limitUnsentBytes(bitrate: broadcaster.videoBitrate)
+    context.limitUnsentBytes(bitrate: broadcaster.rendition.bitrate)
     if !self.isEncrypted {
       // nil for a channel without a socket: media takes the way through its pipeline.
       self.socket = ChannelSocket(of: context.channel)
@@ -300,7 +300,7 @@ extension RTMPConnectionHandler {
 
   /// Requests a keyframe of the stream that is played.
   func requestKeyframe() {
-    self.playback?.broadcaster.requestKeyframe()
+    self.playback?.broadcaster.rendition.requestKeyframe()
   }
 
   /// Closes the connection if it has data to send, which cannot be taken back.

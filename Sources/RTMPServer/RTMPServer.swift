@@ -70,13 +70,13 @@ public final class RTMPServer: Sendable {
 
   /// Counters of a stream's viewers over RTMP, those of its renditions included; all zero when the stream is not published.
   public func statistics(of stream: LiveStream) -> DeliveryStatistics {
-    guard var statistics = self.directory.broadcaster(of: stream)?.statistics else { return DeliveryStatistics() }
+    guard var statistics = self.directory.broadcaster(of: stream.main)?.statistics else { return DeliveryStatistics() }
     for rendition in stream.renditions { statistics.add(self.statistics(of: rendition)) }
     return statistics
   }
 
   /// Counters of a rendition's viewers over RTMP; all zero before its first viewer.
-  public func statistics(of rendition: StreamRendition) -> DeliveryStatistics {
+  public func statistics(of rendition: Rendition) -> DeliveryStatistics {
     self.directory.broadcaster(of: rendition)?.statistics ?? DeliveryStatistics()
   }
 

@@ -25,15 +25,12 @@ final class RTMPStreamDirectory: Sendable {
 
   /// Adds a stream with these tracks.
   func publish(_ stream: LiveStream, descriptions: [CodecDescription]) {
-    self.table.publish(self.makeBroadcaster(of: stream, descriptions: descriptions))
+    self.table.publish(self.makeBroadcaster(of: stream.main, descriptions: descriptions))
   }
 
-  private func makeBroadcaster(
-    of stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription]
-  ) -> RTMPBroadcaster {
+  private func makeBroadcaster(of rendition: Rendition, descriptions: [CodecDescription]) -> RTMPBroadcaster {
     RTMPBroadcaster(
-      stream: stream, rendition: rendition, descriptions: descriptions, eventLoops: self.eventLoops,
-      refusals: self.refusals
+      rendition, descriptions: descriptions, eventLoops: self.eventLoops, refusals: self.refusals
     ) { [weak table = self.table] in table?.remove($0) }
   }
 
@@ -42,10 +39,9 @@ final class RTMPStreamDirectory: Sendable {
     self.table.unpublish(stream)
   }
 
-  func broadcaster(of stream: LiveStream) -> RTMPBroadcaster? { self.table.broadcaster(of: stream) }
-
-  /// The broadcaster of a rendition; nil before its first viewer.
-  func broadcaster(of rendition: StreamRendition) -> RTMPBroadcaster? { self.table.broadcaster(of: rendition) }
+  /// The broadcaster of a rendition; nil where its stream is not published, and before the first viewer of one that is not the main
+  /// one.
+  func broadcaster(of rendition: Rendition) -> RTMPBroadcaster? { self.table.broadcaster(of: rendition) }
 
   /// A published stream by its name; the first one by an empty name.
   func stream(named name: String) -> LiveStream? {
@@ -56,9 +52,8 @@ final class RTMPStreamDirectory: Sendable {
   ///
   /// - Parameter completion: Called on any thread, or at once.
   func find(paths: [String], _ completion: @escaping @Sendable (RTMPBroadcaster?) -> Void) {
-    guard let path = paths.first(where: { self.table.target(ofPath: $0) != nil }) else { return completion(nil) }
-    self.table.find(
-      path, making: { self.makeBroadcaster(of: $0, rendition: $1, descriptions: $2) }, completion)
+    guard let path = paths.first(where: { self.table.rendition(atPath: $0) != nil }) else { return completion(nil) }
+    self.table.find(path, making: { self.makeBroadcaster(of: $0, descriptions: $1) }, completion)
   }
 
   func add(_ connection: any Channel) {

@@ -8,15 +8,13 @@ internal import Streaming
 internal import Synchronization
 internal import Threading
 
-/// The RTP output of a stream's main rendition, or of another one: packetizes each sample once and fans the packets out to the
+/// The RTP output of a rendition: packetizes each sample once and fans the packets out to the
 /// viewers of every event loop.
 ///
 /// All viewers get the same packets, with the same SSRC and sequence numbers, as with multicast. Without viewers no sample
 /// is packetized.
 final class RTPBroadcaster: StreamBroadcaster {
-  let stream: LiveStream
-  /// The rendition; nil for the main one.
-  let rendition: StreamRendition?
+  let rendition: Rendition
   let counters: ViewerCounters
   let broadcast: Broadcast<RTPTracks, RTPSender>
   /// Wall-clock time at zero of the streams' clock, in nanoseconds since 1970, read once: players add differences of the
@@ -27,7 +25,7 @@ final class RTPBroadcaster: StreamBroadcaster {
   private let onEnd: @Sendable (RTPBroadcaster) -> Void
 
   init(
-    stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription],
+    _ rendition: Rendition, descriptions: [CodecDescription],
     eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?, refusals: RefusalCounters,
     onEnd: @escaping @Sendable (RTPBroadcaster) -> Void,
     unixTime: (MediaTime) -> Int64 = { StreamClock.system.unixTime(at: $0) }
@@ -35,15 +33,12 @@ final class RTPBroadcaster: StreamBroadcaster {
     self.unixTimeAtZero = unixTime(.zero)
     let counters = ViewerCounters(refusals: refusals)
     self.counters = counters
-    self.stream = stream
     self.rendition = rendition
     self.onEnd = onEnd
     let frameRate = descriptions.lazy.compactMap { description in
       if case .h264(let video) = description { video.frameRate } else { nil }
     }.first
-    let requestKeyframe: @Sendable () -> Void = { [weak stream] in
-      if let rendition { rendition.requestKeyframe() } else { stream?.requestKeyframe() }
-    }
+    let requestKeyframe: @Sendable () -> Void = { rendition.requestKeyframe() }
     self.broadcast = Broadcast(
       packetizer: RTPTracks(descriptions), frameRate: frameRate, eventLoops: eventLoops, counters: counters,
       keepsKeyframeGroup: true,
@@ -54,15 +49,7 @@ final class RTPBroadcaster: StreamBroadcaster {
   }
 
   /// The path in its addresses.
-  var name: String { self.rendition.map { "\(self.stream.name)/\($0.name)" } ?? self.stream.name }
-
-  /// Target bitrate of the video, in bits per second.
-  var videoBitrate: Int { self.rendition?.bitrate ?? self.stream.videoBitrate }
-
-  /// Requests a keyframe of the encoder.
-  func requestKeyframe() {
-    if let rendition { rendition.requestKeyframe() } else { self.stream.requestKeyframe() }
-  }
+  var name: String { self.rendition.qualifiedName }
 
   /// Counters of the stream's viewers, and the maximum lag of the event loops.
   var statistics: RTSPStreamStatistics {
@@ -125,18 +112,18 @@ final class RTPBroadcaster: StreamBroadcaster {
   /// - Parameter startsCached: Whether a viewer with video is sent everything since the last keyframe at once.
   func join(_ viewer: RTPViewer, on eventLoop: any EventLoop, startsCached: Bool) {
     let group = self.broadcast.group(on: eventLoop)
-    if group.add(viewer) { self.rendition?.beginUse() }
+    if group.add(viewer) { self.rendition.beginUse() }
     guard viewer.transports.video != nil else { return }
     if startsCached, let deliveries = self.broadcast.deliveriesSinceKeyframe() {
       group.sender.start(viewer, with: deliveries)
     } else {
-      self.requestKeyframe()
+      self.rendition.requestKeyframe()
     }
   }
 
   /// Removes a viewer; called on its event loop, without effect when it was not added.
   func leave(_ viewer: RTPViewer, on eventLoop: any EventLoop) {
-    if self.broadcast.group(on: eventLoop).remove(viewer) { self.rendition?.endUse() }
+    if self.broadcast.group(on: eventLoop).remove(viewer) { self.rendition.endUse() }
   }
 
   /// A sender report for each track at the current time, RFC 3550 §6.4.1. All reports map the streams' clock to wall-clock

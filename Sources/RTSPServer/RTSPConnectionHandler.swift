@@ -283,7 +283,7 @@ extension RTSPConnectionHandler {
     else {
       return self.perform(self.session.handleStreamEnded())
     }
-    context.limitUnsentBytes(bitrate: broadcaster.videoBitrate)
+    context.limitUnsentBytes(bitrate: broadcaster.rendition.bitrate)
     if !self.isEncrypted {
       // nil for a channel without a socket: packets take the way through its pipeline.
       self.socket = ChannelSocket(of: context.channel)
@@ -351,7 +351,7 @@ extension RTSPConnectionHandler {
 
   /// Requests a keyframe of the stream that is played.
   func requestKeyframe() {
-    self.playback?.broadcaster.requestKeyframe()
+    self.playback?.broadcaster.rendition.requestKeyframe()
   }
 
   /// Sends an RTCP packet over UDP.

@@ -105,7 +105,9 @@ public final class RTSPServer: Sendable {
   ///
   /// The lag is that of all event loops, also where they serve no viewer of the stream.
   public func statistics(of stream: LiveStream) -> RTSPStreamStatistics {
-    guard var statistics = self.directory.broadcaster(of: stream)?.statistics else { return RTSPStreamStatistics() }
+    guard var statistics = self.directory.broadcaster(of: stream.main)?.statistics else {
+      return RTSPStreamStatistics()
+    }
     for rendition in stream.renditions { statistics.add(self.statistics(of: rendition)) }
     statistics.delivery.loopLag = max(statistics.delivery.loopLag, self.lagMeter.maximum)
     statistics.udpSendBufferLength = self.directory.sockets?.sendBufferLength
@@ -113,7 +115,7 @@ public final class RTSPServer: Sendable {
   }
 
   /// Counters of a rendition's viewers over RTSP; all zero before its first viewer.
-  public func statistics(of rendition: StreamRendition) -> RTSPStreamStatistics {
+  public func statistics(of rendition: Rendition) -> RTSPStreamStatistics {
     self.directory.broadcaster(of: rendition)?.statistics ?? RTSPStreamStatistics()
   }
 

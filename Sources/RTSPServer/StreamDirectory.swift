@@ -42,16 +42,13 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
 
   /// Adds a stream with these tracks.
   func publish(_ stream: LiveStream, descriptions: [CodecDescription]) {
-    self.table.publish(self.makeBroadcaster(of: stream, descriptions: descriptions))
+    self.table.publish(self.makeBroadcaster(of: stream.main, descriptions: descriptions))
   }
 
-  private func makeBroadcaster(
-    of stream: LiveStream, rendition: StreamRendition? = nil, descriptions: [CodecDescription]
-  ) -> RTPBroadcaster {
+  private func makeBroadcaster(of rendition: Rendition, descriptions: [CodecDescription]) -> RTPBroadcaster {
     RTPBroadcaster(
-      stream: stream, rendition: rendition, descriptions: descriptions, eventLoops: self.eventLoops,
-      sockets: { [weak self] in self?.sockets }, refusals: self.refusals,
-      onEnd: { [weak self] in self?.broadcasterEnded($0) })
+      rendition, descriptions: descriptions, eventLoops: self.eventLoops, sockets: { [weak self] in self?.sockets },
+      refusals: self.refusals, onEnd: { [weak self] in self?.broadcasterEnded($0) })
   }
 
   /// Removes a stream; its viewers stay connected until it ends.
@@ -59,13 +56,12 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
     self.table.unpublish(stream)
   }
 
-  func broadcaster(of stream: LiveStream) -> RTPBroadcaster? { self.table.broadcaster(of: stream) }
-
   /// A published stream by its name; nil for a rendition's.
   func liveStream(named name: String) -> LiveStream? { self.table.stream(named: name) }
 
-  /// The broadcaster of a rendition; nil before its first viewer.
-  func broadcaster(of rendition: StreamRendition) -> RTPBroadcaster? { self.table.broadcaster(of: rendition) }
+  /// The broadcaster of a rendition; nil where its stream is not published, and before the first viewer of one that is not the main
+  /// one.
+  func broadcaster(of rendition: Rendition) -> RTPBroadcaster? { self.table.broadcaster(of: rendition) }
 
   /// The broadcaster of the stream of a description; nil when the stream is no longer published. Parameter sets may
   /// have changed since the description was sent.
@@ -90,7 +86,7 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
 
   /// Whether a path names a rendition that had no viewer yet.
   func needsPreparation(ofPath path: String) -> Bool {
-    self.table.target(ofPath: path)?.rendition.map { $0.failure == nil } ?? false
+    self.table.rendition(atPath: path).map { !$0.isMain && $0.failure == nil } ?? false
   }
 
   /// Opens the encoder of the rendition that a path names, so that its session description is known.
@@ -98,7 +94,7 @@ final class StreamDirectory: RTSPStreamDirectory, Sendable {
   /// - Parameter completion: Called on any thread, or at once, also when it fails.
   func prepareStream(atPath path: String, _ completion: @escaping @Sendable () -> Void) {
     self.table.find(
-      path, making: { self.makeBroadcaster(of: $0, rendition: $1, descriptions: $2) }, { _ in completion() })
+      path, making: { self.makeBroadcaster(of: $0, descriptions: $1) }, { _ in completion() })
   }
 
   /// Sends sender reports to the viewers of every stream, every 5 s, until the task is cancelled.
@@ -157,7 +153,7 @@ extension RTSPStreamDescription {
     for description in broadcaster.descriptions {
       guard let state = states[description.kind] else { continue }
       let control = "trackID=\(tracks.count)"
-      let bitrate = description.kind == .video ? broadcaster.videoBitrate : stream.audioSettings.bitrate
+      let bitrate = description.kind == .video ? broadcaster.rendition.bitrate : stream.audioSettings.bitrate
       media.append(
         MediaDescription(description, payloadType: state.payloadType, control: control, bitrate: bitrate))
       tracks.append(Track(kind: description.kind, control: control, ssrc: state.ssrc))

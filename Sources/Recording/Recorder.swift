@@ -45,12 +45,13 @@ public final class Recorder: Sendable {
 
   /// Creates a recorder of a stream; the stream must run when the recording starts.
   public convenience init(_ stream: LiveStream, settings: RecordingSettings) {
-    self.init(RecordingSource(stream), settings: settings)
+    self.init(stream.main, settings: settings)
   }
 
-  /// Creates a recorder of a rendition of a stream, with the stream's audio. While it records, the rendition is encoded.
-  public convenience init(_ rendition: StreamRendition, of stream: LiveStream, settings: RecordingSettings) {
-    self.init(RecordingSource(rendition, of: stream), settings: settings)
+  /// Creates a recorder of a rendition, with the audio of its stream, which must run when the recording starts. While it records, the
+  /// rendition is encoded.
+  public convenience init(_ rendition: Rendition, settings: RecordingSettings) {
+    self.init(RecordingSource(rendition), settings: settings)
   }
 
   /// Creates a recorder of a stream that has not been started, so that the first recording contains the first video

@@ -29,13 +29,6 @@ package struct RecordingSource: Sendable {
     self.remove = remove
   }
 
-  /// Creates a source from a stream.
-  init(_ stream: LiveStream) {
-    self.init(
-      name: stream.name, descriptions: { stream.descriptions }, requestKeyframe: { stream.requestKeyframe() },
-      add: { stream.add($0) }, remove: { stream.remove($0) })
-  }
-
   /// Creates a source from a stream, preceded by the samples that a preroll retained.
   init(_ stream: LiveStream, after preroll: Preroll) {
     self.init(
@@ -48,15 +41,11 @@ package struct RecordingSource: Sendable {
       })
   }
 
-  /// Creates a source from a rendition of a stream, which is used while an output is subscribed.
-  init(_ rendition: StreamRendition, of stream: LiveStream) {
+  /// Creates a source from a rendition, which is used while an output is subscribed.
+  init(_ rendition: Rendition) {
     let users = RenditionUsers()
     self.init(
-      name: stream.name,
-      descriptions: {
-        let audio = stream.descriptions.filter { $0.kind == .audio }
-        return rendition.description.map { [$0] + audio } ?? []
-      },
+      name: rendition.stream.name, descriptions: { rendition.descriptions },
       requestKeyframe: { rendition.requestKeyframe() },
       add: { output in
         users.insert(output)

@@ -1,9 +1,13 @@
+internal import Media
+
 extension LiveStream {
   /// First path components that a name must not have: the server's own addresses.
   public static let reservedNames: Set<String> = ["_page", "api", "health", "metrics", "recordings"]
 
   /// Last path components that a name must not have: addresses within a stream.
-  public static let reservedEndings: Set<String> = ["ca", "low", "main", "mjpeg", "publish", "whep", "whip"]
+  public static let reservedEndings: Set<String> = [
+    "ca", "low", RenditionName.main, "mjpeg", "publish", "whep", "whip",
+  ]
 
   /// Maximum length of a name in UTF-8 bytes.
   public static let maximumNameLength = 200

@@ -5,7 +5,7 @@ extension LiveStream {
   /// Paths of the main rendition, `NAME/main`, and of the others, `NAME/RENDITION`; of those that it may have before it has started.
   package var renditionPaths: [String] {
     guard self.shared.renditions.changes > 0 else { return self.videoSettings.renditions.paths(of: self.name) }
-    return (["main"] + self.renditions.map(\.name)).map { "\(self.name)/\($0)" }
+    return ([RenditionName.main] + self.renditions.map(\.name)).map { "\(self.name)/\($0)" }
   }
 
   /// Number of changes of ``renditionPaths``; costs an atomic load.

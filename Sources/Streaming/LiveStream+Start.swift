@@ -77,7 +77,9 @@ extension LiveStream {
       stopped.audio?.stop()
       for thread in stopped.threads { thread.join() }
       self.shared.renditions.end()
-      for rendition in self.renditions { rendition.waitForThread(until: StreamClock.system.now() + .seconds(2)) }
+      for rendition in self.shared.renditions.all {
+        rendition.waitForThread(until: StreamClock.system.now() + .seconds(2))
+      }
       // Switches end at once; stopping a source that they have started may take time.
       _ = self.switches.wait(until: StreamClock.system.now() + .seconds(2)) { $0 == 0 ? true : nil }
     }

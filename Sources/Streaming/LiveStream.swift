@@ -94,15 +94,18 @@ public final class LiveStream: Sendable {
     self.shared.snapshots
   }
 
+  /// The main rendition: the stream's own encoding, or its source where that is passed through.
+  public var main: Rendition { Rendition(nil, of: self) }
+
   /// The renditions beside the main one, in the order of their settings; empty before the stream has started. Those that the
   /// stream's size does not allow are left out.
-  public var renditions: [StreamRendition] {
-    self.shared.renditions.all
+  public var renditions: [Rendition] {
+    self.shared.renditions.all.map { Rendition($0, of: self) }
   }
 
-  /// The rendition of a name; nil for the main one, and where there is none.
-  public func rendition(named name: some StringProtocol) -> StreamRendition? {
-    self.renditions.first { $0.name == name }
+  /// The rendition of a name, ``main`` by ``RenditionName/main``; nil where there is none.
+  public func rendition(named name: some StringProtocol) -> Rendition? {
+    name == RenditionName.main ? self.main : self.renditions.first { $0.name == name }
   }
 
   /// Adds an encoding for one output alone, such as a push whose link carries less than the stream: the same frames and profile,
@@ -110,7 +113,7 @@ public final class LiveStream: Sendable {
   /// output is affected.
   ///
   /// - Parameters:
-  ///   - rendition: The rendition whose size and frame rate it has; nil for those of the stream.
+  ///   - rendition: The rendition whose size and frame rate it has.
   ///   - bitrate: First bitrate, in bits per second.
   ///   - profile: Profile; nil for that of the stream's encoders.
   ///   - maximumSliceLength: Maximum length of a slice in bytes, for packets of one NAL unit; nil without a limit. Where the
@@ -119,17 +122,18 @@ public final class LiveStream: Sendable {
   ///     beside the stream's instead of behind them, and the encoder stays open for 10 s after its last use.
   /// - Returns: Nil while the stream does not run.
   package func makePrivateRendition(
-    like rendition: StreamRendition?, bitrate: Int, profile: H264Profile? = nil, maximumSliceLength: Int? = nil,
+    like rendition: Rendition, bitrate: Int, profile: H264Profile? = nil, maximumSliceLength: Int? = nil,
     isForViewers: Bool = false
-  ) -> StreamRendition? {
-    self.shared.renditions.makePrivate(
-      like: rendition, bitrate: bitrate, profile: profile, maximumSliceLength: maximumSliceLength,
+  ) -> Rendition? {
+    let encoding = self.shared.renditions.makePrivate(
+      like: rendition.encoding, bitrate: bitrate, profile: profile, maximumSliceLength: maximumSliceLength,
       isForViewers: isForViewers)
+    return encoding.map { Rendition($0, of: self) }
   }
 
   /// Ends an encoding that ``makePrivateRendition(like:bitrate:)`` has added.
-  package func removePrivateRendition(_ rendition: StreamRendition) {
-    self.shared.renditions.removePrivate(rendition)
+  package func removePrivateRendition(_ rendition: Rendition) {
+    if let encoding = rendition.encoding { self.shared.renditions.removePrivate(encoding) }
   }
 
   /// Events of the stream; for one consumer. Ends when the stream is stopped.

@@ -74,6 +74,18 @@ public struct StreamStatistics: Hashable, Sendable {
     self.effects.reduce(0) { $0 + $1.detectionStalls + $1.detectionFailures }
   }
 
+  /// Counters of the main rendition, which has no starts and no users of its own.
+  var main: RenditionStatistics {
+    var statistics = RenditionStatistics()
+    statistics.isRunning = self.videoEncoders > 0
+    statistics.framesEncoded = self.framesEncoded
+    statistics.framesDropped = self.totalFramesDropped
+    statistics.keyframes = self.keyframes
+    statistics.bytes = self.videoBytes
+    statistics.encodeTime = self.videoEncodeTime
+    return statistics
+  }
+
   /// Frames encoded, and access units passed through.
   public var framesOut: Int { self.framesEncoded + self.framesPassedThrough }
 

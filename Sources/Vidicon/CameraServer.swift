@@ -389,11 +389,11 @@ extension CameraServer {
       + self.webRTCStatistics(of: stream).delivery.viewers + http.hlsViewers + http.motionJPEGViewers
   }
 
-  /// Current number of viewers of a stream's further rendition over all protocols; they are among those of the stream.
-  public func viewers(of rendition: StreamRendition, of stream: LiveStream) -> Int {
+  /// Current number of viewers of a rendition over RTSP, RTMP, WebRTC and HLS; they are among those of the stream.
+  public func viewers(of rendition: Rendition) -> Int {
     self.rtsp.statistics(of: rendition).delivery.viewers + (self.rtmp?.statistics(of: rendition).viewers ?? 0)
       + (self.webRTC?.statistics(of: rendition).delivery.viewers ?? 0)
-      + (self.http?.hlsViewers(of: rendition, of: stream) ?? 0)
+      + (self.http?.hlsViewers(of: rendition) ?? 0)
   }
 
   /// Counters of a stream's viewers over RTSP; all zero when it is not published.

@@ -120,10 +120,12 @@ final class JSONStatusDisplay: StatusDisplay {
       /// Current viewers over all protocols; they are among those of the stream.
       var viewers: Int
 
-      init(_ rendition: StreamRendition, viewers: Int) {
+      /// - Returns: Nil for the main one.
+      init?(_ rendition: Streaming.Rendition, viewers: Int) {
+        guard let format = rendition.format else { return nil }
         let statistics = rendition.statistics
         self.name = rendition.name
-        (self.width, self.height) = (rendition.settings.width, rendition.settings.height)
+        (self.width, self.height) = (format.width, format.height)
         self.bitrate = rendition.bitrate
         self.isEncoding = statistics.isRunning
         self.hasFailed = rendition.hasFailed
@@ -239,7 +241,7 @@ final class JSONStatusDisplay: StatusDisplay {
             faceDetectionRestarts: $0.effectTime == nil ? nil : $0.stream.faceDetectionRestarts,
             recording: $0.recording.map { JSONRecording.Status($0) },
             pushes: $0.pushes.map { PushDescription($0) },
-            renditions: $0.renditions.map { Status.Rendition($0.rendition, viewers: $0.viewers) },
+            renditions: $0.renditions.compactMap { Status.Rendition($0.rendition, viewers: $0.viewers) },
             webrtc: $0.webRTCViewers.isEmpty ? nil : $0.webRTCViewers.map { ViewerMeasurements($0) },
             publisher: $0.publisher.map { JSONPublisher($0) })
         },

@@ -16,8 +16,8 @@ struct RecordingOptions: Equatable {
   /// Bytes that stay free on the disk; nil for the default.
   var keepFree: Int?
   var overwrites = false
-  /// Name of the rendition that is recorded; nil for the main one.
-  var rendition: String?
+  /// Name of the rendition that is recorded.
+  var rendition = RenditionName.main
   var title: String?
 
   /// Whether the recording starts with the stream.
@@ -60,28 +60,28 @@ struct RecordingOptions: Equatable {
 
   /// Checks that the stream may have the rendition to record.
   func checkRendition(of stream: String, among renditions: RenditionChoice) throws(VidiconError) {
-    guard let rendition, !renditions.paths(of: stream).contains("\(stream)/\(rendition)") else { return }
-    throw self.unknown(rendition, known: renditions.paths(of: "").map { String($0.dropFirst()) })
+    guard !renditions.paths(of: stream).contains("\(stream)/\(self.rendition)") else { return }
+    throw self.unknown(known: renditions.paths(of: "").map { String($0.dropFirst()) })
   }
 
   /// A recorder of the stream that has its first frame, made before it starts; nil where nothing is recorded from the start on, or
   /// a rendition, whose first frame comes when it is used.
   func recorder(beforeStartOf stream: LiveStream, settings: RecordingSettings) -> Recorder? {
-    self.startsAtOnce && self.rendition == nil ? Recorder(beforeStartOf: stream, settings: settings) : nil
+    self.startsAtOnce && self.rendition == RenditionName.main
+      ? Recorder(beforeStartOf: stream, settings: settings) : nil
   }
 
-  /// A recorder of the stream, which runs, or of the rendition to record.
+  /// A recorder of the rendition to record; its stream runs.
   func recorder(of stream: LiveStream, settings: RecordingSettings) throws(VidiconError) -> Recorder {
-    guard let name = self.rendition else { return Recorder(stream, settings: settings) }
-    guard let rendition = stream.rendition(named: name) else {
-      throw self.unknown(name, known: ["main"] + stream.renditions.map(\.name))
+    guard let rendition = stream.rendition(named: self.rendition) else {
+      throw self.unknown(known: [RenditionName.main] + stream.renditions.map(\.name))
     }
-    return Recorder(rendition, of: stream, settings: settings)
+    return Recorder(rendition, settings: settings)
   }
 
-  private func unknown(_ name: String, known: [String]) -> VidiconError {
+  private func unknown(known: [String]) -> VidiconError {
     VidiconError(
-      .notFound, subject: "rendition \(quoted(name))", cause: "the stream has none of this name",
-      nextStep: "choose one of: \((known.isEmpty ? ["main"] : known).joined(separator: ", "))")
+      .notFound, subject: "rendition \(quoted(self.rendition))", cause: "the stream has none of this name",
+      nextStep: "choose one of: \(known.joined(separator: ", "))")
   }
 }

@@ -246,7 +246,7 @@ private struct YAMLReader {
   private func push(_ node: Node) throws(VidiconError) -> PushTarget {
     do throws(VidiconError) {
       guard case .mapping = node else { return try StreamOptions.push(try self.text(node)) }
-      var (url, rendition, bitrate, isAdaptive): (String, String?, Int?, Bool) = ("", nil, nil, true)
+      var (url, rendition, bitrate, isAdaptive): (String, String, Int?, Bool) = ("", RenditionName.main, nil, true)
       var token: Secret?
       for (key, value) in try self.mapping(node, keys: PushKey.self, showsKeys: false) {
         switch key {
@@ -258,8 +258,7 @@ private struct YAMLReader {
         }
       }
       return try PushTarget(
-        url: url, token: token, rendition: rendition == "main" ? nil : rendition, bitrate: bitrate,
-        isAdaptive: isAdaptive)
+        url: url, token: token, rendition: rendition, bitrate: bitrate, isAdaptive: isAdaptive)
     } catch {
       throw error.of(self.place(of: node))
     }

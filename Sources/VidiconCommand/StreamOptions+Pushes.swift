@@ -17,7 +17,7 @@ extension StreamOptions {
   /// Parses a push: a URL, or `rendition=low,bitrate=1500k,adaptive=no,token=TOKEN,url=URL`, where everything behind `url=` is the
   /// URL. No error quotes the text, since it has a stream key or a token.
   static func push(_ text: String) throws(VidiconError) -> PushTarget {
-    var (rendition, bitrate, isAdaptive): (String?, Int?, Bool) = (nil, nil, true)
+    var (rendition, bitrate, isAdaptive): (String, Int?, Bool) = (RenditionName.main, nil, true)
     var token: Secret?
     var rest = text[...]
     while !rest.hasPrefix("url="), !rest.hasPrefix("rtmp"), !rest.hasPrefix("whip+"),
@@ -28,7 +28,7 @@ extension StreamOptions {
       guard pair.count == 2, let key = PushKey(rawValue: String(pair[0])) else { throw Self.pushUsage }
       let value = String(pair[1])
       switch key {
-      case .rendition: rendition = value == "main" ? nil : value
+      case .rendition: rendition = value
       case .bitrate: bitrate = try Self.videoBitrate(value)
       case .token: token = Secret(value)
       case .adaptive:

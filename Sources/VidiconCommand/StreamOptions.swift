@@ -100,7 +100,7 @@ package struct StreamOptions: Equatable {
     case .keepFree: self.recording.keepFree = text == "0" ? 0 : try Quantity.byteCount(text)
     case .overwrite: self.recording.overwrites = try Self.boolean(text)
     case .title: self.recording.title = text
-    case .recordRendition: self.recording.rendition = text == "main" ? nil : text
+    case .recordRendition: self.recording.rendition = text
     }
   }
 

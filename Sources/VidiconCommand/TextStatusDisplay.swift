@@ -151,7 +151,7 @@ extension StreamReport {
     parts.append(String(format: "%.1f fps", self.frameRate))
     parts.append(String(format: "%.2f Mb/s", self.bitrate / 1e6))
     parts.append(self.viewers == 1 ? "1 viewer" : "\(self.viewers) viewers")
-    let moved = self.webRTCViewers.count { $0.rendition != "main" }
+    let moved = self.webRTCViewers.count { $0.rendition != RenditionName.main }
     if moved > 0 { parts.append("\(moved) of \(self.webRTCViewers.count) over WebRTC with a smaller rendition") }
     parts.append("\(self.stream.totalFramesDropped) dropped")
     if self.framesSkipped > 0 { parts.append("\(self.framesSkipped) skipped for slow viewers") }

@@ -9,13 +9,11 @@ internal import Synchronization
 internal import Threading
 internal import WebRTC
 
-/// The WebRTC output of a stream's main rendition, or of another one: packetizes each sample once and fans it out to the viewers.
+/// The WebRTC output of a rendition: packetizes each sample once and fans it out to the viewers.
 final class WebRTCBroadcaster: StreamBroadcaster {
-  let stream: LiveStream
-  /// The rendition; nil for the main one.
-  let rendition: StreamRendition?
-  /// Frames that this is a transcoding of; nil for a stream or rendition.
-  private let original: Original?
+  let rendition: Rendition
+  /// The rendition that this is a transcoding of; nil where it is none.
+  private let original: Rendition?
   /// Packetization mode of the video: 0 where each slice is a packet.
   let packetizationMode: H264PacketizationMode
   let counters: ViewerCounters
@@ -40,12 +38,6 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   let viewerList = Mutex<[WebRTCViewerStatistics]>([])
   private let onEnd: @Sendable (WebRTCBroadcaster) -> Void
 
-  /// Frames of which there is a transcoding.
-  enum Original {
-    case stream
-    case rendition(StreamRendition)
-  }
-
   /// Receives a broadcaster that was found; called on any thread, with nil when there is none.
   typealias Completion = @Sendable (WebRTCBroadcaster?) -> Void
 
@@ -54,38 +46,36 @@ final class WebRTCBroadcaster: StreamBroadcaster {
     @Sendable (WebRTCBroadcaster, H264PacketizationMode, _ completion: @escaping Completion) -> Void
 
   init(
-    stream: LiveStream, rendition: StreamRendition? = nil, original: Original? = nil,
-    descriptions: [CodecDescription], hub: WebRTCHub, refusals: RefusalCounters,
+    _ rendition: Rendition, original: Rendition? = nil, descriptions: [CodecDescription], hub: WebRTCHub,
+    refusals: RefusalCounters,
     lowerRenditions: @escaping @Sendable () -> [WebRTCLowerRendition] = { [] },
     transcode: @escaping Transcode = { $2(nil) },
     onEnd: @escaping @Sendable (WebRTCBroadcaster) -> Void
   ) {
     self.counters = ViewerCounters(refusals: refusals)
-    self.stream = stream
     self.rendition = rendition
     self.original = original
-    let bitrate = rendition?.bitrate ?? stream.videoBitrate
+    let bitrate = rendition.bitrate
     self.budget = Mutex(KeyframeBudget(bitrate: bitrate))
     self.chosenBitrate = Atomic(bitrate)
     self.hub = hub
     self.findLowerRenditions = lowerRenditions
     self.transcode = transcode
     self.onEnd = onEnd
-    let mode: H264PacketizationMode = rendition?.maximumSliceLength == nil ? .nonInterleaved : .singleNALUnit
+    let mode: H264PacketizationMode =
+      rendition.encoding?.maximumSliceLength == nil ? .nonInterleaved : .singleNALUnit
     self.packetizationMode = mode
     // Without a frame rate, audio does not wait for video: datagrams gain nothing by leaving together.
     self.broadcast = Broadcast(
       packetizer: WebRTCTracks(descriptions, mode: mode), frameRate: nil, eventLoops: [hub.eventLoop],
       counters: self.counters,
       keepsKeyframeGroup: false, makeSender: { _ in WebRTCSender(hub: hub) },
-      requestKeyframe: { [weak stream] in
-        if let rendition { rendition.forceKeyframe() } else { stream?.requestKeyframe() }
-      })
+      requestKeyframe: { rendition.forceKeyframe() })
     self.broadcast.group(on: hub.eventLoop).sender.broadcaster = self
   }
 
   /// The path in its addresses.
-  var name: String { self.rendition.map { "\(self.stream.name)/\($0.name)" } ?? self.stream.name }
+  var name: String { self.rendition.qualifiedName }
 
   /// Profile and level of the video; nil without.
   var video: H264ProfileLevel? { self.broadcast.withPacketizer { $0.video } }
@@ -115,12 +105,8 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   /// Requests a keyframe for a viewer, within the budget of all.
   func requestKeyframe() {
     let now = self.hub.now
-    if self.budget.withLock({ $0.request(at: now) }) { self.askForKeyframe() }
-  }
-
-  private func askForKeyframe() {
     // A viewer of a smaller rendition costs those of the others nothing.
-    if let rendition { rendition.forceKeyframe() } else { self.stream.requestKeyframe() }
+    if self.budget.withLock({ $0.request(at: now) }) { self.rendition.forceKeyframe() }
   }
 
   var hasConsumers: Bool { self.broadcast.hasViewers }
@@ -159,7 +145,7 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   /// Adds a viewer that is ready; called on the event loop. It starts at the next keyframe, which is requested.
   func join(_ viewer: WebRTCViewer) {
     if self.broadcast.group(on: self.hub.eventLoop).add(viewer) {
-      self.rendition?.beginUse()
+      self.rendition.beginUse()
       if viewer.session.hasAudio { self.changeListeners(by: 1) }
     }
     if viewer.session.hasVideo { self.requestKeyframe() }
@@ -168,7 +154,7 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   /// Removes a viewer; called on the event loop, without effect when it was not added.
   func leave(_ viewer: WebRTCViewer) {
     if self.broadcast.group(on: self.hub.eventLoop).remove(viewer) {
-      self.rendition?.endUse()
+      self.rendition.endUse()
       if viewer.session.hasAudio { self.changeListeners(by: -1) }
     }
     if !self.broadcast.hasViewers { self.follow(nil, at: self.hub.now) }
@@ -197,10 +183,7 @@ extension WebRTCBroadcaster {
   }
 
   /// Bits per second of video and audio.
-  var bitrate: Int { self.encoderBitrate + self.audioBitrate }
-
-  /// Bits per second that the video has now.
-  private var encoderBitrate: Int { self.rendition?.bitrate ?? self.stream.currentVideoBitrate }
+  var bitrate: Int { self.rendition.currentBitrate + self.audioBitrate }
 
   /// Bits per second of audio with headers; 0 without.
   var audioBitrate: Int { self.hasAudio ? Self.audioBitrate : 0 }
@@ -209,53 +192,49 @@ extension WebRTCBroadcaster {
   /// others.
   var hasSoleViewer: Bool {
     guard self.counters.viewers.load(ordering: .relaxed) == 1 else { return false }
-    return self.rendition != nil || self.stream.followsBitrate && !self.stream.hasConsumers(besides: self)
+    return !self.rendition.isMain || self.stream.followsBitrate && !self.stream.hasConsumers(besides: self)
   }
 
   /// Bits per second of the video while the encoder follows no viewer.
   private var configuredVideoBitrate: Int {
-    self.rendition == nil ? self.stream.videoBitrate : self.chosenBitrate.load(ordering: .relaxed)
+    self.rendition.isMain ? self.stream.videoBitrate : self.chosenBitrate.load(ordering: .relaxed)
   }
 
   /// Maximum bitrate of a source that is passed through and encoded again, in bits per second.
   private static let maximumTranscodingBitrate = 6_000_000
 
   /// Bits per second of a transcoding while it follows no viewer: those of the encoder, or of the source that is passed through.
-  static func transcodingBitrate(of original: Original, _ stream: LiveStream) -> Int {
-    if case .rendition(let rendition) = original { return rendition.bitrate }
-    guard stream.isPassedThrough else { return stream.videoBitrate }
-    return min(max(stream.averageVideoBitrate ?? 0, stream.videoBitrate), Self.maximumTranscodingBitrate)
+  static func transcodingBitrate(of original: Rendition) -> Int {
+    guard original.isPassedThrough else { return original.bitrate }
+    return min(max(original.stream.averageVideoBitrate ?? 0, original.bitrate), Self.maximumTranscodingBitrate)
   }
 
   /// Whether it is known to have keyframes that are not requested: those of an encoder for all.
-  var hasRegularKeyframes: Bool { self.original == nil && !self.isPassedThrough }
-
-  private var isPassedThrough: Bool { self.rendition == nil && self.stream.isPassedThrough }
+  var hasRegularKeyframes: Bool { self.original == nil && !self.rendition.isPassedThrough }
 
   /// Lets a transcoding have the bitrate that was chosen since, and meets requests for keyframes that have waited; called some ten
   /// times a second.
   func update(at now: MediaTime) {
     self.followConfiguration()
     // The average of a still source that is passed through is far below what its viewers may have.
-    let bitrate = max(self.bitrate, self.isPassedThrough ? self.configuredBitrate : 0)
+    let bitrate = max(self.bitrate, self.rendition.isPassedThrough ? self.configuredBitrate : 0)
     let isDue = self.budget.withLock { budget in
       budget.bitrate = bitrate
       return budget.handleTimeout(at: now)
     }
-    if isDue { self.askForKeyframe() }
+    if isDue { self.rendition.forceKeyframe() }
   }
 
   /// Factor by which the average bitrate of a source that is passed through has to change for its transcoding.
   private static let worthwhileChange = 1.25
 
   private func followConfiguration() {
-    guard let rendition, let original else { return }
-    let (former, bitrate) = (self.configuredVideoBitrate, Self.transcodingBitrate(of: original, self.stream))
+    guard let original else { return }
+    let (former, bitrate) = (self.configuredVideoBitrate, Self.transcodingBitrate(of: original))
     let change = Double(max(former, bitrate)) / Double(max(1, min(former, bitrate)))
-    let isAverage = if case .stream = original { self.stream.isPassedThrough } else { false }
-    guard change > (isAverage ? Self.worthwhileChange : 1) else { return }
+    guard change > (original.isPassedThrough ? Self.worthwhileChange : 1) else { return }
     self.chosenBitrate.store(bitrate, ordering: .relaxed)
-    if self.soleViewer.withLock({ $0 == nil }) { rendition.bitrate = bitrate }
+    if self.soleViewer.withLock({ $0 == nil }) { self.rendition.bitrate = bitrate }
   }
 
   /// Bits per second of video and audio while the encoder follows no viewer.
@@ -281,17 +260,17 @@ extension WebRTCBroadcaster {
     let bitrate = self.soleViewer.withLock { rule -> Int?? in
       var current = rule ?? SoleViewerBitrate(bounds: bounds)
       // Either may have changed since.
-      (current.bounds, current.bitrate) = (bounds, self.encoderBitrate)
+      (current.bounds, current.bitrate) = (bounds, self.rendition.currentBitrate)
       let change = current.update(estimate: estimate, audioBitrate: self.audioBitrate, at: now)
       rule = estimate == nil ? nil : current
       if estimate == nil { return .some(nil) }
       return change.map { $0 }
     }
     guard let bitrate else { return }
-    if let rendition {
-      rendition.bitrate = bitrate ?? self.configuredVideoBitrate
-    } else {
+    if self.rendition.isMain {
       self.stream.viewerBitrate = bitrate
+    } else {
+      self.rendition.bitrate = bitrate ?? self.configuredVideoBitrate
     }
   }
 }

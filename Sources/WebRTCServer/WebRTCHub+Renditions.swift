@@ -56,7 +56,7 @@ extension WebRTCHub {
     }
     var ladders: [ObjectIdentifier: Ladder] = [:]
     for viewer in self.allViewers where viewer.wasReady {
-      guard viewer.home.rendition == nil else {
+      guard viewer.home.rendition.isMain else {
         viewer.session.setBitrates(media: viewer.top.bitrate, wanted: viewer.top.bitrate * 5 / 4)
         continue
       }

@@ -5,6 +5,7 @@ internal import Media
 internal import NIOCore
 internal import RTP
 internal import RateControl
+internal import Streaming
 internal import Synchronization
 internal import WebRTC
 
@@ -147,7 +148,7 @@ extension WebRTCHub {
         credentials: credentials, clientFragment: clientCredentials.usernameFragment, candidates: candidates,
         videoMid: answer.video?.mid, audioMid: answer.audio?.mid))
     // A rendition that was requested by name stays.
-    if home.rendition == nil, path == home.name {
+    if home.rendition.isMain, path == home.name {
       viewer.choice = ViewerRendition(.rendition(0), bitrate: broadcaster.bitrate, at: now)
     }
     self.viewers[id] = viewer
@@ -191,7 +192,7 @@ extension WebRTCHub {
           self.leave(broadcaster, viewer)
         }
       }
-      if broadcaster?.rendition == nil { self.closePublishers(of: broadcaster?.stream) }
+      if broadcaster?.rendition.isMain ?? true { self.closePublishers(of: broadcaster?.stream) }
       self.flush()
     }
   }

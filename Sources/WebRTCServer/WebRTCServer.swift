@@ -66,7 +66,7 @@ public final class WebRTCServer: Sendable {
   }
 
   /// Counters of a rendition's viewers over WebRTC; all zero before its first viewer.
-  public func statistics(of rendition: StreamRendition) -> WebRTCStreamStatistics {
+  public func statistics(of rendition: Rendition) -> WebRTCStreamStatistics {
     self.directory.broadcasters(of: rendition).reduce(into: WebRTCStreamStatistics()) { $0.add($1.statistics) }
   }
 

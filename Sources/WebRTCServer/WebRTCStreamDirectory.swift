@@ -13,12 +13,11 @@ final class WebRTCStreamDirectory: Sendable {
   private let table = BroadcasterTable<WebRTCBroadcaster>()
   private let transcodings = Mutex<[Transcoding]>([])
 
-  /// An encoding of the frames of a stream or rendition whose own encoding not every client decodes.
+  /// An encoding of the frames of a rendition whose own encoding not every client decodes.
   private struct Transcoding {
-    var stream: LiveStream
-    /// The rendition that it replaces; nil for the main one.
-    var original: StreamRendition?
-    var rendition: StreamRendition
+    /// The rendition that it replaces.
+    var original: Rendition
+    var rendition: Rendition
   }
 
   init(hub: WebRTCHub, refusals: RefusalCounters) {
@@ -33,22 +32,19 @@ final class WebRTCStreamDirectory: Sendable {
 
   /// Adds a stream with these tracks.
   func publish(_ stream: LiveStream, descriptions: [CodecDescription]) {
-    self.table.publish(self.makeBroadcaster(of: stream, descriptions: descriptions))
+    self.table.publish(self.makeBroadcaster(of: stream.main, descriptions: descriptions))
   }
 
   private func makeBroadcaster(
-    of stream: LiveStream, rendition: StreamRendition? = nil, original: WebRTCBroadcaster.Original? = nil,
-    descriptions: [CodecDescription]
+    of rendition: Rendition, original: Rendition? = nil, descriptions: [CodecDescription]
   ) -> WebRTCBroadcaster {
     WebRTCBroadcaster(
-      stream: stream, rendition: rendition, original: original, descriptions: descriptions, hub: self.hub,
-      refusals: self.refusals,
-      lowerRenditions: { [weak self, weak stream] in
-        guard let stream else { return [] }
-        return stream.renditions.filter { $0.failure == nil }.map { rendition in
-          WebRTCLowerRendition(bitrate: rendition.bitrate) { [weak self] completion in
+      rendition, original: original, descriptions: descriptions, hub: self.hub, refusals: self.refusals,
+      lowerRenditions: { [weak self] in
+        rendition.stream.renditions.filter { $0.failure == nil }.map { lower in
+          WebRTCLowerRendition(bitrate: lower.bitrate) { [weak self] completion in
             guard let self else { return completion(nil) }
-            self.table.find(rendition, of: stream, making: self.make, completion)
+            self.table.find(lower, making: self.make, completion)
           }
         }
       },
@@ -64,10 +60,9 @@ final class WebRTCStreamDirectory: Sendable {
     self.table.unpublish(stream)
   }
 
-  func broadcaster(of stream: LiveStream) -> WebRTCBroadcaster? { self.table.broadcaster(of: stream) }
-
-  /// The broadcaster of a rendition; nil before its first viewer.
-  func broadcaster(of rendition: StreamRendition) -> WebRTCBroadcaster? { self.table.broadcaster(of: rendition) }
+  /// The broadcaster of a rendition; nil where its stream is not published, and before the first viewer of one that is not the main
+  /// one.
+  func broadcaster(of rendition: Rendition) -> WebRTCBroadcaster? { self.table.broadcaster(of: rendition) }
 
   /// The stream of a name; nil when none is published.
   func stream(named name: String) -> LiveStream? { self.table.stream(named: name) }
@@ -96,33 +91,28 @@ final class WebRTCStreamDirectory: Sendable {
     of broadcaster: WebRTCBroadcaster, for mode: H264PacketizationMode,
     _ completion: @escaping WebRTCBroadcaster.Completion
   ) {
-    let stream = broadcaster.stream
-    let original = broadcaster.rendition.map(WebRTCBroadcaster.Original.rendition) ?? .stream
-    let bitrate = WebRTCBroadcaster.transcodingBitrate(of: original, stream)
-    let rendition = self.transcodings.withLock { all -> StreamRendition? in
+    let original = broadcaster.rendition
+    let rendition = self.transcodings.withLock { all -> Rendition? in
       // An encoder that failed is opened again by another one.
       all.removeAll { transcoding in
-        let hasEnded = transcoding.stream.hasEnded || transcoding.original?.failure != nil
-        guard hasEnded || transcoding.rendition.failure != nil else { return false }
-        transcoding.stream.removePrivateRendition(transcoding.rendition)
+        guard transcoding.original.failure != nil || transcoding.rendition.failure != nil else { return false }
+        transcoding.rendition.stream.removePrivateRendition(transcoding.rendition)
         return true
       }
       let maximumSliceLength = mode == .singleNALUnit ? WebRTCMedia.maximumPayloadLength : nil
       let present = all.first {
-        $0.stream === stream && $0.original === broadcaster.rendition
-          && $0.rendition.maximumSliceLength == maximumSliceLength
+        $0.original == original && $0.rendition.encoding?.maximumSliceLength == maximumSliceLength
       }
       if let present { return present.rendition }
-      let made = stream.makePrivateRendition(
-        like: broadcaster.rendition, bitrate: bitrate, profile: .baseline, maximumSliceLength: maximumSliceLength,
-        isForViewers: true)
-      if let made { all.append(Transcoding(stream: stream, original: broadcaster.rendition, rendition: made)) }
+      let made = original.stream.makePrivateRendition(
+        like: original, bitrate: WebRTCBroadcaster.transcodingBitrate(of: original), profile: .baseline,
+        maximumSliceLength: maximumSliceLength, isForViewers: true)
+      if let made { all.append(Transcoding(original: original, rendition: made)) }
       return made
     }
     guard let rendition else { return completion(nil) }
     self.table.find(
-      rendition, of: stream,
-      making: { self.makeBroadcaster(of: $0, rendition: $1, original: original, descriptions: $2) }, completion)
+      rendition, making: { self.makeBroadcaster(of: $0, original: original, descriptions: $1) }, completion)
   }
 
   /// Broadcasters of a stream, its renditions and their transcodings.
@@ -131,13 +121,13 @@ final class WebRTCStreamDirectory: Sendable {
   }
 
   /// Broadcasters of a rendition, and of its transcoding.
-  func broadcasters(of rendition: StreamRendition) -> [WebRTCBroadcaster] {
-    let all = self.transcodings.withLock { $0 }.filter { $0.original === rendition }.map(\.rendition) + [rendition]
-    return self.table.all.filter { broadcaster in all.contains { $0 === broadcaster.rendition } }
+  func broadcasters(of rendition: Rendition) -> [WebRTCBroadcaster] {
+    let all = self.transcodings.withLock { $0 }.filter { $0.original == rendition }.map(\.rendition) + [rendition]
+    return self.table.all.filter { all.contains($0.rendition) }
   }
 
   /// Makes the broadcaster of a rendition.
   private var make: BroadcasterTable<WebRTCBroadcaster>.Make {
-    { self.makeBroadcaster(of: $0, rendition: $1, descriptions: $2) }
+    { self.makeBroadcaster(of: $0, descriptions: $1) }
   }
 }

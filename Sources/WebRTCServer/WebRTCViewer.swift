@@ -52,7 +52,7 @@ final class WebRTCViewer {
   }
 
   /// The name of the rendition that it gets; `audio` for audio without video.
-  var rendition: String { self.isAudioOnly ? "audio" : self.broadcaster.rendition?.name ?? "main" }
+  var rendition: String { self.isAudioOnly ? "audio" : self.broadcaster.rendition.name }
 
   /// Whether the client decodes the video of a broadcaster, or was answered no video.
   func decodes(_ broadcaster: WebRTCBroadcaster) -> Bool {

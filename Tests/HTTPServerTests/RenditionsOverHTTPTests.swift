@@ -50,8 +50,8 @@ struct RenditionsOverHTTPTests {
   private static func index(of stream: LiveStream, query: String = "", port: Int) async throws -> String {
     let start = StreamClock.system.now()
     let first = try await RawClient.get("/a/b/index.m3u8\(query)", port: port).body
-    if StreamClock.system.now() - start < StreamRendition.preparationTimeout { return first }
-    try await eventually { stream.renditions.allSatisfy { $0.description != nil } }
+    if StreamClock.system.now() - start < Rendition.preparationTimeout { return first }
+    try await eventually { stream.renditions.allSatisfy { !$0.descriptions.isEmpty } }
     return try await RawClient.get("/a/b/index.m3u8\(query)", port: port).body
   }
 
@@ -138,7 +138,7 @@ struct RenditionsOverHTTPTests {
       let low = try #require(stream.rendition(named: "low"))
       let bitrate = try await Self.put(#"{"width":32,"height":32,"bitrate":70000}"#, port: port)
       #expect(bitrate.head.hasPrefix("HTTP/1.1 200") && low.bitrate == 70_000)
-      #expect(stream.rendition(named: "low") === low)
+      #expect(stream.rendition(named: "low") == low)
 
       // The files of a replaced one are gone, those of the new one have other names.
       let replaced = try await Self.put(#"{"width":16,"height":16,"bitrate":70000}"#, port: port)
@@ -262,7 +262,7 @@ struct RenditionsOverHTTPTests {
       #expect(onQuietMachine(low.time < .seconds(4)), "\(low)")
       // Once the encoders are open, the next request names them.
       gate.withLock { $0 = true }
-      try await eventually { stream.renditions.allSatisfy { $0.description != nil } }
+      try await eventually { stream.renditions.allSatisfy { !$0.descriptions.isEmpty } }
       let all = try await get("index.m3u8").response.body.split(separator: "\n").filter { !$0.hasPrefix("#") }
       #expect(all == ["main/live.m3u8", "low/live.m3u8", "mid/live.m3u8"])
     }

@@ -40,7 +40,9 @@ struct StreamPushesTests {
     await service.stop()
   }
 
-  private static func target(_ port: Int, rendition: String? = nil, bitrate: Int? = nil) throws -> PushTarget {
+  private static func target(_ port: Int, rendition: String = RenditionName.main, bitrate: Int? = nil) throws
+    -> PushTarget
+  {
     try PushTarget(url: "rtmp://127.0.0.1:\(port)/app/\(Self.key)", rendition: rendition, bitrate: bitrate)
   }
 

@@ -28,7 +28,7 @@ struct EmbeddedRTMPServer {
     self.access = AccessControl(settings: settings, makeRandom: { 1 })
     self.directory = RTMPStreamDirectory(eventLoops: [self.loop], refusals: self.access.refusals)
     self.directory.publish(self.stream, descriptions: descriptions)
-    self.broadcaster = try #require(self.directory.broadcaster(of: self.stream))
+    self.broadcaster = try #require(self.directory.broadcaster(of: self.stream.main))
   }
 
   /// The server's end of a connection.

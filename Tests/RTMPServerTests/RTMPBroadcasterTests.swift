@@ -144,7 +144,7 @@ struct RTMPBroadcasterTests {
     self.server.loop.advanceTime(by: .seconds(12))
     #expect(try playing.received() == ["frame 2033"])
     #expect(!playing.isOpen && !waiting.isOpen && !slow.isOpen)
-    #expect(self.server.directory.broadcaster(of: self.server.stream) == nil)
+    #expect(self.server.directory.broadcaster(of: self.server.stream.main) == nil)
     #expect(try !self.server.connect().isStreaming)
   }
 }

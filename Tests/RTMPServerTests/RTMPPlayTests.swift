@@ -195,7 +195,7 @@ struct RTMPPlayTests {
     self.server.broadcaster.streamEnded()
     try client.run()
     #expect(!client.isOpen)
-    #expect(self.server.directory.broadcaster(of: self.server.stream) == nil)
+    #expect(self.server.directory.broadcaster(of: self.server.stream.main) == nil)
   }
 
   @Test func `counters have the viewers and the bytes of their chunks`() throws {

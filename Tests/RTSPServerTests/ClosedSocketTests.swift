@@ -24,7 +24,7 @@ struct ClosedSocketTests {
     try await server.start()
     let stream = LiveStream("live")
     server.directory.publish(stream, descriptions: EmbeddedServer.descriptions)
-    let broadcaster = try #require(server.directory.broadcaster(of: stream))
+    let broadcaster = try #require(server.directory.broadcaster(of: stream.main))
     let port = try #require(server.ports?.rtsp)
     var clients: [BlockingConnection] = []
     var received: Int?

@@ -31,7 +31,7 @@ struct EmbeddedServer {
     self.access = AccessControl(settings: settings, makeRandom: { 1 })
     self.directory = StreamDirectory(eventLoops: [self.loop])
     self.directory.publish(self.stream, descriptions: Self.descriptions)
-    self.broadcaster = try #require(self.directory.broadcaster(of: self.stream))
+    self.broadcaster = try #require(self.directory.broadcaster(of: self.stream.main))
   }
 
   var statistics: DeliveryStatistics { self.broadcaster.statistics.delivery }

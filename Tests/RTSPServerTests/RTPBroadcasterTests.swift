@@ -37,7 +37,7 @@ struct RTPBroadcasterTests {
 
   @Test func `the wall clock of sender reports is that of the broadcaster's start`() throws {
     let broadcaster = RTPBroadcaster(
-      stream: self.server.stream, descriptions: EmbeddedServer.descriptions, eventLoops: [self.server.loop],
+      self.server.stream.main, descriptions: EmbeddedServer.descriptions, eventLoops: [self.server.loop],
       sockets: { nil }, refusals: RefusalCounters(), onEnd: { _ in }
     ) { time in 1_000_000_000_000_000_000 + time.nanoseconds }
     let before = StreamClock.system.now()

@@ -77,7 +77,7 @@ private final class LiveFeed: Sendable {
     self.server = RTSPServer(settings: settings)
     try await self.server.start()
     self.server.directory.publish(self.stream, descriptions: EmbeddedServer.descriptions)
-    self.broadcaster = try #require(self.server.directory.broadcaster(of: self.stream))
+    self.broadcaster = try #require(self.server.directory.broadcaster(of: self.stream.main))
     let task = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
       initialDelay: .zero, delay: .nanoseconds(Int64(1e9 / Self.frameRate))
     ) { _ in self.sendFrame() }

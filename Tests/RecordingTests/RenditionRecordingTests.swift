@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Recordings of a rendition", .timeLimit(.minutes(5)))
 struct RenditionRecordingTests {
-  private func withStream(_ body: (LiveStream, StreamRendition) async throws -> Void) async throws {
+  private func withStream(_ body: (LiveStream, Rendition) async throws -> Void) async throws {
     let low = RenditionSettings(name: "low", width: 64, height: 48, bitrate: 100_000)
     let stream = LiveStream(
       "cam", video: VideoSettings(width: 128, height: 96, frameRate: 30, renditions: .list([low])),
@@ -30,7 +30,7 @@ struct RenditionRecordingTests {
     try await withTemporaryFolder { folder in
       try await self.withStream { stream, rendition in
         let path = "\(folder)/low.mp4"
-        let recorder = Recorder(rendition, of: stream, settings: RecordingSettings(try FilePattern(path)))
+        let recorder = Recorder(rendition, settings: RecordingSettings(try FilePattern(path)))
         #expect(rendition.statistics.users == 0)
         try await recorder.start()
         #expect(rendition.statistics.users == 1)
@@ -59,7 +59,7 @@ struct RenditionRecordingTests {
         try Data("not ours".utf8).write(to: URL(filePath: path))
         let settings = RecordingSettings(try FilePattern(path), existingFiles: .refuse)
         await #expect(throws: VidiconError.self) {
-          try await Recorder(rendition, of: stream, settings: settings).start()
+          try await Recorder(rendition, settings: settings).start()
         }
         #expect(rendition.statistics.users == 1)
         rendition.endUse()

@@ -8,11 +8,9 @@ import Testing
 struct BroadcasterTableTests {
   /// An output without viewers.
   private final class Output: StreamBroadcaster {
-    let stream: LiveStream
-    let rendition: StreamRendition?
+    let rendition: Rendition
 
-    init(_ stream: LiveStream, _ rendition: StreamRendition? = nil) {
-      self.stream = stream
+    init(_ rendition: Rendition) {
       self.rendition = rendition
     }
 
@@ -23,13 +21,13 @@ struct BroadcasterTableTests {
   private let table = BroadcasterTable<Output>()
 
   @Test func `a stream is found by itself and by its name until it is removed`() {
-    let (first, second) = (Output(LiveStream("a")), Output(LiveStream("b")))
+    let (first, second) = (Output(LiveStream("a").main), Output(LiveStream("b").main))
     for output in [first, second] { self.table.publish(output) }
     #expect(self.table.streams.map(\.name) == ["a", "b"])
-    #expect(self.table.broadcaster(of: second.stream) === second)
+    #expect(self.table.broadcaster(of: second.rendition) === second)
     #expect(self.table.stream(named: "a") === first.stream && self.table.stream(named: "c") == nil)
     self.table.unpublish(first.stream)
-    #expect(self.table.stream(named: "a") == nil && self.table.broadcaster(of: first.stream) == nil)
+    #expect(self.table.stream(named: "a") == nil && self.table.broadcaster(of: first.rendition) == nil)
     self.table.remove(second)
     #expect(self.table.all.isEmpty)
   }
@@ -40,21 +38,20 @@ struct BroadcasterTableTests {
     let stream = LiveStream("käm", video: VideoSettings(renditions: .list([low])))
     stream.attachVideo(BarsCapturer(width: 64, height: 48))
     try await stream.start()
-    self.table.publish(Output(stream))
-    let rendition = try #require(self.table.target(ofPath: "käm/low")?.rendition)
-    #expect(rendition.name == "low" && self.table.target(ofPath: "low")?.rendition === rendition)
+    self.table.publish(Output(stream.main))
+    let rendition = try #require(self.table.rendition(atPath: "käm/low"))
+    #expect(rendition.name == "low" && !rendition.isMain && self.table.rendition(atPath: "low") == rendition)
     for path in ["", "käm", "käm/main", "main"] {
-      let target = try #require(self.table.target(ofPath: path), "\(path)")
-      #expect(target.stream === stream && target.rendition == nil)
+      #expect(self.table.rendition(atPath: path) == stream.main, "\(path)")
     }
     for path in ["käm/", "käm/other", "käm/main/main", "other/low", "other/main", "other"] {
-      #expect(self.table.target(ofPath: path) == nil, "\(path)")
+      #expect(self.table.rendition(atPath: path) == nil, "\(path)")
     }
     #expect(self.table.broadcaster(of: rendition) == nil && self.table.broadcaster(atPath: "low") == nil)
     let output = try #require(await self.find("käm/low"))
     #expect(await self.find("low") === output && self.table.broadcaster(atPath: "käm/low") === output)
     #expect(self.table.broadcaster(of: rendition) === output && self.table.all.count == 2)
-    #expect(await self.find("main") === self.table.broadcaster(of: stream))
+    #expect(await self.find("main") === self.table.broadcaster(of: stream.main))
     self.table.unpublish(stream)
     #expect(self.table.all.isEmpty)
     #expect(await self.find("low") == nil)
@@ -63,7 +60,7 @@ struct BroadcasterTableTests {
 
   private func find(_ path: String) async -> Output? {
     await withCheckedContinuation { continuation in
-      self.table.find(path, making: { stream, rendition, _ in Output(stream, rendition) }) {
+      self.table.find(path, making: { rendition, _ in Output(rendition) }) {
         continuation.resume(returning: $0)
       }
     }

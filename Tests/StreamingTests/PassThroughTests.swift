@@ -303,7 +303,7 @@ struct PassThroughTests {
       deliver(5..<15)
       let first = try #require(other.samples(atLeast: 1).first)
       #expect(first.isKeyframe)
-      guard case .h264(let own)? = encoding.description, case .h264(let source) = description else {
+      guard case .h264(let own)? = encoding.descriptions.first, case .h264(let source) = description else {
         Issue.record("it has no description")
         return
       }
@@ -377,10 +377,10 @@ struct PassThroughTests {
   }
 
   /// An encoding for viewers in use, and what it outputs.
-  private static func encoding(of stream: LiveStream) async throws -> (StreamRendition, CollectingOutput) {
+  private static func encoding(of stream: LiveStream) async throws -> (Rendition, CollectingOutput) {
     let output = CollectingOutput()
     let encoding = try #require(
-      stream.makePrivateRendition(like: nil, bitrate: 300_000, profile: .baseline, isForViewers: true))
+      stream.makePrivateRendition(like: stream.main, bitrate: 300_000, profile: .baseline, isForViewers: true))
     encoding.add(output)
     encoding.beginUse()
     try await stream.eventually { encoding.statistics.isRunning }

@@ -11,8 +11,8 @@ struct PrivateRenditionTests {
   private let main = CollectingOutput()
   private let output = CollectingOutput()
 
-  @Test(arguments: [nil, "low"] as [String?])
-  func `an encoding for one output has the size, frame rate and profile of the one it is like`(name: String?)
+  @Test(arguments: ["main", "low"])
+  func `an encoding for one output has the size, frame rate and profile of the one it is like`(name: String)
     async throws
   {
     let low = RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000, frameRate: 15)
@@ -24,23 +24,22 @@ struct PrivateRenditionTests {
     try await stream.eventually { self.source.isStarted }
     self.source.deliver(at: StreamClock.system.now())
     try await start
-    let like = name.flatMap { stream.rendition(named: $0) }
-    #expect((like == nil) == (name == nil))
+    let like = try #require(stream.rendition(named: name))
     let encoding = try #require(stream.makePrivateRendition(like: like, bitrate: 50_000))
     let sliced = try #require(stream.makePrivateRendition(like: like, bitrate: 50_000, maximumSliceLength: 1146))
-    #expect(sliced.maximumSliceLength == 1146 && encoding.maximumSliceLength == nil)
-    #expect(!stream.renditions.contains { $0 === encoding })
+    #expect(sliced.encoding?.maximumSliceLength == 1146 && encoding.encoding?.maximumSliceLength == nil)
+    #expect(!stream.renditions.contains(encoding))
     encoding.add(self.output)
     encoding.beginUse()
     try await stream.eventually { encoding.statistics.isRunning }
     self.source.deliver(at: StreamClock.system.now())
     #expect(self.output.samples(atLeast: 1).first?.isKeyframe == true)
-    guard case .h264(let own)? = encoding.description, case .h264(let all)? = stream.descriptions.first else {
+    guard case .h264(let own)? = encoding.descriptions.first, case .h264(let all)? = stream.descriptions.first else {
       Issue.record("there is no description")
       return
     }
-    #expect(own.width == (like == nil ? all.width : 32) && own.height == (like == nil ? all.height : 24))
-    #expect(own.frameRate == (like == nil ? all.frameRate : 15))
+    #expect(own.width == (like.isMain ? all.width : 32) && own.height == (like.isMain ? all.height : 24))
+    #expect(own.frameRate == (like.isMain ? all.frameRate : 15))
     // profile_idc and constraint flags.
     #expect(own.sequenceParameterSet[1..<3] == all.sequenceParameterSet[1..<3])
     #expect(encoding.bitrate == 50_000 && stream.videoBitrate != 50_000)
@@ -59,7 +58,7 @@ struct PrivateRenditionTests {
     try await stream.eventually { self.source.isStarted }
     self.source.deliver(at: StreamClock.system.now())
     try await start
-    let encoding = try #require(stream.makePrivateRendition(like: nil, bitrate: 50_000, isForViewers: true))
+    let encoding = try #require(stream.makePrivateRendition(like: stream.main, bitrate: 50_000, isForViewers: true))
     encoding.add(self.output)
     encoding.beginUse()
     try await stream.eventually { encoding.statistics.isRunning }
@@ -91,7 +90,7 @@ struct PrivateRenditionTests {
     self.source.deliver(at: StreamClock.system.now())
     try await start
     stream.isEncodingPaused = isPaused
-    let encoding = try #require(stream.makePrivateRendition(like: nil, bitrate: 50_000, isForViewers: true))
+    let encoding = try #require(stream.makePrivateRendition(like: stream.main, bitrate: 50_000, isForViewers: true))
     encoding.add(self.output)
     encoding.beginUse()
     try await stream.eventually { encoding.statistics.isRunning }

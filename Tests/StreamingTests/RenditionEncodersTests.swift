@@ -34,8 +34,8 @@ struct RenditionEncodersTests {
   private func rendition(
     retryDelay: MediaDuration = .seconds(10), report: @escaping @Sendable (StreamEvent) -> Void = { _ in },
     requestFrame: @escaping @Sendable () -> Void = {}
-  ) -> StreamRendition {
-    StreamRendition(
+  ) -> RenditionEncoding {
+    RenditionEncoding(
       RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000),
       of: VideoFormat(width: 64, height: 48, frameRate: 30), video: VideoSettings(), lingerTime: .zero,
       retryDelay: retryDelay, encoders: self.encoders, report: report, request: {}, requestFrame: requestFrame,
@@ -48,7 +48,7 @@ struct RenditionEncodersTests {
     var count: Int { self.list.withLock { $0.count } }
   }
 
-  private static func prepare(_ rendition: StreamRendition) async -> Result<CodecDescription, VidiconError> {
+  private static func prepare(_ rendition: RenditionEncoding) async -> Result<CodecDescription, VidiconError> {
     await withCheckedContinuation { continuation in rendition.prepare { continuation.resume(returning: $0) } }
   }
 

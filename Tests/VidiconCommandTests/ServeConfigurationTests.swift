@@ -36,7 +36,7 @@ struct ServeConfigurationTests {
     }
     let low = try ServeConfiguration(ServeOptions.parse(record + ["low"]))
     #expect(low.streams[0].recording.rendition == "low")
-    #expect(try ServeConfiguration(ServeOptions.parse(record + ["main"])).streams[0].recording.rendition == nil)
+    #expect(try ServeConfiguration(ServeOptions.parse(record + ["main"])).streams[0].recording.rendition == "main")
     #expect(
       try self.configuration("streams:\n  - {name: a, record: x.mp4, recordRendition: low}").streams[0].recording
         .rendition == "low")

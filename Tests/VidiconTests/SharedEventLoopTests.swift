@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import RTSP
+import Streaming
 import Synchronization
 import TestSupport
 import Testing
@@ -96,7 +97,7 @@ private final class SharedLoopServers: Sendable {
             sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1E], pictureParameterSet: [0x68, 0xCE], width: 64, height: 48,
             frameRate: 30))
       ])
-    self.broadcaster = try #require(self.rtsp.directory.broadcaster(of: self.feed))
+    self.broadcaster = try #require(self.rtsp.directory.broadcaster(of: self.feed.main))
   }
 
   var loopLag: MediaDuration { self.rtsp.statistics(of: self.feed).delivery.loopLag }

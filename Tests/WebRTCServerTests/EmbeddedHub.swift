@@ -82,7 +82,7 @@ final class EmbeddedHub {
         _ stream: LiveStream, isHigh: Bool, low: WebRTCBroadcaster? = nil, transcoding: WebRTCBroadcaster? = nil
       ) -> WebRTCBroadcaster {
         let broadcaster = WebRTCBroadcaster(
-          stream: stream, descriptions: [.h264(isHigh ? Self.high : Self.h264)] + audio, hub: hub, refusals: refusals,
+          stream.main, descriptions: [.h264(isHigh ? Self.high : Self.h264)] + audio, hub: hub, refusals: refusals,
           lowerRenditions: { low.map { low in [WebRTCLowerRendition(bitrate: 450_000) { $0(low) }] } ?? [] },
           transcode: { $2(transcoding) }, onEnd: { _ in })
         stream.add(broadcaster)
@@ -100,7 +100,7 @@ final class EmbeddedHub {
       self.low = nil
       self.transcodings = (nil, nil)
       self.directory.publish(self.stream, descriptions: descriptions)
-      self.broadcaster = try #require(self.directory.broadcaster(of: self.stream))
+      self.broadcaster = try #require(self.directory.broadcaster(of: self.stream.main))
     }
     self.lines = reports
     self.hub.setTransmit(

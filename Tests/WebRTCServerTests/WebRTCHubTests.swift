@@ -6,6 +6,7 @@ import NIOCore
 import NIOEmbedded
 import RTP
 import RateControl
+import Streaming
 import Testing
 import WebRTC
 import WebRTCPeers
@@ -71,7 +72,7 @@ struct WebRTCHubTests {
     server.broadcaster.streamEnded()
     server.loop.run()
     #expect(server.hub.count == 0 && server.clients[viewer]?.closings == 1)
-    #expect(server.directory.broadcaster(of: server.stream) == nil)
+    #expect(server.directory.broadcaster(of: server.stream.main) == nil)
   }
 
   @Test func `a session without a check ends after half a minute, with a line that says why`() throws {

@@ -102,7 +102,7 @@ struct TranscodingBitrateTests {
     for (path, chosen) in [("camera", 8_000_000), ("camera/low", 400_000)] {
       let broadcaster = try #require(await server.directory.find(path))
       let transcoding = try #require(await server.directory.transcoding(of: broadcaster, for: .nonInterleaved))
-      let encoding = try #require(transcoding.rendition)
+      let encoding = transcoding.rendition
       #expect(encoding.bitrate == chosen && transcoding.configuredBitrate == chosen)
       // Viewers of a rendition by its name keep it.
       guard path == "camera" else { continue }
@@ -141,7 +141,7 @@ struct TranscodingBitrateTests {
       let broadcaster = try #require(await server.directory.find(path))
       let transcoding = try #require(await server.directory.transcoding(of: broadcaster, for: .nonInterleaved))
       transcoding.update(at: .zero)
-      #expect(transcoding.rendition?.bitrate == chosen && transcoding.configuredBitrate == chosen)
+      #expect(transcoding.rendition.bitrate == chosen && transcoding.configuredBitrate == chosen)
     }
     await stream.stop()
   }

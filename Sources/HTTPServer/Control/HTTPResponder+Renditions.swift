@@ -18,7 +18,7 @@ extension HTTPResponder {
     guard let json = JSONValue(parsing: bytes) else { throw HTTPRefusal("the body is no JSON") }
     var settings = try RenditionSettings(json, name: rendition)
     // Which of a device's encoders is used is not for clients.
-    settings.encoder = stream.rendition(named: rendition)?.settings.encoder
+    settings.encoder = stream.rendition(named: rendition)?.settings?.encoder
     if self.streams.names.contains("\(name)/\(rendition)") {
       throw HTTPRefusal(
         .conflict, "a stream of the name \("\(name)/\(rendition)".debugDescription) is published; choose another name")

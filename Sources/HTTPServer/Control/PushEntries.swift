@@ -27,7 +27,8 @@ extension PushEntry {
 
   private static func entry(_ value: JSONValue) throws(HTTPRefusal) -> PushEntry {
     guard case .object(let members) = value else { throw HTTPRefusal("the body is \(Self.form)") }
-    var (id, url, rendition, bitrate, isAdaptive): (Int?, String?, String?, Int?, Bool) = (nil, nil, nil, nil, true)
+    var (id, url, rendition): (Int?, String?, String) = (nil, nil, RenditionName.main)
+    var (bitrate, isAdaptive): (Int?, Bool) = (nil, true)
     var token: Secret?
     for (name, value) in members {
       switch (Key(rawValue: name), value) {
@@ -48,8 +49,7 @@ extension PushEntry {
     do throws(VidiconError) {
       return .new(
         try PushTarget(
-          url: url, token: token, rendition: rendition == "main" ? nil : rendition, bitrate: bitrate,
-          isAdaptive: isAdaptive))
+          url: url, token: token, rendition: rendition, bitrate: bitrate, isAdaptive: isAdaptive))
     } catch {
       throw HTTPRefusal(error)
     }

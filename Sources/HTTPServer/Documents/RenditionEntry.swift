@@ -2,7 +2,7 @@ internal import Delivery
 internal import Media
 internal import Streaming
 
-/// A further rendition of a stream, element of `renditions` of ``StreamEntry``. Keys are documented in `openapi.json`.
+/// A rendition of a stream beside the main one, element of `renditions` of ``StreamEntry``. Keys are documented in `openapi.json`.
 struct RenditionEntry: Encodable, Sendable {
   var name: String
   var hls: String
@@ -25,20 +25,22 @@ struct RenditionEntry: Encodable, Sendable {
   /// Mean time of encoding a frame; nil before the first.
   var encodeMilliseconds: Double?
 
-  init(
-    _ rendition: StreamRendition, of published: PublishedStream, providers: HTTPServerProviders,
+  /// - Returns: Nil for the main one.
+  init?(
+    _ rendition: Rendition, of published: PublishedStream, providers: HTTPServerProviders,
     addresses: StreamAddresses, at now: MediaTime
   ) {
-    let path = "\(published.stream.path)/\(rendition.name)"
+    guard let format = rendition.format else { return nil }
+    let path = rendition.path
     let statistics = rendition.statistics
     self.name = rendition.name
     self.hls = "\(path)/live.m3u8"
     self.snapshot = "\(path)/snapshot.jpg"
     self.rtsp = addresses.rtsp.map { "\($0)/\(rendition.name)" }
     self.rtmp = addresses.rtmp.map { "\($0)/\(rendition.name)" }
-    self.width = rendition.settings.width
-    self.height = rendition.settings.height
-    self.frameRate = rendition.format.frameRate.framesPerSecond
+    self.width = format.width
+    self.height = format.height
+    self.frameRate = format.frameRate.framesPerSecond
     self.bitrate = rendition.bitrate
     self.encoding = statistics.isRunning
     self.failed = rendition.hasFailed

@@ -153,7 +153,7 @@ struct StreamEntry: Encodable, Sendable {
           bitrate: stream.audioSettings.bitrate)
       }
     }
-    self.renditions = stream.renditions.map {
+    self.renditions = stream.renditions.compactMap {
       RenditionEntry($0, of: published, providers: providers, addresses: addresses, at: now)
     }
     self.viewers = [

@@ -17,12 +17,13 @@ extension HTTPResponder {
       let hlsRequest = HLSRequest(file: file, query: target.query, arrival: now)
     else { return .notFound() }
     let userAgent = request.headerFields[.userAgent] ?? ""
+    let other = rendition.flatMap { $0.rendition.isMain ? nil : $0.rendition.name }
     func noteRequest(at time: MediaTime) {
-      stream.noteHLSRequest(of: rendition?.rendition?.name, address: user.address, userAgent: userAgent, at: time)
+      stream.noteHLSRequest(of: other, address: user.address, userAgent: userAgent, at: time)
     }
     noteRequest(at: now)
     let transfer = stream.hls.transfers.transfer()
-    let response = await stream.hls.respond(to: hlsRequest, of: rendition?.name)
+    let response = await stream.hls.respond(to: hlsRequest, of: rendition?.rendition.name)
     // A viewer that has waited is still one: the first playlist may take longer than viewers are counted.
     if self.clock.now() - now > .seconds(1) { noteRequest(at: self.clock.now()) }
     let isMeasured = rendition != nil
@@ -89,7 +90,8 @@ extension HTTPResponder {
         response.measured = { [clock] in stream.noteThroughput($0, of: viewer, at: clock.now()) }
       }
       var content = content
-      if hlsRequest.isMultivariantPlaylist, let first = stream.firstRendition(for: viewer, at: now) {
+      let first = hlsRequest.isMultivariantPlaylist ? stream.firstRendition(for: viewer, at: now) : nil
+      if let first, !first.isMain {
         content.body = HLSVariants.starting(with: first.name, content.body)
         response.body = .bytes(content.body)
         // The playlist names this viewer.

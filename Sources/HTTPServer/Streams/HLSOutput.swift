@@ -21,11 +21,11 @@ final class HLSOutput: StreamOutput {
   private struct State {
     var machine: HLSStreamGroup
     /// The renditions that the state machine has.
-    var renditions: [StreamRendition] = []
+    var renditions: [Rendition] = []
     /// Whether these are used.
     var usesRenditions = false
     /// Renditions whose encoders are opened, in the order in which they are to be added; each with the result, once it is known.
-    var preparing: [(rendition: StreamRendition, result: Result<CodecDescription, VidiconError>?)] = []
+    var preparing: [(rendition: Rendition, result: Result<[CodecDescription], VidiconError>?)] = []
     /// Renditions that were ever added, for names of files that none has had.
     var renditionCount = 0
     var waiters: [Int: Waiter] = [:]
@@ -141,7 +141,7 @@ final class HLSOutput: StreamOutput {
     if rendition != nil || request.isMultivariantPlaylist {
       self.prepareRenditions()
       // Viewers of the main one wait for no other's encoder.
-      if rendition != HLSStreamGroup.mainName {
+      if rendition != RenditionName.main {
         await self.waitForPreparation(of: rendition)
         if let rendition, self.isNotReady(rendition) { return .unavailable }
       }
@@ -191,7 +191,7 @@ final class HLSOutput: StreamOutput {
 
   /// Waits until a rendition, or each, is prepared or cannot be, at most 2 s: a driver may never open its encoder.
   private func waitForPreparation(of name: String?) async {
-    let deadline = self.clock.now() + StreamRendition.preparationTimeout
+    let deadline = self.clock.now() + Rendition.preparationTimeout
     func isWaiting(_ state: State) -> Bool {
       self.clock.now() < deadline && state.preparing.contains { name == nil || $0.rendition.name == name }
     }
@@ -312,7 +312,7 @@ extension HLSOutput {
     let renditions = self.stream.renditions.filter { $0.failure == nil }
     let added = self.state.withLock { state in
       let added = renditions.filter { rendition in
-        !state.renditions.contains { $0 === rendition } && !state.preparing.contains { $0.rendition === rendition }
+        !state.renditions.contains(rendition) && !state.preparing.contains { $0.rendition == rendition }
       }
       state.preparing += added.map { ($0, nil) }
       return added
@@ -323,16 +323,16 @@ extension HLSOutput {
   }
 
   /// Adds the renditions whose parameter sets are known, unless one before them is not prepared yet: playlists name them in order.
-  private func handle(_ result: Result<CodecDescription, VidiconError>, of rendition: StreamRendition) {
+  private func handle(_ result: Result<[CodecDescription], VidiconError>, of rendition: Rendition) {
     let prepared = self.state.withLock { state in
-      if let index = state.preparing.firstIndex(where: { $0.rendition === rendition }) {
+      if let index = state.preparing.firstIndex(where: { $0.rendition == rendition }) {
         state.preparing[index].result = result
       }
       return state.preparing.prefix { $0.result != nil }
     }
-    for case (let rendition, .success(let video)?) in prepared { self.add(rendition, video: video) }
+    for case (let rendition, .success(let descriptions)?) in prepared { self.add(rendition, descriptions) }
     self.perform { (state: inout State) in
-      state.preparing.removeAll { item in prepared.contains { $0.rendition === item.rendition } }
+      state.preparing.removeAll { item in prepared.contains { $0.rendition == item.rendition } }
       return HLSEffects(wakesRequests: true)
     }
   }
@@ -341,22 +341,21 @@ extension HLSOutput {
   private func isNotReady(_ name: String) -> Bool {
     guard let rendition = self.stream.rendition(named: name), rendition.failure == nil else { return false }
     return self.state.withLock { state in
-      state.endTime == nil && !state.renditions.contains { $0 === rendition }
+      state.endTime == nil && !state.renditions.contains(rendition)
     }
   }
 
-  private func add(_ rendition: StreamRendition, video: CodecDescription) {
-    let audio = self.stream.descriptions.filter { $0.kind == .audio }
+  private func add(_ rendition: Rendition, _ descriptions: [CodecDescription]) {
     var configuration = self.configuration
     configuration.bitrate = rendition.bitrate + self.stream.audioSettings.bitrate
     let names = self.stream.renditions.map(\.name)
     let isAdded = self.state.withLock { state in
-      guard !state.renditions.contains(where: { $0 === rendition }), state.endTime == nil else { return false }
+      guard !state.renditions.contains(rendition), state.endTime == nil else { return false }
       configuration.token += "r\(state.renditionCount)"
       state.renditionCount += 1
       state.renditions.append(rendition)
       if state.usesRenditions { rendition.beginUse() }
-      state.machine.add(rendition.name, [video] + audio, configuration: configuration)
+      state.machine.add(rendition.name, descriptions, configuration: configuration)
       // One whose encoder was busy comes later than those after it.
       state.machine.sort(like: names)
       return true
@@ -376,13 +375,13 @@ extension HLSOutput {
   }
 
   /// Removes a rendition whose encoder has failed.
-  fileprivate func remove(_ rendition: StreamRendition) {
+  fileprivate func remove(_ rendition: Rendition) {
     self.perform { (state: inout State) in
-      if state.usesRenditions, state.renditions.contains(where: { $0 === rendition }) {
+      if state.usesRenditions, state.renditions.contains(rendition) {
         // The rendition may be used again, once its encoder can be opened.
         rendition.endUse(lingers: false)
       }
-      state.renditions.removeAll { $0 === rendition }
+      state.renditions.removeAll { $0 == rendition }
       return state.machine.remove(rendition.name)
     }
   }
@@ -391,10 +390,10 @@ extension HLSOutput {
 extension HLSOutput {
   /// The output of another rendition: its video, beside the audio of the stream.
   final class RenditionOutput: StreamOutput {
-    private let rendition: StreamRendition
+    private let rendition: Rendition
     private let hls: HLSOutput
 
-    init(_ rendition: StreamRendition, of hls: HLSOutput) {
+    init(_ rendition: Rendition, of hls: HLSOutput) {
       self.rendition = rendition
       self.hls = hls
     }

@@ -94,15 +94,14 @@ final class PublishedStream: Sendable {
     self.throughputs.withLock { $0.note(measurement, of: viewer, at: now) }
   }
 
-  /// The rendition that a player should start with; nil for the main one, also where nothing is known of its network.
-  func firstRendition(for viewer: ViewerThroughputs.Viewer, at now: MediaTime) -> StreamRendition? {
-    guard let capacity = self.throughputs.withLock({ $0.bitrate(of: viewer, at: now) }) else { return nil }
-    let renditions = self.stream.renditions.filter { $0.failure == nil }.sorted { $0.bitrate > $1.bitrate }
+  /// The rendition that a player should start with: the main one where nothing is known of its network.
+  func firstRendition(for viewer: ViewerThroughputs.Viewer, at now: MediaTime) -> Rendition {
+    guard let capacity = self.throughputs.withLock({ $0.bitrate(of: viewer, at: now) }) else { return self.stream.main }
+    let others = self.stream.renditions.filter { $0.failure == nil }.sorted { $0.bitrate > $1.bitrate }
     let audio = self.stream.audioSettings.bitrate
     let main = (self.stream.averageVideoBitrate ?? self.stream.videoBitrate) + audio
-    let bitrates = [main] + renditions.map { $0.bitrate + audio }
-    let index = InitialRendition.index(bitrates: bitrates, capacity: capacity)
-    return index == 0 ? nil : renditions[index - 1]
+    let bitrates = [main] + others.map { $0.bitrate + audio }
+    return ([self.stream.main] + others)[InitialRendition.index(bitrates: bitrates, capacity: capacity)]
   }
 
   /// Records a media playlist response.

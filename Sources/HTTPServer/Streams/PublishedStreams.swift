@@ -60,13 +60,12 @@ final class PublishedStreams: Sendable {
 
   /// The published or recently ended stream with a rendition of a path.
   ///
-  /// - Returns: No rendition for the main one, ``HLSStreamGroup/mainName``.
-  func stream(withRendition path: String) -> (stream: PublishedStream, name: String, rendition: StreamRendition?)? {
+  /// - Returns: Nil where there is none.
+  func stream(withRendition path: String) -> (stream: PublishedStream, rendition: Rendition)? {
     let streams = self.state.withLock { $0.streams + $0.ended }
     for published in streams where path.hasPrefix("\(published.name)/") {
-      let name = String(path.dropFirst(published.name.count + 1))
-      if name == HLSStreamGroup.mainName { return (published, name, nil) }
-      if let rendition = published.stream.rendition(named: name) { return (published, name, rendition) }
+      let name = path.dropFirst(published.name.count + 1)
+      if let rendition = published.stream.rendition(named: name) { return (published, rendition) }
     }
     return nil
   }

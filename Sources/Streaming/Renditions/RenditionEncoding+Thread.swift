@@ -122,7 +122,7 @@ extension RenditionEncoding {
       return (true, state.waiters)
     }
     if let description = encoder.description {
-      self.outputs.announce(.h264(description))
+      if isOpen { self.outputs.announce(.h264(description)) }
       for waiter in waiters { waiter.answer(.success(.h264(description))) }
     }
     // A still source is shown again for new viewers only for a while.
@@ -185,8 +185,9 @@ extension RenditionEncoding {
       }
       guard let description = encoder.description.map(CodecDescription.h264) else { return }
       for waiter in waiters { waiter.answer(.success(description)) }
-      // Frames of a generation that is over are lost; the first of the next one is a keyframe.
-      _ = self.outputs.consumeVideo(sample, of: description, generation: item.generation)
+      if !self.outputs.consumeVideo(sample, of: description, generation: item.generation) {
+        self.state.withLockWakingNone { $0.isResuming = true }
+      }
     }
   }
 

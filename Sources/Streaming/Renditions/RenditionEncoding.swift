@@ -352,12 +352,14 @@ extension RenditionEncoding {
 
   /// Discards frames and samples of earlier generations; the next frame is a keyframe.
   func discardEarlier(to generation: Int) {
-    self.state.withLock { state in
-      state.generation = max(state.generation, generation)
-      state.frames = []
-      state.isResuming = true
+    self.outputs.discardEarlier {
+      self.state.withLock { state in
+        state.generation = max(state.generation, generation)
+        state.frames = []
+        state.isResuming = true
+        return state.generation
+      }
     }
-    self.outputs.discardEarlier(to: generation)
   }
 
   /// Closes the encoder and ends the outputs: the stream has ended.

@@ -85,12 +85,12 @@ final class RenditionFeed {
     }
   }
 
-  private func pool(_ size: Size, of rendition: StreamRendition) -> VideoFramePool {
+  private func pool(_ size: Size, of rendition: RenditionEncoding) -> VideoFramePool {
     if let pool = self.pools[size] { return pool }
     // Of renditions that were removed.
     if self.pools.count >= RenditionSettings.maximumCount { self.pools = [:] }
     let pool = VideoFramePool(
-      format: rendition.format, capacity: (StreamRendition.maximumQueueCount + 2) * RenditionSettings.maximumCount)
+      format: rendition.format, capacity: (RenditionEncoding.maximumQueueCount + 2) * RenditionSettings.maximumCount)
     self.pools[size] = pool
     return pool
   }

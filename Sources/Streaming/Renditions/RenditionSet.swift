@@ -7,11 +7,11 @@ internal import Threading
 /// The further renditions of a stream, as its threads and its owner share them.
 final class RenditionSet: Sendable {
   private struct State {
-    var renditions: [StreamRendition] = []
+    var renditions: [RenditionEncoding] = []
     /// The stream's format, and how a rendition of it is created; nil before the video pipeline has opened.
-    var factory: (format: VideoFormat, make: @Sendable (RenditionSettings) -> StreamRendition)?
+    var factory: (format: VideoFormat, make: @Sendable (RenditionSettings) -> RenditionEncoding)?
     /// Encodings for one output each, without a name in addresses.
-    var privates: [StreamRendition] = []
+    var privates: [RenditionEncoding] = []
     /// Format of the stream, and how a frame of it is requested; nil before its pipeline has opened.
     var stream: (format: VideoFormat, video: VideoSettings, requestFrame: @Sendable () -> Void)?
     var hasEnded = false
@@ -31,13 +31,13 @@ final class RenditionSet: Sendable {
   private let discards = Atomic(0)
 
   /// The renditions, in the order of their settings; empty before the video pipeline has opened.
-  var all: [StreamRendition] { self.state.withLock { $0.renditions } }
+  var all: [RenditionEncoding] { self.state.withLock { $0.renditions } }
 
   /// Number of changes of ``all``; costs an atomic load.
   var changes: Int { self.changeCount.load(ordering: .acquiring) }
 
   /// The renditions, and the encodings for one output each.
-  var encoded: [StreamRendition] { self.state.withLock { $0.renditions + $0.privates } }
+  var encoded: [RenditionEncoding] { self.state.withLock { $0.renditions + $0.privates } }
 
   /// Whether any rendition is in use; costs an atomic load.
   var isInUse: Bool { self.inUse.load(ordering: .relaxed) }
@@ -59,7 +59,7 @@ final class RenditionSet: Sendable {
   ) {
     let (usable, problems) = stream.renditions.renditions(for: format)
     let make = { @Sendable [encoders] (settings: RenditionSettings) in
-      StreamRendition(
+      RenditionEncoding(
         settings, of: format, video: stream, lingerTime: stream.renditionLingerTime,
         retryDelay: stream.renditionRetryDelay, encoders: encoders, report: report,
         request: { [weak self] in
@@ -89,7 +89,7 @@ final class RenditionSet: Sendable {
   ///
   /// - Throws: ``VidiconError`` when the stream cannot have it; nothing is changed.
   func set(_ settings: RenditionSettings) throws(VidiconError) {
-    let plan = self.state.withLock { state -> Result<(index: Int, old: StreamRendition?)?, VidiconError> in
+    let plan = self.state.withLock { state -> Result<(index: Int, old: RenditionEncoding?)?, VidiconError> in
       guard !state.hasEnded else { return .failure(.streamEnded) }
       guard let format = state.factory?.format else { return .failure(.streamEncodesNoVideo) }
       var list = state.renditions.map(\.settings)
@@ -128,7 +128,7 @@ final class RenditionSet: Sendable {
     self.close(rendition)
   }
 
-  private func close(_ rendition: StreamRendition) {
+  private func close(_ rendition: RenditionEncoding) {
     self.changeCount.add(1, ordering: .releasing)
     rendition.remove()
     self.updateUse()
@@ -146,9 +146,9 @@ final class RenditionSet: Sendable {
   ///     open for a while after its last use.
   /// - Returns: Nil before the stream has started, and after its end.
   func makePrivate(
-    like other: StreamRendition?, bitrate: Int, profile: H264Profile? = nil, maximumSliceLength: Int? = nil,
+    like other: RenditionEncoding?, bitrate: Int, profile: H264Profile? = nil, maximumSliceLength: Int? = nil,
     isForViewers: Bool = false
-  ) -> StreamRendition? {
+  ) -> RenditionEncoding? {
     guard let (format, settings, requestFrame) = self.state.withLock({ $0.hasEnded ? nil : $0.stream }) else {
       return nil
     }
@@ -160,9 +160,10 @@ final class RenditionSet: Sendable {
     let isFit = maximumSliceLength == nil || LibavH264Encoder.boundsSlices(encoder)
     if !isFit || isForViewers && !LibavH264Encoder.followsBitrate(encoder) { encoder = "libx264" }
     let own = RenditionSettings(
-      name: other?.name ?? "main", width: size.width, height: size.height, bitrate: bitrate, frameRate: size.frameRate,
+      name: other?.name ?? RenditionName.main, width: size.width, height: size.height, bitrate: bitrate,
+      frameRate: size.frameRate,
       encoder: encoder)
-    let rendition = StreamRendition(
+    let rendition = RenditionEncoding(
       own, of: format, video: video, maximumSliceLength: maximumSliceLength,
       makesKeyframesOnRequest: isForViewers, lingerTime: isForViewers ? video.renditionLingerTime : .zero,
       encoders: self.encoders, report: { _ in }, request: nil, requestFrame: requestFrame,
@@ -175,7 +176,7 @@ final class RenditionSet: Sendable {
   }
 
   /// Ends an encoding that ``makePrivate(like:bitrate:)`` has made.
-  func removePrivate(_ rendition: StreamRendition) {
+  func removePrivate(_ rendition: RenditionEncoding) {
     self.state.withLock { $0.privates.removeAll { $0 === rendition } }
     rendition.end()
     self.updateUse()

@@ -21,7 +21,7 @@ public struct RenditionSettings: Hashable, Sendable {
   /// Maximum length of a name, in characters.
   public static let maximumNameLength = 32
   /// Names that have another meaning in addresses.
-  public static let reservedNames: Set<String> = ["ca", "main", "mjpeg", "publish", "whep", "whip"]
+  public static let reservedNames: Set<String> = ["ca", RenditionName.main, "mjpeg", "publish", "whep", "whip"]
 
   /// Creates settings; ``problem(with:)`` checks them.
   public init(
@@ -139,7 +139,7 @@ public enum RenditionChoice: Hashable, Sendable {
       case .automatic: ["low"]
       case .list(let list): RenditionSettings.usable(list).usable.map(\.name)
       }
-    return (["main"] + names).map { "\(stream)/\($0)" }
+    return ([RenditionName.main] + names).map { "\(stream)/\($0)" }
   }
 
   /// The renditions of a stream of a format, and why others are left out.

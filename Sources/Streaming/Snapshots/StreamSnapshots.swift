@@ -33,9 +33,9 @@ public final class StreamSnapshots: Sendable {
   /// The current frame as by ``snapshot(width:)``, for a client of a network: clients of one have two sizes at a time,
   /// and the stream's own.
   ///
-  /// - Parameter rendition: The rendition whose aspect ratio and maximum size the image has; nil for the main one.
+  /// - Parameter rendition: The rendition whose aspect ratio and maximum size the image has; nil for those of the stream.
   package func snapshot(
-    width: Int?, of rendition: StreamRendition? = nil, from network: String?
+    width: Int?, of rendition: Rendition? = nil, from network: String?
   ) async throws(VidiconError) -> ByteBuffer {
     let answer = await withCheckedContinuation { (continuation: CheckedContinuation<SnapshotRequests.Answer, Never>) in
       let now = StreamClock.system.now()
@@ -69,9 +69,9 @@ public final class StreamSnapshots: Sendable {
   /// width and frame rate, and the stream's own width at 10 frames per second. An image may wait for its client longer
   /// than it may be shown: see ``isCurrent(_:)``.
   ///
-  /// - Parameter rendition: The rendition whose aspect ratio and maximum size the images have; nil for the main one.
+  /// - Parameter rendition: The rendition whose aspect ratio and maximum size the images have; nil for those of the stream.
   package func motionJPEG(
-    width: Int?, of rendition: StreamRendition? = nil, frameRate: Int, from network: String?
+    width: Int?, of rendition: Rendition? = nil, frameRate: Int, from network: String?
   ) -> AsyncStream<MotionJPEGImage> {
     self.images(width: width, of: rendition, frameRate: frameRate, from: network, as: \.self)
   }
@@ -82,7 +82,7 @@ public final class StreamSnapshots: Sendable {
   }
 
   private func images<Image: Sendable>(
-    width: Int?, of rendition: StreamRendition?, frameRate: Int, from network: String?,
+    width: Int?, of rendition: Rendition?, frameRate: Int, from network: String?,
     as image: @escaping @Sendable (MotionJPEGImage) -> Image
   ) -> AsyncStream<Image> {
     let (images, continuation) = AsyncStream<Image>.makeStream(bufferingPolicy: .bufferingNewest(1))
