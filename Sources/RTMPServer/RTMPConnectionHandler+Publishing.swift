@@ -1,4 +1,5 @@
 internal import Authentication
+internal import Connections
 internal import Media
 internal import MediaInput
 internal import NIOCore
@@ -29,17 +30,6 @@ extension RTMPConnectionHandler {
       guard RTMPDepacketizer.isFatal(error) else { return self.countMalformed() }
       let refusal = VidiconError.unsupportedCodec(error.field)
       self.endPublication(.unsupported("\(refusal.cause): \(refusal.nextStep)"), error: refusal)
-    }
-  }
-
-  /// Reads nothing for a while of a publisher that sends faster than in real time.
-  func holdBack() {
-    guard self.holding == nil, let publication, let time = publication.input.holdTime(of: publication.id) else {
-      return
-    }
-    self.holding = self.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(time.nanoseconds)) {
-      self.holding = nil
-      self.resumeReading()
     }
   }
 

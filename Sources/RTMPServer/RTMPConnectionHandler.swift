@@ -12,57 +12,20 @@ internal import Streaming
 ///
 /// Memory per connection is bounded: the handler reads nothing while a request waits for a decision, and what the session
 /// holds has limits.
-final class RTMPConnectionHandler: ChannelDuplexHandler {
-  typealias InboundIn = ByteBuffer
-  typealias OutboundIn = ByteBuffer
-  typealias OutboundOut = ByteBuffer
-
-  /// Marks by which a connection is writable exactly when everything is sent.
-  static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
+final class RTMPConnectionHandler: MediaConnection {
   /// Maximum number of bytes of unsent responses.
   private static let maximumUnsentResponses = 64 * 1024
 
-  /// Whether everything is sent.
-  var isWritable = true
-  /// Bytes of responses written since everything was sent.
-  var unsentResponses = 0
-  /// Number of nested calls of ``writing(_:)``.
-  var writeDepth = 0
-  var needsFlush = false
-  /// Whether the viewer was notified of unsent bytes.
-  var isBlocked = false
-  /// The connection's socket, where bytes need no encryption: media is sent without the cost of the channel's pipeline.
-  var socket: ChannelSocket? {
-    didSet { self.descriptor = self.socket?.descriptor }
-  }
-  /// Descriptor of `socket`; without reference counts, since it is read for every viewer and frame.
-  private(set) var descriptor: ChannelSocket.Descriptor?
-  var context: ChannelHandlerContext?
-  var playback: Playback?
-  /// The next check of the viewer's progress.
-  var progressCheck: Scheduled<Void>?
-
   private let settings: RTMPServerSettings
-  private let access: AccessControl
-  private let passwords: PasswordChecker
   private let directory: RTMPStreamDirectory
-  let eventLoop: any EventLoop
-  /// The connection's entry in the table of all connections; nil in tests.
-  private let registration: ConnectionRegistry.Registration?
-  private let isEncrypted: Bool
   private var session: RTMPServerSession
-  private var timer: (deadline: MediaTime, task: Scheduled<Void>)?
-  private var isReadHeld = false
-  private var isClosing = false
-  /// The comparison of a password that the request waits for.
-  private var pendingCheck: PasswordCheckQueue.Ticket?
   /// The stream of the accepted request to play.
   private var broadcaster: RTMPBroadcaster?
-
+  private var playback: Playback? {
+    didSet { self.viewer = self.playback?.viewer }
+  }
   /// The accepted publication.
   var publication: Publication?
-  /// Ends the time for which nothing is read of a publisher that sends faster than in real time.
-  var holding: Scheduled<Void>?
 
   /// The stream that is played.
   struct Playback {
@@ -75,76 +38,41 @@ final class RTMPConnectionHandler: ChannelDuplexHandler {
     eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil, isEncrypted: Bool = false
   ) {
     self.settings = settings
-    self.access = access
-    self.passwords = passwords
     self.directory = directory
-    self.eventLoop = eventLoop
-    self.registration = registration
-    self.isEncrypted = isEncrypted
     self.session = RTMPServerSession(now: Self.now(on: eventLoop), makeRandom: { .random(in: 0...UInt64.max) })
+    super.init(
+      access: access, passwords: passwords, eventLoop: eventLoop, registration: registration, isEncrypted: isEncrypted,
+      maximumUnsentResponses: Self.maximumUnsentResponses)
   }
 
-  /// The current time of the event loop, which is virtual in tests.
-  private static func now(on eventLoop: any EventLoop) -> MediaTime {
-    MediaTime(nanoseconds: Int64(clamping: eventLoop.now.uptimeNanoseconds))
+  override func opened(_ channel: any Channel) {
+    self.directory.add(channel)
   }
 
-  var now: MediaTime { Self.now(on: self.eventLoop) }
-
-  func handlerAdded(context: ChannelHandlerContext) {
-    self.context = context
-    self.directory.add(context.channel)
+  override func receive(_ bytes: ByteBuffer) {
+    self.perform(self.session.receive(bytes, now: self.now))
+    self.holdBack(for: self.publication.flatMap { $0.input.holdTime(of: $0.id) })
     self.scheduleTimer()
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) {
-    self.end()
-  }
+  override var isDeciding: Bool { self.session.isDeciding }
 
-  func channelInactive(context: ChannelHandlerContext) {
-    self.end()
-    context.fireChannelInactive()
-  }
+  override var nextDeadline: MediaTime? { self.session.nextDeadline }
 
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    self.perform(self.session.receive(self.unwrapInboundIn(data), now: self.now))
-    self.holdBack()
+  override func handleTimer() {
+    self.perform(self.session.handleTimer(now: self.now))
     self.scheduleTimer()
   }
 
-  func read(context: ChannelHandlerContext) {
-    self.isReadHeld =
-      self.session.isDeciding || self.isClosing || self.hasTooManyResponses || self.holding != nil
-    if !self.isReadHeld { context.read() }
-  }
-
-  /// Whether the client does not read its responses; a viewer's unsent media is bounded by its own rule.
-  private var hasTooManyResponses: Bool {
-    !self.isWritable && self.unsentResponses > Self.maximumUnsentResponses
-  }
-
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
-    self.isWritable = context.channel.isWritable
-    // Between a write and its flush the connection is not writable, which says nothing about the client.
-    guard self.writeDepth == 0 else { return }
-    self.writeBufferChanged()
-    context.fireChannelWritabilityChanged()
-  }
-
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+  override func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is ServerStops { self.streamEnded() }
     context.fireUserInboundEventTriggered(event)
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // The connection was reset, or the client does not speak TLS.
-    context.close(promise: nil)
-  }
-
-  func resumeReading() {
-    guard self.isReadHeld, let context else { return }
-    self.isReadHeld = false
-    self.read(context: context)
+  override func ended(_ channel: any Channel) {
+    self.stopPlaying()
+    self.stopPublishing()
+    self.directory.remove(channel)
   }
 }
 
@@ -156,9 +84,7 @@ extension RTMPConnectionHandler {
     self.writing {
       for action in actions {
         switch action {
-        case .send(let buffer):
-          self.unsentResponses += buffer.readableBytes
-          self.write(buffer)
+        case .send(let buffer): self.writeResponse(buffer)
         case .decide(let request): self.decide(request)
         case .startPlaying: self.startPlaying()
         case .stopPlaying: self.stopPlaying()
@@ -220,19 +146,11 @@ extension RTMPConnectionHandler {
       if let refusal = self.refusal(permission, accessRequest) { return self.refuse(refusal) }
       return action(self)
     }
-    let ticket = self.passwords.makeTicket()
-    self.pendingCheck = ticket
-    let waiting = NIOLoopBound((handler: self, request: accessRequest, action: action), eventLoop: self.eventLoop)
-    self.passwords.submit(check, ticket: ticket) { outcome in
-      waiting.eventLoop.execute {
-        let (handler, action) = (waiting.value.handler, waiting.value.action)
-        var request = waiting.value.request
-        handler.pendingCheck = nil
-        if case .refused(let delay) = outcome { request.refusedCheck = delay }
-        // Also when the connection has ended: a guess that was compared counts.
-        if let refusal = handler.refusal(permission, request) { return handler.refuse(refusal) }
-        action(handler)
-      }
+    self.compare(check) { retryDelay in
+      var request = accessRequest
+      request.refusedCheck = retryDelay
+      if let refusal = self.refusal(permission, request) { return self.refuse(refusal) }
+      action(self)
     }
   }
 
@@ -278,24 +196,20 @@ extension RTMPConnectionHandler {
 
 extension RTMPConnectionHandler {
   private func startPlaying() {
-    guard let context, let broadcaster, self.playback == nil else { return }
-    context.limitUnsentBytes(bitrate: broadcaster.rendition.bitrate)
-    if !self.isEncrypted {
-      // nil for a channel without a socket: media takes the way through its pipeline.
-      self.socket = ChannelSocket(of: context.channel)
-    }
+    guard self.context != nil, let broadcaster, self.playback == nil else { return }
+    self.prepareForMedia(bitrate: broadcaster.rendition.bitrate)
     var limits = ViewerState.Limits()
     limits.stallTimeout = self.settings.stallTimeout
     let viewer = RTMPViewer(
       hasVideo: broadcaster.hasVideo, connection: self, counters: broadcaster.counters, limits: limits)
     self.playback = Playback(viewer: viewer, broadcaster: broadcaster)
-    broadcaster.join(viewer, on: context.eventLoop)
+    broadcaster.join(viewer, on: self.eventLoop)
   }
 
   private func stopPlaying() {
-    guard let playback, let context else { return }
+    guard let playback else { return }
     self.playback = nil
-    playback.broadcaster.leave(playback.viewer, on: context.eventLoop)
+    playback.broadcaster.leave(playback.viewer, on: self.eventLoop)
   }
 
   /// Requests a keyframe of the stream that is played.
@@ -303,56 +217,8 @@ extension RTMPConnectionHandler {
     self.playback?.broadcaster.rendition.requestKeyframe()
   }
 
-  /// Closes the connection if it has data to send, which cannot be taken back.
-  func discardEarlier() {
-    let socket = self.context.flatMap { ChannelSocket(of: $0.channel) }
-    guard !self.isWritable || self.unsentByteCount > 0 || socket?.holdsBytes == true else { return }
-    socket?.discardAndClose()
-    self.context?.close(promise: nil)
-  }
-
   /// Notifies the client that the stream or the server has ended, and closes the connection.
   func streamEnded() {
     self.perform(self.session.handleEnd())
-  }
-}
-
-// MARK: Ending
-
-extension RTMPConnectionHandler {
-  /// Schedules the timer at the session's deadline, unless it is due earlier.
-  private func scheduleTimer() {
-    guard let context, let deadline = self.session.nextDeadline else { return }
-    if let timer, timer.deadline <= deadline { return }
-    self.timer?.task.cancel()
-    let delay = max(0, (deadline - self.now).nanoseconds)
-    let task = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay)) {
-      self.timer = nil
-      self.perform(self.session.handleTimer(now: self.now))
-      self.scheduleTimer()
-    }
-    self.timer = (deadline, task)
-  }
-
-  /// Closes the connection when all data is written, or after a second.
-  private func closeAfterWrites() {
-    guard !self.isClosing, let context else { return }
-    self.isClosing = true
-    context.closeAfterWrites(self.wrapOutboundOut(ByteBuffer()))
-  }
-
-  private func end() {
-    self.timer?.task.cancel()
-    self.timer = nil
-    self.progressCheck?.cancel()
-    self.progressCheck = nil
-    self.holding?.cancel()
-    self.holding = nil
-    self.stopPlaying()
-    self.stopPublishing()
-    if let pendingCheck { self.passwords.cancel(pendingCheck) }
-    if let context { self.directory.remove(context.channel) }
-    self.context = nil
-    self.socket = nil
   }
 }

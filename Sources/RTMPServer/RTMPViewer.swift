@@ -1,3 +1,4 @@
+internal import Connections
 internal import Delivery
 internal import Media
 internal import NIOCore
@@ -5,7 +6,7 @@ internal import Synchronization
 
 /// One viewer of a stream, on its connection's event loop: the messages that wait for the connection. Performs what
 /// ``ViewerState`` decides.
-final class RTMPViewer {
+final class RTMPViewer: ConnectedViewer {
   /// The connection; it references its viewer until it leaves the stream.
   private let connection: RTMPConnectionHandler
   private let counters: ViewerCounters

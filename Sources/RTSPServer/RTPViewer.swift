@@ -1,4 +1,5 @@
 internal import CDatagrams
+internal import Connections
 internal import Delivery
 internal import Media
 internal import NIOCore
@@ -6,7 +7,7 @@ internal import Synchronization
 
 /// One viewer of a stream, on its connection's event loop: its tracks and transports, and the packets that wait for the
 /// connection. Performs what ``ViewerState`` decides.
-final class RTPViewer {
+final class RTPViewer: ConnectedViewer {
   /// The transport of a track's packets.
   enum Transport {
     /// Interleaved channels of the RTSP connection.
@@ -83,7 +84,7 @@ final class RTPViewer {
   /// - Returns: Whether they are sent; otherwise ``deliver(_:at:datagrams:)`` decides on each delivery.
   func sendTogether(_ bytes: UnsafeRawBufferPointer, of buffer: ByteBuffer, at now: MediaTime) -> Bool {
     guard !self.hasDatagrams, self.lastCaughtUp == 0, self.state.handleTogether(at: now) else { return false }
-    return self.connection.sendPackets(bytes, of: buffer)
+    return self.connection.sendMedia(bytes, of: buffer)
   }
 
   /// Sends live packets as ``send(_:at:datagrams:)`` does, behind those that followed the last keyframe.
@@ -166,7 +167,7 @@ final class RTPViewer {
   /// Writes the interleaved packets of the tracks with a channel, and returns their number of bytes.
   private func write(_ delivery: RTPDelivery, channels: InterleavedChannels) -> Int {
     guard let buffer = delivery.interleaved(channels: channels) else { return 0 }
-    self.connection.writePackets(buffer)
+    self.connection.writeMedia(buffer)
     return buffer.readableBytes
   }
 

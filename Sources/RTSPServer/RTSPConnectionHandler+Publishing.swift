@@ -1,3 +1,4 @@
+internal import Connections
 internal import Media
 internal import MediaInput
 internal import NIOCore
@@ -25,7 +26,8 @@ extension RTSPConnectionHandler {
 
   /// Begins the client's publication of the stream, or refuses it.
   func beginPublication(_ announcement: RTSPAnnouncement) {
-    guard let stream = self.directory.liveStream(named: announcement.streamName),
+    // A password may have been compared for a connection that has ended meanwhile.
+    guard self.context != nil, let stream = self.directory.liveStream(named: announcement.streamName),
       // Also while another source is current.
       let input = stream.videoSources.lazy.compactMap({ PublishedSource.input(of: $0, over: .rtsp) }).first
     else { return self.perform(self.session.publicationRefused(.otherSource)) }
@@ -65,17 +67,6 @@ extension RTSPConnectionHandler {
     ) { _ in handler.value.sendReceiverReports() }
     self.publication = publication
     self.take(outputs)
-  }
-
-  /// Reads nothing for a while of a publisher that sends faster than in real time.
-  func holdBack() {
-    guard self.holding == nil, let publication, let time = publication.input.holdTime(of: publication.id) else {
-      return
-    }
-    self.holding = self.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(time.nanoseconds)) {
-      self.holding = nil
-      self.resumeReading()
-    }
   }
 
   /// Interval between two receiver reports of a track; RFC 3550 §6.2 recommends at least 5 s.

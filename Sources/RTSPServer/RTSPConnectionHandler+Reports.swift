@@ -1,4 +1,5 @@
 internal import Authentication
+internal import Connections
 internal import Media
 internal import NIOCore
 internal import RTP
@@ -18,7 +19,7 @@ extension RTSPConnectionHandler {
       guard received.append(ReceivedDatagrams.Datagram(payload: payload, arrival: .zero)) else { return }
       handler.eventLoop.scheduleTask(in: Self.reportDelay) {
         handler.value.session.handleActivity(now: handler.value.now)
-        for datagram in handler.value.dequeueAll(of: received) { handler.value.receive(datagram.payload) }
+        for datagram in handler.value.dequeueAll(of: received) { handler.value.handleReports(in: datagram.payload) }
       }
     }
   }
@@ -31,7 +32,7 @@ extension RTSPConnectionHandler {
   }
 
   /// Processes a datagram from one of the client's ports, which may report losses.
-  func receive(_ datagram: ByteBuffer) {
+  func handleReports(in datagram: ByteBuffer) {
     // Packets that open a port in a firewall are no RTCP, and report nothing.
     guard let playback, let video = playback.broadcaster.senderStates.video,
       let packets = try? RTCPCompoundPacket(parsing: datagram).packets

@@ -2,6 +2,7 @@ internal import Authentication
 internal import Connections
 internal import Delivery
 internal import Media
+internal import MediaInput
 internal import NIOCore
 internal import NIOPosix
 internal import RTSP
@@ -12,56 +13,19 @@ internal import Synchronization
 ///
 /// Memory per connection is bounded: the handler reads nothing while the client does not read its responses, or while PLAY
 /// waits for its keyframe. While packets are unsent it reads on, since keep-alives show that a slow viewer is there.
-final class RTSPConnectionHandler: ChannelDuplexHandler {
-  typealias InboundIn = ByteBuffer
-  typealias OutboundIn = ByteBuffer
-  typealias OutboundOut = ByteBuffer
-
-  /// Marks by which a connection is writable exactly when everything is sent.
-  static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
-
+final class RTSPConnectionHandler: MediaConnection {
   /// Bytes of unsent responses above which no request is read.
-  static let maximumUnsentResponses = 16 * 1024
-
-  /// Whether everything is sent.
-  var isWritable = true
-  /// Number of nested calls of ``writing(_:)``.
-  var writeDepth = 0
-  var needsFlush = false
-  /// Whether the viewer was notified of unsent bytes.
-  var isBlocked = false
-  /// The connection's socket, where bytes need no encryption: packets are sent without the cost of the channel's pipeline.
-  private(set) var socket: ChannelSocket? {
-    didSet { self.descriptor = self.socket?.descriptor }
-  }
-  /// Descriptor of `socket`; without reference counts, since it is read for every viewer and frame.
-  private(set) var descriptor: ChannelSocket.Descriptor?
-  private let isEncrypted: Bool
-  /// Bytes of responses written since everything was sent.
-  var unsentResponses = 0
+  private static let maximumUnsentResponses = 16 * 1024
 
   private let settings: RTSPServerSettings
   let directory: StreamDirectory
-  let eventLoop: any EventLoop
-  /// The connection's entry in the table of all connections; nil in tests.
-  private let registration: ConnectionRegistry.Registration?
   var parser = RTSPMessageParser(limits: .players)
   var session: RTSPServerSession
-  var context: ChannelHandlerContext?
-  var playback: Playback?
+  private(set) var playback: Playback? {
+    didSet { self.viewer = self.playback?.viewer }
+  }
   /// The stream that the client sends.
   var publication: Publication?
-  /// Ends the time for which nothing is read of a publisher that sends faster than in real time.
-  var holding: Scheduled<Void>?
-  private var timer: (deadline: MediaTime, task: Scheduled<Void>)?
-  /// The next check of the viewer's progress.
-  var progressCheck: Scheduled<Void>?
-  private var isReadHeld = false
-  private var isClosing = false
-  private let access: AccessControl
-  private let passwords: PasswordChecker
-  /// The comparison of a password with a hash that waits or runs; no request is handled meanwhile.
-  private var pendingCheck: PasswordCheckQueue.Ticket?
   /// Whether a request waits for the description of its stream; no other is handled meanwhile.
   private var isPreparingStream = false
 
@@ -80,70 +44,51 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
     passwords: PasswordChecker, eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil,
     isEncrypted: Bool = false
   ) {
-    self.isEncrypted = isEncrypted
-    self.registration = registration
     self.settings = settings
-    self.access = session.access
-    self.passwords = passwords
     self.directory = directory
-    self.eventLoop = eventLoop
     self.session = RTSPServerSession(
       configuration: session, now: Self.now(on: eventLoop), makeRandom: { .random(in: 0...UInt64.max) })
+    super.init(
+      access: session.access, passwords: passwords, eventLoop: eventLoop, registration: registration,
+      isEncrypted: isEncrypted, maximumUnsentResponses: Self.maximumUnsentResponses)
   }
 
-  /// The current time of the event loop, which is virtual in tests.
-  private static func now(on eventLoop: any EventLoop) -> MediaTime {
-    MediaTime(nanoseconds: Int64(clamping: eventLoop.now.uptimeNanoseconds))
+  override func opened(_ channel: any Channel) {
+    self.directory.add(channel)
   }
 
-  var now: MediaTime { Self.now(on: self.eventLoop) }
-
-  func handlerAdded(context: ChannelHandlerContext) {
-    self.context = context
-    self.directory.add(context.channel)
-    self.scheduleTimer()
-  }
-
-  func handlerRemoved(context: ChannelHandlerContext) {
-    self.end()
-  }
-
-  func channelInactive(context: ChannelHandlerContext) {
-    self.end()
-    context.fireChannelInactive()
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    self.parser.append(self.unwrapInboundIn(data))
+  override func receive(_ bytes: ByteBuffer) {
+    self.parser.append(bytes)
     self.processMessages()
-    self.holdBack()
+    self.holdBack(for: self.publication.flatMap { $0.input.holdTime(of: $0.id) })
   }
 
-  func read(context: ChannelHandlerContext) {
-    self.isReadHeld =
-      self.session.isStarting || self.pendingCheck != nil || self.isPreparingStream || self.hasTooManyResponses
-      || self.isClosing || self.holding != nil
-    if !self.isReadHeld { context.read() }
+  /// Whether PLAY waits for its keyframe, or a request for a comparison or a description.
+  override var isDeciding: Bool { self.session.isStarting || self.isComparing || self.isPreparingStream }
+
+  override var nextDeadline: MediaTime? { self.session.nextDeadline }
+
+  override func handleTimer() {
+    self.perform(self.session.handleTimer(now: self.now))
+    self.processMessages()
+    self.resumeReading()
   }
 
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
-    self.isWritable = context.channel.isWritable
-    // Between a write and its flush the connection is not writable, which says nothing about the client.
-    guard self.writeDepth == 0 else { return }
-    self.writeBufferChanged()
-    context.fireChannelWritabilityChanged()
+  override func responsesSent() {
+    self.processMessages()
   }
 
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+  override func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if let event = event as? StreamEnded, event.name == self.session.streamName {
       self.perform(self.session.handleStreamEnded())
     }
     context.fireUserInboundEventTriggered(event)
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // The connection was reset, or the client does not speak TLS.
-    context.close(promise: nil)
+  override func ended(_ channel: any Channel) {
+    self.stopPlaying()
+    self.stopPublishing()
+    self.directory.remove(channel)
   }
 }
 
@@ -151,10 +96,7 @@ final class RTSPConnectionHandler: ChannelDuplexHandler {
 
 extension RTSPConnectionHandler {
   func processMessages() {
-    while !self.session.isStarting, self.pendingCheck == nil, !self.isPreparingStream, !self.hasTooManyResponses,
-      !self.isClosing,
-      let message = self.parser.next()
-    {
+    while !self.isDeciding, !self.hasTooManyResponses, !self.isClosing, let message = self.parser.next() {
       self.handle(message)
     }
     self.scheduleTimer()
@@ -191,22 +133,10 @@ extension RTSPConnectionHandler {
 
   /// Compares a password with a hash on another thread, then handles its request.
   private func verify(_ check: PasswordCheck, for request: RTSPRequest) {
-    let ticket = self.passwords.makeTicket()
-    self.pendingCheck = ticket
-    let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
-    self.passwords.submit(check, ticket: ticket) { outcome in
-      handler.eventLoop.execute {
-        let handler = handler.value
-        handler.pendingCheck = nil
-        // Also when the connection has ended: a guess that was compared counts.
-        if case .refused(let delay) = outcome {
-          handler.respond(to: request, refusedCheck: delay)
-        } else {
-          handler.respond(to: request)
-        }
-        handler.processMessages()
-        handler.resumeReading()
-      }
+    self.compare(check) { retryDelay in
+      self.respond(to: request, refusedCheck: retryDelay)
+      self.processMessages()
+      self.resumeReading()
     }
   }
 
@@ -260,14 +190,7 @@ extension RTSPConnectionHandler {
     }
     var buffer = ByteBuffer()
     response.serialize(into: &buffer)
-    self.unsentResponses += buffer.readableBytes
-    self.write(buffer)
-  }
-
-  func resumeReading() {
-    guard self.isReadHeld, let context else { return }
-    self.isReadHeld = false
-    self.read(context: context)
+    self.writeResponse(buffer)
   }
 }
 
@@ -283,11 +206,7 @@ extension RTSPConnectionHandler {
     else {
       return self.perform(self.session.handleStreamEnded())
     }
-    context.limitUnsentBytes(bitrate: broadcaster.rendition.bitrate)
-    if !self.isEncrypted {
-      // nil for a channel without a socket: packets take the way through its pipeline.
-      self.socket = ChannelSocket(of: context.channel)
-    }
+    self.prepareForMedia(bitrate: broadcaster.rendition.bitrate)
     var (transports, indices) = (PerTrack<RTPViewer.Transport>(), PerTrack<Int>())
     var addresses: [SocketAddress] = []
     for track in playback.tracks {
@@ -324,9 +243,9 @@ extension RTSPConnectionHandler {
   }
 
   private func stopPlaying() {
-    guard let playback, let context else { return }
+    guard let playback else { return }
     self.playback = nil
-    playback.broadcaster.leave(playback.viewer, on: context.eventLoop)
+    playback.broadcaster.leave(playback.viewer, on: self.eventLoop)
     self.directory.sockets?.unregister(playback.addresses, owner: ObjectIdentifier(self))
   }
 
@@ -349,6 +268,14 @@ extension RTSPConnectionHandler {
     return playback.broadcaster.reports()
   }
 
+  /// Sends a viewer after a time what waits for it.
+  func scheduleCatchUp(of viewer: RTPViewer, in time: MediaDuration) {
+    self.context?.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(time.nanoseconds)) {
+      guard self.playback?.viewer === viewer else { return }
+      viewer.sendCatchUp(at: self.now)
+    }
+  }
+
   /// Requests a keyframe of the stream that is played.
   func requestKeyframe() {
     self.playback?.broadcaster.rendition.requestKeyframe()
@@ -359,57 +286,8 @@ extension RTSPConnectionHandler {
     self.directory.sockets?.sendRTCP(report, to: destinations.rtcp)
   }
 
-  /// Closes the connection if it has data to send, which cannot be taken back.
-  func discardEarlier() {
-    let socket = self.context.flatMap { ChannelSocket(of: $0.channel) }
-    guard !self.isWritable || self.unsentByteCount > 0 || socket?.holdsBytes == true else { return }
-    socket?.discardAndClose()
-    self.context?.close(promise: nil)
-  }
-
   /// Closes the connection at the end of its stream.
   func streamEnded() {
     self.perform(self.session.handleStreamEnded())
-  }
-}
-
-// MARK: Ending
-
-extension RTSPConnectionHandler {
-  /// Schedules the timer at the session's deadline, unless it is due earlier.
-  private func scheduleTimer() {
-    guard let context, let deadline = self.session.nextDeadline else { return }
-    if let timer, timer.deadline <= deadline { return }
-    self.timer?.task.cancel()
-    let delay = max(0, (deadline - self.now).nanoseconds)
-    let task = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay)) {
-      self.timer = nil
-      self.perform(self.session.handleTimer(now: self.now))
-      self.processMessages()
-      self.resumeReading()
-    }
-    self.timer = (deadline, task)
-  }
-
-  /// Closes the connection when all data is written, or after a second.
-  private func closeAfterWrites() {
-    guard !self.isClosing, let context else { return }
-    self.isClosing = true
-    context.closeAfterWrites(self.wrapOutboundOut(ByteBuffer()))
-  }
-
-  private func end() {
-    self.timer?.task.cancel()
-    self.timer = nil
-    self.progressCheck?.cancel()
-    self.progressCheck = nil
-    self.holding?.cancel()
-    self.holding = nil
-    if let pendingCheck { self.passwords.cancel(pendingCheck) }
-    self.stopPlaying()
-    self.stopPublishing()
-    if let context { self.directory.remove(context.channel) }
-    self.context = nil
-    self.socket = nil
   }
 }

@@ -199,14 +199,14 @@ struct KeyframePacingTests {
     viewer.consume(Self.keyframe)
     let count = viewer.receive().count
     for bytes in [[], [0], [0x80, 201], [UInt8](repeating: 0xFF, count: 100)] as [[UInt8]] {
-      viewer.handler.receive(ByteBuffer(bytes: bytes))
+      viewer.handler.handleReports(in: ByteBuffer(bytes: bytes))
     }
     // The source of the report is another one.
     var report = ByteBuffer()
     let block = RTCPReportBlock(
       ssrc: 1, fractionLost: 255, cumulativeLost: 0, extendedHighestSequenceNumber: 0, jitter: 0)
     RTCPCompoundPacket([.receiverReport(RTCPReceiverReport(ssrc: 1, reportBlocks: [block]))]).serialize(into: &report)
-    if viewer.server.broadcaster.senderStates.video?.ssrc != 1 { viewer.handler.receive(report) }
+    if viewer.server.broadcaster.senderStates.video?.ssrc != 1 { viewer.handler.handleReports(in: report) }
     viewer.consume(Self.keyframe)
     #expect(count > 12 && viewer.receive().count == count)
   }

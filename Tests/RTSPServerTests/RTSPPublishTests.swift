@@ -99,6 +99,15 @@ struct RTSPPublishTests {
     _ = try self.publish()
   }
 
+  @Test func `a connection that has ended takes no stream, as when its password was compared meanwhile`() throws {
+    let first = try self.server.connect()
+    let handler = try first.channel.pipeline.syncOperations.handler(type: RTSPConnectionHandler.self)
+    try first.channel.close().wait()
+    self.server.loop.run()
+    handler.receive(ByteBuffer(string: PublishedFrames.announce(Self.url)))
+    _ = try self.publish()
+  }
+
   @Test func `a publisher whose packets yield no frame yet is not displaced, a silent one is after two seconds`() throws
   {
     let first = try self.publish()
