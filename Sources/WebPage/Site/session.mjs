@@ -26,6 +26,8 @@ export class Session {
   #stream = null;
   #codecs = "";
   #ways = [];
+  /** A better way that was left because the server was busy: it is tried again when the other one was stopped, or fails after playing. */
+  #deferred = null;
   #begin;
   #player = null;
   #run = null;
@@ -112,6 +114,7 @@ export class Session {
   #chooseWays() {
     const ways = this.#only ? [this.#only] : waysFor(abilitiesOf(this.#elements.video, this.#codecs, this.#stream));
     this.#ways = this.#mode === "smooth" && !this.#only ? ways.filter((way) => way !== "webrtc") : ways;
+    this.#deferred = null;
   }
 
   #setStream(stream) {
@@ -148,6 +151,7 @@ export class Session {
   play() {
     if (!this.#stream) return;
     this.#stop();
+    this.#restoreDeferred();
     this.#run = new AbortController();
     this.#keepPlaying(this.#run.signal);
   }
@@ -188,10 +192,13 @@ export class Session {
         undecodable = isUndecodable(error) && !hasPlayed ? undecodable + 1 : 0;
         const isUnavailable = error instanceof Unavailable;
         if ((isUnavailable || undecodable === MAXIMUM_DECODE_FAILURES) && this.#ways.length > 1) {
+          const isDeferred = isUnavailable && error.isTemporary;
+          if (isDeferred) this.#deferred = this.way;
+          else failures = 0;
           this.#ways = this.#ways.slice(1);
-          failures = 0;
           if (isUnavailable) continue;
         }
+        if (hasPlayed) this.#restoreDeferred();
         const seconds = error instanceof StreamChanged && failures === 0
           ? 0 : BACK_OFF[Math.min(failures, BACK_OFF.length - 1)];
         failures += 1;
@@ -199,6 +206,11 @@ export class Session {
         await pause(seconds, signal).catch(() => {});
       }
     }
+  }
+
+  #restoreDeferred() {
+    if (this.#deferred) this.#ways = [this.#deferred, ...this.#ways];
+    this.#deferred = null;
   }
 
   #makePlayer(hasBegun) {

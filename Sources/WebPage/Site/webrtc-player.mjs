@@ -16,7 +16,10 @@ const TICK = 500;
 const NTP_EPOCH = 2_208_988_800_000;
 
 /** WebRTC does not work here: no H.264, no UDP, or the server has it not. */
-export class Unavailable extends Error {}
+export class Unavailable extends Error {
+  /** Whether that may change: the server has as many sessions as it can. */
+  isTemporary = false;
+}
 
 /** The time of capture in statistics, in milliseconds since 1970 on the server's clock; null without one. */
 export function captureTime(report) {
@@ -151,7 +154,9 @@ export class WebRTCPlayer {
       method: "POST", body: peer.localDescription.sdp, headers: { "Content-Type": "application/sdp" } });
     if (response.status !== 201) {
       const reason = (await response.text()).trim();
-      if ([406, 503].includes(response.status)) throw new Unavailable(reason);
+      if ([406, 503].includes(response.status)) {
+        throw Object.assign(new Unavailable(reason), { isTemporary: response.status === 503 });
+      }
       throw new RequestError(reason, response.status);
     }
     this.#session = new URL(response.headers.get("Location"), url).href;

@@ -91,7 +91,9 @@ test("plays, measures, and ends the session", async (context) => {
 test("a server without WebRTC, an offer that does not fit, a video line that is refused: another way at once", async (context) => {
   for (const status of [406, 503]) {
     const { result } = begin(context, () => response(status, "no"));
-    assert.ok(await result instanceof Unavailable);
+    const error = await result;
+    assert.ok(error instanceof Unavailable);
+    assert.equal(error.isTemporary, status === 503);
     context.mock.timers.reset();
   }
   const { result } = begin(context, (method) => method === "POST" ? created() : response(200, ""));
