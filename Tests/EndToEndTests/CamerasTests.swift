@@ -10,10 +10,11 @@ extension EndToEnd {
     private static let bars = [255, 226, 179, 150, 105, 76, 29, 0]
 
     static func serving<Result>(
-      _ cameras: [String], source: String = "v4l2:/dev/video0", _ body: (VidiconProcess) async throws -> Result
+      _ cameras: [String], source: String = "v4l2:/dev/video0", options: [String] = [],
+      _ body: (VidiconProcess) async throws -> Result
     ) async throws -> Result {
       try await VidiconProcess.serving(
-        ["--source", source, "--audio", "none", "--size", "320x240", "--fps", "30"],
+        ["--source", source, "--audio", "none", "--size", "320x240", "--fps", "30"] + options,
         environment: FakeCamera.environment(cameras), body)
     }
 
