@@ -1,16 +1,16 @@
 # The rooms of tests, and how they run: for scripts/test and scripts/smoke-proof.
 # shellcheck shell=bash disable=SC2034 # Variables of its users.
 
-# Rooms that only compute, which run together, and rooms that wait for devices, timers and sockets.
+# Rooms that only compute: most of them run together, the longest ones alone. All others wait for devices, timers and sockets.
 computing_rooms=(
-  Authentication Bitstreams Codecs Containers Delivery Effects FuzzBodies HLS Inference Media Pushing RTMP RTP RateControl RTSP
-  Repository WebPage WebRTC
+  Authentication Bitstreams Codecs Containers Delivery HLS Inference Media RTMP RTP RateControl RTSP Repository WebPage
 )
+long_rooms=(FuzzBodiesTests EffectsTests PushingTests WebRTCTests)
 computing="($(IFS='|'; printf '%s' "${computing_rooms[*]}"))Tests"
 waiting_rooms=()
 for room in Tests/*Tests; do
   room=${room#Tests/}
-  [[ $room =~ ^$computing$ || $room == EndToEndTests ]] || waiting_rooms+=("$room")
+  [[ $room =~ ^$computing$ || " ${long_rooms[*]} EndToEndTests " == *" $room "* ]] || waiting_rooms+=("$room")
 done
 
 # Runs tests, by a regular expression of their names, and logs them: start_tests LOG EXPRESSION. At most four tests of a
