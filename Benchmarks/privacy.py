@@ -23,6 +23,8 @@ import numpy
 
 # Luma of the cover, and its tolerance after encoding: faces in the dark are not much brighter or darker.
 COVER, TOLERANCE = 40, 6
+# Recordings of a scene, until it has its frames.
+MAXIMUM_RECORDINGS = 20
 # Faces of the photo of five: center and side of the box from the eyebrows to the chin.
 FIVE = [(736, 363, 112), (580, 377, 107), (477, 265, 86), (367, 305, 117), (266, 124, 101)]
 # The bits of a frame's number, as squares of this size at the lower edge.
@@ -420,10 +422,10 @@ class Judge:
 
 def measure(options, scenes, name, count, folder, detectors):
     """Records a scene until `count` frames are recorded, and judges them. A busy machine drops frames: then more are recorded, of the
-    same scene from there on, three times at most."""
+    same scene from there on, as long as there are any."""
     judge = Judge(name, scenes, detectors, options.every, options.keep)
     first = 0
-    for _ in range(4):
+    for _ in range(MAXIMUM_RECORDINGS):
         source, recorded = folder / "scene.mp4", folder / "recorded.mp4"
         recorded.unlink(missing_ok=True)
         labels = write(scenes, name, first, max(8, count - judge.frames), source, options.rate)
@@ -433,9 +435,9 @@ def measure(options, scenes, name, count, folder, detectors):
             capture_output=True, text=True)
         if run.returncode:
             sys.exit(f"{name}: vidicon failed: {run.stderr}")
-        judge.judge(recorded, labels)
+        recorded_frames = judge.judge(recorded, labels)
         first += len(labels)
-        if judge.frames >= count:
+        if judge.frames >= count or recorded_frames == 0:
             break
     return judge.result()
 

@@ -70,8 +70,8 @@ extension EndToEnd {
       let square = Self.size.width / 16
       let run = try await Tool.run(
         "ffmpeg",
-        FFmpeg.quiet + ["-i", file, "-vf", "crop=iw:\(square):0:0,format=gray", "-fps_mode", "passthrough"]
-          + ["-enc_time_base", "1:90000", "-f", "rawvideo", "pipe:1"], within: .seconds(60))
+        FFmpeg.quiet + ["-i", file, "-vf", "crop=iw:\(square):0:0,format=gray"]
+          + FFmpeg.rawVideo + ["pipe:1"], within: .seconds(60))
       let strips = LumaFrames(width: Self.size.width, height: square, bytes: run.output)
       let times = try await FFmpeg.times(ofVideoIn: file)
       try #require(strips.count == times.count)

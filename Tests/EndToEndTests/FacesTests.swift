@@ -142,7 +142,7 @@ extension EndToEnd {
       let run = try await Tool.run(
         "ffmpeg",
         FFmpeg.quiet + Self.live + ["-i", url, "-t", "9", "-vf", "crop=iw:\(rows):0:0,format=gray"]
-          + ["-fps_mode", "passthrough", "-f", "rawvideo", "-flush_packets", "1", "pipe:1"],
+          + FFmpeg.rawVideo + ["-flush_packets", "1", "pipe:1"],
         within: .seconds(30))
       let strips = LumaFrames(width: 640, height: rows, bytes: run.output)
       var arrivals = run.arrivals[...]

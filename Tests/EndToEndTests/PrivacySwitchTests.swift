@@ -24,7 +24,7 @@ extension EndToEnd {
         self.process = try ChildProcess(
           Tool("ffmpeg").path,
           FFmpeg.quiet + ["-fflags", "nobuffer", "-flags", "low_delay", "-threads", "1"] + options + ["-i", url]
-            + ["-an", "-vf", "scale=160:90,format=gray", "-fps_mode", "passthrough", "-f", "rawvideo"]
+            + ["-an", "-vf", "scale=160:90,format=gray"] + FFmpeg.rawVideo
             + ["-flush_packets", "1", "pipe:1"])
       }
 

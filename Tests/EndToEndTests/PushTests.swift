@@ -25,7 +25,7 @@ extension EndToEnd {
       let run = try await Tool.run(
         "ffmpeg",
         FFmpeg.quiet + ["-xerror", "-rw_timeout", "20000000", "-i", url, "-an", "-vf", "scale=160:90,format=gray"]
-          + ["-fps_mode", "passthrough", "-frames:v", "45", "-f", "rawvideo", "pipe:1"], within: .seconds(40))
+          + ["-frames:v", "45"] + FFmpeg.rawVideo + ["pipe:1"], within: .seconds(40))
       try #require(run.succeeded, "\(run.errors)")
       #expect(FFmpeg.complaints(in: run.errors) == [])
       let frames = LumaFrames(width: 160, height: 90, bytes: run.output)

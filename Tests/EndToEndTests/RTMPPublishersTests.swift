@@ -245,7 +245,7 @@ extension EndToEnd {
         let decoded = try await Tool.run(
           "ffmpeg",
           FFmpeg.quiet + ["-xerror", "-i", recording, "-an", "-vf", "scale=160:90,format=gray"]
-            + ["-fps_mode", "passthrough", "-f", "rawvideo", "pipe:1"], within: .seconds(20))
+            + FFmpeg.rawVideo + ["pipe:1"], within: .seconds(20))
         try #require(decoded.succeeded, "\(decoded.errors)")
         #expect(FFmpeg.complaints(in: decoded.errors) == [])
         let frames = LumaFrames(width: 160, height: 90, bytes: decoded.output)

@@ -214,8 +214,8 @@ extension EndToEnd {
         try Data(files).write(to: URL(fileURLWithPath: "\(folder)/frames"))
         let run = try await Tool.run(
           "ffmpeg",
-          FFmpeg.quiet + ["-f", "mjpeg", "-i", "\(folder)/frames", "-pix_fmt", format, "-fps_mode", "passthrough"]
-            + ["-f", "rawvideo", "pipe:1"],
+          FFmpeg.quiet + ["-f", "mjpeg", "-i", "\(folder)/frames", "-pix_fmt", format]
+            + FFmpeg.rawVideo + ["pipe:1"],
           within: .seconds(15))
         try #require(run.succeeded, "\(run.errors)")
         return run.output

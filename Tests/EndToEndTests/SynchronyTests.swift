@@ -59,10 +59,7 @@ extension EndToEnd {
     }
 
     private static let stripRows = Timecode.cellSize(width: 1280)
-    private static let strip = [
-      "-vf", "crop=iw:\(stripRows):0:0,format=gray", "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-f",
-      "rawvideo",
-    ]
+    private static let strip = ["-vf", "crop=iw:\(stripRows):0:0,format=gray"] + FFmpeg.rawVideo
 
     private func timecodes(in file: String) async throws -> [Int64?] {
       let run = try await Tool.run(
@@ -90,10 +87,7 @@ extension EndToEnd {
     static func flashes(in file: String) async throws -> [Double] {
       let run = try await Tool.run(
         "ffmpeg",
-        FFmpeg.quiet + [
-          "-i", file, "-vf", "scale=80:45,format=gray", "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-f",
-          "rawvideo", "pipe:1",
-        ],
+        FFmpeg.quiet + ["-i", file, "-vf", "scale=80:45,format=gray"] + FFmpeg.rawVideo + ["pipe:1"],
         within: .seconds(30))
       let frames = LumaFrames(width: 80, height: 45, bytes: run.output)
       let times = try await FFmpeg.times(ofVideoIn: file)

@@ -50,10 +50,7 @@ enum FFmpeg {
     try await TestMedia.withTemporaryFolder { folder in
       var outputs = end + ["-map", "0:v:0"] + self.copy(to: "\(folder)/copy.nut", from: url)
       outputs +=
-        end + ["-map", "0:v:0", "-vf", "scale=160:90,format=gray", "-fps_mode", "passthrough"] + [
-          "-enc_time_base", "1:90000",
-        ]
-      outputs += ["-f", "rawvideo", "pipe:1"]
+        end + ["-map", "0:v:0", "-vf", "scale=160:90,format=gray"] + self.rawVideo + ["pipe:1"]
       if audio { outputs += end + ["-map", "0:a:0", "-ac", "1", "-ar", "44100", "-f", "s16le", "\(folder)/audio"] }
       let run = try await Tool.run(
         "ffmpeg", self.quiet + ["-xerror"] + options + ["-i", url] + outputs, within: limit)
@@ -65,6 +62,10 @@ enum FFmpeg {
         audio: audio ? DecodedAudio(sampleRate: 44_100, littleEndian: Array(audioBytes)) : nil)
     }
   }
+
+  /// Output options for raw frames, each of them as it is decoded. Without a time base, ffmpeg takes the frame rate that it guesses
+  /// from the first timestamps for one, and complains of frames that come closer than that.
+  static let rawVideo = ["-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-f", "rawvideo"]
 
   /// First options of every run: no banner, no progress, warnings with their level.
   static let quiet = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+warning"]

@@ -22,7 +22,7 @@ struct FaceClip {
     let run = try await Tool.run(
       "ffmpeg",
       FFmpeg.quiet + ["-xerror"] + options + ["-i", url] + end
-        + ["-vf", "scale=160:90,format=gray", "-fps_mode", "passthrough", "-f", "rawvideo", "pipe:1"],
+        + ["-vf", "scale=160:90,format=gray"] + FFmpeg.rawVideo + ["pipe:1"],
       within: .seconds(40))
     self.frames = LumaFrames(width: 160, height: 90, bytes: run.output)
     guard run.succeeded, self.frames.count > 0 else {

@@ -24,8 +24,7 @@ struct RecordedFile {
     // Full frames: the timecode strip, and below it rows that only the flash changes much.
     let run = try await Tool.run(
       "ffmpeg",
-      FFmpeg.quiet + ["-i", path, "-vf", "format=gray", "-fps_mode", "passthrough", "-enc_time_base", "1:90000"]
-        + ["-f", "rawvideo", "pipe:1"],
+      FFmpeg.quiet + ["-i", path, "-vf", "format=gray"] + FFmpeg.rawVideo + ["pipe:1"],
       within: .seconds(60))
     let audio = try await Tool.run(
       "ffmpeg", FFmpeg.quiet + ["-i", path, "-vn", "-ac", "1", "-ar", "44100", "-f", "s16le", "pipe:1"],
