@@ -39,11 +39,6 @@ let package = Package(
     .library(name: "Streaming", targets: ["Streaming"]),
     .library(name: "Recording", targets: ["Recording"]),
     .library(name: "StreamControl", targets: ["StreamControl"]),
-    .library(name: "Connections", targets: ["Connections"]),
-    .library(name: "Delivery", targets: ["Delivery"]),
-    .library(name: "RTSPServer", targets: ["RTSPServer"]),
-    .library(name: "RTMPServer", targets: ["RTMPServer"]),
-    .library(name: "WebRTCServer", targets: ["WebRTCServer"]),
     .library(name: "HTTPServer", targets: ["HTTPServer"]),
     .library(name: "Discovery", targets: ["Discovery"]),
     .library(name: "Vidicon", targets: ["Vidicon"]),
@@ -146,31 +141,27 @@ let package = Package(
 
     // Edges: sockets, and the program.
     .target(
-      name: "Connections",
+      name: "Serving",
       dependencies: [
-        "Media", "Authentication", "Threading", "CThreading", "CTransport", nioCore, nioPosix,
+        "Media", "Authentication", "Streaming", "Threading", "CThreading", "CTransport", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
-      name: "Delivery", dependencies: ["Media", "Authentication", nioCore], swiftSettings: settings),
-    .target(
       name: "RTSPServer",
       dependencies: [
-        "Media", "Authentication", "Connections", "Delivery", "MediaInput", "Threading", "RTP", "RTSP", "Streaming",
+        "Media", "Authentication", "Serving", "MediaInput", "Threading", "RTP", "RTSP", "Streaming",
         "CDatagrams", nioCore, nioPosix,
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
       name: "RTMPServer",
       dependencies: [
-        "Media", "Authentication", "Connections", "Delivery", "MediaInput", "RTMP", "Streaming", nioCore, nioPosix,
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        "Media", "Authentication", "Serving", "MediaInput", "RTMP", "Streaming", nioCore, nioPosix,
       ], swiftSettings: settings),
     .target(
       name: "Publishing",
       dependencies: [
-        "Media", "Authentication", "Codecs", "Connections", "DTLS", "Pushing", "RTMP", "Streaming", "Threading",
+        "Media", "Authentication", "Codecs", "Serving", "DTLS", "Pushing", "RTMP", "Streaming", "Threading",
         "WebRTC",
         nioCore, nioPosix,
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -180,7 +171,7 @@ let package = Package(
     .target(
       name: "WebRTCServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Codecs", "Connections", "Delivery", "DTLS", "MediaInput",
+        "Media", "Authentication", "Bitstreams", "Codecs", "Serving", "DTLS", "MediaInput",
         "RateControl", "RTP", "Streaming", "Threading", "WebRTC",
         "CDatagrams", nioCore,
         nioPosix,
@@ -188,7 +179,7 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Connections", "Delivery", "Threading", "Capture", "Effects", "HLS",
+        "Media", "Authentication", "Bitstreams", "Serving", "Threading", "Capture", "Effects", "HLS",
         "Streaming", "Pushing", "RateControl", "Recording", "StreamControl", "COpenAPI", "CTransport", "CZlib", nioCore,
         nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
@@ -211,7 +202,7 @@ let package = Package(
     .target(
       name: "Vidicon",
       dependencies: [
-        "Authentication", "Connections", "Delivery", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput",
+        "Authentication", "Serving", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput",
         "Effects", "Streaming", "Recording", "StreamControl", "RTSPServer", "RTMPServer", "HTTPServer", "Discovery",
         "Publishing", "Pushing", "RTMP", "WebPage", "WebRTC", "WebRTCServer", nioCore,
         nioPosix,
@@ -220,7 +211,7 @@ let package = Package(
     .target(
       name: "VidiconCommand",
       dependencies: [
-        "Vidicon", "Authentication", "Connections", "Delivery", "Media", "Threading", "Capture", "CaptureDevices",
+        "Vidicon", "Authentication", "Serving", "Media", "Threading", "Capture", "CaptureDevices",
         "MediaInput",
         "Codecs",
         "Effects", "Publishing", "Pushing",
@@ -302,7 +293,7 @@ let package = Package(
     .testTarget(
       name: "WebRTCServerTests",
       dependencies: [
-        "WebRTCServer", "WebRTC", "WebRTCPeers", "Authentication", "Capture", "Connections", "Delivery",
+        "WebRTCServer", "WebRTC", "WebRTCPeers", "Authentication", "Capture", "Serving",
         "Media", "MediaInput", "RTP", "RateControl", "Streaming", "Threading", nioCore,
         nioPosix, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
@@ -415,16 +406,11 @@ let package = Package(
       name: "PrivacyMeter", dependencies: ["Codecs", "Effects", "Media"], path: "Benchmarks/PrivacyMeter",
       swiftSettings: settings),
     .testTarget(
-      name: "ConnectionsTests",
+      name: "ServingTests",
       dependencies: [
-        "Connections", "Authentication", "Media", "TestSupport", "Threading", nioCore, nioPosix,
+        "Serving", "Authentication", "Capture", "Media", "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
-      ], swiftSettings: settings),
-    .testTarget(
-      name: "DeliveryTests",
-      dependencies: [
-        "Delivery", "Authentication", "Media", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
       name: "TransportStreams", dependencies: ["Containers", "Media", nioCore], path: "Tests/TransportStreams",
@@ -433,7 +419,7 @@ let package = Package(
     .testTarget(
       name: "RTSPServerTests",
       dependencies: [
-        "RTSPServer", "Authentication", "Capture", "Connections", "CDatagrams", "COffload", "Delivery", "MediaInput",
+        "RTSPServer", "Authentication", "Capture", "CDatagrams", "COffload", "Serving", "MediaInput",
         "RTP",
         "RTSP", "Media", "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
         .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -441,7 +427,7 @@ let package = Package(
     .testTarget(
       name: "RTMPServerTests",
       dependencies: [
-        "RTMPServer", "Authentication", "Capture", "Connections", "Containers", "Delivery", "MediaInput", "RTMP",
+        "RTMPServer", "Authentication", "Capture", "Containers", "Serving", "MediaInput", "RTMP",
         "Media",
         "Streaming", "TestSupport", "Threading", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
@@ -458,7 +444,7 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "TestSupport", "Authentication", "Capture", "Connections", "Delivery", "Effects", "HLS", "Media",
+        "HTTPServer", "TestSupport", "Authentication", "Capture", "Serving", "Effects", "HLS", "Media",
         "Pushing",
         "Recording", "StreamControl", "Streaming", "Threading",
         nioCore, nioPosix,
@@ -477,7 +463,7 @@ let package = Package(
     .testTarget(
       name: "VidiconTests",
       dependencies: [
-        "Vidicon", "Connections", "HTTPServer", "Media", "RTMP", "RTSP", "RTSPServer", "Streaming", "TestSupport",
+        "Vidicon", "Serving", "HTTPServer", "Media", "RTMP", "RTSP", "RTSPServer", "Streaming", "TestSupport",
         nioCore, nioPosix,
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
@@ -485,7 +471,7 @@ let package = Package(
     .testTarget(
       name: "VidiconCommandTests",
       dependencies: [
-        "VidiconCommand", "Vidicon", "TestSupport", "Authentication", "Capture", "CaptureDevices", "Delivery",
+        "VidiconCommand", "Vidicon", "TestSupport", "Authentication", "Capture", "CaptureDevices", "Serving",
         "MediaInput", "Effects", "HTTPServer", "Publishing", "Pushing", "Recording", "StreamControl", "Streaming",
         "Media", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

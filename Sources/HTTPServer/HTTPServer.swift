@@ -1,11 +1,11 @@
 package import Authentication
-package import Connections
 internal import HTTPTypes
 internal import HummingbirdCore
 internal import HummingbirdHTTP2
 package import Media
 internal import NIOCore
 package import NIOPosix
+package import Serving
 package import Streaming
 internal import Synchronization
 internal import Threading
@@ -85,7 +85,7 @@ package final class HTTPServer: Sendable {
     self.responder.authority.document?.fingerprint
   }
 
-  /// The certificate, for other servers of the process; nil without TLS and before ``start()``.
+  /// The certificate, for other servers of the process; nil without TLS and before ``loadCertificate()``.
   package var certificate: TLSCertificate? {
     self.state.withLock { $0.certificate?.tls }
   }
@@ -133,6 +133,17 @@ package final class HTTPServer: Sendable {
     }
   }
 
+  /// Reads the certificate of TLS, or has it made, so that other servers can take it before the ports are open; no effect without TLS,
+  /// and when that is done.
+  ///
+  /// - Throws: `VidiconError` for unusable files.
+  package func loadCertificate() throws(VidiconError) {
+    guard let tls = self.settings.tls, self.certificate == nil else { return }
+    let certificate = try ServerCertificate(tls.certificate, report: self.report)
+    self.responder.authority.document = certificate.authority
+    self.state.withLock { $0.certificate = certificate }
+  }
+
   /// Opens the ports; no effect when they are open.
   ///
   /// - Throws: `VidiconError`: `portInUse`, `notPermitted` or `notFound` for a port or address, `invalidSpecification` for
@@ -150,10 +161,9 @@ package final class HTTPServer: Sendable {
         .invalidSpecification, subject: "user \"\(user.user)\"", cause: "the name or password cannot be used",
         nextStep: "give a name without a colon and a password that is not empty")
     }
-    let certificate = try self.settings.tls.map { tls throws(VidiconError) in
-      try ServerCertificate(tls.certificate, report: self.report)
-    }
-    self.responder.authority.document = certificate?.authority
+    try self.loadCertificate()
+    let certificate = self.state.withLock { $0.certificate }
+    await self.loops.open()
     let plain = HTTP1Channel(
       responder: self.respond(isSecure: false), configuration: self.channelConfiguration(isSecure: false))
     var listeners = [try await self.listen(plain, address: address, port: self.settings.port)]
@@ -171,7 +181,6 @@ package final class HTTPServer: Sendable {
     self.state.withLock { state in
       state.ports = Ports(http: ports[0], https: ports.count > 1 ? ports[1] : nil)
       state.listeners = listeners
-      state.certificate = certificate
     }
   }
 
@@ -180,19 +189,24 @@ package final class HTTPServer: Sendable {
   /// Waits until HLS players have reloaded the playlist, at most a target duration and 0.3 s (4.3 s in all), so that
   /// they see the end of the stream.
   package func stop() async {
+    for published in self.streams.all { self.unpublish(published.stream) }
+    await self.waitForHLSViewers()
+    await self.closePorts()
+    // Fails only when called twice, or from one of its own event loops.
+    if self.ownsGroup { try? await self.group.shutdownGracefully() }
+  }
+
+  /// Closes the ports and every connection; the streams stay published.
+  package func closePorts() async {
     let listeners = self.state.withLock { state in
       defer { state = State() }
       return state.listeners
     }
-    for published in self.streams.all { self.unpublish(published.stream) }
-    await self.waitForHLSViewers()
     for listener in listeners { await listener.pause() }
     await self.loops.waitForTasks()
     for listener in listeners { await listener.close() }
     await self.loops.closeAll()
     for listener in listeners { await listener.waitForEnd() }
-    // Fails only when called twice, or from one of its own event loops.
-    if self.ownsGroup { try? await self.group.shutdownGracefully() }
   }
 
   /// Waits until no HLS viewer is expected to fetch the end of a stream any more.

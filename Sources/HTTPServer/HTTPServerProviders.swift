@@ -1,6 +1,5 @@
-package import Connections
-package import Delivery
 package import NIOCore
+package import Serving
 package import StreamControl
 package import Streaming
 
@@ -53,25 +52,13 @@ package struct HTTPServerProviders: Sendable {
   package struct ProtocolStatistics: Hashable, Sendable {
     /// The protocol's name in lower case, such as `rtsp`.
     package var name: String
-    /// Viewers over the protocol, bytes sent to them, and frames skipped for them.
-    package var delivery: DeliveryStatistics
-    /// Datagrams that were not sent; nil without UDP.
-    package var datagramsDropped: Int?
-    /// Granted length of the send buffer for UDP, in bytes; nil without UDP.
-    package var udpSendBufferLength: Int?
-    /// Viewers whose networks are measured; nil for protocols that measure none.
-    package var viewerList: [WebRTCViewerStatistics]?
-    /// Number of sessions that ended before media could flow, by reason; nil for protocols without such sessions.
-    package var sessionsFailed: [String: Int]?
+    /// Counters of its viewers.
+    package var statistics: ViewerStatistics
 
     /// Creates counters of a protocol.
-    package init(
-      name: String, delivery: DeliveryStatistics, datagramsDropped: Int? = nil, udpSendBufferLength: Int? = nil
-    ) {
+    package init(name: String, statistics: ViewerStatistics) {
       self.name = name
-      self.delivery = delivery
-      self.datagramsDropped = datagramsDropped
-      self.udpSendBufferLength = udpSendBufferLength
+      self.statistics = statistics
     }
   }
 

@@ -1,4 +1,4 @@
-public import Connections
+public import Serving
 
 /// Ports, TLS and limits of an `HTTPServer`.
 public struct HTTPServerSettings: Hashable, Sendable {

@@ -1,11 +1,11 @@
 internal import Authentication
-internal import Connections
 internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 internal import NIOTLS
 internal import RTMP
+internal import Serving
 internal import Threading
 
 #if canImport(Darwin)

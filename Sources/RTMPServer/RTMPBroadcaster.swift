@@ -1,13 +1,27 @@
 internal import Authentication
-internal import Delivery
-internal import Media
+package import Media
 internal import NIOCore
-internal import Streaming
+package import Serving
+package import Streaming
+
+/// The published streams of a server of RTMP.
+typealias RTMPDirectory = OutputDirectory<RTMPBroadcaster>
+
+extension RTMPDirectory {
+  /// A directory without streams.
+  static func rtmp(eventLoops: [any EventLoop], refusals: RefusalCounters) -> RTMPDirectory {
+    RTMPDirectory(eventLoops: eventLoops, refusals: refusals) { directory, rendition, descriptions in
+      RTMPBroadcaster(
+        rendition, descriptions: descriptions, eventLoops: directory.eventLoops, refusals: directory.refusals,
+        onEnd: directory.onEnd)
+    }
+  }
+}
 
 /// The RTMP output of a rendition: serializes each sample once and fans the chunks out to the
 /// viewers of every event loop.
-final class RTMPBroadcaster: StreamBroadcaster {
-  let rendition: Rendition
+package final class RTMPBroadcaster: ServedOutput {
+  package let rendition: Rendition
   let counters: ViewerCounters
   private let broadcast: Broadcast<RTMPTracks, RTMPSender>
   private let onEnd: @Sendable (RTMPBroadcaster) -> Void
@@ -28,38 +42,32 @@ final class RTMPBroadcaster: StreamBroadcaster {
       requestKeyframe: { rendition.requestKeyframe() })
   }
 
-  /// The path in its addresses.
-  var name: String { self.rendition.qualifiedName }
-
   /// Whether there is a video track.
   var hasVideo: Bool { self.broadcast.withPacketizer { $0.hasVideo } }
 
   /// Counters of the stream's viewers, and the maximum lag of the event loops.
-  var statistics: DeliveryStatistics { self.broadcast.statistics }
+  package var statistics: ViewerStatistics { self.broadcast.statistics }
 
-  var hasConsumers: Bool { self.broadcast.hasViewers }
+  package var hasConsumers: Bool { self.broadcast.hasViewers }
 
-  func consume(_ sample: EncodedSample) {
+  package func consume(_ sample: EncodedSample) {
     self.broadcast.consume(sample)
   }
 
-  func descriptionChanged(to description: CodecDescription) {
+  package func descriptionChanged(to description: CodecDescription) {
     self.broadcast.change { $0.change(to: description) }
   }
 
   /// Drops video that waits for an event loop, and disconnects viewers whose connections have data to send: it cannot be
   /// taken out.
-  func discardEarlier() {
+  package func discardEarlier() {
     self.broadcast.discardEarlier { group in
       for viewer in group.viewers { viewer.discardEarlier() }
     }
   }
 
-  func streamEnded() {
+  package func streamEnded() {
     self.broadcast.flush()
-    self.broadcast.forEachGroup { group in
-      for viewer in group.viewers { viewer.endStream() }
-    }
     self.onEnd(self)
   }
 

@@ -1,9 +1,9 @@
 internal import Authentication
-internal import Connections
 internal import Media
 internal import MediaInput
 internal import NIOCore
 internal import RTMP
+internal import Serving
 
 /// Receiving a stream.
 extension RTMPConnectionHandler {

@@ -1,11 +1,10 @@
 internal import Authentication
-internal import Connections
-internal import Delivery
 internal import Media
 internal import MediaInput
 internal import NIOCore
 internal import NIOPosix
 internal import RTMP
+internal import Serving
 internal import Streaming
 
 /// Channel handler of one RTMP connection: performs the actions of ``RTMPServerSession``.
@@ -17,7 +16,7 @@ final class RTMPConnectionHandler: MediaConnection {
   private static let maximumUnsentResponses = 64 * 1024
 
   private let settings: RTMPServerSettings
-  private let directory: RTMPStreamDirectory
+  private let directory: RTMPDirectory
   private var session: RTMPServerSession
   /// The stream of the accepted request to play.
   private var broadcaster: RTMPBroadcaster?
@@ -33,20 +32,12 @@ final class RTMPConnectionHandler: MediaConnection {
     var broadcaster: RTMPBroadcaster
   }
 
-  init(
-    settings: RTMPServerSettings, access: AccessControl, passwords: PasswordChecker, directory: RTMPStreamDirectory,
-    eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil, isEncrypted: Bool = false
-  ) {
+  init(settings: RTMPServerSettings, directory: RTMPDirectory, _ environment: Environment) {
     self.settings = settings
     self.directory = directory
-    self.session = RTMPServerSession(now: Self.now(on: eventLoop), makeRandom: { .random(in: 0...UInt64.max) })
-    super.init(
-      access: access, passwords: passwords, eventLoop: eventLoop, registration: registration, isEncrypted: isEncrypted,
-      maximumUnsentResponses: Self.maximumUnsentResponses)
-  }
-
-  override func opened(_ channel: any Channel) {
-    self.directory.add(channel)
+    self.session = RTMPServerSession(
+      now: Self.now(on: environment.eventLoop), makeRandom: { .random(in: 0...UInt64.max) })
+    super.init(environment, maximumUnsentResponses: Self.maximumUnsentResponses)
   }
 
   override func receive(_ bytes: ByteBuffer) {
@@ -64,15 +55,17 @@ final class RTMPConnectionHandler: MediaConnection {
     self.scheduleTimer()
   }
 
-  override func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if event is ServerStops { self.streamEnded() }
-    context.fireUserInboundEventTriggered(event)
+  override func renditionEnded(_ rendition: Rendition) {
+    if self.playback?.broadcaster.rendition == rendition { self.streamEnded() }
   }
 
-  override func ended(_ channel: any Channel) {
+  override func serverStops() {
+    self.streamEnded()
+  }
+
+  override func ended() {
     self.stopPlaying()
     self.stopPublishing()
-    self.directory.remove(channel)
   }
 }
 
@@ -101,7 +94,7 @@ extension RTMPConnectionHandler {
     if request.purpose == .publish { return self.decidePublication(request) }
     self.authorize(.watch, request, token: request.token) { handler in
       let loopBound = NIOLoopBound(handler, eventLoop: handler.eventLoop)
-      handler.directory.find(paths: request.paths) { broadcaster in
+      handler.directory.find(request.paths) { broadcaster in
         // Later, so that the session has returned its actions.
         loopBound.eventLoop.execute { loopBound.value.decided(broadcaster) }
       }
@@ -112,7 +105,7 @@ extension RTMPConnectionHandler {
   /// operator's password.
   private func decidePublication(_ request: RTMPStreamRequest) {
     let match = request.publications.lazy.compactMap { name, secret in
-      self.directory.stream(named: name).map { (stream: $0, secret: secret) }
+      self.directory.stream(named: name, isFirstUnnamed: true).map { (stream: $0, secret: secret) }
     }.first
     guard let (stream, secret) = match else { return self.refuse(.notFound) }
     self.authorize(.publish(stream: stream.name), request, token: secret) { handler in
@@ -197,6 +190,8 @@ extension RTMPConnectionHandler {
 extension RTMPConnectionHandler {
   private func startPlaying() {
     guard self.context != nil, let broadcaster, self.playback == nil else { return }
+    // The stream may have ended since its output was found.
+    guard self.directory.output(of: broadcaster.rendition) === broadcaster else { return self.streamEnded() }
     self.prepareForMedia(bitrate: broadcaster.rendition.bitrate)
     var limits = ViewerState.Limits()
     limits.stallTimeout = self.settings.stallTimeout

@@ -1,28 +1,14 @@
-public import Connections
 public import Media
+public import Serving
 
 /// Ports, TLS and timeouts of an `RTMPServer`.
 public struct RTMPServerSettings: Hashable, Sendable {
-  /// Settings of RTMP over TLS, the scheme "rtmps".
-  public struct TLS: Hashable, Sendable {
-    /// The TCP port, 0 to 65,535; 0 for any free one.
-    public var port: Int
-    /// The certificate; nil for that of HTTP over TLS, which may be one of a local authority.
-    public var certificate: CertificateFiles?
-
-    /// Creates settings of a port and a certificate.
-    public init(port: Int, certificate: CertificateFiles? = nil) {
-      self.port = port
-      self.certificate = certificate
-    }
-  }
-
   /// The TCP port, 0 to 65,535; 0 for any free one; nil for RTMP over TLS only.
   public var port: Int?
   /// The numeric address to listen on; nil for all IPv4 and IPv6 addresses of this machine.
   public var address: String?
   /// RTMP over TLS; nil for none.
-  public var tls: TLS?
+  public var tls: TLSSettings?
   /// Time without progress after which a viewer that is too slow is closed; 10 s by default.
   public var stallTimeout = MediaDuration.seconds(10)
 

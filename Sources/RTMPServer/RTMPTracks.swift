@@ -1,7 +1,7 @@
-internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RTMP
+internal import Serving
 
 /// Turns the samples of a stream into the chunks that all its viewers get.
 ///

@@ -1,7 +1,6 @@
-internal import Connections
-internal import Delivery
 internal import Media
 internal import NIOCore
+internal import Serving
 internal import Synchronization
 
 /// One viewer of a stream, on its connection's event loop: the messages that wait for the connection. Performs what
@@ -9,9 +8,9 @@ internal import Synchronization
 final class RTMPViewer: ConnectedViewer {
   /// The connection; it references its viewer until it leaves the stream.
   private let connection: RTMPConnectionHandler
-  private let counters: ViewerCounters
+  let counters: ViewerCounters
   private let hasVideo: Bool
-  private var state: ViewerState
+  var state: ViewerState
   /// Messages that wait for the connection, in step with the queue of `state`.
   private var queue: [RTMPDelivery] = []
 
@@ -56,62 +55,29 @@ final class RTMPViewer: ConnectedViewer {
     return buffer.readableBytes
   }
 
-  /// Empties the queue, in which were this number of access units, with those that are not queued.
-  private func drop(frames: Int) {
-    self.queue.removeAll()
-    if frames > 0 { self.counters.framesSkipped.add(frames, ordering: .relaxed) }
-  }
-
   /// Closes a connection that has data to send: earlier frames, which must not be shown any more.
   func discardEarlier() {
     self.connection.discardEarlier()
-  }
-
-  /// Closes the connection, at the end of the stream.
-  func endStream() {
-    self.connection.streamEnded()
   }
 }
 
 // MARK: The connection's write buffer
 
 extension RTMPViewer {
-  /// Whether the connection has unsent bytes, as far as the viewer was notified.
-  var isBlocked: Bool { self.state.isBlocked }
-
-  /// Time at which ``checkProgress(byteCount:at:)`` is due; nil while everything is sent.
-  var nextDeadline: MediaTime? { self.state.nextDeadline }
-
-  /// Records that the connection has unsent bytes.
-  func connectionBlocked(byteCount: Int, at now: MediaTime) {
-    self.state.handleBlocked(byteCount: byteCount, at: now)
+  func sendQueued() {
+    let delivery = self.queue.removeFirst()
+    self.connection.writing {
+      let byteCount = self.write(delivery.chunks)
+      self.counters.bytesSent.add(byteCount, ordering: .relaxed)
+    }
   }
 
-  /// Sends the queued messages while the connection takes them, or requests a keyframe to resume at, when the connection has
-  /// sent everything.
-  func connectionDrained(at now: MediaTime) {
-    repeat {
-      switch self.state.handleDrained(at: now) {
-      case .none: return
-      case .sendQueued:
-        let delivery = self.queue.removeFirst()
-        self.connection.writing {
-          let byteCount = self.write(delivery.chunks)
-          self.counters.bytesSent.add(byteCount, ordering: .relaxed)
-        }
-      case .resume(let frames, let requestsKeyframe):
-        self.drop(frames: frames)
-        if requestsKeyframe { self.connection.requestKeyframe() }
-        return
-      }
-    } while !self.isBlocked
+  func removeQueued() {
+    self.queue.removeAll()
   }
 
-  /// Whether the connection is to be closed, since it makes no progress; counts it then.
-  func checkProgress(byteCount: Int, at now: MediaTime) -> Bool {
-    guard self.state.handleTimer(byteCount: byteCount, at: now) == .close else { return false }
-    self.counters.countSlowViewer()
-    return true
+  func requestKeyframe() {
+    self.connection.requestKeyframe()
   }
 }
 
@@ -124,6 +90,4 @@ final class RTMPSender: DeliverySender {
     }
     return byteCount
   }
-
-  func viewerLeft(_ viewer: RTMPViewer) {}
 }

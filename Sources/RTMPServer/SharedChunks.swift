@@ -1,6 +1,6 @@
-internal import Delivery
 internal import Media
 internal import NIOCore
+internal import Serving
 internal import Synchronization
 
 /// The chunks of one access unit or audio frame: the same bytes for every viewer.

@@ -1,9 +1,9 @@
 internal import CDatagrams
-internal import Connections
 internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import RTP
+internal import Serving
 internal import Synchronization
 
 #if canImport(Darwin)

@@ -1,10 +1,10 @@
 internal import Authentication
-internal import Delivery
-internal import Media
+package import Media
 internal import NIOCore
 internal import RTP
 internal import RTSP
-internal import Streaming
+package import Serving
+package import Streaming
 internal import Synchronization
 internal import Threading
 
@@ -13,8 +13,8 @@ internal import Threading
 ///
 /// All viewers get the same packets, with the same SSRC and sequence numbers, as with multicast. Without viewers no sample
 /// is packetized.
-final class RTPBroadcaster: StreamBroadcaster {
-  let rendition: Rendition
+package final class RTPBroadcaster: ServedOutput {
+  package let rendition: Rendition
   let counters: ViewerCounters
   let broadcast: Broadcast<RTPTracks, RTPSender>
   /// Wall-clock time at zero of the streams' clock, in nanoseconds since 1970, read once: players add differences of the
@@ -48,13 +48,11 @@ final class RTPBroadcaster: StreamBroadcaster {
       }, requestKeyframe: requestKeyframe)
   }
 
-  /// The path in its addresses.
-  var name: String { self.rendition.qualifiedName }
-
   /// Counters of the stream's viewers, and the maximum lag of the event loops.
-  var statistics: RTSPStreamStatistics {
-    RTSPStreamStatistics(
-      delivery: self.broadcast.statistics, datagramsDropped: self.counters.datagramsDropped.load(ordering: .relaxed))
+  package var statistics: ViewerStatistics {
+    var statistics = self.broadcast.statistics
+    statistics.datagramsDropped = self.counters.datagramsDropped.load(ordering: .relaxed)
+    return statistics
   }
 
   /// SSRC, sequence number and clock of each track.
@@ -77,27 +75,27 @@ final class RTPBroadcaster: StreamBroadcaster {
     }
   }
 
-  var hasConsumers: Bool { self.broadcast.hasViewers }
+  package var hasConsumers: Bool { self.broadcast.hasViewers }
 
-  func consume(_ sample: EncodedSample) {
+  package func consume(_ sample: EncodedSample) {
     self.broadcast.consume(sample)
   }
 
-  func descriptionChanged(to description: CodecDescription) {
+  package func descriptionChanged(to description: CodecDescription) {
     self.broadcast.change { $0.change(to: description) }
     self.currentDescription.withLock { $0 = nil }
   }
 
   /// Drops video packets that wait for an event loop, and disconnects viewers whose connections have data to send: it
   /// cannot be taken out.
-  func discardEarlier() {
+  package func discardEarlier() {
     self.broadcast.discardEarlier { group in
       group.sender.discardVideo()
       for viewer in group.viewers { viewer.discardEarlier() }
     }
   }
 
-  func streamEnded() {
+  package func streamEnded() {
     self.broadcast.flush()
     let goodbyes = self.reports(isLast: true)
     self.broadcast.forEachGroup { group in

@@ -1,5 +1,5 @@
-internal import Delivery
 internal import NIOCore
+internal import Serving
 internal import Synchronization
 
 /// The RTP packets that leave together.

@@ -1,8 +1,8 @@
 internal import CDatagrams
-internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RTP
+internal import Serving
 internal import Synchronization
 
 /// Sends RTP packets to the viewers of one stream on one event loop: over their connections, and as datagrams.

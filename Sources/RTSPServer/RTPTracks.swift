@@ -1,7 +1,7 @@
-internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RTP
+internal import Serving
 
 /// The packetizers of a stream, with the start positions and sender reports of its tracks.
 struct RTPTracks: SharedMediaPacketizer {

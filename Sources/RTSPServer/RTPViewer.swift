@@ -1,8 +1,7 @@
 internal import CDatagrams
-internal import Connections
-internal import Delivery
 internal import Media
 internal import NIOCore
+internal import Serving
 internal import Synchronization
 
 /// One viewer of a stream, on its connection's event loop: its tracks and transports, and the packets that wait for the
@@ -33,8 +32,8 @@ final class RTPViewer: ConnectedViewer {
   let transports: PerTrack<Transport>
   /// The connection; it references its viewer until it leaves the stream.
   let connection: RTSPConnectionHandler
-  private let counters: ViewerCounters
-  private var state: ViewerState
+  let counters: ViewerCounters
+  var state: ViewerState
   /// Interleaved channels of RTP packets.
   let channels: InterleavedChannels
   /// Whether a track is sent over UDP.
@@ -171,12 +170,6 @@ final class RTPViewer: ConnectedViewer {
     return buffer.readableBytes
   }
 
-  /// Empties the queue, in which were this number of access units, with those that are not queued.
-  private func drop(frames: Int) {
-    self.queue.removeAll()
-    if frames > 0 { self.counters.framesSkipped.add(frames, ordering: .relaxed) }
-  }
-
   /// Spreads keyframes for a while after a receiver report on the video track with loss.
   ///
   /// - Parameter fractionLost: Fraction of packets lost since the last report, in 1 / 256.
@@ -267,49 +260,31 @@ extension RTPViewer {
     self.lastCaughtUp = 0
     if frames > 0 { self.counters.framesSkipped.add(frames, ordering: .relaxed) }
     self.state.skipToKeyframe()
-    if self.transports.video != nil { self.connection.requestKeyframe() }
+    if self.transports.video != nil { self.requestKeyframe() }
   }
 }
 
 // MARK: The connection's write buffer
 
 extension RTPViewer {
-  /// Whether the connection has unsent bytes, as far as the viewer was notified.
-  var isBlocked: Bool { self.state.isBlocked }
-
-  /// Time at which ``checkProgress(byteCount:at:)`` is due; nil while everything is sent.
-  var nextDeadline: MediaTime? { self.state.nextDeadline }
-
-  /// Records that the connection has unsent bytes.
-  func connectionBlocked(byteCount: Int, at now: MediaTime) {
-    self.state.handleBlocked(byteCount: byteCount, at: now)
+  func sendQueued() {
+    let delivery = self.queue.removeFirst()
+    self.connection.writing {
+      let byteCount = self.write(delivery, channels: self.channels)
+      self.counters.bytesSent.add(byteCount, ordering: .relaxed)
+    }
   }
 
-  /// Sends the queued packets while the connection takes them, or requests a keyframe to resume at, when the connection has
-  /// sent everything.
-  func connectionDrained(at now: MediaTime) {
-    repeat {
-      switch self.state.handleDrained(at: now) {
-      case .none: return self.sendCatchUp(at: now)
-      case .sendQueued:
-        let delivery = self.queue.removeFirst()
-        self.connection.writing {
-          let byteCount = self.write(delivery, channels: self.channels)
-          self.counters.bytesSent.add(byteCount, ordering: .relaxed)
-        }
-      case .resume(let frames, let requestsKeyframe):
-        self.drop(frames: frames)
-        if requestsKeyframe { self.connection.requestKeyframe() }
-        return
-      }
-    } while !self.isBlocked
+  func removeQueued() {
+    self.queue.removeAll()
   }
 
-  /// Whether the connection is to be closed, since it makes no progress; counts it then.
-  func checkProgress(byteCount: Int, at now: MediaTime) -> Bool {
-    guard self.state.handleTimer(byteCount: byteCount, at: now) == .close else { return false }
-    self.counters.countSlowViewer()
-    return true
+  func queueIsSent(at now: MediaTime) {
+    self.sendCatchUp(at: now)
+  }
+
+  func requestKeyframe() {
+    self.connection.requestKeyframe()
   }
 }
 

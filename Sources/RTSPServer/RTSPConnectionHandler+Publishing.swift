@@ -1,9 +1,9 @@
-internal import Connections
 internal import Media
 internal import MediaInput
 internal import NIOCore
 internal import RTP
 internal import RTSP
+internal import Serving
 internal import Streaming
 internal import Threading
 
@@ -27,7 +27,7 @@ extension RTSPConnectionHandler {
   /// Begins the client's publication of the stream, or refuses it.
   func beginPublication(_ announcement: RTSPAnnouncement) {
     // A password may have been compared for a connection that has ended meanwhile.
-    guard self.context != nil, let stream = self.directory.liveStream(named: announcement.streamName),
+    guard self.context != nil, let stream = self.directory.outputs.stream(named: announcement.streamName),
       // Also while another source is current.
       let input = stream.videoSources.lazy.compactMap({ PublishedSource.input(of: $0, over: .rtsp) }).first
     else { return self.perform(self.session.publicationRefused(.otherSource)) }

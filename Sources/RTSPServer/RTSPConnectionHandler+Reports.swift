@@ -1,9 +1,9 @@
 internal import Authentication
-internal import Connections
 internal import Media
 internal import NIOCore
 internal import RTP
 internal import RTSP
+internal import Serving
 
 /// Reports of viewers over UDP.
 extension RTSPConnectionHandler {

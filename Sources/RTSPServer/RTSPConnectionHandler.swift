@@ -1,11 +1,10 @@
 internal import Authentication
-internal import Connections
-internal import Delivery
 internal import Media
 internal import MediaInput
 internal import NIOCore
 internal import NIOPosix
 internal import RTSP
+internal import Serving
 internal import Streaming
 internal import Synchronization
 
@@ -18,7 +17,7 @@ final class RTSPConnectionHandler: MediaConnection {
   private static let maximumUnsentResponses = 16 * 1024
 
   private let settings: RTSPServerSettings
-  let directory: StreamDirectory
+  let directory: RTSPDirectory
   var parser = RTSPMessageParser(limits: .players)
   var session: RTSPServerSession
   private(set) var playback: Playback? {
@@ -40,21 +39,14 @@ final class RTSPConnectionHandler: MediaConnection {
   }
 
   init(
-    settings: RTSPServerSettings, session: RTSPServerConfiguration, directory: StreamDirectory,
-    passwords: PasswordChecker, eventLoop: any EventLoop, registration: ConnectionRegistry.Registration? = nil,
-    isEncrypted: Bool = false
+    settings: RTSPServerSettings, session: RTSPServerConfiguration, directory: RTSPDirectory,
+    _ environment: Environment
   ) {
     self.settings = settings
     self.directory = directory
     self.session = RTSPServerSession(
-      configuration: session, now: Self.now(on: eventLoop), makeRandom: { .random(in: 0...UInt64.max) })
-    super.init(
-      access: session.access, passwords: passwords, eventLoop: eventLoop, registration: registration,
-      isEncrypted: isEncrypted, maximumUnsentResponses: Self.maximumUnsentResponses)
-  }
-
-  override func opened(_ channel: any Channel) {
-    self.directory.add(channel)
+      configuration: session, now: Self.now(on: environment.eventLoop), makeRandom: { .random(in: 0...UInt64.max) })
+    super.init(environment, maximumUnsentResponses: Self.maximumUnsentResponses)
   }
 
   override func receive(_ bytes: ByteBuffer) {
@@ -78,17 +70,13 @@ final class RTSPConnectionHandler: MediaConnection {
     self.processMessages()
   }
 
-  override func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if let event = event as? StreamEnded, event.name == self.session.streamName {
-      self.perform(self.session.handleStreamEnded())
-    }
-    context.fireUserInboundEventTriggered(event)
+  override func renditionEnded(_ rendition: Rendition) {
+    if rendition.qualifiedName == self.session.streamName { self.perform(self.session.handleStreamEnded()) }
   }
 
-  override func ended(_ channel: any Channel) {
+  override func ended() {
     self.stopPlaying()
     self.stopPublishing()
-    self.directory.remove(channel)
   }
 }
 
@@ -170,7 +158,7 @@ extension RTSPConnectionHandler {
   private func prepareStream(atPath path: String, for request: RTSPRequest) {
     self.isPreparingStream = true
     let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
-    self.directory.prepareStream(atPath: path) {
+    self.directory.outputs.find(path) { _ in
       handler.eventLoop.execute {
         let handler = handler.value
         handler.isPreparingStream = false
@@ -202,7 +190,7 @@ extension RTSPConnectionHandler {
     guard let context, let description = self.directory.stream(forPath: playback.streamName),
       playback.tracks.allSatisfy({ $0.index < description.tracks.count && $0.ssrc == description.tracks[$0.index].ssrc }
       ),
-      let broadcaster = self.directory.broadcaster(of: description)
+      let broadcaster = self.directory.output(of: description)
     else {
       return self.perform(self.session.handleStreamEnded())
     }

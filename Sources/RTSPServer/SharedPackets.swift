@@ -1,7 +1,7 @@
-internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RTP
+internal import Serving
 internal import Synchronization
 
 /// The RTP packets of one access unit or audio frame, shared by all viewers and event loops.

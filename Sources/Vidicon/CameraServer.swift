@@ -1,6 +1,4 @@
 public import Authentication
-internal import Connections
-public import Delivery
 public import Discovery
 public import HTTPServer
 public import Media
@@ -8,13 +6,14 @@ internal import NIOCore
 internal import NIOPosix
 public import Publishing
 internal import RTMPServer
-public import RTSPServer
+internal import RTSPServer
 public import Recording
+public import Serving
 public import StreamControl
 public import Streaming
 internal import Synchronization
 internal import Threading
-public import WebRTCServer
+internal import WebRTCServer
 
 /// Publishes streams on the network: over RTSP, over RTMP and WebRTC on request, and over HTTP as HLS, motion JPEG, snapshots and a web page.
 ///
@@ -44,6 +43,8 @@ public final class CameraServer: Sendable {
   private let rtsp: RTSPServer
   private let rtmp: RTMPServer?
   private let webRTC: WebRTCServer?
+  /// The servers of RTSP, RTMP and WebRTC, as far as they are on.
+  private let servers: [any StreamServer]
   private let http: HTTPServer?
   private let announcer: ServiceAnnouncer?
   private let listening = Listening()
@@ -96,6 +97,9 @@ public final class CameraServer: Sendable {
     let webRTC = settings.webRTC.flatMap {
       WebRTCServer(settings: $0, group: group, registry: registry, report: report)
     }
+    let all: [(any StreamServer)?] = [rtsp, rtmp, webRTC]
+    let servers = all.compactMap { $0 }
+    self.servers = servers
     self.access = access
     self.passwordThreads = passwordThreads
     self.settings = settings
@@ -111,7 +115,7 @@ public final class CameraServer: Sendable {
       HTTPServer(
         settings: http, access: access, passwords: passwords,
         providers: HTTPServerProviders(
-          rtsp: rtsp, rtmp: rtmp, webRTC: webRTC, addresses: { listening.addresses(of: $0) },
+          servers: servers, webRTC: webRTC, addresses: { listening.addresses(of: $0) },
           controls: { publications.controls(of: $0) },
           catalog: catalog), group: group, registry: registry, report: report)
     }
@@ -143,7 +147,7 @@ public final class CameraServer: Sendable {
   /// Opens the ports; without effect when they are open.
   ///
   /// - Throws: ``VidiconError`` when a port is in use or not permitted, or the TLS files cannot be read;
-  ///   `invalidSpecification` when the address to listen on is not an IP address.
+  ///   `invalidSpecification` when the address to listen on is not an IP address, or RTSP or RTMP over TLS has no certificate.
   public func start() async throws(VidiconError) {
     try await self.start(holdingConnections: false)
   }
@@ -160,24 +164,25 @@ public final class CameraServer: Sendable {
         nextStep: "start the server without --webrtc-port")
     }
     try self.pushService.checkAuthorities()
-    try await self.rtsp.start()
+    if let tls = self.settings.rtsp.tls, tls.certificate == nil { try self.http?.loadCertificate() }
     do throws(VidiconError) {
+      try await self.rtsp.start(certificate: self.http?.certificate)
       try await self.http?.start()
       try await self.rtmp?.start(certificate: self.http?.certificate)
       try await self.webRTC?.start()
     } catch {
-      await self.rtmp?.stop()
-      await self.http?.stop()
-      await self.rtsp.stop()
+      // The streams stay published, for the next attempt.
+      for server in self.servers.reversed() { await server.stop() }
+      await self.http?.closePorts()
       throw error
     }
     self.memoryReturn.start()
-    guard let rtsp = self.rtsp.ports else { return }
+    guard let rtsp = self.rtsp.ports?.plain else { return }
     let http = self.http?.ports
     self.listening.open(
       CameraServerPorts(
-        rtsp: rtsp.rtsp, rtsps: rtsp.rtsps, http: http?.http, https: http?.https, rtmp: self.rtmp?.ports?.rtmp,
-        rtmps: self.rtmp?.ports?.rtmps, webRTC: self.webRTC?.udpPort),
+        rtsp: rtsp, rtsps: self.rtsp.ports?.secure, http: http?.http, https: http?.https, rtmp: self.rtmp?.ports?.plain,
+        rtmps: self.rtmp?.ports?.secure, webRTC: self.webRTC?.udpPort),
       hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
     // Streams that were published earlier had no port to announce.
     for stream in self.publications.published where stream.isRunning { self.announce(stream) }
@@ -215,9 +220,7 @@ public final class CameraServer: Sendable {
     for stream in self.publications.published { await self.end(stream) }
     await self.pushService.stop()
     await self.http?.stop()
-    await self.webRTC?.stop()
-    await self.rtmp?.stop()
-    await self.rtsp.stop()
+    for server in self.servers.reversed() { await server.stop() }
     self.memoryReturn.stop()
     await withdrawn
     // Fails only when called twice.
@@ -282,9 +285,7 @@ extension CameraServer {
       publication.pushes = StreamPushes(
         stream, service: self.pushService, allowsLinkLocal: self.catalog.allowsLinkLocal)
     }
-    self.rtsp.publish(stream)
-    self.rtmp?.publish(stream)
-    self.webRTC?.publish(stream)
+    for server in self.servers { server.publish(stream) }
     self.http?.publish(stream)
     self.announce(stream)
     await SourcePrivacy.shared.update()
@@ -300,9 +301,7 @@ extension CameraServer {
   /// Withdraws and stops a stream, which ends its recording too.
   private func end(_ stream: LiveStream) async {
     for service in self.publications.end(stream) { self.announcer?.withdraw(service) }
-    self.rtsp.unpublish(stream)
-    self.rtmp?.unpublish(stream)
-    self.webRTC?.unpublish(stream)
+    for server in self.servers { server.unpublish(stream) }
     await self.publications[stream]?.pushes?.stop()
     await stream.stop()
     self.http?.unpublish(stream)
@@ -385,30 +384,32 @@ extension CameraServer {
   /// Current number of viewers of a stream over all protocols.
   public func viewers(of stream: LiveStream) -> Int {
     let http = self.httpStatistics(of: stream)
-    return self.rtspStatistics(of: stream).delivery.viewers + self.rtmpStatistics(of: stream).viewers
-      + self.webRTCStatistics(of: stream).delivery.viewers + http.hlsViewers + http.motionJPEGViewers
+    return self.servers.reduce(http.hlsViewers + http.motionJPEGViewers) { $0 + $1.statistics(of: stream).viewers }
   }
 
   /// Current number of viewers of a rendition over RTSP, RTMP, WebRTC and HLS; they are among those of the stream.
   public func viewers(of rendition: Rendition) -> Int {
-    self.rtsp.statistics(of: rendition).delivery.viewers + (self.rtmp?.statistics(of: rendition).viewers ?? 0)
-      + (self.webRTC?.statistics(of: rendition).delivery.viewers ?? 0)
-      + (self.http?.hlsViewers(of: rendition) ?? 0)
+    self.servers.reduce(self.http?.hlsViewers(of: rendition) ?? 0) { $0 + $1.statistics(of: rendition).viewers }
+  }
+
+  /// Counters of a stream's viewers by protocol, such as `rtsp`; without those over HTTP.
+  package func viewerStatistics(of stream: LiveStream) -> [String: ViewerStatistics] {
+    Dictionary(uniqueKeysWithValues: self.servers.map { (type(of: $0).protocolName, $0.statistics(of: stream)) })
   }
 
   /// Counters of a stream's viewers over RTSP; all zero when it is not published.
-  public func rtspStatistics(of stream: LiveStream) -> RTSPStreamStatistics {
+  public func rtspStatistics(of stream: LiveStream) -> ViewerStatistics {
     self.rtsp.statistics(of: stream)
   }
 
   /// Counters of a stream's viewers over RTMP; all zero when it is not published, or RTMP is off.
-  public func rtmpStatistics(of stream: LiveStream) -> DeliveryStatistics {
-    self.rtmp?.statistics(of: stream) ?? DeliveryStatistics()
+  public func rtmpStatistics(of stream: LiveStream) -> ViewerStatistics {
+    self.rtmp?.statistics(of: stream) ?? ViewerStatistics()
   }
 
   /// Counters of a stream's viewers over WebRTC; all zero when it is not published, or WebRTC is off.
-  public func webRTCStatistics(of stream: LiveStream) -> WebRTCStreamStatistics {
-    self.webRTC?.statistics(of: stream) ?? WebRTCStreamStatistics()
+  public func webRTCStatistics(of stream: LiveStream) -> ViewerStatistics {
+    self.webRTC?.statistics(of: stream) ?? ViewerStatistics()
   }
 
   /// Counters of a stream's publishers over WebRTC; nil for a stream without the source `whip:`, and where WebRTC is off.

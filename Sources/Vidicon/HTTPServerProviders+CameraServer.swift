@@ -1,8 +1,6 @@
-internal import Delivery
 internal import Discovery
 internal import HTTPServer
-internal import RTMPServer
-internal import RTSPServer
+internal import Serving
 internal import StreamControl
 internal import Streaming
 internal import WebPage
@@ -10,9 +8,9 @@ internal import WebRTCServer
 
 extension HTTPServerProviders {
   /// Creates the providers of a ``CameraServer``: the web page, QR codes, the addresses of all protocols, the counters
-  /// of RTSP, RTMP and WebRTC, and the controls of each stream.
+  /// of all servers, and the controls of each stream.
   init(
-    rtsp: RTSPServer, rtmp: RTMPServer?, webRTC: WebRTCServer?,
+    servers: [any StreamServer], webRTC: WebRTCServer?,
     addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
     controls: @escaping @Sendable (LiveStream) -> StreamControls, catalog: SourceCatalog
   ) {
@@ -36,41 +34,15 @@ extension HTTPServerProviders {
     self.qrCode = { try? QRCode($0).svg }  // Fails for a text that is too long, which the response reports.
     self.addresses = addresses
     self.statistics = { stream in
-      Self.statistics(
-        rtsp.statistics(of: stream), rtmp: rtmp?.statistics(of: stream),
-        webRTC: webRTC?.statistics(of: stream))
+      servers.map { ProtocolStatistics(name: type(of: $0).protocolName, statistics: $0.statistics(of: stream)) }
     }
     self.renditionStatistics = { rendition in
-      Self.statistics(
-        rtsp.statistics(of: rendition), rtmp: rtmp?.statistics(of: rendition),
-        webRTC: webRTC?.statistics(of: rendition))
+      servers.map { ProtocolStatistics(name: type(of: $0).protocolName, statistics: $0.statistics(of: rendition)) }
     }
     self.whep = webRTC
     self.whip = webRTC
     self.publisher = { webRTC?.publisherStatistics(of: $0) }
     self.controls = controls
     self.catalog = catalog
-  }
-
-  /// Counters of RTSP, and of RTMP and WebRTC where they are served.
-  private static func statistics(
-    _ rtsp: RTSPStreamStatistics, rtmp: DeliveryStatistics?, webRTC: WebRTCStreamStatistics?
-  ) -> [ProtocolStatistics] {
-    var all = [
-      ProtocolStatistics(
-        name: "rtsp", delivery: rtsp.delivery,
-        datagramsDropped: rtsp.udpSendBufferLength == nil ? nil : rtsp.datagramsDropped,
-        udpSendBufferLength: rtsp.udpSendBufferLength)
-    ]
-    if let rtmp { all.append(ProtocolStatistics(name: "rtmp", delivery: rtmp)) }
-    if let webRTC {
-      var statistics = ProtocolStatistics(name: "webrtc", delivery: webRTC.delivery)
-      statistics.viewerList = webRTC.viewerList
-      statistics.sessionsFailed = Dictionary(
-        uniqueKeysWithValues: WebRTCSessionFailure.allCases.map { ($0.rawValue, webRTC.sessionsFailed[$0, default: 0]) }
-      )
-      all.append(statistics)
-    }
-    return all
   }
 }

@@ -21,10 +21,6 @@
 @_exported public import enum Authentication.Role
 @_exported public import struct Authentication.Secret
 @_exported public import struct Authentication.UserFile
-@_exported public import struct Connections.CertificateFiles
-@_exported public import struct Delivery.DeliveryStatistics
-@_exported public import struct Delivery.WebRTCPublisherStatistics
-@_exported public import struct Delivery.WebRTCViewerStatistics
 @_exported public import enum Discovery.DiscoveryEvent
 @_exported public import enum Discovery.NetworkAddresses
 @_exported public import struct Discovery.QRCode
@@ -43,9 +39,13 @@
 @_exported public import struct RTMP.RTMPURL
 @_exported public import struct RTMPServer.RTMPServerSettings
 @_exported public import struct RTSPServer.RTSPServerSettings
-@_exported public import struct RTSPServer.RTSPStreamStatistics
+@_exported public import struct Serving.CertificateFiles
+@_exported public import struct Serving.TLSSettings
+@_exported public import struct Serving.ViewerStatistics
+@_exported public import struct Serving.WebRTCPublisherStatistics
+@_exported public import enum Serving.WebRTCSessionFailure
+@_exported public import struct Serving.WebRTCViewerStatistics
 @_exported public import struct Threading.StreamClock
 @_exported public import struct WebRTC.WHIPURL
 @_exported public import struct WebRTCServer.ICEServer
 @_exported public import struct WebRTCServer.WebRTCServerSettings
-@_exported public import struct WebRTCServer.WebRTCStreamStatistics

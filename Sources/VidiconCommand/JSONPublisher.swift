@@ -1,5 +1,5 @@
-import Delivery
 import HTTPServer
+import Serving
 
 /// The publishers of a stream over WebRTC, in the status as JSON.
 struct JSONPublisher: Encodable {

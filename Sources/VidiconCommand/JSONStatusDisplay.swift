@@ -1,10 +1,10 @@
-import Delivery
 import Discovery
 import HTTPServer
 import Media
 import Publishing
 import Pushing
 import Recording
+import Serving
 import Streaming
 import Synchronization
 import Vidicon
@@ -218,18 +218,17 @@ final class JSONStatusDisplay: StatusDisplay {
             frameRate: ($0.frameRate * 100).rounded() / 100,
             bitrate: Int($0.bitrate),
             viewers: $0.viewers,
-            rtspViewers: $0.rtsp.delivery.viewers,
-            rtmpViewers: $0.rtmp.viewers,
-            webrtcViewers: $0.webRTC.viewers,
+            rtspViewers: $0.protocols["rtsp"]?.viewers ?? 0,
+            rtmpViewers: $0.protocols["rtmp"]?.viewers ?? 0,
+            webrtcViewers: $0.protocols["webrtc"]?.viewers ?? 0,
             hlsViewers: $0.http.hlsViewers,
             mjpegViewers: $0.http.motionJPEGViewers,
             keyframeRequests: $0.stream.keyframeRequests,
             bytesSent: $0.bytesSent,
             framesSkipped: $0.framesSkipped,
-            datagramsDropped: $0.rtsp.datagramsDropped,
-            viewersClosedAsSlow: $0.rtsp.delivery.viewersClosedAsSlow + $0.rtmp.viewersClosedAsSlow,
-            loopLag: (max($0.rtsp.delivery.loopLag, $0.rtmp.loopLag, $0.webRTC.loopLag).seconds * 1000).rounded()
-              / 1000,
+            datagramsDropped: $0.sum(\.datagramsDropped),
+            viewersClosedAsSlow: $0.sum(\.viewersClosedAsSlow),
+            loopLag: (($0.protocols.values.map(\.loopLag).max() ?? .zero).seconds * 1000).rounded() / 1000,
             malformedRequests: server.malformedRequests,
             isSlateShown: $0.stream.isSlateShown,
             isSourceWaiting: $0.stream.isSourceWaiting,

@@ -1,12 +1,12 @@
 import ArgumentParser
 import Authentication
 import Codecs
-import Connections
 import Discovery
 import Effects
 import Media
 import RTSPServer
 import Recording
+import Serving
 import Streaming
 internal import Threading
 import Vidicon
@@ -335,10 +335,8 @@ extension CameraServerSettings {
     let certificate = configuration.tlsCertificate.flatMap { chain in
       configuration.tlsKey.map { CertificateFiles(chain: chain, key: $0) }
     }
-    if let certificate {
-      rtsp.tls = configuration.rtspsPort.map { .init(port: $0, certificate: certificate) }
-      http.tls?.certificate = .files(certificate)
-    }
+    rtsp.tls = configuration.rtspsPort.map { .init(port: $0, certificate: certificate) }
+    if let certificate { http.tls?.certificate = .files(certificate) }
     self.init(rtsp: rtsp, http: http, isAnnounced: configuration.isAnnounced)
     let receives = configuration.streams.contains { $0.publishScheme == .rtmp }
     if configuration.rtmpPort != nil || configuration.rtmpsPort != nil || receives {

@@ -56,13 +56,13 @@ struct ServeOptions: ParsableArguments {
 
   @OptionGroup var access: AccessOptions
 
-  @Option(help: "The TCP port for RTSP over TLS; 0 for any free one. Needs --tls-cert and --tls-key.")
+  @Option(help: "The TCP port for RTSP over TLS; 0 for any free one. Needs --https-port, or --tls-cert and --tls-key.")
   var rtspsPort: Int?
 
   @Option(help: "The TCP port for RTMP, usually 1935; 0 for any free one. (default: no RTMP)")
   var rtmpPort: Int?
 
-  @Option(help: "The TCP port for RTMP over TLS; 0 for any free one. Needs --tls-cert and --tls-key.")
+  @Option(help: "The TCP port for RTMP over TLS; 0 for any free one. Needs --https-port, or --tls-cert and --tls-key.")
   var rtmpsPort: Int?
 
   @Option(
@@ -305,13 +305,10 @@ extension ServeConfiguration {
       throw .usage(
         "--tls-cert", "a certificate and its key go together", "give both --tls-cert FILE and --tls-key FILE")
     }
-    if self.rtspsPort != nil, self.tlsCertificate == nil {
+    for (name, port) in [("rtsps", self.rtspsPort), ("rtmps", self.rtmpsPort)]
+    where port != nil && self.tlsCertificate == nil && self.httpsPort == nil {
       throw .usage(
-        "--rtsps-port", "RTSPS needs a certificate and its key", "add --tls-cert FILE and --tls-key FILE")
-    }
-    if self.rtmpsPort != nil, self.tlsCertificate == nil, self.httpsPort == nil {
-      throw .usage(
-        "--rtmps-port", "RTMPS needs a certificate",
+        "--\(name)-port", "\(name.uppercased()) needs a certificate",
         "add --https-port 8443, whose certificate it takes, or --tls-cert FILE and --tls-key FILE")
     }
     if self.rtspsPort == nil, self.rtmpsPort == nil, self.httpsPort == nil, self.tlsCertificate != nil {

@@ -1,8 +1,8 @@
-import Delivery
 import Foundation
 import Media
 import Pushing
 import Recording
+import Serving
 import Streaming
 import Vidicon
 
@@ -12,11 +12,8 @@ struct StreamReport {
   var stream: StreamStatistics
   /// Current number of viewers over all protocols.
   var viewers: Int
-  var rtsp: RTSPStreamStatistics
-  var rtmp: DeliveryStatistics
-  var webRTC: DeliveryStatistics
-  /// Viewers over WebRTC, with what is measured of their networks.
-  var webRTCViewers: [WebRTCViewerStatistics]
+  /// Counters of the viewers by protocol, such as `rtsp`; without those over HTTP.
+  var protocols: [String: ViewerStatistics]
   /// Publishers over WebRTC; nil where the source is another one.
   var publisher: WebRTCPublisherStatistics?
   var http: HTTPStreamStatistics
@@ -41,11 +38,7 @@ struct StreamReport {
     self.name = stream.name
     self.stream = stream.statistics
     self.viewers = server.viewers(of: stream)
-    self.rtsp = server.rtspStatistics(of: stream)
-    self.rtmp = server.rtmpStatistics(of: stream)
-    let webRTC = server.webRTCStatistics(of: stream)
-    self.webRTC = webRTC.delivery
-    self.webRTCViewers = webRTC.viewerList
+    self.protocols = server.viewerStatistics(of: stream)
     self.publisher = server.publisherStatistics(of: stream)
     self.http = server.httpStatistics(of: stream)
     self.acceptsAnyCertificate = server.sources(of: stream)?.acceptsAnyCertificate ?? false
@@ -62,13 +55,19 @@ struct StreamReport {
     self.bitrate = Double((self.encodedBytes - last.encodedBytes) * 8) / interval
   }
 
-  /// Bytes sent to viewers since the start.
-  var bytesSent: Int {
-    self.rtsp.delivery.bytesSent + self.rtmp.bytesSent + self.webRTC.bytesSent + self.http.bytesSent
+  /// Viewers over WebRTC, with what is measured of their networks.
+  var webRTCViewers: [WebRTCViewerStatistics] { self.protocols.values.flatMap { $0.viewerList ?? [] } }
+
+  /// Sum of a counter over all protocols of ``protocols``.
+  func sum(_ counter: KeyPath<ViewerStatistics, Int>) -> Int {
+    self.protocols.values.reduce(0) { $0 + $1[keyPath: counter] }
   }
 
+  /// Bytes sent to viewers since the start.
+  var bytesSent: Int { self.sum(\.bytesSent) + self.http.bytesSent }
+
   /// Frames not sent to viewers that read too slowly.
-  var framesSkipped: Int { self.rtsp.delivery.framesSkipped + self.rtmp.framesSkipped + self.webRTC.framesSkipped }
+  var framesSkipped: Int { self.sum(\.framesSkipped) }
 
   /// Number of faces and time of effects, such as "2 faces   effects 4.1 ms"; nil without effects.
   static func text(effectTime: Double?, of stream: StreamStatistics) -> String? {

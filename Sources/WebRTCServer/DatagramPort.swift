@@ -1,8 +1,8 @@
 internal import CDatagrams
-internal import Connections
 internal import Media
 internal import NIOCore
 internal import NIOPosix
+internal import Serving
 internal import WebRTC
 
 #if canImport(Darwin)

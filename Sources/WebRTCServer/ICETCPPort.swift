@@ -1,7 +1,7 @@
 internal import Authentication
-internal import Connections
 internal import NIOCore
 internal import NIOPosix
+internal import Serving
 internal import Synchronization
 internal import WebRTC
 

@@ -1,19 +1,20 @@
 internal import Authentication
-internal import Delivery
-internal import Media
+package import Media
 internal import NIOCore
 internal import RTP
 internal import RateControl
-internal import Streaming
+package import Serving
+package import Streaming
 internal import Synchronization
 internal import Threading
 internal import WebRTC
 
 /// The WebRTC output of a rendition: packetizes each sample once and fans it out to the viewers.
-final class WebRTCBroadcaster: StreamBroadcaster {
-  let rendition: Rendition
+package final class WebRTCBroadcaster: ServedOutput {
+  package let rendition: Rendition
   /// The rendition that this is a transcoding of; nil where it is none.
   private let original: Rendition?
+  package var requested: Rendition { self.original ?? self.rendition }
   /// Packetization mode of the video: 0 where each slice is a packet.
   let packetizationMode: H264PacketizationMode
   let counters: ViewerCounters
@@ -74,9 +75,6 @@ final class WebRTCBroadcaster: StreamBroadcaster {
     self.broadcast.group(on: hub.eventLoop).sender.broadcaster = self
   }
 
-  /// The path in its addresses.
-  var name: String { self.rendition.qualifiedName }
-
   /// Profile and level of the video; nil without.
   var video: H264ProfileLevel? { self.broadcast.withPacketizer { $0.video } }
 
@@ -88,16 +86,22 @@ final class WebRTCBroadcaster: StreamBroadcaster {
     self.transcode(self, mode, completion)
   }
 
+  /// The transcoding, as ``findTranscoding(for:_:)`` finds it.
+  func transcoding(for mode: H264PacketizationMode) async -> WebRTCBroadcaster? {
+    await withCheckedContinuation { continuation in
+      self.findTranscoding(for: mode) { continuation.resume(returning: $0) }
+    }
+  }
+
   /// Whether audio is encoded: while a viewer listens, from the next sample on.
   var isEncodingAudio: Bool { self.broadcast.withPacketizer { $0.isEncodingAudio } }
 
   /// Counters of the viewers, and the maximum lag of the event loop.
-  var statistics: WebRTCStreamStatistics {
-    var statistics = WebRTCStreamStatistics(
-      delivery: self.broadcast.statistics,
-      packetsRetransmitted: self.retransmittedPackets.load(ordering: .relaxed),
-      keyframesRequested: self.requestedKeyframes.load(ordering: .relaxed),
-      sessionsFailed: self.failedSessions.withLock { $0 })
+  package var statistics: ViewerStatistics {
+    var statistics = self.broadcast.statistics
+    statistics.packetsRetransmitted = self.retransmittedPackets.load(ordering: .relaxed)
+    statistics.keyframesRequested = self.requestedKeyframes.load(ordering: .relaxed)
+    statistics.sessionsFailed = self.failedSessions.withLock { $0 }
     statistics.viewerList = self.viewerList.withLock { $0 }
     return statistics
   }
@@ -109,9 +113,9 @@ final class WebRTCBroadcaster: StreamBroadcaster {
     if self.budget.withLock({ $0.request(at: now) }) { self.rendition.forceKeyframe() }
   }
 
-  var hasConsumers: Bool { self.broadcast.hasViewers }
+  package var hasConsumers: Bool { self.broadcast.hasViewers }
 
-  func consume(_ sample: EncodedSample) {
+  package func consume(_ sample: EncodedSample) {
     if sample.kind == .video, sample.isKeyframe {
       let now = self.hub.now
       self.budget.withLock { $0.handleKeyframe(byteCount: sample.payload.readableBytes, at: now) }
@@ -119,7 +123,7 @@ final class WebRTCBroadcaster: StreamBroadcaster {
     self.broadcast.consume(sample)
   }
 
-  func descriptionChanged(to description: CodecDescription) {
+  package func descriptionChanged(to description: CodecDescription) {
     var isOtherVideo = false
     self.broadcast.change { tracks in
       let video = tracks.video
@@ -131,15 +135,16 @@ final class WebRTCBroadcaster: StreamBroadcaster {
   }
 
   /// Drops frames that wait for the event loop or the network, and those that could be sent again.
-  func discardEarlier() {
+  package func discardEarlier() {
     let hub = self.hub
     self.broadcast.discardEarlier { group in hub.discardEarlier(of: Array(group.viewers)) }
   }
 
-  func streamEnded() {
+  package func streamEnded() {
     self.broadcast.flush()
-    self.hub.closeSessions(of: self)
+    // Before sessions are closed: none is opened for it from now on.
     self.onEnd(self)
+    self.hub.closeSessions(of: self)
   }
 
   /// Adds a viewer that is ready; called on the event loop. It starts at the next keyframe, which is requested.

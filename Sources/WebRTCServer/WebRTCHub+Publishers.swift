@@ -1,10 +1,10 @@
 internal import Authentication
 internal import Bitstreams
-internal import Connections
 internal import Media
 internal import MediaInput
 internal import NIOCore
 internal import RTP
+internal import Serving
 internal import Streaming
 internal import WebRTC
 

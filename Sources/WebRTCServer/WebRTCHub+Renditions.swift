@@ -1,7 +1,7 @@
-internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RateControl
+internal import Serving
 internal import Streaming
 internal import Synchronization
 internal import WebRTC

@@ -1,5 +1,5 @@
 internal import Authentication
-internal import Connections
+internal import Serving
 internal import WebRTC
 
 // MARK: Sessions of viewers and publishers

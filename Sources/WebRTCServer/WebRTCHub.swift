@@ -1,10 +1,9 @@
 internal import Authentication
-internal import Connections
-internal import Delivery
 internal import Media
 internal import NIOCore
 internal import RTP
 internal import RateControl
+internal import Serving
 internal import Streaming
 internal import Synchronization
 internal import WebRTC

@@ -1,7 +1,7 @@
-internal import Delivery
 internal import Media
 internal import MediaInput
 internal import NIOCore
+internal import Serving
 internal import Streaming
 internal import WebRTC
 

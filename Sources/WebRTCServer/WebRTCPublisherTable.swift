@@ -1,5 +1,5 @@
-internal import Delivery
 internal import Media
+internal import Serving
 internal import Streaming
 internal import Synchronization
 internal import WebRTC

@@ -1,10 +1,9 @@
 package import Authentication
-package import Connections
-public import Delivery
 internal import Media
 internal import MediaInput
 package import NIOCore
-public import Streaming
+package import Serving
+package import Streaming
 internal import WebRTC
 
 // MARK: WHIP
@@ -55,7 +54,7 @@ extension WebRTCServer: WHIPService {
 
   /// The stream of a name with its source `whip:`, also while another source is current.
   private func publishable(_ name: String) throws(WebRTCRefusal) -> (LiveStream, PublishedInput) {
-    guard let stream = self.directory.stream(named: name) else { throw .notFound }
+    guard let stream = self.outputs.stream(named: name) else { throw .notFound }
     guard let input = Self.input(of: stream) else { throw .noSource }
     return (stream, input)
   }
@@ -69,7 +68,7 @@ extension WebRTCServer: WHIPService {
 
 extension WebRTCServer {
   /// Counters of a stream's WebRTC publishers; nil for a stream without the source `whip:`.
-  public func publisherStatistics(of stream: LiveStream) -> WebRTCPublisherStatistics? {
+  package func publisherStatistics(of stream: LiveStream) -> WebRTCPublisherStatistics? {
     self.hub.publisherBoard[stream] ?? Self.input(of: stream).map { _ in WebRTCPublisherStatistics() }
   }
 }

@@ -1,11 +1,11 @@
 package import Authentication
-package import Connections
 internal import DTLS
-public import Media
+package import Media
 package import NIOCore
 package import NIOPosix
 internal import RTP
-public import Streaming
+package import Serving
+package import Streaming
 internal import Synchronization
 internal import Threading
 internal import WebRTC
@@ -13,11 +13,12 @@ internal import WebRTC
 /// A WebRTC server for any number of streams and viewers, who open sessions by WHEP over HTTP: `/NAME/whep`.
 ///
 /// All sessions share one UDP port. Samples are packetized once for all viewers, and sealed for each.
-public final class WebRTCServer: Sendable {
+package final class WebRTCServer: StreamServer {
+  package static let protocolName = "webrtc"
+
   private let settings: WebRTCServerSettings
   let hub: WebRTCHub
-  /// The published streams.
-  let directory: WebRTCStreamDirectory
+  package let outputs: OutputDirectory<WebRTCBroadcaster>
   private let group: MultiThreadedEventLoopGroup
   private let registry: ConnectionRegistry
   private let report: @Sendable (String) -> Void
@@ -42,38 +43,24 @@ public final class WebRTCServer: Sendable {
     self.hub = WebRTCHub(
       eventLoop: group.next(), security: security, settings: settings, refusals: registry.refusals,
       readClock: { clock.now() }, unixTime: { clock.unixTime(at: $0) }, report: report)
-    self.directory = WebRTCStreamDirectory(hub: self.hub, refusals: registry.refusals)
+    self.outputs = .webRTC(self.hub, refusals: registry.refusals)
   }
 
   /// The UDP port in use; nil while the server does not listen.
-  public var udpPort: Int? {
+  package var udpPort: Int? {
     self.port.withLock { $0.map { Int($0.udp.port) } }
   }
 
-  /// Publishes a running stream under its name.
-  public func publish(_ stream: LiveStream) {
-    self.directory.publish(stream)
-  }
-
-  /// Removes a stream; its viewers are disconnected when it is stopped.
-  public func unpublish(_ stream: LiveStream) {
-    self.directory.unpublish(stream)
-  }
-
-  /// Counters of a stream's viewers over WebRTC, those of its renditions included; all zero when it is not published.
-  public func statistics(of stream: LiveStream) -> WebRTCStreamStatistics {
-    self.directory.broadcasters(of: stream).reduce(into: WebRTCStreamStatistics()) { $0.add($1.statistics) }
-  }
-
-  /// Counters of a rendition's viewers over WebRTC; all zero before its first viewer.
-  public func statistics(of rendition: Rendition) -> WebRTCStreamStatistics {
-    self.directory.broadcasters(of: rendition).reduce(into: WebRTCStreamStatistics()) { $0.add($1.statistics) }
+  package func statistics(of stream: LiveStream) -> ViewerStatistics {
+    var statistics = self.outputs.statistics(of: stream)
+    statistics.viewerList = statistics.viewerList ?? []
+    return statistics
   }
 
   /// Opens the port; without effect when it is open.
   ///
   /// - Throws: ``VidiconError`` when the port cannot be bound, or an address of the settings is not numeric.
-  public func start() async throws(VidiconError) {
+  package func start() async throws(VidiconError) {
     guard self.udpPort == nil else { return }
     for address in self.settings.candidateAddresses where IPAddress(parsing: address) == nil {
       throw VidiconError(
@@ -144,7 +131,7 @@ public final class WebRTCServer: Sendable {
   private static let maximumPortAttempts = 8
 
   /// Ends all sessions, and closes the port.
-  public func stop() async {
+  package func stop() async {
     let port = self.port.withLock { port in
       defer { port = nil }
       return port
@@ -178,7 +165,7 @@ extension WebRTCServer: WHEPService {
     } catch {
       throw .malformed("\(error)")
     }
-    guard let port = self.udpPort, let broadcaster = await self.directory.find(path) else { throw .notFound }
+    guard let port = self.udpPort, let broadcaster = await self.outputs.find(path) else { throw .notFound }
     guard broadcaster.video != nil || broadcaster.hasAudio else { throw .nothingPublished }
     var transcoding: WebRTCBroadcaster?
     if let video = broadcaster.video, !WebRTCAnswer.hasDecoder(of: video, in: parsed) {
@@ -186,12 +173,15 @@ extension WebRTCServer: WHEPService {
       let mode = [H264PacketizationMode.nonInterleaved, .singleNALUnit].first {
         WebRTCAnswer.hasDecoder(of: .constrainedBaseline, $0, in: parsed)
       }
-      if let mode { transcoding = await self.directory.transcoding(of: broadcaster, for: mode) }
+      if let mode { transcoding = await broadcaster.transcoding(for: mode) }
     }
     let answering = transcoding
     let candidates = self.candidates(port: UInt16(clamping: port), used: serverAddresses)
+    let outputs = self.outputs
     return try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
-      try hub.open(parsed, of: broadcaster, as: answering, path: path, candidates: candidates, client: client)
+      // The stream may have ended since its output was found.
+      guard outputs.output(of: broadcaster.rendition) === broadcaster else { throw .notFound }
+      return try hub.open(parsed, of: broadcaster, as: answering, path: path, candidates: candidates, client: client)
     }
   }
 

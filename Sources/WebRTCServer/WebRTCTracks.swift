@@ -1,7 +1,7 @@
 internal import Codecs
-internal import Delivery
 internal import Media
 internal import RTP
+internal import Serving
 internal import WebRTC
 
 /// The tracks of a stream as WebRTC carries them, packetized once for all viewers.

@@ -1,6 +1,6 @@
-internal import Delivery
 internal import Media
 internal import RateControl
+internal import Serving
 internal import Streaming
 internal import Synchronization
 internal import WebRTC

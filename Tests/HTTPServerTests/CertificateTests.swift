@@ -1,5 +1,4 @@
 import Authentication
-import Connections
 import Crypto
 import Foundation
 import HTTPTypes
@@ -7,6 +6,7 @@ import Media
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Serving
 import SwiftASN1
 import Synchronization
 import Testing

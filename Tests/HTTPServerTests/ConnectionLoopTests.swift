@@ -1,10 +1,10 @@
 import Authentication
-import Connections
 import HTTPTypes
 import Media
 import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
+import Serving
 import Synchronization
 import Testing
 

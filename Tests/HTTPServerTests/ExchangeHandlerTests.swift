@@ -1,11 +1,11 @@
 import Authentication
-import Connections
 import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
+import Serving
 import Synchronization
 import Testing
 

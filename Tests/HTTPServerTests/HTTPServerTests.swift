@@ -1,10 +1,9 @@
 import Authentication
 import Capture
-import Connections
-import Delivery
 import Foundation
 import Media
 import NIOCore
+import Serving
 import Streaming
 import TestSupport
 import Testing
@@ -174,13 +173,11 @@ struct HTTPServerTests {
     async throws
   {
     var providers = HTTPServerProviders()
-    providers.statistics = { _ in
-      [
-        .init(
-          name: "rtsp",
-          delivery: .init(viewers: 3, viewersClosedAsSlow: 2, loopLag: .microseconds(140_300)), datagramsDropped: 5,
-          udpSendBufferLength: 425_984)
-      ]
+    var statistics = ViewerStatistics()
+    (statistics.viewers, statistics.viewersClosedAsSlow, statistics.loopLag) = (3, 2, .microseconds(140_300))
+    (statistics.datagramsDropped, statistics.udpSendBufferLength) = (5, 425_984)
+    providers.statistics = { [statistics] _ in
+      [.init(name: "rtsp", statistics: statistics), .init(name: "rtmp", statistics: ViewerStatistics())]
     }
     try await withServer(providers: providers) { server, port in
       let stream = LiveStream("a", audio: AudioSettings())
@@ -192,6 +189,7 @@ struct HTTPServerTests {
       let metrics = try await RawClient.get("/metrics", port: port).body
       #expect(metrics.contains("vidicon_viewers_closed_as_slow_total{stream=\"a\",protocol=\"rtsp\"} 2\n"))
       #expect(metrics.contains("vidicon_datagrams_dropped_total{stream=\"a\",protocol=\"rtsp\"} 5\n"))
+      #expect(!metrics.contains("vidicon_datagrams_dropped_total{stream=\"a\",protocol=\"rtmp\"}"))
       #expect(metrics.contains("vidicon_loop_lag_seconds{stream=\"a\",protocol=\"rtsp\"} 0.1403\n"))
       #expect(metrics.contains("vidicon_udp_send_buffer_bytes{stream=\"a\",protocol=\"rtsp\"} 425984\n"))
       await stream.stop()
@@ -222,11 +220,10 @@ struct HTTPServerTests {
     (measured.framesSkipped, measured.keyframesRequested, measured.feedbackDropped) = (5, 2, 77)
     var providers = HTTPServerProviders()
     let all = [measured] + (9..<120).map { WebRTCViewerStatistics(number: $0, rendition: "main") }
-    providers.statistics = { _ in
-      var webRTC = HTTPServerProviders.ProtocolStatistics(name: "webrtc", delivery: .init(viewers: 112))
-      webRTC.viewerList = all
-      webRTC.sessionsFailed = ["wrong_fingerprint": 1, "never_checked": 0]
-      return [.init(name: "rtsp", delivery: .init()), webRTC]
+    var webRTC = ViewerStatistics()
+    (webRTC.viewers, webRTC.viewerList, webRTC.sessionsFailed) = (112, all, [.wrongFingerprint: 1])
+    providers.statistics = { [webRTC] _ in
+      [.init(name: "rtsp", statistics: ViewerStatistics()), .init(name: "webrtc", statistics: webRTC)]
     }
     try await withServer(providers: providers) { server, port in
       let stream = LiveStream("a", audio: AudioSettings())

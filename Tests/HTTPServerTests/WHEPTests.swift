@@ -1,6 +1,6 @@
 import Authentication
-import Connections
 import NIOCore
+import Serving
 import Streaming
 import Synchronization
 import TestSupport

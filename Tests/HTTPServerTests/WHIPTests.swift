@@ -1,7 +1,6 @@
 import Authentication
-import Connections
-import Delivery
 import NIOCore
+import Serving
 import Streaming
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 import Authentication
-import Connections
 import NIOCore
+import Serving
 import Synchronization
 
 @testable import HTTPServer

@@ -1,10 +1,10 @@
 import Authentication
-import Connections
 import Containers
 import Media
 import NIOCore
 import NIOEmbedded
 import RTMP
+import Serving
 import Streaming
 import Testing
 
@@ -20,22 +20,24 @@ struct EmbeddedRTMPServer {
 
   let loop = EmbeddedEventLoop()
   let stream = LiveStream("hello")
-  let directory: RTMPStreamDirectory
+  let directory: RTMPDirectory
   let broadcaster: RTMPBroadcaster
   let access: AccessControl
 
   init(_ descriptions: [CodecDescription] = [.h264(Self.h264), Self.aac], settings: AccessSettings = .init()) throws {
     self.access = AccessControl(settings: settings, makeRandom: { 1 })
-    self.directory = RTMPStreamDirectory(eventLoops: [self.loop], refusals: self.access.refusals)
+    self.directory = .rtmp(eventLoops: [self.loop], refusals: self.access.refusals)
     self.directory.publish(self.stream, descriptions: descriptions)
-    self.broadcaster = try #require(self.directory.broadcaster(of: self.stream.main))
+    self.broadcaster = try #require(self.directory.output(of: self.stream.main))
   }
 
   /// The server's end of a connection.
   func makeHandler() -> RTMPConnectionHandler {
     RTMPConnectionHandler(
-      settings: RTMPServerSettings(), access: self.access, passwords: PasswordChecker(access: self.access),
-      directory: self.directory, eventLoop: self.loop)
+      settings: RTMPServerSettings(), directory: self.directory,
+      .init(
+        access: self.access, passwords: PasswordChecker(access: self.access), connections: self.directory.connections,
+        eventLoop: self.loop))
   }
 
   /// A client of a URL, whose dialogue has run as far as it gets.
@@ -93,6 +95,15 @@ final class EmbeddedRTMPClient {
 
   var isOpen: Bool { self.channel.isActive }
   var isStreaming: Bool { self.session.isStreaming }
+
+  /// Delivers the next bytes of the server, or lets the event loop run where there are none.
+  func step() throws {
+    guard let buffer = try self.channel.readOutbound(as: ByteBuffer.self) else {
+      return self.channel.embeddedEventLoop.run()
+    }
+    self.bytes.writeImmutableBuffer(buffer)
+    try self.perform(self.session.receive(buffer, now: .zero))
+  }
 
   /// Delivers bytes both ways until none are left.
   func run() throws {

@@ -1,8 +1,9 @@
 import Authentication
-import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
+import RTMP
+import Serving
 import Streaming
 import Testing
 
@@ -98,7 +99,7 @@ struct RTMPBroadcasterTests {
   }
 
   @Test func `counters have the viewers, and the bytes of all of them`() throws {
-    #expect(self.server.broadcaster.statistics == DeliveryStatistics())
+    #expect(self.server.broadcaster.statistics == ViewerStatistics())
     let clients = [try self.playing(), try self.playing(), try self.playing()]
     for client in clients { _ = try client.received() }
     let (before, lengths) = (self.server.broadcaster.statistics, clients.map(\.bytes.readableBytes))
@@ -144,8 +145,22 @@ struct RTMPBroadcasterTests {
     self.server.loop.advanceTime(by: .seconds(12))
     #expect(try playing.received() == ["frame 2033"])
     #expect(!playing.isOpen && !waiting.isOpen && !slow.isOpen)
-    #expect(self.server.directory.broadcaster(of: self.server.stream.main) == nil)
+    #expect(self.server.directory.output(of: self.server.stream.main) == nil)
     #expect(try !self.server.connect().isStreaming)
+  }
+
+  @Test(arguments: 0..<12) func `no client stays connected whose stream ends while it asks for it`(steps: Int) throws {
+    let server = try EmbeddedRTMPServer()
+    let channel = EmbeddedChannel(loop: server.loop)
+    try channel.pipeline.syncOperations.addHandler(server.makeHandler())
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
+    let client = try EmbeddedRTMPClient(channel: channel, url: RTMPURL(parsing: "rtmp://h/live/hello"), .play)
+    for _ in 0..<steps { try client.step() }
+    server.broadcaster.streamEnded()
+    try client.run()
+    server.loop.advanceTime(by: .seconds(2))
+    try client.run()
+    #expect(!client.isOpen, "after \(steps) steps")
   }
 }
 

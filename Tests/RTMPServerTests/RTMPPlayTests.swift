@@ -1,9 +1,9 @@
 import Authentication
-import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
 import RTMP
+import Serving
 import Streaming
 import TestSupport
 import Testing
@@ -195,7 +195,7 @@ struct RTMPPlayTests {
     self.server.broadcaster.streamEnded()
     try client.run()
     #expect(!client.isOpen)
-    #expect(self.server.directory.broadcaster(of: self.server.stream.main) == nil)
+    #expect(self.server.directory.output(of: self.server.stream.main) == nil)
   }
 
   @Test func `counters have the viewers and the bytes of their chunks`() throws {

@@ -1,7 +1,7 @@
-import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
+import Serving
 import Streaming
 import Testing
 

@@ -1,9 +1,9 @@
-import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
 import RTP
 import RTSP
+import Serving
 import Streaming
 import Testing
 

@@ -1,10 +1,9 @@
 import Authentication
-import Connections
-import Delivery
 import Foundation
 import Media
 import NIOCore
 import NIOPosix
+import Serving
 import Streaming
 import TestSupport
 import Testing
@@ -23,9 +22,9 @@ struct ClosedSocketTests {
       registry: ConnectionRegistry())
     try await server.start()
     let stream = LiveStream("live")
-    server.directory.publish(stream, descriptions: EmbeddedServer.descriptions)
-    let broadcaster = try #require(server.directory.broadcaster(of: stream.main))
-    let port = try #require(server.ports?.rtsp)
+    server.directory.outputs.publish(stream, descriptions: EmbeddedServer.descriptions)
+    let broadcaster = try #require(server.directory.outputs.output(of: stream.main))
+    let port = try #require(server.ports?.plain)
     var clients: [BlockingConnection] = []
     var received: Int?
     // Another test may be faster to use the descriptor again.
@@ -37,17 +36,17 @@ struct ClosedSocketTests {
             + "PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\n\r\n")
         clients.append(client)
       }
-      try await eventually { broadcaster.statistics.delivery.viewers == 2 }
-      let bytesSent = broadcaster.statistics.delivery.bytesSent
+      try await eventually { broadcaster.statistics.viewers == 2 }
+      let bytesSent = broadcaster.statistics.bytesSent
       broadcaster.consume(
         EncodedSample(
           kind: .video, payload: ByteBuffer(bytes: [0, 0, 0, 2, 0x65, 0x80]), presentationTime: .zero,
           duration: .milliseconds(33), isKeyframe: true))
-      try await eventually { broadcaster.statistics.delivery.bytesSent > bytesSent }
+      try await eventually { broadcaster.statistics.bytesSent > bytesSent }
       let loop = group.next()
       received = try await loop.submit { try Self.sendAfterClose(broadcaster, on: loop) }.get()
       clients.removeAll()
-      try await eventually { broadcaster.statistics.delivery.viewers == 0 }
+      try await eventually { broadcaster.statistics.viewers == 0 }
     }
     #expect(received == 0, "bytes for a viewer went to another socket, or its descriptor was never free")
     await server.stop()

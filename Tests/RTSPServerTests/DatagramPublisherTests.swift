@@ -7,6 +7,7 @@ import MediaInput
 import NIOCore
 import NIOPosix
 import RTSP
+import Serving
 import Streaming
 import Synchronization
 import Testing
@@ -36,9 +37,9 @@ struct DatagramPublisherTests {
       format: VideoFormat(width: 64, height: 48, pixelFormat: .i420),
       audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2), scheme: .rtsp)
     stream.attachVideo(source.video)
-    server.directory.publish(stream, descriptions: EmbeddedServer.descriptions)
+    server.directory.outputs.publish(stream, descriptions: EmbeddedServer.descriptions)
     try await server.start()
-    let port = try #require(server.ports?.rtsp)
+    let port = try #require(server.ports?.plain)
     let samples = SampleCounter()
     try source.video.start(consumer: samples)
     let isReceived = await withCheckedContinuation { continuation in

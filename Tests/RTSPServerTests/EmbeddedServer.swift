@@ -1,11 +1,10 @@
 import Authentication
-import Connections
-import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
 import RTP
 import RTSP
+import Serving
 import Streaming
 import Testing
 
@@ -23,29 +22,36 @@ struct EmbeddedServer {
 
   let loop = EmbeddedEventLoop()
   let stream = LiveStream("live")
-  let directory: StreamDirectory
+  let directory: RTSPDirectory
   let broadcaster: RTPBroadcaster
   let access: AccessControl
 
   init(settings: AccessSettings = AccessSettings()) throws {
     self.access = AccessControl(settings: settings, makeRandom: { 1 })
-    self.directory = StreamDirectory(eventLoops: [self.loop])
-    self.directory.publish(self.stream, descriptions: Self.descriptions)
-    self.broadcaster = try #require(self.directory.broadcaster(of: self.stream.main))
+    self.directory = RTSPDirectory(eventLoops: [self.loop])
+    self.directory.outputs.publish(self.stream, descriptions: Self.descriptions)
+    self.broadcaster = try #require(self.directory.outputs.output(of: self.stream.main))
   }
 
-  var statistics: DeliveryStatistics { self.broadcaster.statistics.delivery }
+  var statistics: ViewerStatistics { self.broadcaster.statistics }
+
+  /// The server's end of a connection.
+  func makeHandler(udpPorts: RTSPTransport.Pair<UInt16>? = nil) -> RTSPConnectionHandler {
+    RTSPConnectionHandler(
+      settings: RTSPServerSettings(),
+      session: RTSPServerConfiguration(serverName: "Vidicon", access: self.access, udpPorts: udpPorts),
+      directory: self.directory,
+      .init(
+        access: self.access, passwords: PasswordChecker(access: self.access),
+        connections: self.directory.outputs.connections, eventLoop: self.loop))
+  }
 
   /// A client that has sent nothing.
   ///
   /// - Parameter udpPorts: The server's ports; nil without UDP.
   func connect(udpPorts: RTSPTransport.Pair<UInt16>? = nil) throws -> EmbeddedClient {
     let channel = EmbeddedChannel(loop: self.loop)
-    let configuration = RTSPServerConfiguration(serverName: "Vidicon", access: self.access, udpPorts: udpPorts)
-    try channel.pipeline.syncOperations.addHandler(
-      RTSPConnectionHandler(
-        settings: RTSPServerSettings(), session: configuration, directory: self.directory,
-        passwords: PasswordChecker(access: self.access), eventLoop: self.loop))
+    try channel.pipeline.syncOperations.addHandler(self.makeHandler(udpPorts: udpPorts))
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
     return EmbeddedClient(channel: channel)
   }

@@ -1,6 +1,5 @@
 import Authentication
 import CDatagrams
-import Delivery
 import Foundation
 import Media
 import NIOCore
@@ -8,6 +7,7 @@ import NIOEmbedded
 import NIOPosix
 import RTP
 import RTSP
+import Serving
 import Testing
 
 @testable import RTSPServer

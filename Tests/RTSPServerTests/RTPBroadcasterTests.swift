@@ -1,11 +1,10 @@
 import Authentication
-import Connections
-import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
 import RTP
 import RTSP
+import Serving
 import Streaming
 import Testing
 import Threading
@@ -161,7 +160,7 @@ struct RTPBroadcasterTests {
   }
 
   @Test func `the counters have the viewers and the bytes of their packets`() throws {
-    #expect(self.server.statistics == DeliveryStatistics())
+    #expect(self.server.statistics == ViewerStatistics())
     let clients = [try self.server.connectAndStart(), try self.server.connectAndStart()]
     for client in clients { _ = try client.received() }
     let before = self.server.statistics
@@ -203,12 +202,9 @@ struct RTPBroadcasterTests {
       eventLoop: self.server.loop, counters: counters,
       sender: RTPSender(
         eventLoop: self.server.loop, frameRate: 30, counters: counters, sockets: { nil }, requestKeyframe: {}))
-    let access = AccessControl(settings: .init(), makeRandom: { 1 })
-    let handler = RTSPConnectionHandler(
-      settings: RTSPServerSettings(), session: RTSPServerConfiguration(serverName: "", access: access),
-      directory: self.server.directory, passwords: PasswordChecker(access: access), eventLoop: self.server.loop)
     let viewer = RTPViewer(
-      transports: PerTrack(), connection: handler, counters: self.server.broadcaster.counters, limits: .init())
+      transports: PerTrack(), connection: self.server.makeHandler(), counters: self.server.broadcaster.counters,
+      limits: .init())
     group.add(viewer)
     group.add(viewer)
     group.remove(viewer)

@@ -1,8 +1,8 @@
 import CDatagrams
-import Delivery
 import Media
 import NIOCore
 import RTP
+import Serving
 import Testing
 
 @testable import RTSPServer

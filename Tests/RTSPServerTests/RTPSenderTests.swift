@@ -1,12 +1,11 @@
 import Authentication
 import CDatagrams
-import Connections
-import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
 import RTP
 import RTSP
+import Serving
 import Synchronization
 import Testing
 
@@ -69,12 +68,9 @@ struct RTPSenderTests {
     let address = try SocketAddress(ipAddress: "127.0.0.1", port: 6000)
     let destinations = RTPViewer.DatagramDestinations(
       rtp: vidicon_destination(address), rtcp: vidicon_destination(address), route: 0)
-    let connection = RTSPConnectionHandler(
-      settings: RTSPServerSettings(), session: RTSPServerConfiguration(serverName: "", access: self.server.access),
-      directory: self.server.directory, passwords: PasswordChecker(access: self.server.access),
-      eventLoop: self.server.loop)
     self.viewer = RTPViewer(
-      transports: PerTrack(video: .datagrams(destinations), audio: .datagrams(destinations)), connection: connection,
+      transports: PerTrack(video: .datagrams(destinations), audio: .datagrams(destinations)),
+      connection: self.server.makeHandler(),
       counters: self.server.broadcaster.counters, limits: .init())
   }
 

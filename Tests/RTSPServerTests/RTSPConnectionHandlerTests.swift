@@ -1,10 +1,10 @@
 import Authentication
-import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
 import RTP
 import RTSP
+import Serving
 import Streaming
 import Synchronization
 import Testing
@@ -128,11 +128,11 @@ struct RTSPConnectionHandlerTests {
     #expect(self.server.statistics.viewers == 0)
 
     let closed = try self.server.connectAndStart()
-    #expect(self.server.directory.connectionCount == 2)
+    #expect(self.server.directory.outputs.connections.count == 2)
     try closed.channel.close().wait()
     self.server.loop.run()
     #expect(self.server.statistics.viewers == 0)
-    #expect(self.server.directory.connectionCount == 1)
+    #expect(self.server.directory.outputs.connections.count == 1)
   }
 
   @Test func `the end of the stream sends goodbyes, closes its connections and hides its name`() throws {

@@ -1,4 +1,3 @@
-import Delivery
 import Dispatch
 import Foundation
 import Media
@@ -6,6 +5,7 @@ import NIOCore
 import NIOPosix
 import RTP
 import RTSP
+import Serving
 import Streaming
 import Synchronization
 import TestSupport
@@ -76,15 +76,15 @@ private final class LiveFeed: Sendable {
     (settings.stallTimeout, settings.sessionTimeout) = (.seconds(300), .seconds(300))
     self.server = RTSPServer(settings: settings)
     try await self.server.start()
-    self.server.directory.publish(self.stream, descriptions: EmbeddedServer.descriptions)
-    self.broadcaster = try #require(self.server.directory.broadcaster(of: self.stream.main))
+    self.server.directory.outputs.publish(self.stream, descriptions: EmbeddedServer.descriptions)
+    self.broadcaster = try #require(self.server.directory.outputs.output(of: self.stream.main))
     let task = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
       initialDelay: .zero, delay: .nanoseconds(Int64(1e9 / Self.frameRate))
     ) { _ in self.sendFrame() }
     self.timer.withLock { $0 = task }
   }
 
-  var statistics: DeliveryStatistics { self.broadcaster.statistics.delivery }
+  var statistics: ViewerStatistics { self.broadcaster.statistics }
 
   func stop() async {
     self.timer.withLock { $0?.cancel() }
@@ -115,7 +115,7 @@ private final class LiveFeed: Sendable {
 
   /// Plays the video for two seconds, reads nothing for some, plays for three more, and until a frame is current again.
   func watch(stalling seconds: Double) throws -> [Frame] {
-    let port = try #require(self.server.ports?.rtsp)
+    let port = try #require(self.server.ports?.plain)
     let connection = try BlockingConnection(port: port, receiveBuffer: 64 * 1024)
     try connection.send(
       "SETUP rtsp://h/live/trackID=0 RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\n"

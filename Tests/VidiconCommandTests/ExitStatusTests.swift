@@ -21,7 +21,7 @@ struct ExitStatusTests {
       (["serve", "--webrtc", "no"], "give on or off"), (["serve", "--ice-server", "stun:"], "write stun:HOST"),
       (["serve", "--webrtc-port", "65536"], "--webrtc-port"),
       (["serve", "--rtmp-port", "8554"], "it is 8554, as --rtsp-port is"),
-      (["serve", "--rtsps-port", "1"], "RTSPS needs a certificate and its key"),
+      (["serve", "--rtsps-port", "1"], "RTSPS needs a certificate"),
       (["serve", "--stream", "name=a", "--stream", "name=a"], "\"a\": two streams have this name; give each its own"),
       (
         ["serve", "--stream", "name=a,source=pipe:", "--stream", "name=b,source=pipe:"],

@@ -1,7 +1,7 @@
-import Delivery
 import Foundation
 import Media
 import Recording
+import Serving
 import Testing
 import Vidicon
 
@@ -35,13 +35,13 @@ struct StatusDisplayTests {
   @Test func `a line has the viewers over WebRTC that do not get the whole frame`() {
     var report = Self.report()
     report.viewers = 3
-    report.webRTCViewers = ["main", "low", "audio"].enumerated().map {
+    report.protocols["webrtc", default: ViewerStatistics()].viewerList = ["main", "low", "audio"].enumerated().map {
       WebRTCViewerStatistics(number: $0 + 1, rendition: $1)
     }
     #expect(
       report.line(isNamed: false)
         == "0.0 fps   0.00 Mb/s   3 viewers   2 of 3 over WebRTC with a smaller rendition   0 dropped")
-    report.webRTCViewers.removeLast(2)
+    report.protocols["webrtc"]?.viewerList?.removeLast(2)
     #expect(report.line(isNamed: false) == "0.0 fps   0.00 Mb/s   3 viewers   0 dropped")
   }
 
@@ -64,7 +64,8 @@ struct StatusDisplayTests {
 
   @Test func `a line ends with skipped frames, effects, warnings and the recording`() {
     var report = Self.report()
-    report.rtsp.delivery.framesSkipped = 7
+    report.protocols["rtsp"]?.framesSkipped = 5
+    report.protocols["rtmp", default: ViewerStatistics()].framesSkipped = 2
     report.effectTime = 4.14
     report.stream.faces = 2
     report.framesCovered = 3

@@ -11,11 +11,24 @@ import Testing
 struct CameraServerPortsTests {
   /// A server on free ports of the loopback address.
   private func server(hasHTTP: Bool = true, rtspPort: Int = 0) -> CameraServer {
+    CameraServer(settings: Self.settings(hasHTTP: hasHTTP, rtspPort: rtspPort))
+  }
+
+  private static func settings(hasHTTP: Bool = true, rtspPort: Int = 0) -> CameraServerSettings {
     var settings = CameraServerSettings(
       rtsp: RTSPServerSettings(port: rtspPort), http: hasHTTP ? HTTPServerSettings(port: 0) : nil, isAnnounced: false)
     settings.rtsp.address = "127.0.0.1"
     settings.http?.address = "127.0.0.1"
-    return CameraServer(settings: settings)
+    return settings
+  }
+
+  /// SHA-256 fingerprint of the certificate of a TLS port.
+  private static func certificateFingerprint(ofPort port: Int) async throws -> String {
+    let text = try await output(
+      ofShell: "openssl s_client -connect 127.0.0.1:$1 </dev/null | openssl x509 -noout -fingerprint -sha256", "\(port)"
+    )
+    return String(decoding: text, as: UTF8.self).split(separator: "=").last
+      .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) } ?? ""
   }
 
   @Test func `without HTTP there are no pages and no viewers of it`() async throws {
@@ -27,6 +40,33 @@ struct CameraServerPortsTests {
     #expect(server.addresses(of: stream).page == [] && server.addresses(of: stream).rtsp.count == 1)
     #expect(server.httpStatistics(of: stream) == HTTPStreamStatistics() && server.viewers(of: stream) == 0)
     #expect(server.certificateFingerprint == nil && server.malformedRequests == 0)
+    await server.stop()
+  }
+
+  @Test func `RTSP and RTMP over TLS have the certificate of HTTP over TLS, and cannot be opened without one`()
+    async throws
+  {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var settings = Self.settings()
+    settings.rtsp.tls = TLSSettings(port: 0)
+    settings.rtmp = RTMPServerSettings(port: nil)
+    settings.rtmp?.address = "127.0.0.1"
+    settings.rtmp?.tls = TLSSettings(port: 0)
+    let without = CameraServer(settings: settings)
+    let error = await #expect(throws: VidiconError.self) { try await without.start() }
+    #expect(error?.code == .invalidSpecification && error?.subject == "RTSP over TLS")
+    await without.stop()
+    settings.http?.tls = .init(port: 0, certificate: .localAuthority(folder: folder))
+    let server = CameraServer(settings: settings)
+    try await server.start()
+    let ports = try #require(server.ports)
+    var fingerprints: [String] = []
+    for port in [ports.https, ports.rtsps, ports.rtmps] {
+      fingerprints.append(try await Self.certificateFingerprint(ofPort: try #require(port)))
+    }
+    #expect(Set(fingerprints) == [try #require(server.certificateFingerprint)])
+    #expect(ports.rtmp == nil)
     await server.stop()
   }
 
@@ -59,6 +99,32 @@ struct CameraServerPortsTests {
       await server.stop()
     }
     await first.stop()
+  }
+
+  @Test func `a stream that was published before a start that failed is served by the next one`() async throws {
+    let (first, other) = (self.server(), self.server())
+    try await first.start()
+    try await other.start()
+    let taken = [try #require(first.ports?.rtsp), try #require(other.ports?.http)]
+    // RTSP opens before HTTP, RTMP after it.
+    var settings = Self.settings()
+    settings.rtmp = RTMPServerSettings(port: taken[1])
+    settings.rtmp?.address = "127.0.0.1"
+    for (settings, holder) in [(Self.settings(rtspPort: taken[0]), first), (settings, other)] {
+      let server = CameraServer(settings: settings)
+      let stream = LiveStream("a")
+      stream.attachVideo(BarsCapturer(width: 64, height: 48))
+      try await server.publish(stream)
+      let error = await #expect(throws: VidiconError.self) { try await server.start() }
+      #expect(error?.code == .portInUse)
+      await holder.stop()
+      try await server.start()
+      let port = try #require(server.ports?.http)
+      let body = try await output(ofShell: "curl -s http://127.0.0.1:$1/api/streams/a", "\(port)")
+      let entry = String(decoding: body, as: UTF8.self)
+      #expect(entry.contains(#""name":"a""#), "\(entry)")
+      await server.stop()
+    }
   }
 
   @Test(.timeLimit(.minutes(5)))

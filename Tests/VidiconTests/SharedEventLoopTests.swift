@@ -1,10 +1,10 @@
-import Connections
 import Foundation
 import HTTPServer
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import RTSP
+import Serving
 import Streaming
 import Synchronization
 import TestSupport
@@ -89,7 +89,7 @@ private final class SharedLoopServers: Sendable {
     self.http = HTTPServer(settings: httpSettings, access: access, group: self.group, registry: registry)
     try await self.rtsp.start()
     try await self.http.start()
-    self.rtsp.directory.publish(
+    self.rtsp.directory.outputs.publish(
       self.feed,
       descriptions: [
         .h264(
@@ -97,10 +97,10 @@ private final class SharedLoopServers: Sendable {
             sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1E], pictureParameterSet: [0x68, 0xCE], width: 64, height: 48,
             frameRate: 30))
       ])
-    self.broadcaster = try #require(self.rtsp.directory.broadcaster(of: self.feed.main))
+    self.broadcaster = try #require(self.rtsp.directory.outputs.output(of: self.feed.main))
   }
 
-  var loopLag: MediaDuration { self.rtsp.statistics(of: self.feed).delivery.loopLag }
+  var loopLag: MediaDuration { self.rtsp.statistics(of: self.feed).loopLag }
 
   func stop() async {
     await self.live.stop()
@@ -114,7 +114,7 @@ private final class SharedLoopServers: Sendable {
   /// - Returns: The number of frames that they have received since then.
   func connectViewers(count: Int) async throws -> FrameCounter {
     let frames = FrameCounter()
-    let port = try #require(self.rtsp.ports?.rtsp)
+    let port = try #require(self.rtsp.ports?.plain)
     for _ in 0..<count {
       let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .channelInitializer { channel in
@@ -128,7 +128,7 @@ private final class SharedLoopServers: Sendable {
           string: "SETUP rtsp://h/feed/trackID=0 RTSP/1.0\r\nCSeq: 1\r\n"
             + "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\nPLAY rtsp://h/feed RTSP/1.0\r\nCSeq: 2\r\n\r\n"))
     }
-    try await eventually { self.broadcaster.statistics.delivery.viewers == count }
+    try await eventually { self.broadcaster.statistics.viewers == count }
     self.broadcaster.consumeKeyframe()
     try await eventually { frames.value == count }
     return frames

@@ -1,10 +1,9 @@
 import Authentication
-import Connections
-import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
 import RTP
+import Serving
 import Streaming
 import Synchronization
 import Testing
@@ -33,7 +32,7 @@ final class EmbeddedHub {
   let refusals = RefusalCounters()
   let hub: WebRTCHub
   let security: PlainSecurity
-  let directory: WebRTCStreamDirectory
+  let outputs: WebRTCDirectory
   let broadcaster: WebRTCBroadcaster
   /// Clients, by their addresses.
   var clients: [TransportAddress: SessionClient] = [:]
@@ -75,7 +74,7 @@ final class EmbeddedHub {
         unixTime: { Self.unixTimeAtZero + $0.nanoseconds }, report: { reports.append($0) }), self.refusals
     )
     self.hub = hub
-    self.directory = WebRTCStreamDirectory(hub: hub, refusals: refusals)
+    self.outputs = .webRTC(hub, refusals: refusals)
     if hasLow {
       let audio = descriptions.filter { $0.kind == .audio }
       func make(
@@ -99,8 +98,8 @@ final class EmbeddedHub {
     } else {
       self.low = nil
       self.transcodings = (nil, nil)
-      self.directory.publish(self.stream, descriptions: descriptions)
-      self.broadcaster = try #require(self.directory.broadcaster(of: self.stream.main))
+      self.outputs.publish(self.stream, descriptions: descriptions)
+      self.broadcaster = try #require(self.outputs.output(of: self.stream.main))
     }
     self.lines = reports
     self.hub.setTransmit(
@@ -309,7 +308,7 @@ final class EmbeddedHub {
   }
 
   /// Number of viewers whose connection is made.
-  var viewers: Int { self.broadcaster.statistics.delivery.viewers }
+  var viewers: Int { self.broadcaster.statistics.viewers }
 
   /// Number of times that the encoder was asked for a keyframe.
   var keyframeRequests: Int { self.stream.statistics.keyframeRequests }

@@ -1,8 +1,8 @@
 import Authentication
-import Connections
 import Media
 import NIOCore
 import NIOPosix
+import Serving
 import Synchronization
 import Testing
 import WebRTC

@@ -1,11 +1,10 @@
 import Authentication
-import Connections
-import Delivery
 import Media
 import NIOCore
 import NIOEmbedded
 import RTP
 import RateControl
+import Serving
 import Streaming
 import Testing
 import WebRTC
@@ -72,7 +71,7 @@ struct WebRTCHubTests {
     server.broadcaster.streamEnded()
     server.loop.run()
     #expect(server.hub.count == 0 && server.clients[viewer]?.closings == 1)
-    #expect(server.directory.broadcaster(of: server.stream.main) == nil)
+    #expect(server.outputs.output(of: server.stream.main) == nil)
   }
 
   @Test func `a session without a check ends after half a minute, with a line that says why`() throws {
@@ -372,7 +371,7 @@ struct WebRTCHubTests {
     let transcoding = try #require(server.transcodings.main)
     let address = try server.connect().address
     func received() throws -> Int { try #require(server.clients[address]).received.count }
-    func viewers() -> [Int] { [server.broadcaster, transcoding].map { $0.statistics.delivery.viewers } }
+    func viewers() -> [Int] { [server.broadcaster, transcoding].map { $0.statistics.viewers } }
     #expect(viewers() == [0, 1])
     server.sendVideo(isKeyframe: true, of: transcoding)
     var count = try received()

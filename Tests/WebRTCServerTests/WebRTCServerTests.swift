@@ -1,11 +1,10 @@
 import Authentication
 import Capture
-import Connections
-import Delivery
 import Media
 import NIOCore
 import NIOPosix
 import RTP
+import Serving
 import Streaming
 import Synchronization
 import Testing
@@ -68,7 +67,7 @@ struct WebRTCServerTests {
     try await server.start()
     // A stream that does not run: there is no encoder for its transcoding.
     let stream = LiveStream("hello")
-    server.directory.publish(stream, descriptions: [.h264(EmbeddedHub.high), .aac(EmbeddedHub.aac)])
+    server.outputs.publish(stream, descriptions: [.h264(EmbeddedHub.high), .aac(EmbeddedHub.aac)])
     func open(_ tracks: EmbeddedHub.Tracks) async throws -> String {
       let session = try await server.open(
         path: "hello", offer: ByteBuffer(string: EmbeddedHub.offerText(tracks)), client: .v4(0x7F00_0001),
@@ -98,10 +97,10 @@ struct TranscodingBitrateTests {
     stream.attachVideo(BarsCapturer(width: 64, height: 48))
     try await stream.start()
     let server = try EmbeddedHub()
-    server.directory.publish(stream)
+    server.outputs.publish(stream)
     for (path, chosen) in [("camera", 8_000_000), ("camera/low", 400_000)] {
-      let broadcaster = try #require(await server.directory.find(path))
-      let transcoding = try #require(await server.directory.transcoding(of: broadcaster, for: .nonInterleaved))
+      let broadcaster = try #require(await server.outputs.find(path))
+      let transcoding = try #require(await broadcaster.transcoding(for: .nonInterleaved))
       let encoding = transcoding.rendition
       #expect(encoding.bitrate == chosen && transcoding.configuredBitrate == chosen)
       // Viewers of a rendition by its name keep it.
@@ -138,8 +137,8 @@ struct TranscodingBitrateTests {
     stream.videoBitrate = 2_000_000
     stream.rendition(named: "low")?.bitrate = 300_000
     for (path, chosen) in [("camera", 2_000_000), ("camera/low", 300_000)] {
-      let broadcaster = try #require(await server.directory.find(path))
-      let transcoding = try #require(await server.directory.transcoding(of: broadcaster, for: .nonInterleaved))
+      let broadcaster = try #require(await server.outputs.find(path))
+      let transcoding = try #require(await broadcaster.transcoding(for: .nonInterleaved))
       transcoding.update(at: .zero)
       #expect(transcoding.rendition.bitrate == chosen && transcoding.configuredBitrate == chosen)
     }

@@ -1,8 +1,8 @@
-internal import Connections
 internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
+internal import Serving
 internal import SwiftASN1
 internal import Synchronization
 internal import Threading

@@ -1,7 +1,7 @@
-internal import Connections
 internal import Crypto
 internal import Media
 internal import NIOSSL
+internal import Serving
 internal import X509
 
 #if canImport(FoundationEssentials)

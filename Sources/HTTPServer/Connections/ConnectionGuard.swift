@@ -1,8 +1,8 @@
 internal import Authentication
-internal import Connections
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
+internal import Serving
 
 /// First handler of a connection, before TLS: registers it with its event loop's ``ConnectionLoop`` and detects clients
 /// that are too slow to send a request or to read a response.

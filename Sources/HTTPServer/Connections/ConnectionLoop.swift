@@ -1,7 +1,7 @@
 internal import Authentication
-internal import Connections
 internal import Media
 internal import NIOCore
+internal import Serving
 internal import Synchronization
 
 /// The HTTP connections of one event loop: registers them in the table of all connections, and closes those that exceed a
@@ -84,6 +84,12 @@ final class ConnectionLoop: Sendable {
     case (true, false): self.active.subtract(1, ordering: .relaxed)
     default: break
     }
+  }
+
+  /// Lets connections in after ``closeAll()``. Callable from any thread.
+  func open() async {
+    // Fails only after shutdown of the event loop.
+    try? await self.eventLoop.submit { self.list.value.isClosed = false }.get()
   }
 
   /// Closes every connection and rejects further ones. Callable from any thread.

@@ -1,5 +1,5 @@
-internal import Connections
 internal import NIOCore
+internal import Serving
 internal import Synchronization
 
 /// All connections of a server, by event loop.
@@ -54,6 +54,11 @@ struct ConnectionLoops: Sendable {
       // Throws, and thereby ends the wait, on cancellation.
       try? await Task.sleep(for: Self.pollInterval)
     }
+  }
+
+  /// Lets connections in after ``closeAll()``.
+  func open() async {
+    for loop in self.loops { await loop.open() }
   }
 
   /// Closes every connection, after at most 300 ms for unfinished responses.

@@ -1,11 +1,11 @@
 internal import Authentication
-internal import Connections
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
+internal import Serving
 
 /// Tracks requests and responses of an HTTP/1.1 connection or one HTTP/2 stream: reports them to ``ConnectionGuard``,
 /// enforces the limits of target and body, and responds to requests that the parser rejects.

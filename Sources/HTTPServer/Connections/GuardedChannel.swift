@@ -1,8 +1,8 @@
-internal import Connections
 internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 internal import NIOSSL
+internal import Serving
 internal import Synchronization
 
 /// A Hummingbird child channel with limits on connections and time, whose requests are processed on its event loop.

@@ -1,8 +1,8 @@
-internal import Connections
 internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
+internal import Serving
 internal import Synchronization
 
 /// A listening socket and the task that serves its connections.

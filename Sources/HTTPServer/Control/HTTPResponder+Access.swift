@@ -1,8 +1,8 @@
 internal import Authentication
-internal import Connections
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
+internal import Serving
 internal import StreamControl
 internal import Threading
 

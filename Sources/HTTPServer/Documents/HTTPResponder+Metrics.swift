@@ -1,12 +1,11 @@
 internal import Authentication
 internal import Capture
-internal import Connections
-internal import Delivery
 internal import Effects
 internal import HLS
 internal import Media
 internal import Pushing
 internal import Recording
+internal import Serving
 internal import StreamControl
 internal import Streaming
 internal import Threading
@@ -56,26 +55,29 @@ extension HTTPResponder {
       self.jpeg = published.stream.snapshots.statistics
       self.kinds = published.stream.descriptions.map(\.kind)
       self.renditions = published.stream.renditions.map { rendition in
-        let others = providers.renditionStatistics(rendition).map { ($0.name, $0.delivery.viewers) }
+        let others = providers.renditionStatistics(rendition).map { ($0.name, $0.statistics.viewers) }
         let viewers = [("hls", published.hlsViewers(of: rendition.name, at: now))] + others
         return (rendition.name, rendition.bitrate, rendition.statistics, viewers)
       }
       let others = providers.statistics(published.stream)
       self.viewers = [PublishedStream.Content.hls, .mjpeg].map { ($0.rawValue, published.viewers(of: $0, at: now)) }
-      self.viewers += others.map { ($0.name, $0.delivery.viewers) }
+      self.viewers += others.map { ($0.name, $0.statistics.viewers) }
       self.bytes = PublishedStream.Content.allCases.map { ($0.rawValue, published.bytesSent(of: $0)) }
-      self.bytes += others.map { ($0.name, $0.delivery.bytesSent) }
+      self.bytes += others.map { ($0.name, $0.statistics.bytesSent) }
       self.recording = providers.controls(published.stream).recording?.status()
       self.publisher = providers.publisher(published.stream)
       self.pushes = providers.controls(published.stream).pushes?.reports() ?? []
-      self.skipped = others.map { ($0.name, $0.delivery.framesSkipped) }
-      self.closed = others.map { ($0.name, $0.delivery.viewersClosedAsSlow) }
-      self.datagramsDropped = others.compactMap { other in other.datagramsDropped.map { (other.name, $0) } }
-      self.loopLags = others.map { ($0.name, $0.delivery.loopLag) }
-      self.viewerList = others.flatMap { $0.viewerList ?? [] }
-      self.sessionsFailed = others.flatMap { ($0.sessionsFailed ?? [:]).sorted { $0.key < $1.key } }
-        .map { ($0.key, $0.value) }
-      self.sendBuffers = others.compactMap { other in other.udpSendBufferLength.map { (other.name, $0) } }
+      self.skipped = others.map { ($0.name, $0.statistics.framesSkipped) }
+      self.closed = others.map { ($0.name, $0.statistics.viewersClosedAsSlow) }
+      self.datagramsDropped = others.filter { $0.statistics.udpSendBufferLength != nil }
+        .map { ($0.name, $0.statistics.datagramsDropped) }
+      self.loopLags = others.map { ($0.name, $0.statistics.loopLag) }
+      self.viewerList = others.flatMap { $0.statistics.viewerList ?? [] }
+      self.sessionsFailed = others.filter { $0.statistics.viewerList != nil }.flatMap { other in
+        WebRTCSessionFailure.allCases.map { ($0.rawValue, other.statistics.sessionsFailed[$0, default: 0]) }
+          .sorted { $0.0 < $1.0 }
+      }
+      self.sendBuffers = others.compactMap { other in other.statistics.udpSendBufferLength.map { (other.name, $0) } }
     }
   }
 

@@ -1,5 +1,5 @@
-internal import Delivery
 internal import Media
+internal import Serving
 
 extension MetricsText {
   /// Appends the WebRTC publishers of streams.

@@ -1,5 +1,5 @@
-package import Delivery
 internal import Media
+package import Serving
 
 /// The WebRTC publishers of a stream, `publisher` of ``StreamEntry``. Keys are documented in `openapi.json`.
 struct PublisherEntry: Encodable, Sendable {

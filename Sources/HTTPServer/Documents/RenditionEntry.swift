@@ -1,5 +1,5 @@
-internal import Delivery
 internal import Media
+internal import Serving
 internal import Streaming
 
 /// A rendition of a stream beside the main one, element of `renditions` of ``StreamEntry``. Keys are documented in `openapi.json`.
@@ -45,7 +45,7 @@ struct RenditionEntry: Encodable, Sendable {
     self.encoding = statistics.isRunning
     self.failed = rendition.hasFailed
     self.viewers = ["rtsp": 0, "hls": published.hlsViewers(of: rendition.name, at: now)]
-    for other in providers.renditionStatistics(rendition) { self.viewers[other.name] = other.delivery.viewers }
+    for other in providers.renditionStatistics(rendition) { self.viewers[other.name] = other.statistics.viewers }
     self.framesEncoded = statistics.framesEncoded
     self.framesDropped = statistics.framesDropped
     self.encodeMilliseconds = statistics.meanEncodeMilliseconds.map { ($0 * 100).rounded() / 100 }

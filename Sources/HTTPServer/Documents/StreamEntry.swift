@@ -1,8 +1,8 @@
 internal import Bitstreams
 internal import Capture
-internal import Delivery
 internal import Effects
 internal import Media
+internal import Serving
 internal import StreamControl
 internal import Streaming
 
@@ -160,9 +160,9 @@ struct StreamEntry: Encodable, Sendable {
       "rtsp": 0, "hls": published.viewers(of: .hls, at: now), "mjpeg": published.viewers(of: .mjpeg, at: now),
     ]
     for other in providers.statistics(stream) {
-      self.viewers[other.name] = other.delivery.viewers
-      self.loopLag = max(self.loopLag, (other.delivery.loopLag.seconds * 1000).rounded() / 1000)
-      if let list = other.viewerList {
+      self.viewers[other.name] = other.statistics.viewers
+      self.loopLag = max(self.loopLag, (other.statistics.loopLag.seconds * 1000).rounded() / 1000)
+      if let list = other.statistics.viewerList {
         self.webrtcViewers = list.prefix(ViewerEntry.maximumCount).map(ViewerEntry.init)
       }
     }

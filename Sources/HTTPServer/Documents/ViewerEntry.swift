@@ -1,5 +1,5 @@
-package import Delivery
 internal import Media
+package import Serving
 
 /// A viewer whose network is measured, element of `webrtcViewers` of ``StreamEntry``. Keys are documented in `openapi.json`.
 struct ViewerEntry: Encodable, Sendable {

@@ -1,8 +1,8 @@
 internal import Authentication
-internal import Connections
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
+internal import Serving
 internal import Streaming
 
 /// WebRTC publishers, RFC 9725: a session is opened by an offer, and is a resource of its own. The caller has verified that the client

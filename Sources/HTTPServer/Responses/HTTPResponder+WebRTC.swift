@@ -1,8 +1,8 @@
 internal import Authentication
-internal import Connections
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
+internal import Serving
 
 /// Requests and responses that sessions of WebRTC viewers and publishers have in common.
 extension HTTPResponder {

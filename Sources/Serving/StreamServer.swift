@@ -1,0 +1,36 @@
+package import Streaming
+
+/// A server of one protocol, as the server of all protocols has it.
+package protocol StreamServer: Sendable {
+  associatedtype Output: ServedOutput
+  /// Name of the protocol in lower case, such as `rtsp`, as metrics and the API have it.
+  static var protocolName: String { get }
+  /// The published streams.
+  var outputs: OutputDirectory<Output> { get }
+  /// Counters of a stream's viewers, those of its renditions included; all zero when the stream is not published.
+  func statistics(of stream: LiveStream) -> ViewerStatistics
+  /// Closes the ports and every connection.
+  func stop() async
+}
+
+extension StreamServer {
+  /// Publishes a running stream under its name; the first published stream is also found by an empty path.
+  package func publish(_ stream: LiveStream) {
+    self.outputs.publish(stream)
+  }
+
+  /// Removes a stream; its viewers are disconnected when it is stopped.
+  package func unpublish(_ stream: LiveStream) {
+    self.outputs.unpublish(stream)
+  }
+
+  /// Counters of a stream's viewers, those of its renditions included; all zero when the stream is not published.
+  package func statistics(of stream: LiveStream) -> ViewerStatistics {
+    self.outputs.statistics(of: stream)
+  }
+
+  /// Counters of the viewers that have asked for a rendition; all zero before its first viewer.
+  package func statistics(of rendition: Rendition) -> ViewerStatistics {
+    self.outputs.statistics(of: rendition)
+  }
+}

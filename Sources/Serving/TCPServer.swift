@@ -1,0 +1,138 @@
+package import Authentication
+package import Media
+internal import NIOCore
+package import NIOPosix
+internal import NIOSSL
+internal import Synchronization
+
+/// The TCP ports of a server whose connections are each a ``MediaConnection``: one in plain TCP, one over TLS, or both.
+///
+/// `RTSPServer` and `RTMPServer` have one each:
+///
+/// ```swift
+/// try await tcp.start(certificate: nil) { ToyConnectionHandler(directory: directory, $0) }
+/// ```
+package final class TCPServer: Sendable {
+  /// The TCP ports in use; chosen by the system where the settings have 0.
+  package struct Ports: Hashable, Sendable {
+    /// Port of plain TCP; nil without it.
+    package var plain: Int?
+    /// Port of TLS; nil without it.
+    package var secure: Int?
+  }
+
+  /// The name and the ports of a protocol.
+  package struct Settings: Sendable {
+    /// Name of the protocol, such as "RTMP", for errors: its ports are the options `--rtmp-port` and `--rtmps-port`.
+    var name: String
+    /// The numeric address to listen on; nil for all IPv4 and IPv6 addresses.
+    var address: String?
+    /// Port of plain TCP, 0 for any free one; nil for none.
+    var port: Int?
+    /// Port and certificate of TLS; nil for none.
+    var tls: TLSSettings?
+    /// A usual port of the protocol, from 1024 on, for errors.
+    var unprivilegedPort: Int
+
+    /// Creates settings of a protocol's ports.
+    package init(name: String, address: String?, port: Int?, tls: TLSSettings?, unprivilegedPort: Int) {
+      self.name = name
+      self.address = address
+      self.port = port
+      self.tls = tls
+      self.unprivilegedPort = unprivilegedPort
+    }
+  }
+
+  private struct State {
+    var ports: Ports?
+    var listeners = TCPListener.Listeners()
+  }
+
+  private let settings: Settings
+  private let access: AccessControl
+  private let passwords: PasswordChecker
+  private let group: MultiThreadedEventLoopGroup
+  private let registry: ConnectionRegistry
+  private let connections: MediaConnections
+  private let state = Mutex(State())
+
+  /// A server that listens after ``start(certificate:_:)``.
+  ///
+  /// - Parameters:
+  ///   - access: Users, tokens and rules, shared with other protocols.
+  ///   - passwords: Compares passwords with scrypt hashes for all servers.
+  ///   - group: Event loops, shut down by the caller.
+  ///   - registry: The connections of all servers of the process.
+  ///   - connections: The connections of this server.
+  package init(
+    _ settings: Settings, access: AccessControl, passwords: PasswordChecker, group: MultiThreadedEventLoopGroup,
+    registry: ConnectionRegistry, connections: MediaConnections
+  ) {
+    self.settings = settings
+    self.access = access
+    self.passwords = passwords
+    self.group = group
+    self.registry = registry
+    self.connections = connections
+  }
+
+  /// The ports in use; nil while the server does not listen.
+  package var ports: Ports? {
+    self.state.withLock { $0.ports }
+  }
+
+  /// Opens the ports; without effect when they are open.
+  ///
+  /// - Parameters:
+  ///   - certificate: The certificate of TLS where the settings name none.
+  ///   - makeConnection: Makes the handler of each connection, on its event loop.
+  /// - Throws: `VidiconError`: `.portInUse`, `.notPermitted` or `.notFound` (the address) when a port cannot be bound,
+  ///   `.invalidSpecification` for a malformed address and for TLS without a certificate, `.invalidData` for unusable TLS files.
+  package func start(
+    certificate: TLSCertificate?,
+    _ makeConnection: @escaping @Sendable (MediaConnection.Environment) -> MediaConnection
+  ) async throws(VidiconError) {
+    guard self.ports == nil else { return }
+    let name = self.settings.name.lowercased()
+    let opener = TCPListener(
+      group: self.group, registry: self.registry, address: self.settings.address,
+      waterMark: MediaConnection.waterMark, options: "--\(name)-port or --\(name)s-port",
+      unprivilegedPort: self.settings.unprivilegedPort)
+    let tls = try self.settings.tls.map { tls throws(VidiconError) in
+      (port: tls.port, context: try self.certificate(of: tls, default: certificate).makeContext())
+    }
+    let (access, passwords, connections) = (self.access, self.passwords, self.connections)
+    connections.open()
+    let listeners = try await opener.listen(on: self.settings.port, tls: tls) { channel, registration, isEncrypted in
+      let environment = MediaConnection.Environment(
+        access: access, passwords: passwords, connections: connections, eventLoop: channel.eventLoop,
+        registration: registration, isEncrypted: isEncrypted)
+      try channel.pipeline.syncOperations.addHandler(makeConnection(environment))
+    }
+    let ports = Ports(plain: listeners.plain?.localAddress?.port, secure: listeners.secure?.localAddress?.port)
+    self.state.withLock { $0 = State(ports: ports, listeners: listeners) }
+  }
+
+  private func certificate(
+    of tls: TLSSettings, default certificate: TLSCertificate?
+  ) throws(VidiconError) -> TLSCertificate {
+    if let files = tls.certificate { return try TLSCertificate(files) }
+    guard let certificate else {
+      throw VidiconError(
+        .invalidSpecification, subject: "\(self.settings.name) over TLS", cause: "it has no certificate",
+        nextStep: "give a certificate and its key, or use HTTP over TLS, whose certificate it takes")
+    }
+    return certificate
+  }
+
+  /// Closes the ports and every connection; clients of protocols that can are asked to connect again.
+  package func stop() async {
+    let listeners = self.state.withLock { state in
+      defer { state = State() }
+      return state.listeners
+    }
+    await listeners.close()
+    await self.connections.close()
+  }
+}

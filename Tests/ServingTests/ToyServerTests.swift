@@ -1,0 +1,63 @@
+import Capture
+import Foundation
+import Media
+import NIOPosix
+import Serving
+import Streaming
+import TestSupport
+import Testing
+
+@Suite("A protocol of its own, as CONTRIBUTING.md describes one", .timeLimit(.minutes(5)))
+struct ToyServerTests {
+  private static func withServer(_ body: (ToyServer, LiveStream) async throws -> Void) async throws {
+    let low = RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000)
+    let stream = LiveStream("live", video: VideoSettings(renditions: .list([low])))
+    stream.attachVideo(BarsCapturer(width: 64, height: 48))
+    try await stream.start()
+    let server = ToyServer(group: .singleton)
+    try await server.start()
+    server.publish(stream)
+    try await body(server, stream)
+    await stream.stop()
+    await server.stop()
+  }
+
+  /// The frames of a path as ffmpeg decodes them.
+  ///
+  /// - Parameter count: Maximum number of frames; nil to go on until the server closes the connection.
+  /// - Returns: Bytes of gray frames of 64 x 48.
+  private static func play(_ path: String, of server: ToyServer, frames count: Int? = 20) async throws -> Data {
+    try await output(
+      ofShell: #"exec 3<>"/dev/tcp/127.0.0.1/$1"; echo "$2" >&3; exec ffmpeg -v error -f h264 -i - "#
+        + (count.map { "-frames:v \($0) " } ?? "") + "-s 64x48 -pix_fmt gray -fps_mode passthrough -f rawvideo - <&3",
+      "\(server.port ?? 0)", path)
+  }
+
+  @Test func `ffmpeg plays a stream and its rendition over it, and is refused what is not there`() async throws {
+    try await Self.withServer { server, stream in
+      for path in ["live", "live/main", "live/low", ""] {
+        let frames = try await Self.play(path, of: server)
+        #expect(frames.count == 20 * 64 * 48, "\(path)")
+        // Bars of different brightness.
+        #expect(Set(frames.suffix(64 * 48)).count > 6, "\(path)")
+      }
+      #expect(try await Self.play("other", of: server).isEmpty)
+      try await eventually { server.statistics(of: stream).viewers == 0 }
+      let low = try #require(stream.renditions.first)
+      #expect(server.statistics(of: stream).bytesSent > server.statistics(of: low).bytesSent)
+      #expect(server.statistics(of: low).bytesSent > 0)
+    }
+  }
+
+  @Test func `its viewers are disconnected when their stream ends`() async throws {
+    try await Self.withServer { server, stream in
+      async let frames = Self.play("live", of: server, frames: nil)
+      try await eventually { server.statistics(of: stream).bytesSent > 0 }
+      #expect(server.outputs.connections.count == 1)
+      await stream.stop()
+      try await eventually { server.outputs.connections.count == 0 }
+      #expect(try await !frames.isEmpty)
+      #expect(server.outputs.all.isEmpty)
+    }
+  }
+}
