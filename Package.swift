@@ -344,7 +344,8 @@ let package = Package(
       linkerSettings: [.linkedLibrary("asound", .when(platforms: [.linux]))]),
     // Uses cameras that are not there, for CaptureDevicesTests: a library that is loaded before it answers for them.
     .executableTarget(
-      name: "CameraProbe", dependencies: ["Capture", "CaptureDevices", "Media", "Threading", nioCore],
+      name: "CameraProbe",
+      dependencies: ["Capture", "CaptureDevices", "Media", "TestSupport", "Threading", nioCore],
       path: "Tests/CameraProbe",
       swiftSettings: settings),
     .target(
@@ -380,7 +381,7 @@ let package = Package(
     // Switches sources many times, for StreamingTests.
     .executableTarget(
       name: "SwitchProbe",
-      dependencies: ["Streaming", "Capture", "CaptureDevices", "StreamControl", "Media", "Threading"],
+      dependencies: ["Streaming", "Capture", "CaptureDevices", "StreamControl", "Media", "TestSupport", "Threading"],
       path: "Tests/SwitchProbe",
       swiftSettings: settings),
     .testTarget(

@@ -13,6 +13,7 @@ import Foundation
 import Media
 import NIOCore
 import Synchronization
+import TestSupport
 import Threading
 
 /// Writes a line without buffering.
@@ -22,7 +23,7 @@ func say(_ words: Any...) {
 
 /// The numbers of descriptors, threads and mapped camera buffers of this process.
 func resources() -> String {
-  let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
+  let maps = (try? String(systemFile: "/proc/self/maps")) ?? ""
   let memories = maps.split(separator: "\n").count { $0.contains("fake camera") }
   func count(_ folder: String) -> Int { (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? -1 }
   return "\(count("/proc/self/fd")) \(count("/proc/self/task")) \(memories)"

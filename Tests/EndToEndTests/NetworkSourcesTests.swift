@@ -172,7 +172,7 @@ extension EndToEnd {
       // Columns of /proc/net/tcp: number, local address and port in hexadecimal, peer, state; 0A is LISTEN.
       let ending = String(format: ":%04X", port)
       try await eventually {
-        try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n").contains { line in
+        try String(systemFile: "/proc/net/tcp").split(separator: "\n").contains { line in
           let columns = line.split(separator: " ")
           return columns.count > 3 && columns[1].hasSuffix(ending) && columns[3] == "0A"
         }

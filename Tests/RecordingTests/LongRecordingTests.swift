@@ -10,7 +10,7 @@ import Testing
 struct LongRecordingTests {
   /// Resident memory of this process, in bytes.
   private static func residentMemory() throws -> Int {
-    let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+    let text = try String(systemFile: "/proc/self/statm")
     return try #require(Int(text.split(separator: " ")[1])) * Int(getpagesize())
   }
 

@@ -78,6 +78,14 @@ enum GateRules {
     }
   }
 
+  /// No file of `/proc` is read by a function that reads no more than 4 KiB of such a file.
+  static func partialReads(in text: SwiftText) -> [Violation] {
+    text.lines.compactMap { line in
+      guard line.text.contains(#/contentsOf(?:File)?: .*"/proc/#) else { return nil }
+      return Violation(path: text.path, line: line.number, message: "use String(systemFile:): \(line.text)")
+    }
+  }
+
   private static func isJustified(_ index: Int, in text: SwiftText) -> Bool {
     text.lines[max(0, index - 6)...index].contains { $0.text.contains("// Safe because ") }
   }

@@ -95,4 +95,18 @@ struct GateRulesTests {
     let violations = try self.gate().flatMap(GateRules.fixedPorts)
     #expect(violations == [])
   }
+
+  @Test func `a read that may be cut off is found`() throws {
+    let text = self.text(
+      #"let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)"#,
+      #"let all = try String(systemFile: "/proc/self/maps")"#,
+      #"let data = try Data(contentsOf: URL(filePath: "/proc/net/tcp"))"#)
+    #expect(self.lines(GateRules.partialReads(in: text)) == [1, 3])
+  }
+
+  @Test func `no test reads a part of a system's file`() throws {
+    let violations = try Repository.swiftFiles(in: "Tests").filter { !$0.path.contains("/GateRulesTests") }
+      .flatMap(GateRules.partialReads)
+    #expect(violations == [])
+  }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Media
+import TestSupport
 import Testing
 
 @testable import VidiconCommand
@@ -99,7 +100,7 @@ struct TerminalTests {
   @Test func `huge pages are off for the whole process`() async {
     await #expect(processExitsWith: .success) {
       func isEnabled() -> Bool? {
-        let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let status = try? String(systemFile: "/proc/self/status")
         return status?.split(separator: "\n").first { $0.hasPrefix("THP_enabled:") }.map { $0.hasSuffix("1") }
       }
       precondition(isEnabled() == true)

@@ -215,7 +215,7 @@ struct MicrophoneCapturerTests {
     }
     func microphoneThreads() throws -> Int {
       try entries("task").filter { task in
-        (try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)) == "microphone\n"
+        (try? String(systemFile: "/proc/self/task/\(task)/comm")) == "microphone\n"
       }.count
     }
     func timers() throws -> Int {

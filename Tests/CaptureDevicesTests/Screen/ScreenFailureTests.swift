@@ -131,11 +131,11 @@ extension Screens {
       let painter = try TestPainter(display.name)
       painter.finish()
       func resources() throws -> (descriptors: Int, threads: Int, segments: Int) {
-        let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+        let maps = try String(systemFile: "/proc/self/maps")
         return (
           try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count,
           try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").filter {
-            let name = try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)
+            let name = try? String(systemFile: "/proc/self/task/\($0)/comm")
             return name?.hasPrefix("screen") == true
           }.count,
           maps.split(separator: "\n").filter { $0.contains("memfd:vidicon") }.count
@@ -159,7 +159,7 @@ extension Screens {
       try await eventually { try resources().threads == 0 }
       // The server unmaps the memory of a client when it notices that the connection is closed.
       try await eventually {
-        let maps = try String(contentsOfFile: "/proc/\(display.processIdentifier)/maps", encoding: .utf8)
+        let maps = try String(systemFile: "/proc/\(display.processIdentifier)/maps")
         return maps.split(separator: "\n").count { $0.contains("memfd:vidicon") } <= 1
       }
     }

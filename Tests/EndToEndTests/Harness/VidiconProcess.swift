@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A running `vidicon serve` on free ports of this machine.
@@ -175,7 +176,7 @@ final class VidiconProcess: Sendable {
   ///
   /// - Parameter isPeak: Whether it is the maximum since the start.
   func residentMemory(isPeak: Bool = false) throws -> Int {
-    let status = try String(contentsOfFile: "/proc/\(self.child.processIdentifier)/status", encoding: .utf8)
+    let status = try String(systemFile: "/proc/\(self.child.processIdentifier)/status")
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(isPeak ? "VmHWM:" : "VmRSS:") })
     return try #require(line.split(separator: " ").compactMap { Int($0) }.first) * 1024
   }

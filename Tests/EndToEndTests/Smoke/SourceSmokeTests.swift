@@ -55,8 +55,7 @@ extension Smoke {
           }
           let metrics = try await Curl.get(vidicon.page("/metrics")).text
           #expect(metrics.contains(#"vidicon_push_sending{stream="live",push="1"} 1"#))
-          let arguments = try String(
-            contentsOfFile: "/proc/\(vidicon.child.processIdentifier)/cmdline", encoding: .utf8)
+          let arguments = try String(systemFile: "/proc/\(vidicon.child.processIdentifier)/cmdline")
           #expect(!arguments.contains(Pushes.key))
           #expect(!vidicon.child.output.text.isEmpty)
           for text in [vidicon.child.output.text, vidicon.child.errors.text] {

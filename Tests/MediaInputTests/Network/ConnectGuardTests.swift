@@ -78,8 +78,7 @@ struct ConnectGuardTests {
   /// Whether a UDP port of this machine is bound.
   private static func isBound(udpPort port: Int) throws -> Bool {
     let suffix = ":" + String(format: "%04X", port)
-    let table = try #require(FileHandle(forReadingAtPath: "/proc/net/udp")).readToEnd() ?? Data()
-    return String(decoding: table, as: UTF8.self).split(separator: "\n").contains { line in
+    return try String(systemFile: "/proc/net/udp").split(separator: "\n").contains { line in
       line.split(separator: " ").dropFirst().first?.hasSuffix(suffix) == true
     }
   }
