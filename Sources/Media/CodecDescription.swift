@@ -14,6 +14,14 @@ public enum CodecDescription: Hashable, Sendable {
   }
 }
 
+extension Sequence<CodecDescription> {
+  /// Nominal frame rate of the video track; nil without one.
+  public var frameRate: FrameRate? {
+    for case .h264(let video) in self { return video.frameRate }
+    return nil
+  }
+}
+
 /// H.264 decoder configuration: one pair of parameter sets, with the frame size and rate that they describe.
 public struct H264Description: Hashable, Sendable {
   /// Sequence parameter set as a NAL unit with header byte, without start code (ITU-T H.264 §7.3.2.1).

@@ -19,18 +19,9 @@ final class RTMPConnectionHandler: MediaConnection {
   private let directory: RTMPDirectory
   private var session: RTMPServerSession
   /// The stream of the accepted request to play.
-  private var broadcaster: RTMPBroadcaster?
-  private var playback: Playback? {
-    didSet { self.viewer = self.playback?.viewer }
-  }
+  private var output: ConnectionOutput<RTMPTracks>?
   /// The accepted publication.
   var publication: Publication?
-
-  /// The stream that is played.
-  struct Playback {
-    var viewer: RTMPViewer
-    var broadcaster: RTMPBroadcaster
-  }
 
   init(settings: RTMPServerSettings, directory: RTMPDirectory, _ environment: Environment) {
     self.settings = settings
@@ -55,8 +46,9 @@ final class RTMPConnectionHandler: MediaConnection {
     self.scheduleTimer()
   }
 
-  override func renditionEnded(_ rendition: Rendition) {
-    if self.playback?.broadcaster.rendition == rendition { self.streamEnded() }
+  /// Notifies the client that the stream or the server has ended, and closes the connection.
+  override func streamEnded() {
+    self.perform(self.session.handleEnd())
   }
 
   override func serverStops() {
@@ -64,7 +56,6 @@ final class RTMPConnectionHandler: MediaConnection {
   }
 
   override func ended() {
-    self.stopPlaying()
     self.stopPublishing()
   }
 }
@@ -93,11 +84,7 @@ extension RTMPConnectionHandler {
   private func decide(_ request: RTMPStreamRequest) {
     if request.purpose == .publish { return self.decidePublication(request) }
     self.authorize(.watch, request, token: request.token) { handler in
-      let loopBound = NIOLoopBound(handler, eventLoop: handler.eventLoop)
-      handler.directory.find(request.paths) { broadcaster in
-        // Later, so that the session has returned its actions.
-        loopBound.eventLoop.execute { loopBound.value.decided(broadcaster) }
-      }
+      handler.find(request.paths, in: handler.directory) { handler.decided($0) }
     }
   }
 
@@ -148,8 +135,7 @@ extension RTMPConnectionHandler {
   }
 
   private func refusal(_ permission: Permission, _ request: AccessRequest) -> RTMPRefusal? {
-    let identification = self.access.identify(request, covers: { _ in false }, now: self.now)
-    return RTMPRefusal(self.access.decide(permission, for: identification, isOnThisMachine: false))
+    RTMPRefusal(self.decide(permission, for: request))
   }
 
   /// Refuses later, so that the session has returned its actions.
@@ -158,9 +144,9 @@ extension RTMPConnectionHandler {
     self.eventLoop.execute { handler.value.decided(refusal: refusal) }
   }
 
-  private func decided(_ broadcaster: RTMPBroadcaster?) {
-    guard let broadcaster else { return self.decided(refusal: .notFound) }
-    self.broadcaster = broadcaster
+  private func decided(_ output: ConnectionOutput<RTMPTracks>?) {
+    guard let output else { return self.decided(refusal: .notFound) }
+    self.output = output
     self.accept()
   }
 
@@ -189,31 +175,9 @@ extension RTMPConnectionHandler {
 
 extension RTMPConnectionHandler {
   private func startPlaying() {
-    guard self.context != nil, let broadcaster, self.playback == nil else { return }
-    // The stream may have ended since its output was found.
-    guard self.directory.output(of: broadcaster.rendition) === broadcaster else { return self.streamEnded() }
-    self.prepareForMedia(bitrate: broadcaster.rendition.bitrate)
+    guard let output, self.viewer == nil else { return }
     var limits = ViewerState.Limits()
     limits.stallTimeout = self.settings.stallTimeout
-    let viewer = RTMPViewer(
-      hasVideo: broadcaster.hasVideo, connection: self, counters: broadcaster.counters, limits: limits)
-    self.playback = Playback(viewer: viewer, broadcaster: broadcaster)
-    broadcaster.join(viewer, on: self.eventLoop)
-  }
-
-  private func stopPlaying() {
-    guard let playback else { return }
-    self.playback = nil
-    playback.broadcaster.leave(playback.viewer, on: self.eventLoop)
-  }
-
-  /// Requests a keyframe of the stream that is played.
-  func requestKeyframe() {
-    self.playback?.broadcaster.rendition.requestKeyframe()
-  }
-
-  /// Notifies the client that the stream or the server has ended, and closes the connection.
-  func streamEnded() {
-    self.perform(self.session.handleEnd())
+    self.play(output, of: self.directory, limits: limits)
   }
 }

@@ -3,6 +3,9 @@ package import Media
 package import NIOPosix
 package import Serving
 
+/// The published streams of a server of RTMP.
+package typealias RTMPDirectory = OutputDirectory<ConnectionOutput<RTMPTracks>>
+
 /// An RTMP server for any number of streams and viewers: `rtmp://HOST/NAME`, `rtmp://HOST/live/NAME`.
 ///
 /// Each viewer is one connection on an event loop. Samples are serialized once for all viewers on the stream's threads, and
@@ -12,7 +15,7 @@ package final class RTMPServer: StreamServer {
 
   private let settings: RTMPServerSettings
   private let tcp: TCPServer
-  package let outputs: OutputDirectory<RTMPBroadcaster>
+  package let outputs: RTMPDirectory
 
   /// A server that listens after ``start()``.
   ///
@@ -26,7 +29,7 @@ package final class RTMPServer: StreamServer {
     group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry
   ) {
     self.settings = settings
-    self.outputs = .rtmp(eventLoops: Array(group.makeIterator()), refusals: registry.refusals)
+    self.outputs = RTMPDirectory(eventLoops: Array(group.makeIterator()), refusals: registry.refusals)
     self.tcp = TCPServer(
       .init(name: "RTMP", address: settings.address, port: settings.port, tls: settings.tls, unprivilegedPort: 1935),
       access: access, passwords: passwords, group: group, registry: registry, connections: self.outputs.connections)

@@ -1,13 +1,13 @@
-internal import Media
+package import Media
 internal import NIOCore
 internal import RTMP
-internal import Serving
+package import Serving
 
 /// Turns the samples of a stream into the chunks that all its viewers get.
 ///
 /// Timestamps count from shortly before the first sample that a viewer was sent, not from each viewer's own start: otherwise
 /// every viewer needs bytes of its own.
-struct RTMPTracks: SharedMediaPacketizer {
+package struct RTMPTracks: ConnectionPacketizer {
   /// Distance of the first sample from timestamp 0: samples of the other track may be earlier.
   private static let head = MediaDuration.seconds(2)
 
@@ -18,7 +18,7 @@ struct RTMPTracks: SharedMediaPacketizer {
   /// Whether a description has changed since the last samples: all viewers need it with the next keyframe.
   private var hasChanged = false
 
-  init(_ descriptions: [CodecDescription]) {
+  package init(_ descriptions: [CodecDescription]) {
     self.descriptions = descriptions
   }
 
@@ -26,7 +26,7 @@ struct RTMPTracks: SharedMediaPacketizer {
   var hasVideo: Bool { self.descriptions.contains { $0.kind == .video } }
 
   /// Replaces the description of a track, from the next keyframe on.
-  mutating func change(to description: CodecDescription) {
+  package mutating func change(to description: CodecDescription) {
     guard let index = self.descriptions.firstIndex(where: { $0.kind == description.kind }),
       self.descriptions[index] != description
     else { return }
@@ -35,20 +35,19 @@ struct RTMPTracks: SharedMediaPacketizer {
     self.hasChanged = self.packetizer != nil
   }
 
-  mutating func packets(of sample: EncodedSample) -> [SharedChunks] {
+  package mutating func packets(of sample: EncodedSample) -> [SharedBytes] {
     let packetizer =
       self.packetizer ?? RTMPPacketizer(self.descriptions, epoch: sample.decodeTime - Self.head)
     self.packetizer = packetizer
     guard let message = packetizer.packetize(sample) else { return [] }
-    let isKeyframe = sample.kind == .video && sample.isKeyframe
     var (buffer, preamble) = (ByteBuffer(), ByteBuffer?.none)
-    if isKeyframe || !self.hasVideo {
+    if sample.kind == .video && sample.isKeyframe || !self.hasVideo {
       var configuration = ByteBuffer()
       for message in packetizer.preamble(at: sample.decodeTime) { self.writer.write(message, into: &configuration) }
       if self.hasChanged { buffer = configuration } else { preamble = configuration }
       self.hasChanged = false
     }
     self.writer.write(message, into: &buffer)
-    return [SharedChunks(kind: sample.kind, isKeyframe: isKeyframe, buffer: buffer, preamble: preamble)]
+    return [SharedBytes(buffer, of: sample, preamble: preamble)]
   }
 }

@@ -35,9 +35,7 @@ package final class RTPBroadcaster: ServedOutput {
     self.counters = counters
     self.rendition = rendition
     self.onEnd = onEnd
-    let frameRate = descriptions.lazy.compactMap { description in
-      if case .h264(let video) = description { video.frameRate } else { nil }
-    }.first
+    let frameRate = descriptions.frameRate
     let requestKeyframe: @Sendable () -> Void = { rendition.requestKeyframe() }
     self.broadcast = Broadcast(
       packetizer: RTPTracks(descriptions), frameRate: frameRate, eventLoops: eventLoops, counters: counters,

@@ -71,11 +71,15 @@ final class RTSPConnectionHandler: MediaConnection {
   }
 
   override func renditionEnded(_ rendition: Rendition) {
-    if rendition.qualifiedName == self.session.streamName { self.perform(self.session.handleStreamEnded()) }
+    if rendition.qualifiedName == self.session.streamName { self.streamEnded() }
+  }
+
+  override func streamEnded() {
+    self.perform(self.session.handleStreamEnded())
   }
 
   override func ended() {
-    self.stopPlaying()
+    self.endPlayback()
     self.stopPublishing()
   }
 }
@@ -144,7 +148,7 @@ extension RTSPConnectionHandler {
         case .respond(let response): self.write(response)
         case .prepareStream(let path, let request): self.prepareStream(atPath: path, for: request)
         case .startPlaying(let playback): self.startPlaying(playback)
-        case .stopPlaying: self.stopPlaying()
+        case .stopPlaying: self.endPlayback()
         case .beginPublication(let announcement): self.beginPublication(announcement)
         case .startRecording(let recording): self.startRecording(recording)
         case .endPublication: self.stopPublishing()
@@ -157,15 +161,11 @@ extension RTSPConnectionHandler {
   /// Responds to a request once the description of its stream is known.
   private func prepareStream(atPath path: String, for request: RTSPRequest) {
     self.isPreparingStream = true
-    let handler = NIOLoopBound(self, eventLoop: self.eventLoop)
-    self.directory.outputs.find(path) { _ in
-      handler.eventLoop.execute {
-        let handler = handler.value
-        handler.isPreparingStream = false
-        handler.perform(handler.session.streamPrepared(request, directory: handler.directory))
-        handler.processMessages()
-        handler.resumeReading()
-      }
+    self.find([path], in: self.directory.outputs) { _ in
+      self.isPreparingStream = false
+      self.perform(self.session.streamPrepared(request, directory: self.directory))
+      self.processMessages()
+      self.resumeReading()
     }
   }
 
@@ -192,7 +192,7 @@ extension RTSPConnectionHandler {
       ),
       let broadcaster = self.directory.output(of: description)
     else {
-      return self.perform(self.session.handleStreamEnded())
+      return self.streamEnded()
     }
     self.prepareForMedia(bitrate: broadcaster.rendition.bitrate)
     var (transports, indices) = (PerTrack<RTPViewer.Transport>(), PerTrack<Int>())
@@ -230,7 +230,7 @@ extension RTSPConnectionHandler {
       addresses, owner: ObjectIdentifier(self), onDatagram: self.makeDatagramReceiver(on: context.eventLoop))
   }
 
-  private func stopPlaying() {
+  private func endPlayback() {
     guard let playback else { return }
     self.playback = nil
     playback.broadcaster.leave(playback.viewer, on: self.eventLoop)
@@ -274,8 +274,4 @@ extension RTSPConnectionHandler {
     self.directory.sockets?.sendRTCP(report, to: destinations.rtcp)
   }
 
-  /// Closes the connection at the end of its stream.
-  func streamEnded() {
-    self.perform(self.session.handleStreamEnded())
-  }
 }

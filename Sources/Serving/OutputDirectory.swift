@@ -31,9 +31,7 @@ extension ServedOutput {
 /// A server has one, which makes what its protocol sends:
 ///
 /// ```swift
-/// let directory = OutputDirectory<ToyOutput>(eventLoops: loops) { directory, rendition, descriptions in
-///   ToyOutput(rendition, descriptions, eventLoops: directory.eventLoops, onEnd: directory.onEnd)
-/// }
+/// let directory = OutputDirectory<ConnectionOutput<ToyPacketizer>>(eventLoops: loops)
 /// directory.publish(stream)
 /// directory.find("live/low") { output in … }
 /// ```

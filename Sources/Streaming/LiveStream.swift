@@ -182,8 +182,7 @@ public final class LiveStream: Sendable {
   /// Average bitrate of the main rendition's video since the start, in bits per second; nil in the first second. Below
   /// ``videoBitrate`` where the frames need less.
   package var averageVideoBitrate: Int? {
-    var frameRate = 0.0
-    for case .h264(let video) in self.descriptions { frameRate = video.frameRate.framesPerSecond }
+    let frameRate = self.descriptions.frameRate?.framesPerSecond ?? 0
     let (bytes, frames) = self.shared.statistics.withLock { ($0.videoBytes, $0.framesOut) }
     guard frameRate > 0, Double(frames) >= frameRate else { return nil }
     return Int(Double(bytes) * 8 * frameRate / Double(frames))

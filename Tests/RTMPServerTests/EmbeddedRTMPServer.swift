@@ -21,14 +21,14 @@ struct EmbeddedRTMPServer {
   let loop = EmbeddedEventLoop()
   let stream = LiveStream("hello")
   let directory: RTMPDirectory
-  let broadcaster: RTMPBroadcaster
+  let output: ConnectionOutput<RTMPTracks>
   let access: AccessControl
 
   init(_ descriptions: [CodecDescription] = [.h264(Self.h264), Self.aac], settings: AccessSettings = .init()) throws {
     self.access = AccessControl(settings: settings, makeRandom: { 1 })
-    self.directory = .rtmp(eventLoops: [self.loop], refusals: self.access.refusals)
+    self.directory = RTMPDirectory(eventLoops: [self.loop], refusals: self.access.refusals)
     self.directory.publish(self.stream, descriptions: descriptions)
-    self.broadcaster = try #require(self.directory.output(of: self.stream.main))
+    self.output = try #require(self.directory.output(of: self.stream.main))
   }
 
   /// The server's end of a connection.
@@ -61,7 +61,7 @@ struct EmbeddedRTMPServer {
 
   /// A frame that waits for the event loop.
   func queueVideo(at milliseconds: Int64 = 1000, isKeyframe: Bool = false) {
-    self.broadcaster.consume(
+    self.output.consume(
       EncodedSample(
         kind: .video, payload: ByteBuffer(bytes: [0, 0, 0, 2, isKeyframe ? 0x65 : 0x41, 0x80]),
         presentationTime: .zero + .milliseconds(milliseconds), duration: .milliseconds(33), isKeyframe: isKeyframe))
@@ -69,7 +69,7 @@ struct EmbeddedRTMPServer {
 
   /// An AAC frame, and the time that it waits for the next access unit.
   func sendAudio(at milliseconds: Int64 = 1000) {
-    self.broadcaster.consume(
+    self.output.consume(
       EncodedSample(
         kind: .audio, payload: ByteBuffer(bytes: [1, 2, 3]), presentationTime: .zero + .milliseconds(milliseconds),
         duration: .milliseconds(21), isKeyframe: true))

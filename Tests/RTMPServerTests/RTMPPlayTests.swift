@@ -62,7 +62,7 @@ struct RTMPPlayTests {
     let client = try self.server.connect()
     self.server.sendVideo(at: 1000, isKeyframe: true)
     _ = try client.received()
-    self.server.broadcaster.consume(
+    self.server.output.consume(
       EncodedSample(
         kind: .audio, payload: ByteBuffer(bytes: [1]), presentationTime: .zero + .milliseconds(1010),
         duration: .milliseconds(21), isKeyframe: true))
@@ -103,7 +103,7 @@ struct RTMPPlayTests {
     _ = try client.received()
     var changed = EmbeddedRTMPServer.h264
     changed.pictureParameterSet = [0x68, 0xCF]
-    self.server.broadcaster.descriptionChanged(to: .h264(changed))
+    self.server.output.descriptionChanged(to: .h264(changed))
     let late = try self.server.connect()
     self.server.sendVideo(at: 1033)
     self.server.sendVideo(at: 1067, isKeyframe: true)
@@ -162,7 +162,7 @@ struct RTMPPlayTests {
     self.server.sendVideo(at: 1033)
     self.server.loop.advanceTime(by: .milliseconds(1100))
     self.server.sendVideo(at: 2100)
-    #expect(self.server.broadcaster.statistics.framesSkipped == 2)
+    #expect(self.server.output.statistics.framesSkipped == 2)
     let requests = self.server.stream.statistics.keyframeRequests
     client.setWritable(true)
     #expect(self.server.stream.statistics.keyframeRequests == requests + 1)
@@ -173,8 +173,8 @@ struct RTMPPlayTests {
     self.server.sendVideo(at: 2200)
     self.server.loop.advanceTime(by: .seconds(12))
     #expect(!client.isOpen)
-    #expect(self.server.broadcaster.statistics.viewersClosedAsSlow == 1)
-    #expect(self.server.broadcaster.statistics.viewers == 0)
+    #expect(self.server.output.statistics.viewersClosedAsSlow == 1)
+    #expect(self.server.output.statistics.viewers == 0)
   }
 
   @Test func `frames that must not be shown any more are not sent`() throws {
@@ -182,7 +182,7 @@ struct RTMPPlayTests {
     self.server.sendVideo(at: 1000, isKeyframe: true)
     _ = try client.received()
     self.server.queueVideo(at: 1033)
-    self.server.broadcaster.discardEarlier()
+    self.server.output.discardEarlier()
     self.server.loop.run()
     self.server.sendVideo(at: 1067, isKeyframe: true)
     #expect(try client.received() == ["keyframe 2067"])
@@ -192,7 +192,7 @@ struct RTMPPlayTests {
     let client = try self.server.connect()
     self.server.sendVideo(at: 1000, isKeyframe: true)
     _ = try client.received()
-    self.server.broadcaster.streamEnded()
+    self.server.output.streamEnded()
     try client.run()
     #expect(!client.isOpen)
     #expect(self.server.directory.output(of: self.server.stream.main) == nil)
@@ -200,14 +200,14 @@ struct RTMPPlayTests {
 
   @Test func `counters have the viewers and the bytes of their chunks`() throws {
     let client = try self.server.connect()
-    #expect(self.server.broadcaster.statistics.viewers == 1)
+    #expect(self.server.output.statistics.viewers == 1)
     let before = client.bytes.readableBytes
     self.server.sendVideo(at: 1000, isKeyframe: true)
     try client.run()
-    #expect(self.server.broadcaster.statistics.bytesSent == client.bytes.readableBytes - before)
+    #expect(self.server.output.statistics.bytesSent == client.bytes.readableBytes - before)
     try client.channel.close().wait()
     self.server.loop.run()
-    #expect(self.server.broadcaster.statistics.viewers == 0)
+    #expect(self.server.output.statistics.viewers == 0)
   }
 
   @Test func `bytes that are not RTMP are counted, and close the connection`() throws {

@@ -31,7 +31,7 @@ struct RTMPSlowViewerTests {
     #expect(try client.received() == [])
     client.setWritable(true)
     #expect(try client.received() == ["frame 2033", "audio 2040", "frame 2967"])
-    #expect(self.server.broadcaster.statistics.framesSkipped == 0)
+    #expect(self.server.output.statistics.framesSkipped == 0)
   }
 
   @Test func `a slow viewer is skipped and resumes at a keyframe, other viewers miss nothing`() throws {
@@ -46,7 +46,7 @@ struct RTMPSlowViewerTests {
     self.server.loop.advanceTime(by: .seconds(1))
     self.server.sendVideo(at: 2067, isKeyframe: true)
     #expect(try slow.received() == [])
-    #expect(self.server.broadcaster.statistics.framesSkipped == 2)
+    #expect(self.server.output.statistics.framesSkipped == 2)
     #expect(self.server.stream.statistics.keyframeRequests == requests)
 
     slow.setWritable(true)
@@ -54,12 +54,12 @@ struct RTMPSlowViewerTests {
     self.server.sendVideo(at: 2100)
     self.server.sendAudio(at: 2110)
     #expect(try slow.received() == ["audio 3110"])
-    #expect(self.server.broadcaster.statistics.framesSkipped == 3)
+    #expect(self.server.output.statistics.framesSkipped == 3)
 
     self.server.sendVideo(at: 2133, isKeyframe: true)
     self.server.sendVideo(at: 2167)
     #expect(try slow.received() == ["keyframe 3133", "frame 3167"])
-    #expect(self.server.broadcaster.statistics.framesSkipped == 3)
+    #expect(self.server.output.statistics.framesSkipped == 3)
     #expect(
       try fast.received() == [
         "frame 2033", "audio 2040", "keyframe 3067", "frame 3100", "audio 3110", "keyframe 3133", "frame 3167",
@@ -74,8 +74,8 @@ struct RTMPSlowViewerTests {
     #expect(client.isOpen)
     self.server.loop.advanceTime(by: .milliseconds(1))
     #expect(!client.isOpen)
-    #expect(self.server.broadcaster.statistics.viewersClosedAsSlow == 1)
-    #expect(self.server.broadcaster.statistics.viewers == 0)
+    #expect(self.server.output.statistics.viewersClosedAsSlow == 1)
+    #expect(self.server.output.statistics.viewers == 0)
   }
 
   @Test func `a viewer that is writable again in time is not closed, however often`() throws {
@@ -90,8 +90,8 @@ struct RTMPSlowViewerTests {
       self.server.sendVideo(at: 1066 + round, isKeyframe: true)
       #expect(try client.received() == ["keyframe \(2066 + round)"], "round \(round)")
     }
-    #expect(self.server.broadcaster.statistics.viewersClosedAsSlow == 0)
-    #expect(self.server.broadcaster.statistics.framesSkipped == 5)
+    #expect(self.server.output.statistics.viewersClosedAsSlow == 0)
+    #expect(self.server.output.statistics.framesSkipped == 5)
   }
 
   @Test func `a slow viewer of a stream without video resumes at the next audio, and asks for no keyframe`() throws {
@@ -108,7 +108,7 @@ struct RTMPSlowViewerTests {
     client.setWritable(true)
     server.sendAudio(at: 1621)
     #expect(try client.received() == ["audio 3121"])
-    #expect(server.broadcaster.statistics.framesSkipped == 0)
+    #expect(server.output.statistics.framesSkipped == 0)
     #expect(server.stream.statistics.keyframeRequests == requests)
   }
 
@@ -119,6 +119,6 @@ struct RTMPSlowViewerTests {
     client.setWritable(true)
     self.server.sendVideo(at: 1033, isKeyframe: true)
     #expect(try client.received() == ["onMetaData 0", "AVC 2033", "AAC 2033", "keyframe 2033"])
-    #expect(self.server.broadcaster.statistics.framesSkipped == 0)
+    #expect(self.server.output.statistics.framesSkipped == 0)
   }
 }

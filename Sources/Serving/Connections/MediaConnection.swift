@@ -13,7 +13,10 @@ public import Streaming
 /// ```swift
 /// final class ToyConnectionHandler: MediaConnection {
 ///   override func receive(_ bytes: ByteBuffer) {
-///     self.writing { self.writeResponse(ByteBuffer(string: "hello\n")) }
+///     self.find([String(buffer: bytes)], in: self.outputs) { output in
+///       guard let output else { return self.closeAfterWrites() }
+///       self.play(output, of: self.outputs)
+///     }
 ///   }
 /// }
 /// ```
@@ -130,8 +133,16 @@ open class MediaConnection: ChannelDuplexHandler {
   /// Stops what the connection does: it is closed; called once.
   open func ended() {}
 
-  /// Ends what the connection has of a rendition that has ended.
-  open func renditionEnded(_ rendition: Rendition) {}
+  /// Ends what the connection has of a rendition that has ended: by default the connection, once the rest of its media is sent, see
+  /// ``streamEnded()``.
+  open func renditionEnded(_ rendition: Rendition) {
+    if (self.viewer as? ConnectionViewer)?.rendition == rendition { self.streamEnded() }
+  }
+
+  /// Ends the connection after the media that it has played, which has ended: closes it, unless the protocol has a word for it.
+  open func streamEnded() {
+    self.closeAfterWrites()
+  }
 
   /// Ends the connection, since the server stops: closes it, unless the protocol has a word for it.
   open func serverStops() {
@@ -217,6 +228,24 @@ extension MediaConnection {
       self.holding = nil
       self.resumeReading()
     }
+  }
+
+  /// Finds the output of the first of the paths that names something, see ``OutputDirectory/find(_:_:)``.
+  ///
+  /// - Parameter completion: Called on the event loop, never within this call; with nil where no path names anything.
+  package final func find<Output>(
+    _ paths: [String], in directory: OutputDirectory<Output>, _ completion: @escaping (Output?) -> Void
+  ) {
+    let waiting = NIOLoopBound(completion, eventLoop: self.eventLoop)
+    directory.find(paths) { output in
+      waiting.eventLoop.execute { waiting.value(output) }
+    }
+  }
+
+  /// Decides whether a client may, by its name and password or token; those of a request with a hash were compared before.
+  package final func decide(_ permission: Permission, for request: AccessRequest) -> AccessControl.Decision {
+    let identification = self.access.identify(request, covers: { _ in false }, now: self.now)
+    return self.access.decide(permission, for: identification, isOnThisMachine: false)
   }
 
   /// Schedules ``handleTimer()`` at ``nextDeadline``, unless it is due earlier.
@@ -384,6 +413,7 @@ extension MediaConnection {
     if self.context != nil {
       self.connections.remove(self)
       self.ended()
+      self.stopPlaying()
     }
     // Each refers to the other.
     self.viewer = nil

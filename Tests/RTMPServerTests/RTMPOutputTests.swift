@@ -10,7 +10,7 @@ import Testing
 @testable import RTMPServer
 
 @Suite("Fan-out to RTMP viewers")
-struct RTMPBroadcasterTests {
+struct RTMPOutputTests {
   private let server: EmbeddedRTMPServer
 
   init() throws { self.server = try EmbeddedRTMPServer() }
@@ -25,7 +25,7 @@ struct RTMPBroadcasterTests {
 
   /// An AAC frame that waits for the next access unit.
   private func queueAudio(at milliseconds: Int64) {
-    self.server.broadcaster.consume(
+    self.server.output.consume(
       EncodedSample(
         kind: .audio, payload: ByteBuffer(bytes: [1, 2, 3]), presentationTime: .zero + .milliseconds(milliseconds),
         duration: .milliseconds(21), isKeyframe: true))
@@ -54,9 +54,9 @@ struct RTMPBroadcasterTests {
 
   @Test func `without viewers no sample is packetized: timestamps begin with the first one that is`() throws {
     for second in Int64(1)...100 { self.server.sendVideo(at: second * 1000, isKeyframe: true) }
-    #expect(!self.server.broadcaster.hasConsumers)
+    #expect(!self.server.output.hasConsumers)
     let client = try self.server.connect()
-    #expect(self.server.broadcaster.hasConsumers)
+    #expect(self.server.output.hasConsumers)
     self.server.sendVideo(at: 200_000, isKeyframe: true)
     #expect(try client.received().last == "keyframe 2000")
   }
@@ -69,18 +69,18 @@ struct RTMPBroadcasterTests {
     #expect(try client.received() == (2033..<2037).map { "frame \($0)" })
     self.server.loop.advanceTime(by: .milliseconds(1))
     #expect(try client.received() == (2037..<2093).map { "frame \($0)" })
-    #expect(self.server.broadcaster.statistics.framesSkipped == 0)
+    #expect(self.server.output.statistics.framesSkipped == 0)
     let requests = self.server.stream.statistics.keyframeRequests
     for number in Int64(0)..<1000 { self.server.queueVideo(at: 2000 + number) }
     self.server.loop.run()
     #expect(try client.received() == [])
     #expect(self.server.stream.statistics.keyframeRequests == requests + 1)
-    #expect(self.server.broadcaster.statistics.framesSkipped == 1000)
+    #expect(self.server.output.statistics.framesSkipped == 1000)
     self.server.sendVideo(at: 3033)
     self.server.sendVideo(at: 3067, isKeyframe: true)
     self.server.sendVideo(at: 3100)
     #expect(try client.received() == ["keyframe 4067", "frame 4100"])
-    #expect(self.server.broadcaster.statistics.framesSkipped == 1001)
+    #expect(self.server.output.statistics.framesSkipped == 1001)
   }
 
   @Test func `video that waits while privacy is switched on is dropped, a viewer with unsent data is closed`() throws {
@@ -89,42 +89,42 @@ struct RTMPBroadcasterTests {
     _ = (try prompt.received(), try slow.received())
     slow.setWritable(false)
     self.server.queueVideo(at: 1033)
-    self.server.broadcaster.discardEarlier()
+    self.server.output.discardEarlier()
     self.server.loop.run()
     #expect(try prompt.received() == [])
     #expect(prompt.isOpen && !slow.isOpen)
     self.server.sendVideo(at: 1067, isKeyframe: true)
     #expect(try prompt.received() == ["keyframe 2067"])
-    #expect(self.server.broadcaster.statistics.viewers == 1)
+    #expect(self.server.output.statistics.viewers == 1)
   }
 
   @Test func `counters have the viewers, and the bytes of all of them`() throws {
-    #expect(self.server.broadcaster.statistics == ViewerStatistics())
+    #expect(self.server.output.statistics == ViewerStatistics())
     let clients = [try self.playing(), try self.playing(), try self.playing()]
     for client in clients { _ = try client.received() }
-    let (before, lengths) = (self.server.broadcaster.statistics, clients.map(\.bytes.readableBytes))
+    let (before, lengths) = (self.server.output.statistics, clients.map(\.bytes.readableBytes))
     #expect(before.viewers == 3)
     self.server.sendVideo(at: 5000)
     self.server.sendAudio(at: 5010)
     for client in clients { try client.run() }
     let received = zip(clients, lengths).map { $0.bytes.readableBytes - $1 }
     #expect(received[0] > 0 && Set(received).count == 1)
-    #expect(self.server.broadcaster.statistics.bytesSent - before.bytesSent == received.reduce(0, +))
+    #expect(self.server.output.statistics.bytesSent - before.bytesSent == received.reduce(0, +))
     for (index, client) in clients.enumerated() {
       try client.channel.close().wait()
       self.server.loop.run()
-      #expect(self.server.broadcaster.statistics.viewers == 2 - index)
+      #expect(self.server.output.statistics.viewers == 2 - index)
     }
-    #expect(!self.server.broadcaster.hasConsumers)
+    #expect(!self.server.output.hasConsumers)
   }
 
   @Test func `a description that is the same changes nothing, another one precedes the next keyframe once`() throws {
     let client = try self.playing()
-    self.server.broadcaster.descriptionChanged(to: .h264(EmbeddedRTMPServer.h264))
-    self.server.broadcaster.descriptionChanged(to: EmbeddedRTMPServer.aac)
+    self.server.output.descriptionChanged(to: .h264(EmbeddedRTMPServer.h264))
+    self.server.output.descriptionChanged(to: EmbeddedRTMPServer.aac)
     self.server.sendVideo(at: 1033, isKeyframe: true)
     #expect(try client.received() == ["keyframe 2033"])
-    self.server.broadcaster.descriptionChanged(
+    self.server.output.descriptionChanged(
       to: .aac(
         AACDescription(audioSpecificConfig: [0x12, 0x10], format: AudioFormat(sampleRate: 44_100, channelCount: 2))))
     self.server.sendAudio(at: 1040)
@@ -141,7 +141,7 @@ struct RTMPBroadcasterTests {
     let waiting = try self.server.connect()
     slow.setWritable(false)
     self.server.sendVideo(at: 1033)
-    self.server.broadcaster.streamEnded()
+    self.server.output.streamEnded()
     self.server.loop.advanceTime(by: .seconds(12))
     #expect(try playing.received() == ["frame 2033"])
     #expect(!playing.isOpen && !waiting.isOpen && !slow.isOpen)
@@ -156,7 +156,7 @@ struct RTMPBroadcasterTests {
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
     let client = try EmbeddedRTMPClient(channel: channel, url: RTMPURL(parsing: "rtmp://h/live/hello"), .play)
     for _ in 0..<steps { try client.step() }
-    server.broadcaster.streamEnded()
+    server.output.streamEnded()
     try client.run()
     server.loop.advanceTime(by: .seconds(2))
     try client.run()
@@ -186,7 +186,7 @@ struct RTMPTracksTests {
     #expect(packets.map(\.kind) == [.video, .audio, .video, .audio])
     #expect(packets.map(\.isKeyframe) == [false, false, true, false])
     #expect(packets.map { $0.preamble != nil } == [false, false, true, false])
-    #expect(packets.allSatisfy { $0.byteCount == $0.buffer.readableBytes && $0.byteCount > 12 })
+    #expect(packets.allSatisfy { $0.byteCount == $0.bytes.readableBytes && $0.byteCount > 12 })
   }
 
   @Test func `without video every audio frame can be the start of a viewer`() {
