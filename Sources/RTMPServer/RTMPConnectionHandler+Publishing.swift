@@ -7,25 +7,12 @@ internal import Serving
 
 /// Receiving a stream.
 extension RTMPConnectionHandler {
-  /// The stream that the client sends.
-  struct Publication {
-    let input: PublishedInput
-    let id: PublisherSlot.ID
-    var depacketizer = RTMPDepacketizer()
-
-    init(input: PublishedInput, id: PublisherSlot.ID) {
-      self.input = input
-      self.id = id
-    }
-  }
-
   /// Passes a message of audio, video or metadata to the stream's input; a malformed one is counted and dropped.
   func publish(_ message: RTMPMessage) {
-    guard let input = self.publication?.input, let id = self.publication?.id else { return }
-    guard input.noteActivity(by: id) else { return self.endPublication(.alreadyPublished) }
+    guard let publication else { return }
+    guard publication.noteActivity() else { return self.endPublication(.alreadyPublished) }
     do throws(ParsingError) {
-      // Unwrapped in place: a copy of the depacketizer would copy what it has.
-      for output in try self.publication?.depacketizer.depacketize(message) ?? [] { self.take(output) }
+      for output in try self.depacketizer.depacketize(message) { self.take(output) }
     } catch {
       guard RTMPDepacketizer.isFatal(error) else { return self.countMalformed() }
       let refusal = VidiconError.unsupportedCodec(error.field)
@@ -37,12 +24,10 @@ extension RTMPConnectionHandler {
     guard let publication else { return }
     let isAccepted =
       switch output {
-      case .description(let description): publication.input.describe(description, by: publication.id)
-      case .sample(let sample): publication.input.consume(sample, by: publication.id)
-      case .unsupportedAudio(let codec):
-        publication.input.reportUnsupported(codec, of: .audio, by: publication.id)
-      case .missingKeyframe(let count):
-        publication.input.reportMissingKeyframe(dropped: count, by: publication.id)
+      case .description(let description): publication.describe(description)
+      case .sample(let sample): publication.consume(sample)
+      case .unsupportedAudio(let codec): publication.reportUnsupported(codec, of: .audio)
+      case .missingKeyframe(let count): publication.reportMissingKeyframe(dropped: count)
       }
     if !isAccepted { self.endPublication(.alreadyPublished) }
   }
@@ -56,9 +41,8 @@ extension RTMPConnectionHandler {
   ///
   /// - Parameter error: The reason that the owner is to know; nil when the publisher has ended it.
   func stopPublishing(error: VidiconError? = nil) {
-    guard let publication else { return }
+    self.publication?.end(error: error)
     self.publication = nil
-    publication.input.end(publication.id, error: error)
   }
 }
 

@@ -20,8 +20,9 @@ final class RTMPConnectionHandler: MediaConnection {
   private var session: RTMPServerSession
   /// The stream of the accepted request to play.
   private var output: ConnectionOutput<RTMPTracks>?
-  /// The accepted publication.
+  /// The accepted publication, and what becomes of its messages.
   var publication: Publication?
+  var depacketizer = RTMPDepacketizer()
 
   init(settings: RTMPServerSettings, directory: RTMPDirectory, _ environment: Environment) {
     self.settings = settings
@@ -33,7 +34,7 @@ final class RTMPConnectionHandler: MediaConnection {
 
   override func receive(_ bytes: ByteBuffer) {
     self.perform(self.session.receive(bytes, now: self.now))
-    self.holdBack(for: self.publication.flatMap { $0.input.holdTime(of: $0.id) })
+    self.holdBack(for: self.publication?.holdTime)
     self.scheduleTimer()
   }
 
@@ -100,9 +101,9 @@ extension RTMPConnectionHandler {
       guard let input = stream.videoSources.lazy.compactMap({ PublishedSource.input(of: $0) }).first else {
         return handler.refuse(.unsupported("the source of this stream is not rtmp:"))
       }
-      guard handler.context != nil, let id = input.begin() else { return handler.refuse(.alreadyPublished) }
-      input.holdsBack(id)
-      handler.publication = Publication(input: input, id: id)
+      guard handler.context != nil, let publication = input.begin() else { return handler.refuse(.alreadyPublished) }
+      publication.holdsBack()
+      (handler.publication, handler.depacketizer) = (publication, RTMPDepacketizer())
       let loopBound = NIOLoopBound(handler, eventLoop: handler.eventLoop)
       loopBound.eventLoop.execute { loopBound.value.accept() }
     }

@@ -10,9 +10,8 @@ internal import Threading
 /// Receiving a stream.
 extension RTSPConnectionHandler {
   /// The stream that the client sends.
-  struct Publication {
-    let input: PublishedInput
-    let id: PublisherSlot.ID
+  struct Reception {
+    let publication: Publication
     let announcement: RTSPAnnouncement
     var receiver: RTPStreamReceiver
     var transports: [RTSPRecording.Track] = []
@@ -31,41 +30,43 @@ extension RTSPConnectionHandler {
       // Also while another source is current.
       let input = stream.videoSources.lazy.compactMap({ PublishedSource.input(of: $0, over: .rtsp) }).first
     else { return self.perform(self.session.publicationRefused(.otherSource)) }
-    guard let id = input.begin() else { return self.perform(self.session.publicationRefused(.alreadyPublished)) }
-    self.publication = Publication(
-      input: input, id: id, announcement: announcement,
+    guard let publication = input.begin() else {
+      return self.perform(self.session.publicationRefused(.alreadyPublished))
+    }
+    self.reception = Reception(
+      publication: publication, announcement: announcement,
       receiver: RTPStreamReceiver(
         ssrc: .random(in: 1...UInt32.max),
         canonicalName: "vidicon-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))"))
     self.parser.limits = .publishers
     for (kind, codec) in announcement.unsupportedCodecs {
-      _ = input.reportUnsupported("\(kind) codec \(codec)", of: kind, by: id)
+      _ = publication.reportUnsupported("\(kind) codec \(codec)", of: kind)
     }
     self.perform(self.session.publicationBegan(now: self.now))
   }
 
   /// Receives the packets of tracks from now on; those of a publication that goes on after a pause start again.
   func startRecording(_ recording: RTSPRecording) {
-    guard var publication, let context else { return }
-    self.stopListening(&publication)
-    publication.transports = recording.tracks
+    guard var reception, let context else { return }
+    self.stopListening(&reception)
+    reception.transports = recording.tracks
     var outputs: [RTPStreamReceiver.Output] = []
     var isHeldBack = true
     for track in recording.tracks {
       var isUDP = false
       if case .udp = track.transport { (isUDP, isHeldBack) = (true, false) }
       // Packets of a track that was set up without a format are dropped.
-      guard let format = publication.announcement.tracks[track.index].format else { continue }
+      guard let format = reception.announcement.tracks[track.index].format else { continue }
       // No error: the announcement was accepted with this format.
-      outputs += (try? publication.receiver.addTrack(track.index, format: format, reorders: isUDP)) ?? []
+      outputs += (try? reception.receiver.addTrack(track.index, format: format, reorders: isUDP)) ?? []
     }
-    if isHeldBack { publication.input.holdsBack(publication.id) }
-    self.listenForDatagrams(of: &publication, context: context)
+    if isHeldBack { reception.publication.holdsBack() }
+    self.listenForDatagrams(of: &reception, context: context)
     let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
-    publication.reporting = context.eventLoop.scheduleRepeatedTask(
+    reception.reporting = context.eventLoop.scheduleRepeatedTask(
       initialDelay: Self.reportInterval, delay: Self.reportInterval
     ) { _ in handler.value.sendReceiverReports() }
-    self.publication = publication
+    self.reception = reception
     self.take(outputs)
   }
 
@@ -79,15 +80,15 @@ extension RTSPConnectionHandler {
   }
 
   private func receive(_ datagram: ReceivedDatagrams.Datagram) {
-    guard let input = self.publication?.input, let id = self.publication?.id, self.session.isRecording else { return }
+    guard let publication = self.reception?.publication, self.session.isRecording else { return }
     // Another publisher has taken the stream from a silent one.
-    guard input.noteActivity(by: id) else { return self.perform(self.session.handlePublicationLost()) }
+    guard publication.noteActivity() else { return self.perform(self.session.handlePublicationLost()) }
     do throws(ParsingError) {
       // Unwrapped in place: a copy of the receiver would copy what it has.
       if datagram.isRTCP {
-        try self.publication?.receiver.receive(rtcp: datagram.payload, track: datagram.track, at: datagram.arrival)
+        try self.reception?.receiver.receive(rtcp: datagram.payload, track: datagram.track, at: datagram.arrival)
       } else {
-        let outputs = try self.publication?.receiver.receive(
+        let outputs = try self.reception?.receiver.receive(
           rtp: datagram.payload, track: datagram.track, at: datagram.arrival)
         self.take(outputs ?? [])
       }
@@ -98,13 +99,12 @@ extension RTSPConnectionHandler {
 
   private func take(_ outputs: [RTPStreamReceiver.Output]) {
     for output in outputs {
-      guard let publication else { return }
+      guard let publication = self.reception?.publication else { return }
       let isAccepted =
         switch output {
-        case .description(let description): publication.input.describe(description, by: publication.id)
-        case .sample(let sample): publication.input.consume(sample, by: publication.id)
-        case .missingKeyframe(let count):
-          publication.input.reportMissingKeyframe(dropped: count, by: publication.id)
+        case .description(let description): publication.describe(description)
+        case .sample(let sample): publication.consume(sample)
+        case .missingKeyframe(let count): publication.reportMissingKeyframe(dropped: count)
         }
       // Another publisher has taken the stream from a silent one.
       guard isAccepted else { return self.perform(self.session.handlePublicationLost()) }
@@ -113,27 +113,27 @@ extension RTSPConnectionHandler {
 
   /// Ends the publication, upon which viewers see the slate.
   func stopPublishing() {
-    guard var publication else { return }
-    self.publication = nil
+    guard var reception else { return }
+    self.reception = nil
     self.parser.limits = .players
-    self.stopListening(&publication)
-    publication.input.end(publication.id)
+    self.stopListening(&reception)
+    reception.publication.end()
   }
 }
 
 // MARK: UDP and reports
 
 extension RTSPConnectionHandler {
-  private func listenForDatagrams(of publication: inout Publication, context: ChannelHandlerContext) {
+  private func listenForDatagrams(of reception: inout Reception, context: ChannelHandlerContext) {
     guard let sockets = self.directory.sockets else { return }
     let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
-    for track in publication.transports {
+    for track in reception.transports {
       guard case .udp(let ports) = track.transport else { continue }
       for (port, isRTCP) in [(ports.rtp, false), (ports.rtcp, true)] {
         guard var address = context.remoteAddress else { continue }
         address.port = Int(port)
-        publication.addresses.append(address)
-        sockets.register([address], owner: ObjectIdentifier(self)) { [received = publication.received] payload in
+        reception.addresses.append(address)
+        sockets.register([address], owner: ObjectIdentifier(self)) { [received = reception.received] payload in
           let datagram = ReceivedDatagrams.Datagram(
             track: track.index, isRTCP: isRTCP, payload: payload, arrival: StreamClock.system.now())
           if received.append(datagram) { handler.eventLoop.execute { handler.value.receiveDatagrams() } }
@@ -143,24 +143,24 @@ extension RTSPConnectionHandler {
   }
 
   private func receiveDatagrams() {
-    guard let received = self.publication?.received else { return }
+    guard let received = self.reception?.received else { return }
     self.session.handleActivity(now: self.now)
     for datagram in self.dequeueAll(of: received) { self.receive(datagram) }
   }
 
-  private func stopListening(_ publication: inout Publication) {
-    publication.reporting?.cancel()
-    publication.reporting = nil
-    self.directory.sockets?.unregister(publication.addresses, owner: ObjectIdentifier(self))
-    publication.addresses = []
+  private func stopListening(_ reception: inout Reception) {
+    reception.reporting?.cancel()
+    reception.reporting = nil
+    self.directory.sockets?.unregister(reception.addresses, owner: ObjectIdentifier(self))
+    reception.addresses = []
   }
 
   private func sendReceiverReports() {
-    guard let transports = self.publication?.transports, self.session.isRecording else { return }
+    guard let transports = self.reception?.transports, self.session.isRecording else { return }
     self.writing {
       for track in transports {
         guard
-          let report = self.publication?.receiver.makeReport(track: track.index, now: StreamClock.system.now())
+          let report = self.reception?.receiver.makeReport(track: track.index, now: StreamClock.system.now())
         else { continue }
         switch track.transport {
         case .interleaved(let channels):

@@ -24,7 +24,7 @@ final class RTSPConnectionHandler: MediaConnection {
     didSet { self.viewer = self.playback?.viewer }
   }
   /// The stream that the client sends.
-  var publication: Publication?
+  var reception: Reception?
   /// Whether a request waits for the description of its stream; no other is handled meanwhile.
   private var isPreparingStream = false
 
@@ -52,7 +52,7 @@ final class RTSPConnectionHandler: MediaConnection {
   override func receive(_ bytes: ByteBuffer) {
     self.parser.append(bytes)
     self.processMessages()
-    self.holdBack(for: self.publication.flatMap { $0.input.holdTime(of: $0.id) })
+    self.holdBack(for: self.reception?.publication.holdTime)
   }
 
   /// Whether PLAY waits for its keyframe, or a request for a comparison or a description.
@@ -116,7 +116,7 @@ extension RTSPConnectionHandler {
     case .interleaved(let channel, let payload):
       guard let track = self.session.track(forChannel: channel) else { return self.directory.countMalformed() }
       self.session.handleActivity(now: now)
-      if self.publication != nil { self.publish(payload, track: track.index, isRTCP: track.isRTCP) }
+      if self.reception != nil { self.publish(payload, track: track.index, isRTCP: track.isRTCP) }
     case .malformed(let message):
       self.directory.countMalformed()
       self.perform(self.session.handle(message, now: now))

@@ -176,24 +176,23 @@ extension WebRTCHub {
   private func consume(_ frame: WebRTCReceivedFrame, of publisher: WebRTCPublisher) {
     guard let publication = publisher.publication else { return }
     self.publishers.handleMedia(of: publisher, at: self.now)
-    let input = publisher.input
     var isAccepted = true
     var sample = EncodedSample(
       kind: .video, payload: frame.payload, presentationTime: frame.presentationTime, duration: .zero,
       isKeyframe: frame.isKeyframe)
     switch frame.content {
     case .h264(let description):
-      if let description { isAccepted = input.describe(codec: .h264(description), by: publication) }
+      if let description { isAccepted = publication.describe(codec: .h264(description)) }
     case .vp8(let size):
-      if let size { isAccepted = input.describe(codec: .vp8(width: size.width, height: size.height), by: publication) }
+      if let size { isAccepted = publication.describe(codec: .vp8(width: size.width, height: size.height)) }
     case .opus(_, let duration):
       (sample.kind, sample.duration) = (.audio, duration)
       if !publisher.isAudioDescribed {
         publisher.isAudioDescribed = true
-        isAccepted = input.describe(codec: .opus, by: publication)
+        isAccepted = publication.describe(codec: .opus)
       }
     }
-    if !isAccepted || !input.consumeTimed(sample, by: publication) { publisher.session.close(at: self.now) }
+    if !isAccepted || !publication.consumeTimed(sample) { publisher.session.close(at: self.now) }
   }
 
   private func remove(_ publisher: WebRTCPublisher, _ reason: WebRTCTransport.CloseReason) {
@@ -201,9 +200,7 @@ extension WebRTCHub {
     publisher.timer = nil
     self.table.remove(publisher.id)
     self.publishers.remove(publisher, at: self.now)
-    if let publication = publisher.publication {
-      publisher.input.end(publication, error: reason == .consentExpired ? Self.silent : nil)
-    }
+    publisher.publication?.end(error: reason == .consentExpired ? Self.silent : nil)
     publisher.publication = nil
     guard !publisher.wasReady, reason != .closedByServer, reason != .closedByClient else { return }
     let candidates = publisher.ice.candidates.map(\.description).joined(separator: ", ")

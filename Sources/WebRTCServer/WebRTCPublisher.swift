@@ -20,7 +20,7 @@ final class WebRTCPublisher {
   let videoCodec: WebRTCPublishAnswer.Codec?
   let audioCodec: WebRTCPublishAnswer.Codec?
   /// The publication of the source; nil before media may flow.
-  var publication: PublisherSlot.ID?
+  var publication: Publication?
   /// Whether media could flow once.
   var wasReady = false
   /// Whether the source knows the codec of the audio.

@@ -131,8 +131,8 @@ struct RTSPPublishTests {
   @Test func `a publisher whose stream was taken over is closed with its next frame`() throws {
     let first = try self.publish()
     let input = try #require(PublishedSource.input(of: self.source.video, over: .rtsp))
-    // As if another had taken it: the first publisher has the first identifier.
-    input.end(1)
+    self.clock.advance(by: PublisherSlot.holdTime)
+    _ = try #require(input.begin())
     try self.sendFrames(0..<1, over: first)
     #expect(!first.isOpen)
   }

@@ -12,12 +12,12 @@ internal import Threading
 /// Publishers call it on any thread, and never wait: media is dropped while it has no consumer, or where decoding is too slow.
 package final class PublishedInput: TrackPlayer {
   /// A period with a consumer.
-  private final class Run: Sendable {
+  final class Run: Sendable {
     let buffer = PlayoutBuffer()
     let thread = WorkerThread(name: "published")
   }
 
-  private struct State {
+  struct State {
     var videoFormat: VideoFormat
     var run: Run?
     var slot = PublisherSlot()
@@ -40,12 +40,12 @@ package final class PublishedInput: TrackPlayer {
 
   let audioFormat: AudioFormat
   private let consumers = NetworkConsumers()
-  private let state: Mutex<State>
+  let state: Mutex<State>
   /// Locked while a consumer is attached or detached.
   private let attaching = Mutex(())
 
-  private let now: @Sendable () -> MediaTime
-  private let handling: VideoHandling
+  let now: @Sendable () -> MediaTime
+  let handling: VideoHandling
   private let open: @Sendable (TrackCodecs) -> NetworkTracks?
 
   /// - Parameters:
@@ -73,17 +73,17 @@ package final class PublishedInput: TrackPlayer {
     (capturer as? TrackAudioCapturer)?.player as? PublishedInput
   }
 
-  private var name: String { "the source \(self.scheme.rawValue)" }
+  var name: String { "the source \(self.scheme.rawValue)" }
 
   /// Time without audio or video after which a publisher counts as lost although it is connected: a still screen may have one
   /// frame in ten seconds.
   private static let silenceLimit = MediaDuration.seconds(15)
 
   /// Maximum time for which nothing is received of a publisher that is held back.
-  private static let maximumHoldTime = PublisherSlot.holdTime / 2
+  static let maximumHoldTime = PublisherSlot.holdTime / 2
 
   /// Reported to consumers while there is no publisher.
-  private var idle: VidiconError {
+  var idle: VidiconError {
     VidiconError(
       .failed, subject: self.name, cause: "no publisher sends",
       nextStep: self.nextStep)
@@ -106,7 +106,7 @@ extension PublishedInput {
   /// - Parameter requestKeyframe: Requests a keyframe of the publisher: called on any thread, must not block; nil where its protocol has
   ///   no such request.
   /// - Returns: nil when another publisher sends.
-  package func begin(requestKeyframe: (@Sendable () -> Void)? = nil) -> PublisherSlot.ID? {
+  package func begin(requestKeyframe: (@Sendable () -> Void)? = nil) -> Publication? {
     self.state.withLock { state in
       guard let id = state.slot.begin(at: self.now()) else { return nil }
       (state.video, state.audio) = (nil, nil)
@@ -114,144 +114,7 @@ extension PublishedInput {
       state.timeline.restart(.unheld)
       state.latest = nil
       state.group.removeAll()
-      return id
-    }
-  }
-
-  /// Lets a publisher that sends faster than in real time be held back: its samples wait for their times from now on, and its owner
-  /// asks for ``holdTime(of:)`` and stops receiving meanwhile.
-  package func holdsBack(_ id: PublisherSlot.ID) {
-    self.state.withLock { if $0.slot.handleActivity(of: id, at: self.now()) { $0.timeline.restart(.published) } }
-  }
-
-  /// The time for which nothing is to be received of a publisher that sends faster than in real time; nil for others.
-  package func holdTime(of id: PublisherSlot.ID) -> MediaDuration? {
-    let now = self.now()
-    return self.state.withLock { state in
-      guard let span = state.timeline.bufferedSpan, let latest = state.latest,
-        state.slot.handleActivity(of: id, at: now)
-      else { return nil }
-      let excess = latest - now - span
-      // In few steps, which wake the connection; silent for longer, another publisher would displace it.
-      if excess > .zero { return min(excess + .seconds(1), Self.maximumHoldTime) }
-      return state.run?.buffer.isHalfFull ?? false ? .milliseconds(100) : nil
-    }
-  }
-
-  /// Records that the publisher sends something, from which no media may result.
-  ///
-  /// - Returns: Whether the publisher still has the stream.
-  package func noteActivity(by id: PublisherSlot.ID) -> Bool {
-    self.state.withLock { $0.slot.handleActivity(of: id, at: self.now()) }
-  }
-
-  /// Sets a track's first or new codec configuration.
-  ///
-  /// - Returns: Whether the publisher still has the stream.
-  package func describe(_ description: CodecDescription, by id: PublisherSlot.ID) -> Bool {
-    self.describe(codec: PublishedCodec(description), by: id)
-  }
-
-  /// Sets a track's first or new codec.
-  ///
-  /// - Returns: Whether the publisher still has the stream.
-  package func describe(codec changed: PublishedCodec, by id: PublisherSlot.ID) -> Bool {
-    self.state.withLock { state in
-      guard state.slot.handleActivity(of: id, at: self.now()) else { return false }
-      // The other track goes on as it is: a new one would wait for its next keyframe.
-      var codecs = TrackCodecs(handling: self.handling, source: self.name)
-      switch changed.kind {
-      case .video:
-        guard state.video != changed else { return true }
-        (state.video, codecs.video) = (changed, changed)
-        state.group.removeAll()
-      case .audio:
-        guard state.audio != changed else { return true }
-        (state.audio, codecs.audio) = (changed, changed)
-      }
-      state.run?.buffer.appendChange(codecs)
-      return true
-    }
-  }
-
-  /// Buffers a sample, whose times are on the publisher's clock, for the consumer.
-  ///
-  /// - Returns: Whether the publisher still has the stream.
-  package func consume(_ sample: EncodedSample, by id: PublisherSlot.ID) -> Bool {
-    let now = self.now()
-    return self.consume(sample, by: id, now: now) { timeline in
-      timeline.map(
-        sample.kind, decode: sample.decodeTime.nanoseconds, presentation: sample.presentationTime.nanoseconds,
-        arrival: now)
-    }
-  }
-
-  /// Buffers a sample, whose times are on the stream's clock, for the consumer.
-  ///
-  /// - Returns: Whether the publisher still has the stream.
-  package func consumeTimed(_ sample: EncodedSample, by id: PublisherSlot.ID) -> Bool {
-    self.consume(sample, by: id, now: self.now()) { $0.accept(sample.kind, at: sample.presentationTime) }
-  }
-
-  private func consume(
-    _ sample: EncodedSample, by id: PublisherSlot.ID, now: MediaTime,
-    map: (inout SourceTimeline) -> SourceTimeline.Times
-  ) -> Bool {
-    var requestKeyframe: (@Sendable () -> Void)?
-    let isAccepted = self.state.withLock { state in
-      guard state.slot.handleActivity(of: id, at: now) else { return false }
-      state.lastError = nil
-      let times = map(&state.timeline)
-      guard !state.timeline.skips(sample.kind, at: times, isKeyframe: sample.isKeyframe) else { return true }
-      state.latest = max(state.latest ?? times.decode, times.decode)
-      if sample.kind == .video { state.group.append(sample, times: times) }
-      guard let run = state.run, let packet = NetworkPacket(sample) else { return true }
-      packet.times = times
-      if run.buffer.appendLive(packet), sample.kind == .video { requestKeyframe = state.requestKeyframe }
-      return true
-    }
-    requestKeyframe?()
-    return isAccepted
-  }
-
-  /// Reports that the codec of a track is not supported, while the other one goes on.
-  ///
-  /// - Parameter codec: Name of the codec, such as "audio codec G.711".
-  /// - Returns: Whether the publisher still has the stream.
-  package func reportUnsupported(_ codec: String, of kind: MediaKind, by id: PublisherSlot.ID) -> Bool {
-    let error = VidiconError.unsupportedCodec(codec)
-    return self.append(kind == .video ? .videoWaits(error) : .noAudio(error), by: id)
-  }
-
-  /// Reports that no frame has come at which decoding can start. The publisher is waited for.
-  ///
-  /// - Parameter count: Number of frames that were dropped.
-  /// - Returns: Whether the publisher still has the stream.
-  package func reportMissingKeyframe(dropped count: Int, by id: PublisherSlot.ID) -> Bool {
-    self.append(.videoWaits(.missingStart(of: "publisher", dropped: count)), by: id)
-  }
-
-  private func append(_ item: PlayoutBuffer.Item, by id: PublisherSlot.ID) -> Bool {
-    self.state.withLock { state in
-      guard state.slot.handleActivity(of: id, at: self.now()) else { return false }
-      if case .noAudio = item { state.audio = nil }
-      state.run?.buffer.append(item)
-      return true
-    }
-  }
-
-  /// Ends a publication, unless another one has displaced it.
-  ///
-  /// - Parameter error: The reason that the owner is to know; nil when the publisher has ended it.
-  package func end(_ id: PublisherSlot.ID, error: VidiconError? = nil) {
-    self.state.withLock { state in
-      guard state.slot.end(id) else { return }
-      (state.video, state.audio) = (nil, nil)
-      state.requestKeyframe = nil
-      state.group.removeAll()
-      if let error, error == state.lastError { return }
-      state.lastError = error
-      state.run?.buffer.append(.lost(error ?? self.idle))
+      return Publication(of: self, id: id)
     }
   }
 

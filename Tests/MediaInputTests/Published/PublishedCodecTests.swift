@@ -21,7 +21,7 @@ struct PublishedCodecTests {
     self.input = try #require(PublishedSource.input(of: self.source.video, over: .whip))
   }
 
-  private func begin() throws -> PublisherSlot.ID {
+  private func begin() throws -> Publication {
     let request: @Sendable () -> Void = { [requests] in requests.withLock { $0 += 1 } }
     return try #require(self.input.begin(requestKeyframe: request))
   }
@@ -82,12 +82,12 @@ struct PublishedCodecTests {
     let collector = SampleCollector()
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
-    let id = try self.begin()
+    let publication = try self.begin()
     var time: Int64 = 1_000
     for (width, height) in [(160, 96), (96, 160)] {
-      #expect(self.input.describe(codec: .vp8(width: width, height: height), by: id))
+      #expect(publication.describe(codec: .vp8(width: width, height: height)))
       for (index, frame) in try Self.vp8("\(width)x\(height)").prefix(3).enumerated() {
-        #expect(self.input.consumeTimed(Self.sample(frame, at: time, isKeyframe: index == 0), by: id))
+        #expect(publication.consumeTimed(Self.sample(frame, at: time, isKeyframe: index == 0)))
         time += 100
       }
     }
@@ -103,13 +103,13 @@ struct PublishedCodecTests {
     let audio = AudioCollector()
     try self.source.audio.start(consumer: audio)
     defer { self.source.audio.stop() }
-    let id = try self.begin()
-    #expect(self.input.describe(codec: .opus, by: id))
+    let publication = try self.begin()
+    #expect(publication.describe(codec: .opus))
     let packets = try Self.opus()
     #expect(packets.count >= 50)
     for (index, packet) in packets.enumerated() {
       let sample = Self.sample(packet, at: 5_000 + Int64(index) * 20, kind: .audio, isKeyframe: true)
-      #expect(self.input.consumeTimed(sample, by: id))
+      #expect(publication.consumeTimed(sample))
     }
     let blocks = audio.blocks(samples: 40_000)
     #expect(blocks.reduce(0) { $0 + $1.sampleCount } >= 40_000)
@@ -133,15 +133,15 @@ struct PublishedCodecTests {
     let collector = SampleCollector()
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
-    let id = try self.begin()
-    #expect(self.input.describe(codec: .h264(description), by: id))
-    for sample in samples { #expect(self.input.consumeTimed(sample, by: id)) }
+    let publication = try self.begin()
+    #expect(publication.describe(codec: .h264(description)))
+    for sample in samples { #expect(publication.consumeTimed(sample)) }
     let state = collector.wait { $0.frameCount == samples.count }
     #expect(state.frameCount == samples.count && state.samples.isEmpty && samples.count == 3)
   }
 
   @Test func `a keyframe is requested where decoding could not start otherwise`() throws {
-    let id = try self.begin()
+    let publication = try self.begin()
     #expect(self.requests.read { $0 } == 0)
     // No group of frames of the publisher is kept yet.
     let collector = SampleCollector()
@@ -151,40 +151,40 @@ struct PublishedCodecTests {
     #expect(self.requests.read { $0 } == 2)
     self.source.video.stop()
     // A kept group of frames needs no request.
-    #expect(self.input.describe(codec: .vp8(width: 160, height: 96), by: id))
+    #expect(publication.describe(codec: .vp8(width: 160, height: 96)))
     for (index, frame) in try Self.vp8("160x96").prefix(2).enumerated() {
-      #expect(self.input.consumeTimed(Self.sample(frame, at: Int64(index) * 100, isKeyframe: index == 0), by: id))
+      #expect(publication.consumeTimed(Self.sample(frame, at: Int64(index) * 100, isKeyframe: index == 0)))
     }
     try self.source.video.start(consumer: collector)
     #expect(collector.wait { $0.frameCount == 1 }.frameCount == 1)
     self.source.video.stop()
     #expect(self.requests.read { $0 } == 2)
-    self.input.end(id)
+    publication.end()
     self.source.video.requestKeyframe()
     #expect(self.requests.read { $0 } == 2)
   }
 
   @Test func `a keyframe is requested after frames that cannot be decoded`() throws {
     let collector = SampleCollector()
-    let id = try self.begin()
-    #expect(self.input.describe(codec: .vp8(width: 160, height: 96), by: id))
+    let publication = try self.begin()
+    #expect(publication.describe(codec: .vp8(width: 160, height: 96)))
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
     #expect(self.areRequested(1))
     let frames = try Self.vp8("160x96")
-    #expect(self.input.consumeTimed(Self.sample(frames[0], at: 0, isKeyframe: true), by: id))
+    #expect(publication.consumeTimed(Self.sample(frames[0], at: 0, isKeyframe: true)))
     // Its first partition would be longer than the frame.
     let damaged = ByteBuffer(bytes: [0xF1, 0xFF, 0xFF, 1, 2, 3])
-    #expect(self.input.consumeTimed(Self.sample(damaged, at: 100, isKeyframe: false), by: id))
+    #expect(publication.consumeTimed(Self.sample(damaged, at: 100, isKeyframe: false)))
     #expect(self.areRequested(2))
-    #expect(self.input.consumeTimed(Self.sample(frames[0], at: 200, isKeyframe: true), by: id))
+    #expect(publication.consumeTimed(Self.sample(frames[0], at: 200, isKeyframe: true)))
     #expect(collector.wait { $0.frameCount == 2 }.frameCount == 2)
   }
 
   @Test func `a keyframe is requested when frames were dropped, since decoding is too slow`() throws {
     let collector = SampleCollector()
-    let id = try self.begin()
-    #expect(self.input.describe(codec: .vp8(width: 160, height: 96), by: id))
+    let publication = try self.begin()
+    #expect(publication.describe(codec: .vp8(width: 160, height: 96)))
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
     #expect(self.areRequested(1))
@@ -193,7 +193,7 @@ struct PublishedCodecTests {
     for index in 0...PlayoutBuffer.maximumPacketCount {
       var sample = Self.sample(ByteBuffer(bytes: [1]), at: 0, isKeyframe: index == 0)
       sample.presentationTime = start + .milliseconds(Int64(index))
-      #expect(self.input.consumeTimed(sample, by: id))
+      #expect(publication.consumeTimed(sample))
     }
     #expect(self.areRequested(2))
   }
@@ -218,8 +218,8 @@ struct PublishedCodecTests {
         return codecs.open()
       })
     let collector = SampleCollector()
-    let id = try #require(input.begin())
-    #expect(input.describe(codec: .vp8(width: 160, height: 96), by: id))
+    let publication = try #require(input.begin())
+    #expect(publication.describe(codec: .vp8(width: 160, height: 96)))
     try input.start(video: collector)
     defer { input.stop(.video) }
     let first = opened.wait(until: StreamClock.system.now() + .seconds(300)) { $0.codecs.isEmpty ? nil : $0.codecs }
@@ -227,9 +227,9 @@ struct PublishedCodecTests {
     let frames = try [Self.vp8("160x96")[0], Self.vp8("320x180")[0]]
     for index in 0..<10_000 {
       let size = index % 2 == 0 ? (320, 180) : (160, 96)
-      #expect(input.describe(codec: .vp8(width: size.0, height: size.1), by: id))
+      #expect(publication.describe(codec: .vp8(width: size.0, height: size.1)))
       #expect(
-        input.consumeTimed(Self.sample(frames[(index + 1) % 2], at: Int64(index), isKeyframe: true), by: id))
+        publication.consumeTimed(Self.sample(frames[(index + 1) % 2], at: Int64(index), isKeyframe: true)))
     }
     #expect(opened.withLock { $0.codecs.count } == 1)
     for _ in 0..<20 { mayOpen.signal() }

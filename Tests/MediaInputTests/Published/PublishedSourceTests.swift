@@ -40,12 +40,12 @@ struct PublishedSourceTests {
     let collector = SampleCollector()
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
-    let id = try #require(self.input.begin())
-    #expect(self.input.describe(.h264(Self.h264), by: id))
-    #expect(self.input.consume(self.video(at: 5_000, isKeyframe: true), by: id))
-    #expect(self.input.consume(self.video(at: 5_033), by: id))
+    let publication = try #require(self.input.begin())
+    #expect(publication.describe(.h264(Self.h264)))
+    #expect(publication.consume(self.video(at: 5_000, isKeyframe: true)))
+    #expect(publication.consume(self.video(at: 5_033)))
     // Backwards, as of some drones.
-    #expect(self.input.consume(self.video(at: 5_000), by: id))
+    #expect(publication.consume(self.video(at: 5_000)))
     let state = collector.wait { $0.samples.count == 3 }
     #expect(state.samples.map(\.isKeyframe) == [true, false, false])
     #expect(state.descriptions == [.h264(Self.h264)])
@@ -63,12 +63,12 @@ struct PublishedSourceTests {
       self.source.audio.stop()
     }
     #expect(audio.end()??.cause == "no publisher sends")
-    let id = try #require(self.input.begin())
+    let publication = try #require(self.input.begin())
     #expect(self.input.begin() == nil)
-    self.input.end(id)
+    publication.end()
     // A stream whose video ends before its first frame does not start.
     #expect(video.wait { $0.ends.count == 1 }.ends.count == 1)
-    #expect(!self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
+    #expect(!publication.consume(self.video(at: 0, isKeyframe: true)))
     #expect(self.input.begin() != nil)
   }
 
@@ -76,18 +76,18 @@ struct PublishedSourceTests {
     let audio = AudioCollector()
     try self.source.audio.start(consumer: audio)
     defer { self.source.audio.stop() }
-    let id = try #require(self.input.begin())
+    let publication = try #require(self.input.begin())
     let path = try TestMedia.path(
       "published.aac", ["-f", "lavfi", "-i", "sine=1000:r=44100:d=1", "-c:a", "aac", "-ac", "1", "-f", "adts"])
     var file = ByteBuffer(bytes: try Data(contentsOf: URL(filePath: path)))
-    #expect(self.input.describe(.aac(Self.aac), by: id))
+    #expect(publication.describe(.aac(Self.aac)))
     var milliseconds: Int64 = 0
     while let header = try? ADTSHeader(parsing: &file), let frame = file.readSlice(length: header.payloadLength) {
       #expect(
-        self.input.consume(
+        publication.consume(
           EncodedSample(
             kind: .audio, payload: frame, presentationTime: .zero + .milliseconds(milliseconds), duration: .zero,
-            isKeyframe: true), by: id))
+            isKeyframe: true)))
       milliseconds += 23
     }
     let blocks = audio.blocks(samples: 40_000)
@@ -101,11 +101,11 @@ struct PublishedSourceTests {
     try self.source.video.start(consumer: video)
     defer { self.source.video.stop() }
     let error = VidiconError(.unsupported, subject: "publisher", cause: "HEVC", nextStep: "send H.264")
-    for _ in 0..<3 { self.input.end(try #require(self.input.begin()), error: error) }
-    let id = try #require(self.input.begin())
-    #expect(self.input.describe(.h264(Self.h264), by: id))
-    #expect(self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
-    self.input.end(id, error: error)
+    for _ in 0..<3 { try #require(self.input.begin()).end(error: error) }
+    let publication = try #require(self.input.begin())
+    #expect(publication.describe(.h264(Self.h264)))
+    #expect(publication.consume(self.video(at: 0, isKeyframe: true)))
+    publication.end(error: error)
     #expect(video.wait { $0.ends.count == 2 && $0.samples.count == 1 }.ends.map { $0?.cause } == ["HEVC", "HEVC"])
   }
 
@@ -113,32 +113,32 @@ struct PublishedSourceTests {
     let collector = SampleCollector()
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
-    let id = try #require(self.input.begin())
-    #expect(self.input.describe(.h264(Self.h264), by: id))
-    #expect(self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
-    #expect(self.input.describe(.aac(Self.aac), by: id))
-    #expect(self.input.consume(self.video(at: 33), by: id))
-    #expect(self.input.describe(.h264(Self.h264), by: id))
-    #expect(self.input.consume(self.video(at: 67), by: id))
-    #expect(self.input.consume(self.video(at: 100, isKeyframe: true), by: id))
+    let publication = try #require(self.input.begin())
+    #expect(publication.describe(.h264(Self.h264)))
+    #expect(publication.consume(self.video(at: 0, isKeyframe: true)))
+    #expect(publication.describe(.aac(Self.aac)))
+    #expect(publication.consume(self.video(at: 33)))
+    #expect(publication.describe(.h264(Self.h264)))
+    #expect(publication.consume(self.video(at: 67)))
+    #expect(publication.consume(self.video(at: 100, isKeyframe: true)))
     let state = collector.wait { $0.samples.last?.isKeyframe == true && $0.samples.count > 1 }
     #expect(state.samples.map(\.isKeyframe) == [true, false, false, true])
   }
 
   @Test func `audio that cannot be decoded ends alone, with its reason, and video that waits does not end`() throws {
     let (video, audio) = (SampleCollector(), AudioCollector())
-    let id = try #require(self.input.begin())
+    let publication = try #require(self.input.begin())
     try self.source.video.start(consumer: video)
     try self.source.audio.start(consumer: audio)
     defer {
       self.source.video.stop()
       self.source.audio.stop()
     }
-    #expect(self.input.describe(.h264(Self.h264), by: id))
-    #expect(self.input.reportUnsupported("MP3", of: .audio, by: id))
+    #expect(publication.describe(.h264(Self.h264)))
+    #expect(publication.reportUnsupported("MP3", of: .audio))
     #expect(audio.end()??.cause == "MP3 is not supported")
-    #expect(self.input.reportMissingKeyframe(dropped: 31, by: id))
-    #expect(self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
+    #expect(publication.reportMissingKeyframe(dropped: 31))
+    #expect(publication.consume(self.video(at: 0, isKeyframe: true)))
     let state = video.wait { !$0.waits.isEmpty && $0.samples.count == 1 }
     #expect(state.ends.isEmpty && state.waits.count == 1)
     #expect(state.waits.first?.cause == "connected, no frame yet: no keyframe has come, 31 frames were dropped")
@@ -176,8 +176,8 @@ struct PublishedSourceTests {
     let collector = SampleCollector()
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
-    let id = try #require(self.input.begin())
-    #expect(self.input.describe(.h264(description), by: id))
+    let publication = try #require(self.input.begin())
+    #expect(publication.describe(.h264(description)))
     var start = H264DecodingStart()
     var taken = 0
     for (index, unit) in units.enumerated().dropFirst() {
@@ -188,7 +188,7 @@ struct PublishedSourceTests {
       taken += 1
       let sample = EncodedSample(
         kind: .video, payload: unit.payload, presentationTime: time, duration: .zero, isKeyframe: isStart)
-      #expect(self.input.consume(sample, by: id))
+      #expect(publication.consume(sample))
     }
     #expect((60...79).contains(taken))
     let state = collector.wait { $0.frameCount >= taken - 12 }
@@ -197,14 +197,14 @@ struct PublishedSourceTests {
   }
 
   @Test func `a consumer that starts amid a publication gets it`() throws {
-    let id = try #require(self.input.begin())
-    #expect(self.input.describe(.h264(Self.h264), by: id))
-    #expect(self.input.consume(self.video(at: 0, isKeyframe: true), by: id))
+    let publication = try #require(self.input.begin())
+    #expect(publication.describe(.h264(Self.h264)))
+    #expect(publication.consume(self.video(at: 0, isKeyframe: true)))
     let collector = SampleCollector()
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
-    #expect(self.input.consume(self.video(at: 33), by: id))
-    #expect(self.input.consume(self.video(at: 67, isKeyframe: true), by: id))
+    #expect(publication.consume(self.video(at: 33)))
+    #expect(publication.consume(self.video(at: 67, isKeyframe: true)))
     let state = collector.wait { $0.samples.count == 1 }
     #expect(state.samples.map(\.isKeyframe) == [true] && state.ends.isEmpty)
   }
@@ -236,9 +236,9 @@ struct PublishedSourceTests {
 
   @Test func `a consumer that starts amid a group of pictures gets its newest frame, and what follows`() throws {
     let (samples, description) = try Self.samples(20, keyframes: [0, 18])
-    let id = try #require(self.input.begin())
-    #expect(self.input.describe(description, by: id))
-    for sample in samples[..<15] { #expect(self.input.consume(sample, by: id)) }
+    let publication = try #require(self.input.begin())
+    #expect(publication.describe(description))
+    for sample in samples[..<15] { #expect(publication.consume(sample)) }
     for _ in 0..<2 {
       let collector = SampleCollector()
       try self.source.video.start(consumer: collector)
@@ -251,7 +251,7 @@ struct PublishedSourceTests {
     let collector = SampleCollector()
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
-    for sample in samples[15...] { #expect(self.input.consume(sample, by: id)) }
+    for sample in samples[15...] { #expect(publication.consume(sample)) }
     let state = collector.wait { $0.samples.count == 2 }
     #expect(state.samples.map(\.payload) == samples[18...].map(\.payload))
     #expect(state.frames.map(Self.brightness).map { Int($0) - 74 }.allSatisfy { (-3...6).contains($0) })
