@@ -38,6 +38,7 @@ package final class WebRTCBroadcaster: ServedOutput {
   /// Counters of each viewer that was opened for this, as of the last second.
   let viewerList = Mutex<[WebRTCViewerStatistics]>([])
   private let onEnd: @Sendable (WebRTCBroadcaster) -> Void
+  private let ended = Atomic(false)
 
   /// Receives a broadcaster that was found; called on any thread, with nil when there is none.
   typealias Completion = @Sendable (WebRTCBroadcaster?) -> Void
@@ -140,9 +141,13 @@ package final class WebRTCBroadcaster: ServedOutput {
     self.broadcast.discardEarlier { group in hub.discardEarlier(of: Array(group.viewers)) }
   }
 
+  /// Whether its rendition has ended: no session is opened for it any more.
+  var hasEnded: Bool { self.ended.load(ordering: .relaxed) }
+
   package func streamEnded() {
     self.broadcast.flush()
     // Before sessions are closed: none is opened for it from now on.
+    self.ended.store(true, ordering: .relaxed)
     self.onEnd(self)
     self.hub.closeSessions(of: self)
   }

@@ -119,6 +119,8 @@ extension WebRTCHub {
   ) throws(WebRTCRefusal) -> WHEPSession {
     self.eventLoop.preconditionInEventLoop()
     let broadcaster = transcoding ?? home
+    // The stream may have ended since it was found.
+    guard !home.hasEnded, !broadcaster.hasEnded else { throw .notFound }
     let makeRandom: @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) }
     let credentials = ICECredentials(makeRandom: makeRandom)
     let ssrc = UInt32.random(in: 1...UInt32.max - 2)

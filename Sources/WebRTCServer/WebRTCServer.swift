@@ -177,11 +177,8 @@ extension WebRTCServer: WHEPService {
     }
     let answering = transcoding
     let candidates = self.candidates(port: UInt16(clamping: port), used: serverAddresses)
-    let outputs = self.outputs
     return try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
-      // The stream may have ended since its output was found.
-      guard outputs.output(of: broadcaster.rendition) === broadcaster else { throw .notFound }
-      return try hub.open(parsed, of: broadcaster, as: answering, path: path, candidates: candidates, client: client)
+      try hub.open(parsed, of: broadcaster, as: answering, path: path, candidates: candidates, client: client)
     }
   }
 

@@ -69,6 +69,8 @@ struct WebRTCHubTests {
     _ = try server.open(2)
     #expect(server.hub.count == 2)
     server.broadcaster.streamEnded()
+    // One whose output was found before.
+    #expect(throws: WebRTCRefusal.notFound) { try server.open(3) }
     server.loop.run()
     #expect(server.hub.count == 0 && server.clients[viewer]?.closings == 1)
     #expect(server.outputs.output(of: server.stream.main) == nil)
