@@ -141,22 +141,10 @@ extension EffectOptions {
     }
   }
 
-  /// Maximum size of a file of anchors, in bytes.
-  private static let maximumAnchorBytes = 64 << 10
-
   private static func anchors(_ path: String) throws(VidiconError) -> MaskAnchors {
-    let bytes: Data?
-    do {
-      let file = try FileHandle(forReadingFrom: URL(filePath: path))
-      defer { try? file.close() }  // It was only read.
-      bytes = try file.read(upToCount: Self.maximumAnchorBytes)
-    } catch {
-      throw VidiconError(
-        .notFound, path: path, cause: "it cannot be read",
-        nextStep: "check the path of --mask-anchors")
-    }
+    let text = try SettingsText.read(path, option: "--mask-anchors")
     do throws(VidiconError) {
-      return try MaskAnchors.parse(json: Array(bytes ?? Data()))
+      return try MaskAnchors.parse(json: Array(text.utf8))
     } catch {
       var error = error.of(path.pathWithoutCredentials())
       error.code = .invalidData

@@ -12,11 +12,7 @@ extension ServeConfiguration {
         servers.append(try ICEServer(text))
         continue
       }
-      let path = String(text.dropFirst())
-      guard let content = try? String(contentsOfFile: path, encoding: .utf8) else {
-        throw VidiconError(
-          .notFound, path: path, cause: "it cannot be read", nextStep: "check the path of --ice-server @FILE")
-      }
+      let content = try SettingsText.read(String(text.dropFirst()), option: "--ice-server @FILE")
       for line in content.split(whereSeparator: \.isNewline) where !line.isEmpty && line.first != "#" {
         servers.append(try ICEServer(String(line)))
       }

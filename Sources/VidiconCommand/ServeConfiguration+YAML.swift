@@ -7,17 +7,7 @@ import Yams
 extension ServeConfiguration {
   /// Reads a configuration file.
   init(contentsOf path: String) throws(VidiconError) {
-    let text: String
-    do {
-      text = try String(contentsOfFile: path, encoding: .utf8)
-    } catch {
-      let isMissing = !FileManager.default.fileExists(atPath: path)
-      throw VidiconError(
-        .notFound, path: path,
-        cause: isMissing ? "there is no such file" : "it cannot be read as UTF-8 text",
-        nextStep: "check the path of --config")
-    }
-    try self.init(yaml: text, path: path)
+    try self.init(yaml: SettingsText.read(path, option: "--config"), path: path)
   }
 
   /// Warns when the file has stream keys of pushes, and users of this machine beside its owner and group can read it.

@@ -89,7 +89,7 @@ struct EffectOptionsTests {
       #expect(failure?.description.contains("\n") == false)
     }
     for (file, message) in [
-      ("none.json", "it cannot be read"), ("one.json", #""right": the value is not valid; give two numbers"#),
+      ("none.json", "there is no such file"), ("one.json", #""right": the value is not valid; give two numbers"#),
     ] {
       let failure = await self.failure(
         (.mask, "DIR/huge.png"), (.mask, "DIR/x.png"), (.maskAnchors, "DIR/\(file)"), folder: folder.path)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Authentication
+import Foundation
 import HTTPServer
 import Media
 import Streaming
@@ -69,6 +70,32 @@ struct ServeConfigurationTests {
     #expect(options.streams[0].passThrough == mode)
     #expect(throws: (any Error).self) { try self.configuration("streams:\n  - {name: a, passThrough: maybe}") }
     #expect(throws: (any Error).self) { try ServeConfiguration(ServeOptions.parse(["--pass-through", "maybe"])) }
+  }
+
+  @Test func `settings are read from a pipe, also with a byte order mark`() throws {
+    for text in ["streams:\n  - {name: piped}\n", "\u{FEFF}streams:\n  - {name: piped}\n"] {
+      let pipe = Pipe()
+      try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+      try pipe.fileHandleForWriting.close()
+      let path = "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)"
+      #expect(try ServeConfiguration(contentsOf: path).streams.map(\.name) == ["piped"])
+    }
+    let servers = Pipe()
+    try servers.fileHandleForWriting.write(contentsOf: Data("# ours\nstun:stun.example.net\n".utf8))
+    try servers.fileHandleForWriting.close()
+    let file = "@/dev/fd/\(servers.fileHandleForReading.fileDescriptor)"
+    #expect(try ServeConfiguration.iceServers([file]).map { "\($0)" } == ["stun:stun.example.net"])
+  }
+
+  @Test(
+    arguments: [
+      ("/dev/zero", "it cannot be read as UTF-8 text of at most 1 MiB; check the path of --config"),
+      ("/dev", "it cannot be read as UTF-8 text of at most 1 MiB; check the path of --config"),
+      ("/nowhere/a.yaml", "there is no such file; check the path of --config"),
+    ])
+  func `a file that cannot be read as text is refused`(path: String, message: String) throws {
+    let error = #expect(throws: VidiconError.self) { try ServeConfiguration(contentsOf: path) }
+    #expect(error.map { "\($0)".contains(message) } == true, "\(String(describing: error))")
   }
 
   @Test func `every key is read`() throws {
