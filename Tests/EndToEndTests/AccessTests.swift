@@ -84,7 +84,7 @@ extension EndToEnd {
             let options = address.hasPrefix("rtsp") ? FFmpeg.overTCP : []
             func play(_ query: String) async throws -> Tool.Run {
               try await Tool.run(
-                "ffmpeg", FFmpeg.quiet + options + ["-i", address + query, "-t", "1", "-f", "null", "-"],
+                "ffmpeg", FFmpeg.quiet + options + ["-i", address + query, "-t", "1"] + FFmpeg.decoding,
                 within: .seconds(30))
             }
             let played = try await play(query)

@@ -12,7 +12,7 @@ extension EndToEnd {
       try await VidiconProcess.serving(Self.plasma + ["--rtmp-port", "0"]) { vidicon in
         let capture = try await RTMPCapture.dissecting(port: try #require(vidicon.started.rtmpPort)) {
           let play = try await Tool.run(
-            "ffmpeg", FFmpeg.quiet + ["-i", vidicon.rtmp(), "-t", "3", "-f", "null", "-"], within: .seconds(20))
+            "ffmpeg", FFmpeg.quiet + ["-i", vidicon.rtmp(), "-t", "3"] + FFmpeg.decoding, within: .seconds(20))
           #expect(play.succeeded, "\(play.errors)")
         }
         capture.expectUnderstood(

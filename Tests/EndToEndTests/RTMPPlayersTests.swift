@@ -71,7 +71,7 @@ extension EndToEnd {
             "rtmpdump", ["-q", "-v", "-r", vidicon.rtmp(), "-o", "-"], byteLimit: 1_500_000, within: .seconds(20))
           try Data(dump.output).write(to: URL(filePath: file))
           let decoded = try await Tool.run(
-            "ffmpeg", ["-v", "warning", "-xerror", "-i", file, "-t", "3", "-f", "null", "-"], within: .seconds(20))
+            "ffmpeg", ["-v", "warning", "-xerror", "-i", file, "-t", "3"] + FFmpeg.decoding, within: .seconds(20))
           #expect(decoded.succeeded && decoded.errors == "", "\(decoded.errors)")
           #expect(try await FFmpeg.times(ofVideoIn: file).count > 90)
         }

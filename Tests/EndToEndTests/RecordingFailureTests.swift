@@ -145,7 +145,7 @@ extension EndToEnd {
         let path = "\(folder)/live.mp4"
         #expect(try Self.boxTypes(path) == ["ftyp", "mdat", "moov", "free", "uuid"])
         let probe = try await Tool.run(
-          "ffmpeg", FFmpeg.quiet + ["-xerror", "-i", path, "-f", "null", "-"], within: .seconds(60))
+          "ffmpeg", FFmpeg.quiet + ["-xerror", "-i", path] + FFmpeg.decoding, within: .seconds(60))
         #expect(probe.succeeded && probe.errors == "", "\(probe.errors)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["live.mp4", "slow.so"])
       }

@@ -30,7 +30,7 @@ extension EndToEnd {
           // 30 video frames and 47 audio frames a second.
           #expect(times.count >= sample.promised * 30 / 77 - 3, "\(times.count) frames of \(sample.promised) samples")
           let decoded = try await Tool.run(
-            "ffmpeg", FFmpeg.quiet + ["-t", "\(max(0.1, (times.last ?? 0) - 2))", "-i", file, "-f", "null", "-"],
+            "ffmpeg", FFmpeg.quiet + ["-t", "\(max(0.1, (times.last ?? 0) - 2))", "-i", file] + FFmpeg.decoding,
             within: .seconds(30))
           #expect(decoded.succeeded && decoded.errors == "", "\(decoded.errors)")
         }

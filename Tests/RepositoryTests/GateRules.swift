@@ -86,6 +86,18 @@ enum GateRules {
     }
   }
 
+  /// ffmpeg decodes without writing by ``FFmpeg/decoding`` only: by default its timestamps are multiples of a frame rate that it guesses,
+  /// and it complains of frames that come closer, as on a busy machine.
+  static func guessedFrameRates(in text: SwiftText) -> [Violation] {
+    text.lines.compactMap { line in
+      guard line.text.contains(#""-f", "null""#), !line.text.contains("eachFrame"), !line.text.contains("\"copy\"")
+      else {
+        return nil
+      }
+      return Violation(path: text.path, line: line.number, message: "use FFmpeg.decoding: \(line.text)")
+    }
+  }
+
   private static func isJustified(_ index: Int, in text: SwiftText) -> Bool {
     text.lines[max(0, index - 6)...index].contains { $0.text.contains("// Safe because ") }
   }

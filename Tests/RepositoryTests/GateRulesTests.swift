@@ -109,4 +109,13 @@ struct GateRulesTests {
       .flatMap(GateRules.partialReads)
     #expect(violations == [])
   }
+
+  @Test func `a run of ffmpeg that guesses a frame rate is refused, one that copies or states it is not`() throws {
+    let text = self.text(
+      #"["-i", url, "-f", "null", "-"]"#, #"["-i", url, "-c", "copy", "-f", "null", "-"]"#,
+      #"static let decoding = eachFrame + ["-f", "null", "-"]"#)
+    #expect(self.lines(GateRules.guessedFrameRates(in: text)) == [1])
+    let files = try Repository.swiftFiles(in: "Tests/EndToEndTests")
+    #expect(files.count > 50 && files.flatMap(GateRules.guessedFrameRates) == [])
+  }
 }

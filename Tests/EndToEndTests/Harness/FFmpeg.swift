@@ -65,7 +65,12 @@ enum FFmpeg {
 
   /// Output options for raw frames, each of them as it is decoded. Without a time base, ffmpeg takes the frame rate that it guesses
   /// from the first timestamps for one, and complains of frames that come closer than that.
-  static let rawVideo = ["-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-f", "rawvideo"]
+  static let rawVideo = eachFrame + ["-f", "rawvideo"]
+
+  /// Output options that decode everything and store nothing.
+  static let decoding = eachFrame + ["-f", "null", "-"]
+
+  private static let eachFrame = ["-fps_mode", "passthrough", "-enc_time_base", "1:90000"]
 
   /// First options of every run: no banner, no progress, warnings with their level.
   static let quiet = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+warning"]

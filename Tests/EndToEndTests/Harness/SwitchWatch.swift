@@ -22,7 +22,7 @@ struct SwitchWatch {
         "ffmpeg",
         FFmpeg.quiet + ["-xerror", "-err_detect", "explode"] + options + ["-i", url] + kept
           + FFmpeg.copy(to: path, from: url) + kept
-          + ["-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-f", "null", "-"], within: .seconds(seconds + 40)
+          + FFmpeg.decoding, within: .seconds(seconds + 40)
       )
       guard run.succeeded else {
         return SwitchWatch(url: url, run: run, frames: [], audioTimes: [], parameterSets: [])

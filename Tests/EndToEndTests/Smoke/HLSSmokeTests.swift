@@ -8,7 +8,7 @@ extension Smoke {
     @Test func `one encoder serves RTSP and both playlists, which ffprobe finds to be H.264 and AAC`() async throws {
       try await VidiconProcess.serving(Smoke.bars) { vidicon in
         let viewer = try ChildProcess(
-          Tool("ffmpeg").path, FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url(), "-f", "null", "-"])
+          Tool("ffmpeg").path, FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url()] + FFmpeg.decoding)
         defer { viewer.kill() }
         for playlist in ["playlist.m3u8", "index.m3u8"] {
           let url = vidicon.page("/live/\(playlist)")
@@ -25,7 +25,8 @@ extension Smoke {
           #expect(try await Metrics(of: vidicon).sum("vidicon_encoders", "kind=\"video\"") == 1)
           try expectContent(try await play)
         }
-        #expect(viewer.isRunning && FFmpeg.complaints(in: viewer.errors.text) == [])
+        #expect(viewer.isRunning, "\(viewer.errors.text.suffix(1_000))")
+        #expect(FFmpeg.complaints(in: viewer.errors.text) == [])
         let metrics = try await Metrics(of: vidicon)
         let encoded = try #require(metrics.sum("vidicon_frames_encoded_total"))
         let captured = try #require(metrics.sum("vidicon_frames_in_total"))
