@@ -137,7 +137,8 @@ vidicon_dtls_context *vidicon_dtls_context_create(void) {
       !SSL_CTX_set_max_proto_version(settings, DTLS1_2_VERSION) ||
       !SSL_CTX_set_cipher_list(settings, "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305:"
                                          "ECDHE-ECDSA-AES256-GCM-SHA384") ||
-      !SSL_CTX_set1_groups_list(settings, "X25519:P-256") ||
+      // Certificates of peers must be on one of these curves; that of FFmpeg's WHIP with GnuTLS is on the last.
+      !SSL_CTX_set1_groups_list(settings, "X25519:P-256:P-384:P-521:P-224") ||
       SSL_CTX_set_tlsext_use_srtp(settings, "SRTP_AEAD_AES_128_GCM:SRTP_AES128_CM_SHA1_80") != 0 ||
       !SSL_CTX_use_certificate(settings, context->certificate) || !SSL_CTX_use_PrivateKey(settings, key))
     goto failed;

@@ -252,9 +252,7 @@ extension WebRTCRefusal {
     switch refusal {
     case .nothingFits, .packetizationMode, .profile, .level: self = .nothingReceivable
     case .noTransport: self = .malformed("the offer has no ICE credentials, or no fingerprint of SHA-2")
-    case .noDTLSClient:
-      self = .malformed(
-        "the offer wants to be the DTLS server; a=setup must be actpass or active (ffmpeg: -whip_flags dtls_active)")
+    case .holdsConnection: self = .malformed(Self.held)
     }
   }
 }

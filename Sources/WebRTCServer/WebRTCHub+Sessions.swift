@@ -81,6 +81,9 @@ extension WebRTCRefusal {
 }
 
 extension WebRTCRefusal {
+  /// Text of an offer that wants no connection yet.
+  static let held = "the offer wants no connection yet; a=setup must be actpass, active or passive"
+
   /// The refusal of a viewer's offer.
   init(ofViewer refusal: WebRTCAnswer.Refusal) {
     switch refusal {
@@ -96,8 +99,7 @@ extension WebRTCRefusal {
         "the level in profile-level-id of the offer's H.264 is below the stream's; offer level-asymmetry-allowed=1"
       )
     case .noTransport: self = .malformed("the offer has no ICE credentials, or no fingerprint of SHA-2")
-    case .noDTLSClient:
-      self = .malformed("the offer wants to be the DTLS server; a=setup must be actpass or active")
+    case .holdsConnection: self = .malformed(Self.held)
     }
   }
 }

@@ -48,7 +48,7 @@ struct PublicationTransportTests {
     var push = Self.push(.client)
     var server = WebRTCTransport(
       credentials: Self.serverCredentials, client: Self.credentials, number: 1,
-      fingerprints: [Self.fingerprint(Self.own)], security: Self.other, makeRandom: { 3 }, at: .zero)
+      fingerprints: [Self.fingerprint(Self.own)], role: .server, security: Self.other, makeRandom: { 3 }, at: .zero)
     var (pushEvents, serverEvents): ([WebRTCTransport.Output], [WebRTCTransport.Output]) = ([], [])
     // The nomination is due at once behind the first check's success.
     for _ in 0..<2 {

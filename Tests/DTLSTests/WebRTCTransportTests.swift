@@ -93,8 +93,8 @@ struct WebRTCTransportTests {
 
   private static func transport(fingerprints: [CertificateFingerprint]) -> WebRTCTransport {
     WebRTCTransport(
-      credentials: credentials, client: Client.credentials, number: 1, fingerprints: fingerprints, security: server,
-      makeRandom: { .random(in: 0...UInt64.max) }, at: .zero)
+      credentials: credentials, client: Client.credentials, number: 1, fingerprints: fingerprints, role: .server,
+      security: server, makeRandom: { .random(in: 0...UInt64.max) }, at: .zero)
   }
 
   /// Outputs of the transport for a datagram, without datagrams that it sends.

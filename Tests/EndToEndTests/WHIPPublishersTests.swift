@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("WHIP publishers: Chromium and Firefox on a bare page, aiortc")
+  @Suite("WHIP publishers: Chromium and Firefox on a bare page, aiortc, FFmpeg 8")
   struct WHIPPublishers {
     private static let token = "0123456789abcdef0123"
     private static let source = [
@@ -96,6 +96,25 @@ extension EndToEnd {
           try await Self.expectPlays(vidicon)
         }
         #expect(seen.status == 201 && seen.connection == "connected" && seen.deleted == 200)
+        _ = try await vidicon.status { $0.isSlateShown == true && $0.publisher?.video == nil }
+      }
+    }
+
+    @Test(.tags(.pacing)) func `FFmpeg 8 publishes as the server of DTLS, and ends its session`() async throws {
+      try await VidiconProcess.serving(Self.source) { vidicon in
+        let seen = try await Self.publishing(
+          {
+            [
+              "PYTHONPATH=\(try TestMedia.file("aiortc"))", "python3", TestMedia.client("whip_ffmpeg.py"),
+              vidicon.page("/live/whip"), "--bearer", Self.token, "--until", $0,
+            ]
+          },
+          {
+            let publisher = try await Self.live(vidicon)
+            #expect(publisher.video == "h264" && publisher.audio == "opus")
+            try await Self.expectPlays(vidicon)
+          })
+        #expect(seen.encoded ?? 0 > 30)
         _ = try await vidicon.status { $0.isSlateShown == true && $0.publisher?.video == nil }
       }
     }

@@ -123,7 +123,7 @@ package enum PublishOffers {
         "a=fmtp:111 sprop-stereo=1;sprop-maxcapturerate=48000", "a=mid:1",
       ]
     default:
-      let own = Self.ice + [Self.fingerprint, "a=setup:active"]
+      let own = Self.ice + [Self.fingerprint, "a=setup:passive"]
       return start + ["a=extmap-allow-mixed", "a=msid-semantic: WMS", "m=audio 9 UDP/TLS/RTP/SAVPF 111"]
         + ["c=IN IP4 0.0.0.0"] + own
         + ["a=mid:0", "a=sendonly", "a=msid:FFmpeg audio", "a=rtcp-mux", "a=rtpmap:111 opus/48000/2"]

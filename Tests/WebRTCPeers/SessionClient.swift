@@ -17,6 +17,8 @@ package struct SessionClient {
   package private(set) var reports: [RTCPCompoundPacket] = []
   package private(set) var responses: [STUNMessage] = []
   package private(set) var closings = 0
+  /// Number of datagrams of handshakes.
+  package private(set) var handshakes = 0
   /// Whether it answers checks of the server; false for a client that has gone.
   package var answersChecks = true
   /// Responses to checks of the server, which are not sent yet.
@@ -93,7 +95,9 @@ package struct SessionClient {
       } else {
         self.responses.append(message)
       }
-    case .dtls: self.closings += datagram.readableBytesView.first == 21 ? 1 : 0
+    case .dtls:
+      self.closings += datagram.readableBytesView.first == 21 ? 1 : 0
+      self.handshakes += datagram.readableBytesView.first == 22 ? 1 : 0
     case .rtcp: self.reports.append(try RTCPCompoundPacket(parsing: self.transport.opener.open(rtcp: datagram)))
     case .rtp: try self.receive(RTPPacket(parsing: self.transport.opener.open(rtp: datagram)))
     case nil: break

@@ -63,7 +63,7 @@ struct DTLSTimerTests {
     var transport = WebRTCTransport(
       credentials: Self.credentials, client: Self.clientCredentials, number: 1,
       fingerprints: [CertificateFingerprint(algorithm: .sha256, digest: [UInt8](repeating: 1, count: 32))],
-      security: TimedSecurity(), makeRandom: { 1 }, at: .zero)
+      role: .server, security: TimedSecurity(), makeRandom: { 1 }, at: .zero)
     for case .send(let datagram, _) in transport.handle(Self.check(), from: Self.client, at: .zero) {
       guard let message = try? STUNMessage(parsing: datagram), message.messageClass == .request else { continue }
       var response = ByteBuffer()

@@ -28,10 +28,15 @@ struct SessionDialogue {
   /// Datagrams with media, those that are lost included.
   private(set) var sent: [ByteBuffer] = []
 
-  /// - Parameter hasRetransmission: Whether the client has a source of retransmissions.
-  init(offer: String = "chromium", hasAudio: Bool = true, hasRetransmission: Bool = true) throws {
+  /// - Parameters:
+  ///   - hasRetransmission: Whether the client has a source of retransmissions.
+  ///   - setup: The client's role in DTLS.
+  init(
+    offer: String = "chromium", hasAudio: Bool = true, hasRetransmission: Bool = true, setup: String = "actpass"
+  ) throws {
     let lines = try WebRTCOffers.text(offer).split(separator: "\r\n", omittingEmptySubsequences: true)
       .filter { hasRetransmission || !$0.contains(" rtx/") }
+      .map { $0.replacing("a=setup:actpass", with: "a=setup:\(setup)") }
     let answer = try WebRTCAnswer(
       WebRTCOffer(parsing: ByteBuffer(string: lines.joined(separator: "\r\n") + "\r\n")),
       WebRTCAnswer.Configuration(

@@ -286,6 +286,17 @@ struct WebRTCAnswerTests {
     #expect(Self.lines(answer).contains("a=group:BUNDLE 0"))
   }
 
+  @Test func `without a bundle video is sent, whatever its place, and audio where no video fits`() throws {
+    let orders = [Self.audio() + Self.video(), Self.video() + Self.audio()]
+    for lines in orders {
+      let answer = try WebRTCAnswer(Self.parse(Self.transport + lines), Self.configuration())
+      #expect(answer.video != nil && answer.audio == nil)
+      #expect(answer.description.media.filter { $0.port != 0 }.map(\.media) == ["video"])
+    }
+    let answer = try WebRTCAnswer(Self.parse(Self.transport + Self.audio()), Self.configuration())
+    #expect(answer.video == nil && answer.audio != nil)
+  }
+
   @Test func `a client that sends gets an inactive track, one that does both is sent to`() throws {
     let sending = Self.audio().map { $0.replacing("recvonly", with: "sendonly") }
     let both = Self.video().map { $0.replacing("recvonly", with: "sendrecv") }
@@ -296,8 +307,8 @@ struct WebRTCAnswerTests {
   }
 
   @Test(arguments: [
-    ("a=setup:actpass", "a=setup:passive", WebRTCAnswer.Refusal.noDTLSClient),
-    ("a=setup:actpass", "a=setup:holdconn", .noDTLSClient), ("a=ice-ufrag:clnt", "a=x", .noTransport),
+    ("a=setup:actpass", "a=setup:holdconn", WebRTCAnswer.Refusal.holdsConnection),
+    ("a=ice-ufrag:clnt", "a=x", .noTransport),
     ("a=ice-pwd:client0password0client", "a=ice-pwd:short", .noTransport),
     ("a=fingerprint:sha-256", "a=fingerprint:sha-1", .noTransport),
   ])
@@ -306,6 +317,18 @@ struct WebRTCAnswerTests {
     let transport = Self.transport.map { $0.replacing(old, with: new) }
     let offer = try Self.parse(["a=group:BUNDLE 0"] + transport + Self.video())
     #expect(throws: refusal) { try WebRTCAnswer(offer, Self.configuration()) }
+  }
+
+  @Test(arguments: [
+    ("a=setup:actpass", "a=setup:passive", DTLSRole.server), ("a=setup:active", "a=setup:passive", .server),
+    ("a=setup:passive", "a=setup:active", .client), ("a=x", "a=setup:passive", .server),
+  ])
+  func `the server of DTLS is who the client wants it to be`(offered: String, answered: String, role: DTLSRole) throws {
+    let transport = Self.transport.map { $0.replacing("a=setup:actpass", with: offered) }
+    let offer = try Self.parse(["a=group:BUNDLE 0 1"] + transport + Self.video() + Self.audio())
+    let answer = try WebRTCAnswer(offer, Self.configuration())
+    #expect(answer.role == role)
+    for track in 0..<2 { #expect(Self.lines(answer, track: track).filter { $0.hasPrefix("a=setup") } == [answered]) }
   }
 
   @Test func `a client may be active, and restricts extensions`() throws {

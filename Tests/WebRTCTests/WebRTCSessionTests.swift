@@ -24,6 +24,27 @@ struct WebRTCSessionTests {
     #expect(self.dialogue.events.count == 2)
   }
 
+  @Test
+  func `the server of DTLS gets the first flight at the address that it proved and nominated, once`()
+    throws
+  {
+    var dialogue = try SessionDialogue(setup: "passive")
+    dialogue.client.answersChecks = false
+    try dialogue.deliver(dialogue.client.check())
+    try dialogue.deliver(SessionClient.hello)
+    #expect(dialogue.client.handshakes == 0 && dialogue.events == [])
+    dialogue.client.answersChecks = true
+    try dialogue.advance(.milliseconds(400))
+    #expect(dialogue.client.handshakes == 1)
+    #expect(dialogue.events == [.valid(dialogue.client.address), .ready(.aeadAES128GCM)])
+    try dialogue.deliver(dialogue.client.check())
+    #expect(dialogue.client.handshakes == 1 && dialogue.events.count == 2)
+    try dialogue.send(isKeyframe: true)
+    #expect(dialogue.client.video.count == 3)
+    try dialogue.close()
+    #expect(dialogue.client.closings == 1)
+  }
+
   @Test mutating func `nothing is sent before the client is ready, and video starts at a keyframe`() throws {
     try self.dialogue.send(isKeyframe: true)
     try self.dialogue.connect()

@@ -99,7 +99,7 @@ package struct WebRTCPublisherSession {
   ) {
     self.transport = WebRTCTransport(
       credentials: credentials, client: client, number: number, fingerprints: answer.clientTransport.fingerprints,
-      security: security, makeRandom: makeRandom, at: now)
+      role: answer.role, security: security, makeRandom: makeRandom, at: now)
     self.video = answer.video.map { WebRTCTrackReceiver($0) }
     self.audio = answer.audio.map { WebRTCTrackReceiver($0) }
     self.ssrc = UInt32(truncatingIfNeeded: makeRandom())

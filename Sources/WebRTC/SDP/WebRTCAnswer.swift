@@ -58,8 +58,8 @@ package struct WebRTCAnswer: Hashable, Sendable {
     case level
     /// The offer lacks ICE credentials or a fingerprint of a known algorithm: HTTP 400.
     case noTransport
-    /// The client wants to be the DTLS server, which the server is: HTTP 400.
-    case noDTLSClient
+    /// The client wants no connection yet, `a=setup:holdconn`: HTTP 400.
+    case holdsConnection
   }
 
   /// A track that is sent.
@@ -116,6 +116,8 @@ package struct WebRTCAnswer: Hashable, Sendable {
   package private(set) var audio: Track?
   /// ICE and DTLS of the client.
   package private(set) var clientTransport: WebRTCOfferMedia.Transport
+  /// Our role in DTLS.
+  package let role: DTLSRole
 
   /// Answers an offer: chooses a payload type for each track of the stream.
   ///
@@ -126,8 +128,9 @@ package struct WebRTCAnswer: Hashable, Sendable {
     guard let first = accepted.first else { throw .nothingFits }
     let transport = offer.media[first].transport
     guard transport.credentials != nil, !transport.fingerprints.isEmpty else { throw .noTransport }
-    guard transport.setup != "passive", transport.setup != "holdconn" else { throw .noDTLSClient }
+    guard let role = transport.role else { throw .holdsConnection }
     self.clientTransport = transport
+    self.role = role
     self.description = SessionDescription(
       name: "-", sessionID: configuration.sessionID, address: "0.0.0.0")
     self.description.connection = nil
@@ -146,20 +149,24 @@ package struct WebRTCAnswer: Hashable, Sendable {
     }
   }
 
-  /// Tracks of an answer with media, in their order. All share a transport: those of the bundle, or the first one.
+  /// Tracks of an answer with media, in their order. All share a transport: those of the bundle, or one of an offer without.
   private static func acceptedIndexes(_ offer: WebRTCOffer, _ configuration: Configuration) -> [Int] {
     let bundled = offer.bundledMids.map { Set($0) }
     var kinds: Set<String> = []
     var accepted: [Int] = []
     for (index, media) in offer.media.enumerated() {
-      let isReachable =
-        if let bundled { media.mid.map(bundled.contains) ?? false } else { accepted.isEmpty }
+      let isReachable = if let bundled { media.mid.map(bundled.contains) ?? false } else { true }
       guard isReachable, !media.isRejected, media.hasRTCPMux, Self.protocols.contains(media.transportProtocol),
         Self.select(media, configuration) != nil, kinds.insert(media.kind).inserted
       else { continue }
       accepted.append(index)
     }
-    return accepted
+    return bundled == nil ? Self.single(accepted, of: offer) : accepted
+  }
+
+  /// The track of an offer without a bundle, in which each has a transport of its own: video, or else audio.
+  static func single(_ tracks: [Int], of offer: WebRTCOffer) -> [Int] {
+    (tracks.first { offer.media[$0].kind == "video" } ?? tracks.first).map { [$0] } ?? []
   }
 
   /// Protocols of RTP over DTLS; all mean the same, RFC 8829 §5.1.2.
@@ -198,7 +205,7 @@ package struct WebRTCAnswer: Hashable, Sendable {
     description.attributes += [
       SDPAttribute("ice-ufrag", configuration.credentials.usernameFragment),
       SDPAttribute("ice-pwd", configuration.credentials.password),
-      SDPAttribute("fingerprint", configuration.fingerprint.description), SDPAttribute("setup", "passive"),
+      SDPAttribute("fingerprint", configuration.fingerprint.description), SDPAttribute("setup", self.role.rawValue),
       SDPAttribute(isSent ? "sendonly" : "inactive"), SDPAttribute("rtcp-mux"),
     ]
     if media.hasReducedSizeRTCP { description.attributes.append(SDPAttribute("rtcp-rsize")) }

@@ -92,6 +92,16 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
     /// `a=setup`: which side starts DTLS.
     package var setup: String?
 
+    /// Our role in DTLS: the server's, unless the client wants to be that, as FFmpeg's WHIP does; nil where it wants no
+    /// connection yet.
+    package var role: DTLSRole? {
+      switch self.setup {
+      case "holdconn": nil
+      case "passive": .client
+      default: .server
+      }
+    }
+
     /// Maximum number of fingerprints.
     static let maximumFingerprintCount = 8
 

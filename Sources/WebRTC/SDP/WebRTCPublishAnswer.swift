@@ -86,6 +86,8 @@ package struct WebRTCPublishAnswer: Hashable, Sendable {
   package private(set) var audio: Track?
   /// ICE and DTLS of the publisher.
   package private(set) var clientTransport: WebRTCOfferMedia.Transport
+  /// Our role in DTLS.
+  package let role: DTLSRole
 
   /// Answers an offer.
   ///
@@ -95,8 +97,9 @@ package struct WebRTCPublishAnswer: Hashable, Sendable {
     guard let first = accepted.first else { throw .nothingFits }
     let transport = offer.media[first].transport
     guard transport.credentials != nil, !transport.fingerprints.isEmpty else { throw .noTransport }
-    guard transport.setup != "passive", transport.setup != "holdconn" else { throw .noDTLSClient }
+    guard let role = transport.role else { throw .holdsConnection }
     self.clientTransport = transport
+    self.role = role
     self.description = SessionDescription(name: "-", sessionID: configuration.sessionID, address: "0.0.0.0")
     self.description.connection = nil
     for (index, media) in offer.media.enumerated() {
@@ -121,19 +124,18 @@ package struct WebRTCPublishAnswer: Hashable, Sendable {
     var payloadTypes: Set<UInt8> = []
     var accepted: [Int] = []
     for (index, media) in offer.media.enumerated() {
-      let isReachable =
-        if let bundled { media.mid.map(bundled.contains) ?? false } else { accepted.isEmpty }
+      let isReachable = if let bundled { media.mid.map(bundled.contains) ?? false } else { true }
       guard isReachable, !media.isRejected, media.hasRTCPMux, WebRTCAnswer.protocols.contains(media.transportProtocol),
         let track = Self.track(media), !kinds.contains(media.kind)
       else { continue }
       // Packets are assigned to tracks by their payload types, RFC 8843 §9.2.
       let own = [track.payloadType, track.retransmissionPayloadType].compactMap(\.self)
-      guard payloadTypes.isDisjoint(with: own) else { continue }
+      guard bundled == nil || payloadTypes.isDisjoint(with: own) else { continue }
       payloadTypes.formUnion(own)
       kinds.insert(media.kind)
       accepted.append(index)
     }
-    return accepted
+    return bundled == nil ? WebRTCAnswer.single(accepted, of: offer) : accepted
   }
 
   /// Appends an accepted track.
@@ -153,7 +155,7 @@ package struct WebRTCPublishAnswer: Hashable, Sendable {
     description.attributes += [
       SDPAttribute("ice-ufrag", configuration.credentials.usernameFragment),
       SDPAttribute("ice-pwd", configuration.credentials.password),
-      SDPAttribute("fingerprint", configuration.fingerprint.description), SDPAttribute("setup", "passive"),
+      SDPAttribute("fingerprint", configuration.fingerprint.description), SDPAttribute("setup", self.role.rawValue),
       SDPAttribute(isReceived ? "recvonly" : "inactive"), SDPAttribute("rtcp-mux"),
     ]
     if media.hasReducedSizeRTCP { description.attributes.append(SDPAttribute("rtcp-rsize")) }

@@ -39,12 +39,12 @@ package protocol SRTPCipher: AnyObject {
   ) -> Bool
 }
 
-/// Role of an endpoint in the DTLS handshake, RFC 8122 §5.
-package enum DTLSRole: Hashable, Sendable {
-  /// Sends the ClientHello: `a=setup:active`.
-  case client
-  /// Waits for it: `a=setup:passive`.
-  case server
+/// Role of an endpoint in the DTLS handshake, as the value of its `a=setup`, RFC 8842 §5.1.
+package enum DTLSRole: String, Hashable, Sendable {
+  /// Sends the ClientHello.
+  case client = "active"
+  /// Waits for it.
+  case server = "passive"
 }
 
 /// State of a DTLS association.

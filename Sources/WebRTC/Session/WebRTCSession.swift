@@ -122,7 +122,7 @@ package struct WebRTCSession {
   ) {
     self.transport = WebRTCTransport(
       credentials: credentials, client: client, number: number, fingerprints: answer.clientTransport.fingerprints,
-      security: security, makeRandom: makeRandom, at: now)
+      role: answer.role, security: security, makeRandom: makeRandom, at: now)
     self.video = answer.video.map { WebRTCTrackSender($0, kind: .video, makeRandom: makeRandom) }
     self.audio = answer.audio.map { WebRTCTrackSender($0, kind: .audio, makeRandom: makeRandom) }
     self.unixTimeAtZero = unixTime(.zero)

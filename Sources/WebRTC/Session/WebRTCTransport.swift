@@ -111,15 +111,16 @@ package struct WebRTCTransport {
   ///   - client: The client's ICE credentials, as offered.
   ///   - number: Number of the session among those that share a port, with which responses to its checks begin.
   ///   - fingerprints: The client's certificates, as offered.
+  ///   - role: Our role in DTLS, as answered; a client begins when the peer has nominated an address that it has proved.
   ///   - makeRandom: Makes 64 random bits, for checks.
   package init(
     credentials: ICECredentials, client: ICECredentials, number: UInt32, fingerprints: [CertificateFingerprint],
-    security: any DatagramSecurity, makeRandom: @escaping @Sendable () -> UInt64, at now: MediaTime
+    role: DTLSRole, security: any DatagramSecurity, makeRandom: @escaping @Sendable () -> UInt64, at now: MediaTime
   ) {
     self.agent = ICEAgent(ICELiteAgent(credentials: credentials, client: client, number: number, at: now))
     self.fingerprints = fingerprints
     self.security = security
-    self.role = .server
+    self.role = role
     self.makeRandom = makeRandom
     self.setupDeadline = now + Self.setupTimeout
   }

@@ -57,7 +57,7 @@ struct WebRTCPublishAnswerTests {
     #expect(sections[0].contains("a=group:BUNDLE 0 1") && sections[0].contains("a=ice-lite"))
     #expect(answer.description.media.map(\.media) == kinds)
     for section in sections.dropFirst() {
-      for line in ["a=recvonly", "a=setup:passive", "a=rtcp-mux", "a=ice-ufrag:serv"] {
+      for line in ["a=recvonly", "a=setup:\(answer.role.rawValue)", "a=rtcp-mux", "a=ice-ufrag:serv"] {
         #expect(section.contains(line), "\(line)")
       }
       // Frames arrive upright, and nothing is sent.
@@ -91,7 +91,7 @@ struct WebRTCPublishAnswerTests {
     let gstreamer = Self.sections(try Self.answer(PublishOffers.offer("gstreamer")))
     #expect(gstreamer[1].contains("a=fmtp:96 packetization-mode=1;profile-level-id=42c01f"))
     let ffmpeg = try Self.answer(PublishOffers.offer("ffmpeg"))
-    #expect(ffmpeg.video?.feedback == [] && ffmpeg.clientTransport.setup == "active")
+    #expect(ffmpeg.video?.feedback == [] && ffmpeg.clientTransport.setup == "passive")
   }
 
   @Test func `unknown lines and second tracks are rejected alone`() throws {
@@ -155,10 +155,19 @@ struct WebRTCPublishAnswerTests {
     #expect(answer.description.media.map(\.port) == [8189, 0])
   }
 
+  @Test func `a publisher that wants to be the server of DTLS, as FFmpeg does, is`() throws {
+    let answer = try Self.answer(Self.offer(PublishOffers.lines("ffmpeg")))
+    #expect(answer.role == .client && answer.video != nil && answer.audio != nil)
+    for section in Self.sections(answer).dropFirst() {
+      #expect(section.filter { $0.hasPrefix("a=setup") } == ["a=setup:active"])
+    }
+    #expect(try Self.answer(Self.offer(PublishOffers.lines("obs"))).role == .server)
+  }
+
   /// Lines that are replaced in OBS's offer, and the refusal.
   @Test(
     arguments: [
-      ("a=setup:actpass", "a=setup:passive", .noDTLSClient), (PublishOffers.fingerprint, "a=x", .noTransport),
+      ("a=setup:actpass", "a=setup:holdconn", .holdsConnection), (PublishOffers.fingerprint, "a=x", .noTransport),
       ("a=ice-ufrag:clnt", "a=x", .noTransport), ("a=rtcp-mux", "a=x", .nothingFits),
     ] as [(String, String, WebRTCAnswer.Refusal)])
   func `an offer without a transport is refused`(line: String, replacement: String, refusal: WebRTCAnswer.Refusal)
