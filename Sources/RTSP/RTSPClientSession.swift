@@ -6,8 +6,8 @@ public import RTP
 /// The client's side of an RTSP session that receives a stream interleaved in its connection, RFC 2326: OPTIONS, DESCRIBE, SETUP of
 /// each track, PLAY, and keep-alive. Pure: `now` is an argument.
 ///
-/// Receives the first video and the first audio track; other media, as ONVIF metadata, are left out. One request is under way at a
-/// time.
+/// Receives the first video and the first audio track; other media, as ONVIF metadata, are left out, and audio that the server
+/// announces and then refuses, as of a microphone that is off. One request is under way at a time.
 public struct RTSPClientSession: Sendable {
   /// A user and a password, for servers that ask for them.
   public struct Credentials: Hashable, Sendable {
@@ -218,8 +218,13 @@ public struct RTSPClientSession: Sendable {
   }
 
   private mutating func handleSetup(_ response: RTSPResponse, _ index: Int) -> [Action] {
-    if response.status == .unsupportedTransport { return self.fail(.unsupported) }
-    guard response.status.isSuccess else { return self.refused(response.status) }
+    guard response.status.isSuccess else {
+      if index > 0, self.tracks[index].format.kind == .audio, !response.status.isRedirection {
+        self.tracks.remove(at: index)
+        return self.play()
+      }
+      return response.status == .unsupportedTransport ? self.fail(.unsupported) : self.refused(response.status)
+    }
     if let text = response.headers["Transport"] {
       guard let transport = try? RTSPTransport(parsing: text), transport.lowerTransport == .tcp else {
         return self.fail(.unsupported)
@@ -228,7 +233,10 @@ public struct RTSPClientSession: Sendable {
     }
     if let session = response.headers["Session"] { self.readSession(session) }
     guard self.sessionID != nil else { return self.fail(.invalid) }
-    if index + 1 < self.tracks.count { return self.setUp(index + 1) }
+    return index + 1 < self.tracks.count ? self.setUp(index + 1) : self.play()
+  }
+
+  private mutating func play() -> [Action] {
     self.state = .starting
     return [self.send(.play, self.aggregateURL, ["Range": "npt=0.000-"])]
   }

@@ -93,6 +93,22 @@ struct RTSPClientSessionTests {
     #expect(dialogue.session.end()?.method == .teardown)
   }
 
+  @Test(arguments: [404, 451, 461, 500])
+  func `audio that the server announces and refuses is left out, video is not`(status: Int) {
+    let dialogue = Dialogue()
+    _ = dialogue.answer(200)
+    _ = dialogue.answer(200, body: Self.head + Self.video + Self.audio)
+    _ = dialogue.answer(200, ["Session": "s"])
+    #expect(dialogue.output.hasPrefix("SETUP rtsp://cam/live/trackID=1"))
+    #expect(dialogue.answer(status) == "PLAY rtsp://cam/live Session=s Range=npt=0.000-")
+    #expect(dialogue.answer(200) == "play")
+    #expect(dialogue.session.tracks.map(\.format.kind) == [.video])
+    let other = Dialogue()
+    _ = other.answer(200)
+    _ = other.answer(200, body: Self.head + Self.video + Self.audio)
+    #expect(other.answer(404) == "refused(404 Not Found)")
+  }
+
   @Test func `other media are left out, and addresses of tracks resolved`() {
     let dialogue = Dialogue(url: "rtsp://cam/a?x=1")
     _ = dialogue.answer(501)
