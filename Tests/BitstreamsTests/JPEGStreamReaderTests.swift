@@ -105,6 +105,18 @@ struct JPEGStreamReaderTests {
     }
   }
 
+  @Test(arguments: [1, 7, 10_000])
+  func `images of a camera that sends no EOI end where the next one begins, from the second on`(step: Int) {
+    let cut = [1, 2, 3, 4].flatMap { (mark: UInt8) -> [UInt8] in
+      Array("--b\r\n\r\n".utf8) + Self.image(mark).dropLast(2) + [13, 10]
+    }
+    let (marks, dropped) = Self.marks(cut, step: step)
+    #expect(marks == [2, 3] && dropped == 1)
+    // One that sends it loses an image only.
+    let (others, count) = Self.marks(Self.image(9) + cut + Self.image(8), step: step)
+    #expect(others == [9, 8] && count == 4)
+  }
+
   @Test func `an image that is too long is dropped, and the next one found`() {
     var reader = JPEGStreamReader()
     reader.append(ByteBuffer(bytes: Self.image(1).dropLast(2)))

@@ -13,7 +13,8 @@ package import NIOCore
 /// ```
 ///
 /// Images within segments, as thumbnails of Exif, are part of their image. One that ends before its EOI is dropped at the SOI of
-/// the next. Memory is bounded by ``maximumLength`` and the bytes of one call of ``append(_:)``.
+/// the next; where none has had an EOI, as of ESP32 boards whose driver loses it, the second and all others are ended there. Memory is
+/// bounded by ``maximumLength`` and the bytes of one call of ``append(_:)``.
 package struct JPEGStreamReader: Sendable {
   private enum State {
     /// Before SOI.
@@ -31,6 +32,8 @@ package struct JPEGStreamReader: Sendable {
     case needsBytes
     /// The image ends at the current position.
     case complete
+    /// The image has ended before the current position, at which another one begins.
+    case cut
     /// The image is damaged, or another one begins before its end.
     case damaged
   }
@@ -40,6 +43,10 @@ package struct JPEGStreamReader: Sendable {
 
   /// Number of images that were dropped: damaged, cut off, or too long.
   package private(set) var droppedCount = 0
+  /// Whether an image has had an EOI.
+  private var hasEnds = false
+  /// Number of images that ended at the SOI of the next one.
+  private var cutCount = 0
   private var buffer = ByteBuffer()
   private var state = State.outside
   /// Offset from the reader index up to which the bytes are examined; the image begins at the reader index.
@@ -68,6 +75,16 @@ package struct JPEGStreamReader: Sendable {
       case .complete:
         defer { (self.state, self.position) = (.outside, 0) }
         return self.buffer.readSlice(length: self.position)
+      case .cut:
+        self.cutCount += 1
+        defer { (self.state, self.position) = (.outside, 0) }
+        guard var image = self.buffer.readSlice(length: self.position), !self.hasEnds, self.cutCount > 1 else {
+          self.droppedCount += 1
+          continue
+        }
+        // Delimiters behind its data are skipped by decoders.
+        image.writeBytes([0xFF, 0xD9])
+        return image
       case .damaged: self.drop()
       }
     }
@@ -121,6 +138,7 @@ package struct JPEGStreamReader: Sendable {
       self.position += 1
     case 0xD9:  // EOI.
       self.position += 2
+      self.hasEnds = true
       return .complete
     case 0x00, 0xD8: return .damaged
     case 0x01, 0xD0...0xD7:  // TEM and RST have no segment.
@@ -148,11 +166,7 @@ package struct JPEGStreamReader: Sendable {
     switch marker {
     case 0x00, 0xD0...0xD7: self.position += 2
     case 0xFF: self.position += 1
-    case 0xD8:
-      // The image was cut off, and another one begins: its SOI is kept.
-      self.buffer.moveReaderIndex(forwardBy: self.position)
-      self.droppedCount += 1
-      (self.state, self.position) = (.outside, 0)
+    case 0xD8: return .cut
     default: self.state = .marker
     }
     return .advanced
