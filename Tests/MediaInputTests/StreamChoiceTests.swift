@@ -50,6 +50,8 @@ struct StreamChoiceTests {
     let tracks = [Self.audio(1) { $0.language = "fra" }, Self.audio(2) { $0.language = "deu" }]
     #expect(StreamChoice([video] + tracks).audio == [2, 1])
     #expect(StreamChoice([Self.video(0)] + tracks).audio == [1, 2])
+    let unknown = [Self.video(0) { $0.language = "und" }, tracks[0], Self.audio(2) { $0.language = "und" }]
+    #expect(StreamChoice(unknown).audio == [1, 2])
     var marked = tracks
     marked[0].isDefault = true
     #expect(StreamChoice([video] + marked).audio == [1, 2])

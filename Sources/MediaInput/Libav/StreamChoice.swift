@@ -48,7 +48,8 @@ struct StreamChoice: Hashable {
 
   private static func isBetter(_ one: Candidate, _ other: Candidate, beside video: Candidate?) -> Bool {
     func rank(_ candidate: Candidate) -> [Int64] {
-      let isOfLanguage = video?.language != nil && video?.language == candidate.language
+      // "und" is no language: MP4 has it where nothing was said.
+      let isOfLanguage = video?.language != nil && video?.language != "und" && video?.language == candidate.language
       let flags = [
         candidate.hasDecoder, candidate.hasFormat, !candidate.isSpecial, candidate.isDefault, isOfLanguage,
       ].map { $0 ? 1 : 0 as Int64 }

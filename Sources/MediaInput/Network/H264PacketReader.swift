@@ -31,7 +31,7 @@ package struct H264PacketReader {
   private var start = H264DecodingStart()
   private var hasExtradata = false
   /// Whether the packets before the next keyframe are decoded by the owner, so that only that ends the wait.
-  var isDecodedMeanwhile = false
+  private var isDecodedMeanwhile = false
 
   /// - Parameters:
   ///   - extradata: The track's `avcC` or Annex B parameter sets, or empty.
@@ -63,6 +63,11 @@ package struct H264PacketReader {
       }
     }
     self.needsKeyframe = true
+  }
+
+  /// Skips the packets before the next keyframe, which the owner decodes.
+  mutating func awaitKeyframe() {
+    (self.needsKeyframe, self.isDecodedMeanwhile) = (true, true)
   }
 
   /// Reads a packet.

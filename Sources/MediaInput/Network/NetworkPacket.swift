@@ -50,6 +50,9 @@ final class NetworkPacket {
   /// Whether the demuxer marks the packet as a random access point.
   var isKeyframe: Bool { self.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0 }
 
+  /// Whether the frame is decoded, since others refer to it, and not shown: it precedes the start of an edit list.
+  var isHidden: Bool { self.pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0 }
+
   /// Whether a sample of H.264 has a recovery point; false for packets of a demuxer with start codes, which marks them.
   var hasRecoveryPoint: Bool { H264AccessUnit.hasRecoveryPoint(in: ByteBuffer(bytes: self.bytes)) }
 

@@ -174,6 +174,11 @@ final class NetworkVideoTrack {
   /// Delivers a packet as a sample, or the frames decoded from it.
   func handle(_ packet: NetworkPacket, to consumer: any VideoConsumer) {
     if let extradata = packet.newExtradata { self.reader?.replace(extradata: extradata) }
+    if packet.isHidden {
+      self.awaitKeyframe()
+      // Decoders return no frame for it.
+      return self.decode(packet) { self.take($0, for: consumer) }
+    }
     let result = self.reader?.read(
       ByteBuffer(bytes: packet.bytes), isKeyframe: packet.isKeyframe, times: packet.times, duration: packet.duration)
     switch result {
@@ -192,8 +197,7 @@ final class NetworkVideoTrack {
 
   /// Decodes the packets since the last keyframe, and delivers the newest frame of them.
   func catchUp(with packets: [NetworkPacket], to consumer: any VideoConsumer) {
-    self.isCatchingUp = true
-    self.reader?.isDecodedMeanwhile = true
+    self.awaitKeyframe()
     var newest = av_frame_alloc()
     guard let frame = newest else { return }
     defer { av_frame_free(&newest) }
@@ -206,6 +210,12 @@ final class NetworkVideoTrack {
       }
     }
     if isDecoded { self.take(frame, for: consumer) }
+  }
+
+  /// Decodes packets up to the next keyframe, at which passing through may begin.
+  private func awaitKeyframe() {
+    self.isCatchingUp = true
+    self.reader?.awaitKeyframe()
   }
 
   private func decode(_ packet: NetworkPacket, _ body: (UnsafeMutablePointer<AVFrame>) -> Void) {

@@ -79,6 +79,30 @@ struct NetworkSourceTests {
     #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_000_000 })
   }
 
+  @Test func `frames before an edit list starts are not shown, and those from a keyframe on are passed through`()
+    throws
+  {
+    let colors = "color=black:s=160x96:r=25:d=2[black];color=white:s=160x96:r=25:d=6[white];[black][white]concat"
+    let whole = try TestMedia.path(
+      "whole.mp4",
+      [
+        "-filter_complex", colors, "-c:v", "libx264", "-bf", "0", "-pix_fmt", "yuv420p", "-x264-params",
+        "keyint=300:scenecut=0", "-force_key_frames", "0,4",
+      ])
+    _ = try TestMedia.path(
+      "cut.mp4", ["-ss", "2.4", "-i", whole, "-c", "copy", "-movflags", "+faststart", "-f", "mp4"])
+    let server = try LocalServer.files(in: Self.folder)
+    let source = try NetworkSource(url: Self.url(server, "cut.mp4"))
+    let video = try #require(source.video)
+    let collector = SampleCollector()
+    try video.start(consumer: collector)
+    let state = collector.wait { $0.samples.count >= 10 }
+    video.stop()
+    // From 2.4 to 4 s.
+    #expect(state.frameCount == 40 && state.samples.first?.isKeyframe == true)
+    #expect(state.frames.count == 5 && state.frames.allSatisfy { pixels($0)[48 * 160 + 80] > 200 })
+  }
+
   @Test func `a lost connection is reported once, and is re-established`() throws {
     _ = try Self.segments()
     _ = try TestMedia.path(
