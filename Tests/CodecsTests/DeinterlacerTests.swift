@@ -76,6 +76,47 @@ struct DeinterlacerTests {
     }
   }
 
+  /// Samples of three components of an interlaced frame after deinterlacing, with others in each frame before.
+  private static func deinterlaced(_ format: String) throws -> [UInt8] {
+    let deinterlacer = Deinterlacer()
+    let description = try #require(av_pix_fmt_desc_get(av_get_pix_fmt(format))).pointee
+    let places = [description.comp.0, description.comp.1, description.comp.2]
+    let shift = (Int(description.log2_chroma_w), Int(description.log2_chroma_h))
+    var samples: [UInt8] = []
+    for number in 0..<3 {
+      let frame = try #require(av_frame_alloc())
+      defer { Self.free(frame) }
+      (frame.pointee.width, frame.pointee.height) = (33, 18)
+      frame.pointee.format = av_get_pix_fmt(format).rawValue
+      try #require(av_frame_get_buffer(frame, 0) == 0)
+      (frame.pointee.interlaced_frame, frame.pointee.top_field_first) = (1, 1)
+      func forEach(_ body: (UnsafeMutablePointer<UInt8>, Int) -> Void) throws {
+        let (data, lines) = (frame.pointee.data, frame.pointee.linesize)
+        for (index, place) in places.enumerated() {
+          let start = try #require([data.0, data.1, data.2][Int(place.plane)]) + Int(place.offset)
+          let stride = Int([lines.0, lines.1, lines.2][Int(place.plane)])
+          let (across, down) = index == 0 ? (0, 0) : shift
+          for y in 0..<(17 >> down) + 1 {
+            for x in 0..<(32 >> across) + 1 {
+              body(start + y * stride + x * Int(place.step), x * x * 7 + y * y * 13 + index * 97 + number * y * 31)
+            }
+          }
+        }
+      }
+      try forEach { $0.pointee = UInt8(truncatingIfNeeded: $1) }
+      deinterlacer.process(frame)
+      #expect(frame.pointee.interlaced_frame == 0)
+      try forEach { sample, _ in samples.append(sample.pointee) }
+    }
+    return samples
+  }
+
+  @Test(arguments: [("yuyv422", "yuv422p"), ("uyvy422", "yuv422p"), ("nv12", "yuv420p"), ("rgb24", "gbrp")])
+  func `interleaved components become what those in planes become`(packed: String, planar: String) throws {
+    let (packed, planar) = (try Self.deinterlaced(packed), try Self.deinterlaced(planar))
+    #expect(packed == planar)
+  }
+
   @Test func `progressive frames are not touched, and odd sizes and changes of size are handled`() throws {
     let deinterlacer = Deinterlacer()
     let progressive = try Self.frame(64, 32, isInterlaced: false) { x, y in UInt8(y % 2 == 0 ? 16 : 235) }

@@ -38,6 +38,31 @@ struct FrameShapeTests {
     #expect(abs(Self.extent(luma, (0..<576).map { $0 * 1024 + 512 }) - 200) < 6)
   }
 
+  /// Codec, pixel format, field that is shown first, and container of interlaced files.
+  private static let interlaced = [
+    ("rawvideo -tag:v 2vuy", "uyvy422", "tff", "mov")
+  ]
+
+  @Test(arguments: Self.interlaced.indices) func `interlaced files are shown without combs`(index: Int) throws {
+    let (codec, pixels, first, container) = Self.interlaced[index]
+    let path = try TestMedia.path(
+      "interlaced_\(index).\(container)",
+      [
+        "-f", "lavfi", "-i",
+        "color=black:s=360x288:r=50:d=1[b];color=white:s=80x150:r=50:d=1[w];[b][w]overlay=x='mod(n*12,280)':y=69",
+        "-vf", "interlace=scan=\(first),format=\(pixels),setfield=\(first)", "-r", "25", "-flags", "+ildct+ilme",
+        "-c:v",
+      ] + codec.split(separator: " ").map(String.init))
+    let (format, frames) = try Self.frames(path, 8)
+    #expect(format.width == 360 && format.height == 288 && format.pixelFormat == .i420)
+    for (number, luma) in frames.enumerated() {
+      // Rows within the box; the fields are 12 pixels apart.
+      let edges = (100..<190).map { y in (0..<360).first { luma[y * 360 + $0] > 128 } ?? -1 }
+      let jumps = zip(edges, edges.dropFirst()).map { abs($0 - $1) }
+      #expect(edges[0] >= 0 && jumps.max() ?? 0 < 3, "frame \(number): \(jumps)")
+    }
+  }
+
   @Test func `frames of another shape later in a file are fitted, and bars are black`() throws {
     func part(_ name: String, _ size: String) throws -> Data {
       let path = try TestMedia.path(

@@ -4,7 +4,7 @@ internal import CLibav
 /// Makes interlaced frames of a decoder progressive, at their rate and without a delay: the lines of the field that is shown first
 /// stay, the others are predicted from them, and from the frame before where nothing moves.
 ///
-/// Frames in planar formats of 8 to 16 bits are handled; others stay as they are.
+/// Frames in planar and packed formats whose samples have 8 to 16 bits are handled; others stay as they are.
 final class Deinterlacer {
   /// The frame before, as it was decoded.
   private var previous = av_frame_alloc()
@@ -32,14 +32,12 @@ final class Deinterlacer {
       && previous.pointee.format == frame.pointee.format
     let keepsTop = vidicon_is_top_field_first(frame)
     let (target, current, before) = (Planes(output), Planes(frame), Planes(previous))
-    for plane in 0..<layout.count {
-      let (width, height) = layout.size(of: plane)
-      guard let to = target[plane], let from = current[plane] else { continue }
-      let earlier = follows ? before[plane] : nil
+    for component in layout.components {
+      guard let to = target[component], let from = current[component] else { continue }
+      let earlier = follows ? before[component] : nil
       vidicon_deinterlace(
-        to.bytes, Int(to.stride), from.bytes, Int(from.stride), earlier?.bytes, Int(earlier?.stride ?? 0), width,
-        height,
-        layout.sampleBytes, keepsTop)
+        to.bytes, Int(to.stride), from.bytes, Int(from.stride), earlier?.bytes, Int(earlier?.stride ?? 0),
+        component.width, component.height, layout.sampleBytes, component.step, keepsTop)
     }
     vidicon_set_progressive(output)
     av_frame_unref(previous)
@@ -49,37 +47,58 @@ final class Deinterlacer {
     av_frame_free(&empty)
   }
 
-  /// Planes of a pixel format.
+  /// Place of a component's samples.
+  private struct Component {
+    var plane: Int
+    /// Bytes before the first sample of a row.
+    var offset: Int
+    /// Distance of the samples in a row, in samples: more than 1 in packed formats.
+    var step: Int32
+    /// Samples of a row.
+    var width: Int32
+    /// Rows.
+    var height: Int32
+  }
+
+  /// Components of a pixel format.
   private struct Layout {
-    let count: Int
+    let components: [Component]
     /// Bytes of a sample: 1 or 2.
     let sampleBytes: Int32
-    private let width: Int32
-    private let height: Int32
-    private let chromaShift: (width: Int32, height: Int32)
 
-    /// Nil for packed formats, palettes and those of hardware.
+    /// Nil for palettes, samples that are no whole bytes, and formats of hardware.
     init?(_ frame: UnsafeMutablePointer<AVFrame>) {
-      guard let description = av_pix_fmt_desc_get(AVPixelFormat(frame.pointee.format)) else { return nil }
-      let flags = Int32(truncatingIfNeeded: description.pointee.flags)
-      let components = Int(description.pointee.nb_components)
-      let depth = description.pointee.comp.0.depth
+      guard let description = av_pix_fmt_desc_get(AVPixelFormat(frame.pointee.format))?.pointee else { return nil }
       let unsupported =
         AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_FLOAT
-      guard flags & unsupported == 0, flags & AV_PIX_FMT_FLAG_PLANAR != 0 || components == 1,
-        av_pix_fmt_count_planes(AVPixelFormat(frame.pointee.format)) == components, (8...16).contains(depth)
+        | AV_PIX_FMT_FLAG_BE
+      let all = [description.comp.0, description.comp.1, description.comp.2, description.comp.3]
+      let places = all.prefix(Int(description.nb_components))
+      let sampleBytes: Int32 = description.comp.0.depth > 8 ? 2 : 1
+      // Packed 4:1:1 has no even distance between its samples.
+      let isEven = description.log2_chroma_w < 2 || Set(places.map(\.plane)).count == places.count
+      guard Int32(truncatingIfNeeded: description.flags) & unsupported == 0, isEven, !places.isEmpty,
+        places.allSatisfy({ Self.isWhole($0, sampleBytes: sampleBytes) })
       else { return nil }
-      self.count = components
-      self.sampleBytes = depth > 8 ? 2 : 1
-      (self.width, self.height) = (frame.pointee.width, frame.pointee.height)
-      self.chromaShift = (Int32(description.pointee.log2_chroma_w), Int32(description.pointee.log2_chroma_h))
+      let (width, height) = (frame.pointee.width, frame.pointee.height)
+      func shifted(_ value: Int32, _ shift: UInt8) -> Int32 { (value + (1 << Int32(shift)) - 1) >> Int32(shift) }
+      // The second and the third are Cb and Cr; the shifts are 0 where they are colors.
+      self.components = places.enumerated().map { index, place in
+        let isChroma = index == 1 || index == 2
+        return Component(
+          plane: Int(place.plane), offset: Int(place.offset), step: place.step / sampleBytes,
+          width: isChroma ? shifted(width, description.log2_chroma_w) : width,
+          height: isChroma ? shifted(height, description.log2_chroma_h) : height)
+      }
+      self.sampleBytes = sampleBytes
     }
 
-    /// Samples of a row, and rows.
-    func size(of plane: Int) -> (width: Int32, height: Int32) {
-      guard plane == 1 || plane == 2 else { return (self.width, self.height) }
-      func shifted(_ value: Int32, _ shift: Int32) -> Int32 { (value + (1 << shift) - 1) >> shift }
-      return (shifted(self.width, self.chromaShift.width), shifted(self.height, self.chromaShift.height))
+    /// Whether the samples of a component are whole numbers of 1 or 2 bytes, apart from unused low bits.
+    private static func isWhole(_ place: AVComponentDescriptor, sampleBytes: Int32) -> Bool {
+      let bits = 8 * sampleBytes
+      guard place.depth >= 8, place.depth > bits - 8, place.depth <= bits else { return false }
+      guard place.step % sampleBytes == 0, place.offset % sampleBytes == 0 else { return false }
+      return place.shift == 0 || place.shift + place.depth == bits
     }
   }
 
@@ -94,9 +113,10 @@ final class Deinterlacer {
       self.strides = [lines.0, lines.1, lines.2, lines.3]
     }
 
-    subscript(plane: Int) -> (bytes: UnsafeMutablePointer<UInt8>, stride: Int32)? {
-      guard plane < self.data.count, let bytes = self.data[plane] else { return nil }
-      return (bytes, self.strides[plane])
+    /// First sample of a component, and the distance of rows in bytes.
+    subscript(component: Component) -> (bytes: UnsafeMutablePointer<UInt8>, stride: Int32)? {
+      guard component.plane < self.data.count, let bytes = self.data[component.plane] else { return nil }
+      return (bytes + component.offset, self.strides[component.plane])
     }
   }
 }
