@@ -73,6 +73,17 @@ static inline bool vidicon_is_top_field_first(const AVFrame *frame) {
 #endif
 }
 
+/// Marks a frame as interlaced.
+static inline void vidicon_set_interlaced(AVFrame *frame, bool is_top_field_first) {
+#if LIBAVUTIL_VERSION_MAJOR >= 59
+  frame->flags |= AV_FRAME_FLAG_INTERLACED;
+  if (is_top_field_first) frame->flags |= AV_FRAME_FLAG_TOP_FIELD_FIRST;
+#else
+  frame->interlaced_frame = 1;
+  frame->top_field_first = is_top_field_first;
+#endif
+}
+
 /// Marks a frame as progressive.
 static inline void vidicon_set_progressive(AVFrame *frame) {
 #if LIBAVUTIL_VERSION_MAJOR >= 59

@@ -110,6 +110,71 @@ struct PipeCapturerTests {
     #expect(abs(Int(pixels(frame, plane: 1)[30]) - 128) <= 1)
   }
 
+  /// The frames of a stream that is written at once.
+  private static func frames(_ count: Int, _ header: String, _ bytes: [UInt8]) throws -> (VideoFormat, [VideoFrame]) {
+    let feed = Feed()
+    feed.write(Array("YUV4MPEG2 F100:1 \(header)\n".utf8) + bytes)
+    feed.finish()
+    let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+    let collector = FrameCollector()
+    try capturer.start(consumer: collector)
+    #expect(collector.end() == .some(.none))
+    capturer.stop()
+    let frames = collector.frames(count)
+    try #require(frames.count == count)
+    return (capturer.format, frames)
+  }
+
+  @Test(arguments: [
+    ("A64:45", 128, 32), ("A2:1", 180, 32), ("A1:2", 90, 64), ("A1:1", 90, 32), ("A0:0", 90, 32), ("", 90, 32),
+    // No camera has such pixels.
+    ("A64:1", 90, 32),
+  ])
+  func `pixels that are not square are made square`(parameter: String, width: Int, height: Int) throws {
+    // A white box over a fifth of the width and half of the height, in the middle.
+    let luma: [UInt8] = (0..<32).flatMap { y in
+      (0..<90).map { x in (36..<54).contains(x) && (8..<24).contains(y) ? 235 : 16 }
+    }
+    let (format, frames) = try Self.frames(
+      1, "W90 H32 \(parameter)", Array("FRAME\n".utf8) + luma + Array(repeating: 128, count: 90 * 16))
+    #expect(format.width == width && format.height == height && format.pixelFormat == .i420)
+    #expect(frames[0].format.width == width && frames[0].format.height == height)
+    let shown = pixels(frames[0])
+    let row = (0..<width).filter { shown[height / 2 * width + $0] > 125 }
+    let column = (0..<height).filter { shown[$0 * width + width / 2] > 125 }
+    #expect(abs(row.count - width / 5) <= 2 && abs((row.first ?? 0) - width * 2 / 5) <= 2, "\(row)")
+    #expect(abs(column.count - height / 2) <= 2 && abs((column.first ?? 0) - height / 4) <= 2, "\(column)")
+  }
+
+  @Test(arguments: [
+    ("It", "", 0), ("Ib", "", 1), ("Im", " Iti", 0), ("Im", " Ibi", 1), ("It C422", "", 0), ("It Cmono", "", 0),
+    ("It A2:1", "", 0),
+  ])
+  func `interlaced frames have the lines of the first field, and no others`(
+    parameter: String, line: String, first: Int
+  ) throws {
+    // The other field is darker than the first one and brighter in turn, as where something moves.
+    func frame(_ number: Int) -> [UInt8] {
+      let other: UInt8 = number % 2 == 0 ? 40 : 235
+      let luma: [UInt8] = (0..<16).flatMap { Array(repeating: $0 % 2 == first ? 200 : other, count: 16) }
+      let chroma = parameter.contains("mono") ? 0 : parameter.contains("422") ? 256 : 128
+      return Array("FRAME\(line)\n".utf8) + luma + Array(repeating: 128, count: chroma)
+    }
+    let (_, frames) = try Self.frames(4, "W16 H16 \(parameter)", (0..<4).flatMap { frame($0) })
+    for frame in frames {
+      let worst = pixels(frame).map { abs(Int($0) - 200) }.max() ?? .max
+      #expect(worst <= 1, "\(pixels(frame).prefix(64))")
+    }
+  }
+
+  @Test(arguments: [("Ip", ""), ("I?", ""), ("Im", " I1p"), ("Im", " Itp")])
+  func `progressive frames keep all lines`(parameter: String, line: String) throws {
+    let luma: [UInt8] = (0..<16).flatMap { Array(repeating: $0 % 2 == 0 ? 40 : 200, count: 16) }
+    let bytes = Array("FRAME\(line)\n".utf8) + luma + Array(repeating: 128, count: 128)
+    let (_, frames) = try Self.frames(2, "W16 H16 \(parameter)", bytes + bytes)
+    #expect(frames.allSatisfy { pixels($0) == luma })
+  }
+
   @Test func `an incomplete last frame is skipped`() throws {
     for cut in [1, 5, 6, 7, 200, 389] {
       let feed = Feed()

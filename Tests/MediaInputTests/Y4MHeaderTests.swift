@@ -1,3 +1,4 @@
+import Codecs
 import Media
 import Testing
 
@@ -28,6 +29,30 @@ struct Y4MHeaderTests {
   @Test func `parameters come in any order, and unknown ones are ignored`() throws {
     let header = try parse("YUV4MPEG2 XCOLORRANGE=FULL F2:1 Zzz  It H16 A0:0 XFOO=1 W8192 Cmono")
     #expect(header.width == 8_192 && header.height == 16 && header.isFullRange && header.frameRate == FrameRate(2))
+  }
+
+  @Test(arguments: [
+    // Written by ffmpeg 5.1 for DVB.
+    ("A64:45", SIMD2<Int32>(64, 45)), ("", .zero), ("A0:0", .zero), ("A1:0", .zero), ("A-1:-1", .zero), ("A1", .zero),
+    ("A1:1:1", .zero), ("A99999999999:1", .zero),
+  ])
+  func `the shape of the pixels is the one that the header states`(parameter: String, pixel: SIMD2<Int32>) throws {
+    #expect(try parse("YUV4MPEG2 W720 H576 F25:1 \(parameter)").pixel == pixel)
+  }
+
+  @Test(
+    arguments: [
+      ("It", "FRAME", .topFirst), ("Ib", "FRAME Iti", .bottomFirst), ("Ip", "FRAME Iti", nil),
+      ("I?", "FRAME", nil), ("", "FRAME Iti", nil), ("Im", "FRAME", nil), ("Im", "FRAME I", nil),
+      ("Im", "FRAME It", nil),
+      ("Im", "FRAME XA Iti", .topFirst), ("Im", "FRAME ITip", .topFirst), ("Im", "FRAME Ibi?", .bottomFirst),
+      ("Im", "FRAME IBi", .bottomFirst), ("Im", "FRAME I1p", nil), ("Im", "FRAME Itp", nil), ("Im", "FRAME I2i", nil),
+    ] as [(String, String, FieldOrder?)])
+  func `the order of the fields is that of the header, or of a frame's line`(
+    parameter: String, line: String, fields: FieldOrder?
+  ) throws {
+    let header = try parse("YUV4MPEG2 W720 H576 F25:1 \(parameter)")
+    #expect(header.fields(ofFrame: Array((line + "\n").utf8)) == fields)
   }
 
   @Test(arguments: [

@@ -58,14 +58,7 @@ package final class DecodedFrameConverter {
     }
     let converter = self.converter ?? SwscaleConverter(format: format)
     self.converter = converter
-    let data = frame.pointee.data
-    let rows = frame.pointee.linesize
-    return converter.convert(
-      .init(
-        planes: (UnsafePointer(data.0), UnsafePointer(data.1), UnsafePointer(data.2), UnsafePointer(data.3)),
-        bytesPerRow: (rows.0, rows.1, rows.2, rows.3), width: frame.pointee.width, height: frame.pointee.height,
-        pixelFormat: AVPixelFormat(frame.pointee.format), isFullRange: frame.pointee.color_range == AVCOL_RANGE_JPEG),
-      into: display.fitted(into: format), at: time)
+    return converter.convert(SwscaleConverter.Source(frame), into: display.fitted(into: format), at: time)
   }
 
   /// The format in which a decoder's frame can be used in place.

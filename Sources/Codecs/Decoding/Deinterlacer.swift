@@ -9,6 +9,8 @@ final class Deinterlacer {
   /// The frame before, as it was decoded.
   private var previous = av_frame_alloc()
   private let pool = AVFramePool()
+  /// Memory of copies, see ``progressiveCopy(of:_:)``.
+  private let copies = AVFramePool()
 
   deinit {
     av_frame_free(&self.previous)
@@ -45,6 +47,32 @@ final class Deinterlacer {
     av_frame_move_ref(frame, output)
     var empty: UnsafeMutablePointer<AVFrame>? = output
     av_frame_free(&empty)
+  }
+
+  /// A frame in memory that its owner uses again, copied and made progressive; nil without memory. Freed by the caller.
+  func progressiveCopy(
+    of source: SwscaleConverter.Source, _ fields: FieldOrder
+  ) -> UnsafeMutablePointer<AVFrame>? {
+    var allocated = av_frame_alloc()
+    defer { av_frame_free(&allocated) }
+    guard let original = allocated else { return nil }
+    (original.pointee.width, original.pointee.height) = (source.width, source.height)
+    original.pointee.format = source.pixelFormat.rawValue
+    original.pointee.color_range = source.isFullRange ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG
+    let (planes, rows) = (source.planes, source.bytesPerRow)
+    original.pointee.data.0 = UnsafeMutablePointer(mutating: planes.0)
+    original.pointee.data.1 = UnsafeMutablePointer(mutating: planes.1)
+    original.pointee.data.2 = UnsafeMutablePointer(mutating: planes.2)
+    original.pointee.data.3 = UnsafeMutablePointer(mutating: planes.3)
+    original.pointee.linesize = (rows.0, rows.1, rows.2, rows.3, 0, 0, 0, 0)
+    vidicon_set_interlaced(original, fields == .topFirst)
+    var copy = self.copies.frame(source.pixelFormat, like: original)
+    guard let frame = copy, av_frame_copy(frame, original) >= 0 else {
+      av_frame_free(&copy)
+      return nil
+    }
+    self.process(frame)
+    return frame
   }
 
   /// Place of a component's samples.

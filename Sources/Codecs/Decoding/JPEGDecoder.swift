@@ -88,7 +88,7 @@ package struct JPEGDecoder: ~Copyable {
       self.decodedFrame.pointee.flags & AV_FRAME_FLAG_CORRUPT == 0
     else { return nil }
     let isNew = self.adopt(width: Int(self.decodedFrame.pointee.width), height: Int(self.decodedFrame.pointee.height))
-    guard var frame = self.converter.convert(self.source, at: time) else { return nil }
+    guard var frame = self.converter.convert(SwscaleConverter.Source(self.decodedFrame), at: time) else { return nil }
     frame.orientation = self.orientation
     return isNew ? .newFormat(frame) : .frame(frame)
   }
@@ -118,14 +118,5 @@ package struct JPEGDecoder: ~Copyable {
       width: width, height: height, frameRate: self.format.frameRate, colorMatrix: self.format.colorMatrix)
     self.converter = SwscaleConverter(format: self.format)
     return true
-  }
-
-  private var source: SwscaleConverter.Source {
-    let (data, rows) = (self.decodedFrame.pointee.data, self.decodedFrame.pointee.linesize)
-    return SwscaleConverter.Source(
-      planes: (UnsafePointer(data.0), UnsafePointer(data.1), UnsafePointer(data.2), UnsafePointer(data.3)),
-      bytesPerRow: (rows.0, rows.1, rows.2, rows.3), width: self.decodedFrame.pointee.width,
-      height: self.decodedFrame.pointee.height, pixelFormat: AVPixelFormat(self.decodedFrame.pointee.format),
-      isFullRange: self.decodedFrame.pointee.color_range == AVCOL_RANGE_JPEG)
   }
 }

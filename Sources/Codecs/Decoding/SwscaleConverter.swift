@@ -11,11 +11,13 @@ package final class SwscaleConverter {
     var height: Int32
     var pixelFormat: AVPixelFormat
     var isFullRange: Bool
+    /// Order of the fields of an interlaced frame; nil for a progressive one.
+    var fields: FieldOrder?
 
     package init(
       planes: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?),
       bytesPerRow: (Int32, Int32, Int32, Int32), width: Int32, height: Int32, pixelFormat: AVPixelFormat,
-      isFullRange: Bool
+      isFullRange: Bool, fields: FieldOrder? = nil
     ) {
       self.planes = planes
       self.bytesPerRow = bytesPerRow
@@ -23,6 +25,16 @@ package final class SwscaleConverter {
       self.height = height
       self.pixelFormat = pixelFormat
       self.isFullRange = isFullRange
+      self.fields = fields
+    }
+
+    /// A decoder's frame, which was made progressive before.
+    init(_ frame: UnsafeMutablePointer<AVFrame>) {
+      let (data, rows) = (frame.pointee.data, frame.pointee.linesize)
+      self.init(
+        planes: (UnsafePointer(data.0), UnsafePointer(data.1), UnsafePointer(data.2), UnsafePointer(data.3)),
+        bytesPerRow: (rows.0, rows.1, rows.2, rows.3), width: frame.pointee.width, height: frame.pointee.height,
+        pixelFormat: AVPixelFormat(frame.pointee.format), isFullRange: frame.pointee.color_range == AVCOL_RANGE_JPEG)
     }
   }
 
@@ -40,6 +52,8 @@ package final class SwscaleConverter {
   private let pool: VideoFramePool
   private var scaler: OpaquePointer?
   private var input: Input?
+  /// Nil until the first interlaced frame.
+  private var deinterlacer: Deinterlacer?
 
   /// - Parameter format: Format of the output.
   package init(format: VideoFormat) {
@@ -51,13 +65,20 @@ package final class SwscaleConverter {
     sws_freeContext(self.scaler)
   }
 
-  /// Converts, and scales where the size differs.
+  /// Converts, makes interlaced frames progressive, and scales where the size differs.
   ///
   /// - Parameter target: Rectangle of the output that the source fills, at even places, black around it; nil for all of it.
   /// - Returns: Nil when all pooled memory is in use, or libswscale does not support the source's format.
   package func convert(
     _ source: Source, into target: (x: Int, y: Int, width: Int, height: Int)? = nil, at time: MediaTime
   ) -> VideoFrame? {
+    if let fields = source.fields {
+      let deinterlacer = self.deinterlacer ?? Deinterlacer()
+      self.deinterlacer = deinterlacer
+      var copy = deinterlacer.progressiveCopy(of: source, fields)
+      defer { av_frame_free(&copy) }
+      return copy.flatMap { self.convert(Source($0), into: target, at: time) }
+    }
     let format = self.pool.format
     let target = target ?? (0, 0, format.width, format.height)
     let isWhole = target.width == format.width && target.height == format.height

@@ -12,15 +12,15 @@ internal import Glibc
 /// Frames that another program writes into a pipe as YUV4MPEG2:
 /// `ffmpeg … -f yuv4mpegpipe -pix_fmt yuv420p - | vidicon serve --source pipe:`.
 ///
-/// 4:2:0 frames are read into pooled memory; 4:2:2, 4:4:4, 4:1:1, gray and full range are converted. A program that writes faster
-/// than the frame rate is slowed down by backpressure, and its frames get even timestamps; frames of a slower program are
-/// stamped at their arrival. Nothing is read while the capturer is stopped.
+/// 4:2:0 frames are read into pooled memory; 4:2:2, 4:4:4, 4:1:1, gray and full range are converted,
+/// interlaced frames made progressive, and pixels that are not square made square. A program that writes faster than the frame
+/// rate is slowed down by backpressure, and its frames get even timestamps; frames of a slower program are stamped at their arrival. Nothing is read while the capturer is stopped.
 ///
 /// At the end of the input, ``VideoConsumer/captureEnded(_:)`` is called with nil; an incomplete last frame is discarded. A frame
 /// that is followed neither by another frame nor by the end is an error; the first frame is delivered only after this check,
 /// since a wrong header would produce noise.
 public final class PipeCapturer: VideoCapturer {
-  /// I420 of the size and rate in the header.
+  /// I420 of the rate and the size in the header, which is enlarged where the header's pixels are not square.
   public let format: VideoFormat
   private let descriptor: Int32
   private let source: String

@@ -1,3 +1,4 @@
+internal import Codecs
 package import Media
 
 /// The header line of a YUV4MPEG2 stream: the magic word and space-separated parameters, each a letter and a value
@@ -5,7 +6,7 @@ package import Media
 ///
 ///     YUV4MPEG2 W1280 H720 F30:1 Ip A1:1 C420jpeg XYSCSS=420JPEG
 ///
-/// `I` (interlacing) and `A` (pixel aspect ratio) are ignored, and of `X` all but `XCOLORRANGE`.
+/// Of `X` all but `XCOLORRANGE` is ignored.
 package struct Y4MHeader: Hashable, Sendable {
   /// Chroma subsampling; planes of 8-bit samples, one after another.
   package enum Sampling: String, Hashable, Sendable, CaseIterable {
@@ -19,6 +20,16 @@ package struct Y4MHeader: Hashable, Sendable {
     case yuv411 = "411"
     /// Luma alone.
     case mono
+  }
+
+  /// Interlacing of the frames.
+  enum Interlacing: Hashable, Sendable {
+    /// Progressive, or not known.
+    case none
+    /// Interlaced, all in the same order.
+    case fields(FieldOrder)
+    /// Of each frame as its line says.
+    case mixed
   }
 
   /// The first word of each stream.
@@ -38,6 +49,10 @@ package struct Y4MHeader: Hashable, Sendable {
   package let sampling: Sampling
   /// Whether samples have full range (luma 0 to 255).
   package let isFullRange: Bool
+  /// Width and height of a pixel in the same unit, the parameter `A`; 0 where they are not known.
+  let pixel: SIMD2<Int32>
+  /// Interlacing, the parameter `I`.
+  let interlacing: Interlacing
 
   /// Parses a header line.
   ///
@@ -73,10 +88,8 @@ package struct Y4MHeader: Hashable, Sendable {
           "scale it with: ffmpeg -i INPUT -vf scale=1280:720 -f yuv4mpegpipe -pix_fmt yuv420p -")
       }
     }
-    let rate = (fields["F"] ?? "").split(separator: ":", omittingEmptySubsequences: false).map { Int32($0) }
-    guard rate.count == 2, let numerator = rate[0], let denominator = rate[1], numerator > 0, denominator > 0,
-      Int64(numerator) >= Int64(denominator), Int64(numerator) <= 240 * Int64(denominator)
-    else {
+    let rate = Self.ratio(fields["F"])
+    guard rate.y > 0, rate.x >= rate.y, Int64(rate.x) <= 240 * Int64(rate.y) else {
       throw failure(
         "its frame rate is \(fields["F"].map { "F\($0)" } ?? "missing"), not F1:1 to F240:1",
         "set it with: ffmpeg -i INPUT -r 30 -f yuv4mpegpipe -pix_fmt yuv420p -")
@@ -91,9 +104,42 @@ package struct Y4MHeader: Hashable, Sendable {
     }
     self.width = fields["W"].flatMap(Int.init) ?? 0
     self.height = fields["H"].flatMap(Int.init) ?? 0
-    self.frameRate = FrameRate(numerator, over: denominator)
+    self.frameRate = FrameRate(rate.x, over: rate.y)
     self.sampling = sampling
     self.isFullRange = isFullRange
+    self.pixel = Self.ratio(fields["A"])
+    self.interlacing =
+      switch fields["I"] {
+      case "t": .fields(.topFirst)
+      case "b": .fields(.bottomFirst)
+      case "m": .mixed
+      default: .none
+      }
+  }
+
+  /// Order of the fields of the frame behind a line `FRAME`; nil for a progressive one. In streams of mixed frames `I` is followed by
+  /// the order of the fields (`t`, `T`, `b`, `B`; digits for progressive frames) and by `i` where they are of different times.
+  func fields(ofFrame line: [UInt8]) -> FieldOrder? {
+    switch self.interlacing {
+    case .none: return nil
+    case .fields(let order): return order
+    case .mixed:
+      let words = line.split { $0 == 0x20 || $0 == 0x0A }.dropFirst()
+      guard let word = words.first(where: { $0.first == UInt8(ascii: "I") }).map({ Array($0) }), word.count > 2,
+        word[2] == UInt8(ascii: "i")
+      else { return nil }
+      switch word[1] {
+      case UInt8(ascii: "t"), UInt8(ascii: "T"): return .topFirst
+      case UInt8(ascii: "b"), UInt8(ascii: "B"): return .bottomFirst
+      default: return nil
+      }
+    }
+  }
+
+  /// Two positive numbers with a colon between them; zeros for anything else.
+  private static func ratio(_ value: String?) -> SIMD2<Int32> {
+    let numbers = (value ?? "").split(separator: ":", omittingEmptySubsequences: false).map { Int32($0) ?? 0 }
+    return numbers.count == 2 && numbers.allSatisfy { $0 > 0 } ? SIMD2(numbers[0], numbers[1]) : .zero
   }
 
   /// Width and height of each plane in samples: one plane or three.

@@ -16,7 +16,7 @@ struct Y4MStream {
   }
 
   let header: Y4MHeader
-  /// Format of the frames.
+  /// Format of the frames, in square pixels.
   let format: VideoFormat
   /// Whether a frame ended where the header says.
   var isVerified = false
@@ -27,6 +27,8 @@ struct Y4MStream {
   private var scratch: [UInt8] = []
   /// Bytes read of the line before a frame.
   private var line: [UInt8] = []
+  /// Order of the fields of the frame whose line was read; nil for a progressive one.
+  private var fields: FieldOrder?
   /// Whether the line was read and its frame was not.
   private var isAtFrame = false
   /// Number of unread bytes of the current frame.
@@ -49,11 +51,15 @@ struct Y4MStream {
     }
     self.header = try Y4MHeader(parsing: self.line.dropLast(), source: source)
     self.line = []
+    let display = DisplaySize(
+      width: self.header.width, height: self.header.height,
+      pixel: AVRational(num: self.header.pixel.x, den: self.header.pixel.y))
     self.format = VideoFormat(
-      width: self.header.width, height: self.header.height, frameRate: self.header.frameRate,
+      width: display.width, height: display.height, frameRate: self.header.frameRate,
       colorMatrix: self.header.height >= 720 ? .bt709 : .bt601)
     self.pool = VideoFramePool(format: self.format)
-    if self.header.sampling != .yuv420 || self.header.isFullRange {
+    let isSquare = display.width == self.header.width && display.height == self.header.height
+    if self.header.sampling != .yuv420 || self.header.isFullRange || self.header.interlacing != .none || !isSquare {
       self.converter = SwscaleConverter(format: self.format)
       self.scratch = Array(repeating: 0, count: self.header.frameByteCount)
     }
@@ -76,6 +82,7 @@ struct Y4MStream {
     guard self.line.starts(with: Array("FRAME".utf8)), self.line[5] == 0x0A || self.line[5] == 0x20 else {
       return .failed(self.invalidFrameSize)
     }
+    self.fields = self.header.fields(ofFrame: self.line)
     self.isAtFrame = true
     return .complete
   }
@@ -149,7 +156,7 @@ struct Y4MStream {
         .init(
           planes: (pointers[0], pointers[1], pointers[2], nil), bytesPerRow: (rows[0], rows[1], rows[2], 0),
           width: Int32(self.header.width), height: Int32(self.header.height),
-          pixelFormat: self.header.sampling.libav, isFullRange: self.header.isFullRange),
+          pixelFormat: self.header.sampling.libav, isFullRange: self.header.isFullRange, fields: self.fields),
         at: time)
     }
   }
