@@ -247,6 +247,23 @@ struct PipeCapturerTests {
     #expect(first.state.withLock { $0.ends.isEmpty })
   }
 
+  @Test func `a pipe whose writer pauses is not lost, and its end is reported`() throws {
+    let feed = Feed()
+    feed.write(Array(Self.header.utf8) + Self.frame(1) + Self.frame(2))
+    let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+    let collector = FrameCollector()
+    try capturer.start(consumer: collector)
+    #expect(collector.frames(2).map { pixels($0)[0] } == [1, 2])
+    // A stream keeps the last frame of such a source until the report: `VideoScheduleLossTests`.
+    #expect(capturer.reportsLoss && collector.state.read { $0.ends.isEmpty })
+    feed.write(Self.frame(3))
+    #expect(collector.frames(3).map { pixels($0)[0] } == [1, 2, 3])
+    #expect(collector.state.read { $0.ends.isEmpty })
+    feed.finish()
+    #expect(collector.end() == .some(.none))
+    capturer.stop()
+  }
+
   @Test func `a consumer that retains all frames does not block reading`() throws {
     let feed = Feed()
     feed.write(Array(Self.header.utf8) + (1...20).flatMap { Self.frame($0) })

@@ -56,6 +56,9 @@ public final class PipeCapturer: VideoCapturer {
     self.thread.isStarted
   }
 
+  /// True: a pipe that is open is not lost, however long its writer pauses, and its end is reported.
+  public var reportsLoss: Bool { true }
+
   /// Starts reading frames, on a thread of its own; does nothing while started.
   ///
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/failed`` when the system has no thread or file descriptor
