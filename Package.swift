@@ -321,7 +321,7 @@ let package = Package(
     .testTarget(
       name: "CaptureDevicesTests",
       dependencies: [
-        "CaptureDevices", "ALSATestDevice", "CameraProbe", "Capture", "FakeCamera", "Media",
+        "CaptureDevices", "ALSATestDevice", "CameraProbe", "Capture", "Codecs", "FakeCamera", "Media",
         "StreamControl", "SwitchProbe",
         "TestSupport", "Threading", nioCore, xcb,
       ], swiftSettings: settings),

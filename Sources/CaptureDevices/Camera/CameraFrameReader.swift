@@ -30,7 +30,9 @@ final class CameraFrameReader {
     var (converter, jpeg): (SwscaleConverter?, CameraJPEGDecoder?) = (nil, nil)
     switch session.pixels.handling {
     case .direct(let format, _):
-      if session.isFullRange, format.isYCbCr { converter = SwscaleConverter(format: session.format) }
+      if session.fields != nil || session.isFullRange && format.isYCbCr {
+        converter = SwscaleConverter(format: session.format)
+      }
     case .convert: converter = SwscaleConverter(format: session.format)
     case .jpeg:
       jpeg = try CameraJPEGDecoder(
@@ -150,7 +152,8 @@ final class CameraFrameReader {
       SwscaleConverter.Source(
         planes: (planes[0], planes[1], planes[2], planes[3]), bytesPerRow: (rows[0], rows[1], rows[2], rows[3]),
         width: Int32(self.session.format.width), height: Int32(self.session.format.height), pixelFormat: format,
-        isFullRange: self.session.isFullRange || format == AV_PIX_FMT_GRAY8 || format == AV_PIX_FMT_GRAY16LE),
+        isFullRange: self.session.isFullRange || format == AV_PIX_FMT_GRAY8 || format == AV_PIX_FMT_GRAY16LE,
+        fields: self.session.fields),
       at: time)
   }
 

@@ -1,5 +1,6 @@
 internal import CV4L2
 internal import Capture
+internal import Codecs
 internal import Media
 internal import Threading
 
@@ -19,10 +20,12 @@ final class CameraSession {
   let pixels: CameraPixels
   /// Position of the planes in a buffer.
   let layout: CameraLayout
-  /// Format of the delivered frames; converted and decoded frames are 4:2:0.
+  /// Format of the delivered frames; converted, decoded and interlaced frames are 4:2:0.
   let format: VideoFormat
   /// Whether Y'CbCr samples are in full range: black is 0 and white 255.
   let isFullRange: Bool
+  /// Order of the fields of interlaced frames; nil for progressive ones.
+  let fields: FieldOrder?
   let orientation: Orientation
   let buffers: CameraBuffers
   /// Number of buffers owned by the driver.
@@ -57,7 +60,8 @@ final class CameraSession {
     } catch {
       throw error.vidiconError(source: source, path: device.path)
     }
-    if case .separate(let name) = CameraField(set.field) {
+    let field = CameraField(set.field, height: set.height)
+    if case .separate(let name) = field {
       throw VidiconError(
         .unsupported, subject: source, cause: "it delivers single fields, not whole frames (V4L2_FIELD_\(name))",
         nextStep: "choose another input or size with ?input= and ?size=, or a converter that deinterlaces")
@@ -85,7 +89,9 @@ final class CameraSession {
     self.layout = CameraLayout(
       pixels, width: Int(set.width), height: Int(set.height), bytesPerLine: set.bytesPerLine)
     self.isFullRange = set.isFullRange
-    self.format = Self.format(of: set, pixels: pixels, layout: self.layout, frameRate: rate)
+    self.fields = field.order
+    self.format = Self.format(
+      of: set, pixels: pixels, layout: self.layout, isInterlaced: field.order != nil, frameRate: rate)
     self.orientation = device.orientation
     for memories in self.buffers.memories where !self.layout.fits(in: memories.map(\.length)) {
       throw VidiconError(
@@ -162,11 +168,13 @@ final class CameraSession {
 
   /// The format of the delivered frames, given the format that the driver has set.
   private static func format(
-    of set: vidicon_v4l2_format, pixels: CameraPixels, layout: CameraLayout, frameRate: FrameRate
+    of set: vidicon_v4l2_format, pixels: CameraPixels, layout: CameraLayout, isInterlaced: Bool, frameRate: FrameRate
   ) -> VideoFormat {
     var pixelFormat = PixelFormat.i420
     var bytesPerRow: [Int]?
-    if case .direct(let format, let order) = pixels.handling, !(set.isFullRange && format.isYCbCr) {
+    if case .direct(let format, let order) = pixels.handling, !isInterlaced,
+      !(set.isFullRange && format.isYCbCr)
+    {
       pixelFormat = format
       bytesPerRow = order.map { layout.planes[$0].bytesPerRow }
     }

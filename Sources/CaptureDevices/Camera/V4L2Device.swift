@@ -138,7 +138,7 @@ extension V4L2Device {
       set.fourcc = choice.fourCC.rawValue
       (set.width, set.height, set.field) = (UInt32(choice.width), UInt32(choice.height), field)
       let status = vidicon_v4l2_set_format(self.descriptor, self.identity.isMultiPlanar, &set)
-      if status == 0, CameraField(set.field).hasWholeFrames { return set }
+      if status == 0, CameraField(set.field, height: set.height).hasWholeFrames { return set }
       if status == 0 { found = set }
       last = V4L2Failure(call: .format, number: status)
       guard status == 0 || status == EINVAL else { throw last }

@@ -122,6 +122,38 @@ struct CameraFailureTests {
     }
   }
 
+  /// Luma of frames whose rows are 2 bytes a pixel, in each of which a bar of the first field is bright, and the next bar of the
+  /// other field: both move on by two bars in each frame.
+  private static func wovenBars(_ name: String, lumaAt: Int, first: Int) throws -> String {
+    var frames: [UInt8] = []
+    for number in 0..<4 {
+      for y in 0..<240 {
+        let bright = 2 * number + (y % 2 == first ? 0 : 1)
+        for x in 0..<320 {
+          let luma: UInt8 = x / 40 == bright ? 235 : 16
+          frames += lumaAt == 0 ? [luma, 128] : [128, luma]
+        }
+      }
+    }
+    return try TestMedia.path(name, bytes: Data(frames))
+  }
+
+  @Test(arguments: [
+    // The probe prints row 210, of the top field: with the bottom field first, it is predicted.
+    ("YUYV", 0, 1, "field=9"), ("UYVY", 1, 1, "field=9"), ("YUYV", 0, 0, "field=8"), ("YUYV", 0, 0, "field=7;weaves=1"),
+  ])
+  func `interlaced frames show the first field alone`(fourCC: String, lumaAt: Int, first: Int, options: String) throws {
+    let path = try Self.wovenBars("woven_\(fourCC)_\(first).raw", lumaAt: lumaAt, first: first)
+    let camera = "formats=\(fourCC) 320x240 30;raw=\(path);lossless=1;\(options)"
+    try CameraProbe.play(cameras: [camera]) { probe in
+      #expect(try probe.start()?.prefix(2) == ["i420", "320x240"])
+      for frame in try self.frames(probe, 9) {
+        let bright = frame.bars.indices.filter { frame.bars[$0][0] > 128 }
+        #expect(bright.count == 1 && bright[0] % 2 == 0, "\(frame.bars)")
+      }
+    }
+  }
+
   @Test(arguments: [("", "i420"), (";speed=480", "i420"), (";speed=5000", "yuyv"), (";speed=12", "i420")])
   func `the speed of the USB connection decides whether uncompressed frames are preferred`(
     options: String, pixelFormat: String

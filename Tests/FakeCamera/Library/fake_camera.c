@@ -10,7 +10,7 @@
 //   planes=1           the multi-planar API
 //   file=PATH          content of compressed formats: JPEG images, or H.264 with access unit delimiters, in sequence;
 //                      H.264 restarts with a keyframe when one is requested; refuse=1 unless requests are refused
-//   raw=PATH           frames of the format YU12, in sequence; the zoom and the exposure of controls=2 change them
+//   raw=PATH           frames of the first format, in sequence; the zoom and the exposure of controls=2 change those of YU12
 //   lossless=1         frames that are not dequeued in time wait, as in a driver with many buffers
 //   count=4            maximum number of buffers stride=64   padding of each row in bytes colorspace=7
 //   lie=1              buffers have half the size of a frame
@@ -438,6 +438,10 @@ static unsigned paint(const struct opened *opened, uint8_t *bytes, unsigned memo
     return (unsigned)size;
   }
   if (opened->camera->raw && opened->format->fourcc == V4L2_PIX_FMT_YUV420) return paint_raw(opened, bytes);
+  if (opened->camera->raw && opened->camera->raw_length >= length) {
+    memcpy(bytes, opened->camera->raw + opened->sequence % (opened->camera->raw_length / length) * length, length);
+    return length;
+  }
   struct plane planes[3];
   int count = planes_of(opened->format->fourcc, planes);
   uint8_t *start = bytes;
