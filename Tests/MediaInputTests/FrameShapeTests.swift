@@ -86,14 +86,38 @@ struct FrameShapeTests {
     #expect(last[180 * 640] < 20 && last[180 * 640 + 639] < 20)
   }
 
-  @Test(arguments: [("hlg", "0xBFBFBF", "arib-std-b67"), ("pq", "0x949494", "smpte2084")])
-  func `reference white of a film in HDR is nearly white`(name: String, color: String, transfer: String) throws {
-    let path = try TestMedia.path(
+  /// Name, color and transfer of HDR at its reference white.
+  private static let whites = [("hlg", "0xBFBFBF", "arib-std-b67"), ("pq", "0x949494", "smpte2084")]
+
+  /// A film of reference white in HEVC.
+  private static func whiteFilm(_ name: String, _ color: String, _ transfer: String) throws -> String {
+    try TestMedia.path(
       "white_\(name).mov",
       [
         "-f", "lavfi", "-i", "color=\(color):s=320x180:r=30:d=1,format=yuv420p10le", "-c:v", "libx265", "-preset",
         "ultrafast", "-tag:v", "hvc1", "-x265-params",
         "log-level=none:colorprim=bt2020:transfer=\(transfer):colormatrix=bt2020nc:range=limited",
+      ])
+  }
+
+  @Test(arguments: Self.whites)
+  func `reference white of a film in HDR is nearly white`(name: String, color: String, transfer: String) throws {
+    let (format, frames) = try Self.frames(Self.whiteFilm(name, color, transfer), 3)
+    #expect(format.pixelFormat == .i420 && format.colorMatrix == .bt709)
+    #expect(frames.allSatisfy { abs(Int($0[160 * 90]) - 212) < 4 })
+  }
+
+  @Test(arguments: Self.whites.indices, ["mkv", "mp4"])
+  func `reference white is nearly white where the container alone has the tags of HDR`(
+    index: Int, container: String
+  ) throws {
+    let (name, color, transfer) = Self.whites[index]
+    // The bit stream filter leaves the colors that ffmpeg writes into the container.
+    let path = try TestMedia.path(
+      "white_\(name)_outside.\(container)",
+      [
+        "-i", try Self.whiteFilm(name, color, transfer), "-c", "copy", "-bsf:v",
+        "hevc_metadata=colour_primaries=2:transfer_characteristics=2:matrix_coefficients=2",
       ])
     let (format, frames) = try Self.frames(path, 3)
     #expect(format.pixelFormat == .i420 && format.colorMatrix == .bt709)

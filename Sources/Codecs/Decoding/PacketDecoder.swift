@@ -24,6 +24,8 @@ package final class PacketDecoder {
   private let toneMapper = ToneMapper()
   private let flattener = AlphaFlattener()
   private let pixel: AVRational
+  /// Colors that the codec parameters state.
+  private var colors: VideoColors
   /// Queued packets from index ``head`` on; nil stands for the end of the file.
   private var packets: [UnsafeMutablePointer<AVPacket>?] = []
   private var head = 0
@@ -78,6 +80,7 @@ package final class PacketDecoder {
     self.context = context
     self.frame = frame
     self.pixel = pixel
+    self.colors = VideoColors(parameters.pointee)
   }
 
   deinit {
@@ -166,6 +169,7 @@ package final class PacketDecoder {
       self.frameCount += 1
       if self.context.pointee.codec_type == AVMEDIA_TYPE_VIDEO {
         if self.pixel.num > 0 { self.frame.pointee.sample_aspect_ratio = self.pixel }
+        self.colors.complete(&self.frame.pointee)
         self.deinterlacer.process(self.frame)
         self.toneMapper.process(self.frame)
         self.flattener.process(self.frame, mayBeUnused: self.context.pointee.codec_id == AV_CODEC_ID_RAWVIDEO)

@@ -188,7 +188,7 @@ final class MediaFile {
     // On failure the context has been freed.
     guard status >= 0, let context = opened else { throw VidiconError(libav: status, source: path) }
     interrupt.callBegins()
-    status = avformat_find_stream_info(context, nil)
+    status = context.findStreamInformation()
     guard status >= 0 else {
       avformat_close_input(&opened)
       throw VidiconError(libav: status, source: path)

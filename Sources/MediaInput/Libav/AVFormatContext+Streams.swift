@@ -1,7 +1,25 @@
 internal import CLibav
+internal import Codecs
 internal import Media
 
 extension UnsafeMutablePointer<AVFormatContext> {
+  /// Reads the first packets for what the header does not say about the streams; see `avformat_find_stream_info`.
+  ///
+  /// Colors that the container states stay where the video states none: decoders of HEVC replace them by "unspecified".
+  ///
+  /// - Returns: A status of libavformat.
+  func findStreamInformation() -> Int32 {
+    let stated = (0..<Int(self.pointee.nb_streams)).map { index in
+      self.pointee.streams[index].map { VideoColors($0.pointee.codecpar.pointee) }
+    }
+    let status = avformat_find_stream_info(self, nil)
+    for (index, colors) in stated.enumerated() {
+      guard var colors, let parameters = self.pointee.streams[index]?.pointee.codecpar else { continue }
+      colors.complete(&parameters.pointee)
+    }
+    return status
+  }
+
   /// Frame rate of a stream, from its header or timestamps; 25 when neither is plausible (1/60 to 240).
   func frameRate(of stream: UnsafeMutablePointer<AVStream>) -> FrameRate {
     for rate in [av_guess_frame_rate(self, stream, nil), stream.pointee.avg_frame_rate]

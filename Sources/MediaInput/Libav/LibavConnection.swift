@@ -165,7 +165,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
         ? .refusedLinkLocal(specification.description) : VidiconError(network: status, of: specification)
     }
     interrupt.callBegins(limit: timeout)
-    let search = ConnectGuard.run(isActive: isGuarded) { avformat_find_stream_info(context, nil) }
+    let search = ConnectGuard.run(isActive: isGuarded) { context.findStreamInformation() }
     status = search.result
     guard status >= 0, !isRefused, !search.isRefused, !interrupt.isCancelled else {
       avformat_close_input(&opened)
