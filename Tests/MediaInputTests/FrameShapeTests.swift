@@ -40,7 +40,10 @@ struct FrameShapeTests {
 
   /// Codec, pixel format, field that is shown first, and container of interlaced files.
   private static let interlaced = [
-    ("rawvideo -tag:v 2vuy", "uyvy422", "tff", "mov")
+    ("rawvideo -tag:v 2vuy", "uyvy422", "tff", "mov"), ("mpeg2video -b:v 4M", "yuv420p", "tff", "ts"),
+    ("libx264 -preset ultrafast -qp 10", "yuv420p", "tff", "mp4"),
+    ("libx264 -preset ultrafast -qp 10 -x264-params bff=1", "yuv420p", "bff", "ts"),
+    ("prores_ks", "yuv422p10le", "tff", "mov"),
   ]
 
   @Test(arguments: Self.interlaced.indices) func `interlaced files are shown without combs`(index: Int) throws {

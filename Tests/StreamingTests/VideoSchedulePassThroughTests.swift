@@ -45,6 +45,40 @@ struct VideoSchedulePassThroughTests {
     #expect(self.dialogue.sample(at: 160, isKeyframe: true) == .pass(160), "\(name)")
   }
 
+  /// Sequence parameter sets of 64 × 48 pixels that x264 wrote for ffmpeg 5.1, `-profile:v baseline -vf setsar=…`, with the ratio of
+  /// a pixel's sides.
+  private static let parameterSets: [(pixel: String, bytes: [UInt8])] = [
+    (
+      "1:1",
+      [
+        0x67, 0x42, 0xC0, 0x0A, 0xDA, 0x11, 0xEC, 0x04, 0x40, 0x00, 0x00, 0x03, 0x00, 0x40, 0x00, 0x00, 0x0C, 0x83,
+        0xC4, 0x89, 0xA8,
+      ]
+    ),
+    (
+      "64:45",
+      [
+        0x67, 0x42, 0xC0, 0x0A, 0xDA, 0x11, 0xEF, 0xFC, 0x01, 0x00, 0x00, 0xB4, 0x40, 0x00, 0x00, 0x03, 0x00, 0x40,
+        0x00, 0x00, 0x0C, 0x83, 0xC4, 0x89, 0xA8,
+      ]
+    ),
+  ]
+
+  @Test(arguments: Self.parameterSets.indices, [VideoSettings.PassThrough.auto, .on])
+  func `pixels that are not square are encoded again, although the number of columns and rows fits`(
+    index: Int, mode: VideoSettings.PassThrough
+  ) {
+    let (pixel, bytes) = Self.parameterSets[index]
+    let description = CodecDescription.h264(
+      H264Description(
+        sequenceParameterSet: bytes, pictureParameterSet: [0x68], width: 64, height: 48, frameRate: 25))
+    let dialogue = VideoScheduleDialogue(settings: VideoSettings(passThrough: mode))
+    for time in [0, 40, 80] as [Int64] {
+      let action = dialogue.sample(at: time, isKeyframe: time != 40) { $0.description = description }
+      #expect(action == (pixel == "1:1" ? .pass(time) : .transcode(dropsFrames: false)), "\(pixel), \(time)")
+    }
+  }
+
   @Test func `a source is not passed through again after a switch away from it`() {
     _ = self.dialogue.sample(at: 0, isKeyframe: true)
     #expect(
