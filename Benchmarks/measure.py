@@ -7,6 +7,7 @@ import argparse
 import pathlib
 import sys
 
+import deinterlacing
 import faces
 import hls
 import latency
@@ -23,6 +24,7 @@ MEASUREMENTS = {
     "encode": pipeline.measure_encode,
     "mux": pipeline.measure_mux,
     "convert": pipeline.measure_convert,
+    "deinterlace": deinterlacing.measure,
     "record": pipeline.measure_record,
     "finish": pipeline.measure_finish,
     "seek": seek.measure,

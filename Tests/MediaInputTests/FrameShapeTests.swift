@@ -60,7 +60,7 @@ struct FrameShapeTests {
     #expect(format.width == 360 && format.height == 288 && format.pixelFormat == .i420)
     for (number, luma) in frames.enumerated() {
       // Rows within the box; the fields are 12 pixels apart.
-      let edges = (100..<190).map { y in (0..<360).first { luma[y * 360 + $0] > 128 } ?? -1 }
+      let edges = (100..<190).map { (y: Int) -> Int in (0..<360).first { (x: Int) in luma[y * 360 + x] > 128 } ?? -1 }
       let jumps = zip(edges, edges.dropFirst()).map { abs($0 - $1) }
       #expect(edges[0] >= 0 && jumps.max() ?? 0 < 3, "frame \(number): \(jumps)")
     }

@@ -1,8 +1,8 @@
 internal import CCapture
 internal import CLibav
 
-/// Makes interlaced frames of a decoder progressive, at their rate and without a delay: the lines of the field that is shown first
-/// stay, the others are predicted from them, and from the frame before where nothing moves.
+/// Makes interlaced frames progressive, at their rate and without a delay: the lines of the field that is shown first stay, the others
+/// are predicted from them, and from the other field in this frame and in the one before.
 ///
 /// Frames in planar and packed formats whose samples have 8 to 16 bits are handled; others stay as they are.
 final class Deinterlacer {
@@ -34,12 +34,12 @@ final class Deinterlacer {
       && previous.pointee.format == frame.pointee.format
     let keepsTop = vidicon_is_top_field_first(frame)
     let (target, current, before) = (Planes(output), Planes(frame), Planes(previous))
-    for component in layout.components {
-      guard let to = target[component], let from = current[component] else { continue }
-      let earlier = follows ? before[component] : nil
+    for (plane, (width, height)) in layout.sizes.enumerated() {
+      guard let to = target[plane], let from = current[plane] else { continue }
+      let earlier = follows ? before[plane] : nil
       vidicon_deinterlace(
-        to.bytes, Int(to.stride), from.bytes, Int(from.stride), earlier?.bytes, Int(earlier?.stride ?? 0),
-        component.width, component.height, layout.sampleBytes, component.step, keepsTop)
+        to.bytes, Int(to.stride), from.bytes, Int(from.stride), earlier?.bytes, Int(earlier?.stride ?? 0), width,
+        height, layout.sampleBytes, keepsTop)
     }
     vidicon_set_progressive(output)
     av_frame_unref(previous)
@@ -75,48 +75,31 @@ final class Deinterlacer {
     return frame
   }
 
-  /// Place of a component's samples.
-  private struct Component {
-    var plane: Int
-    /// Bytes before the first sample of a row.
-    var offset: Int
-    /// Distance of the samples in a row, in samples: more than 1 in packed formats.
-    var step: Int32
-    /// Samples of a row.
-    var width: Int32
-    /// Rows.
-    var height: Int32
-  }
-
-  /// Components of a pixel format.
+  /// Planes of a pixel format.
   private struct Layout {
-    let components: [Component]
+    /// Samples in a line of each plane, of all components in it, and its lines.
+    let sizes: [(width: Int32, height: Int32)]
     /// Bytes of a sample: 1 or 2.
     let sampleBytes: Int32
 
     /// Nil for palettes, samples that are no whole bytes, and formats of hardware.
     init?(_ frame: UnsafeMutablePointer<AVFrame>) {
-      guard let description = av_pix_fmt_desc_get(AVPixelFormat(frame.pointee.format))?.pointee else { return nil }
+      let format = AVPixelFormat(frame.pointee.format)
+      guard let description = av_pix_fmt_desc_get(format)?.pointee else { return nil }
       let unsupported =
         AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_FLOAT
         | AV_PIX_FMT_FLAG_BE
       let all = [description.comp.0, description.comp.1, description.comp.2, description.comp.3]
-      let places = all.prefix(Int(description.nb_components))
+      let components = all.prefix(Int(description.nb_components))
       let sampleBytes: Int32 = description.comp.0.depth > 8 ? 2 : 1
-      // Packed 4:1:1 has no even distance between its samples.
-      let isEven = description.log2_chroma_w < 2 || Set(places.map(\.plane)).count == places.count
-      guard Int32(truncatingIfNeeded: description.flags) & unsupported == 0, isEven, !places.isEmpty,
-        places.allSatisfy({ Self.isWhole($0, sampleBytes: sampleBytes) })
+      guard Int32(truncatingIfNeeded: description.flags) & unsupported == 0, !components.isEmpty,
+        components.allSatisfy({ Self.isWhole($0, sampleBytes: sampleBytes) })
       else { return nil }
       let (width, height) = (frame.pointee.width, frame.pointee.height)
-      func shifted(_ value: Int32, _ shift: UInt8) -> Int32 { (value + (1 << Int32(shift)) - 1) >> Int32(shift) }
-      // The second and the third are Cb and Cr; the shifts are 0 where they are colors.
-      self.components = places.enumerated().map { index, place in
-        let isChroma = index == 1 || index == 2
-        return Component(
-          plane: Int(place.plane), offset: Int(place.offset), step: place.step / sampleBytes,
-          width: isChroma ? shifted(width, description.log2_chroma_w) : width,
-          height: isChroma ? shifted(height, description.log2_chroma_h) : height)
+      // The shift is 0 where the second and third plane are colors.
+      let chromaHeight = (height + (1 << Int32(description.log2_chroma_h)) - 1) >> Int32(description.log2_chroma_h)
+      self.sizes = (0..<av_pix_fmt_count_planes(format)).map { plane in
+        (av_image_get_linesize(format, width, plane) / sampleBytes, (1...2).contains(plane) ? chromaHeight : height)
       }
       self.sampleBytes = sampleBytes
     }
@@ -125,7 +108,6 @@ final class Deinterlacer {
     private static func isWhole(_ place: AVComponentDescriptor, sampleBytes: Int32) -> Bool {
       let bits = 8 * sampleBytes
       guard place.depth >= 8, place.depth > bits - 8, place.depth <= bits else { return false }
-      guard place.step % sampleBytes == 0, place.offset % sampleBytes == 0 else { return false }
       return place.shift == 0 || place.shift + place.depth == bits
     }
   }
@@ -141,10 +123,9 @@ final class Deinterlacer {
       self.strides = [lines.0, lines.1, lines.2, lines.3]
     }
 
-    /// First sample of a component, and the distance of rows in bytes.
-    subscript(component: Component) -> (bytes: UnsafeMutablePointer<UInt8>, stride: Int32)? {
-      guard component.plane < self.data.count, let bytes = self.data[component.plane] else { return nil }
-      return (bytes + component.offset, self.strides[component.plane])
+    subscript(plane: Int) -> (bytes: UnsafeMutablePointer<UInt8>, stride: Int32)? {
+      guard plane < self.data.count, let bytes = self.data[plane] else { return nil }
+      return (bytes, self.strides[plane])
     }
   }
 }
