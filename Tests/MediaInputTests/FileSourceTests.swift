@@ -111,14 +111,10 @@ struct FileSourceTests {
     #expect(audioCollector.end() == .some(.none))
     source.video?.stop()
     source.audio?.stop()
-    let frames = videoCollector.frames(1)
-    var flashes: [MediaTime] = []
-    for frame in frames where pixels(frame)[80 * 160 + 80] > 200 {
-      if flashes.last.map({ frame.timestamp - $0 > .milliseconds(200) }) ?? true { flashes.append(frame.timestamp) }
-    }
+    let shown = flashes(of: videoCollector.frames(1))
     let beeps = beginnings(of: audioCollector.blocks(samples: 1))
-    try #require(flashes.count == 3 && beeps.count == 3)
-    for (flash, beep) in zip(flashes, beeps) {
+    try #require(shown.count == 3 && beeps.count == 3)
+    for (flash, beep) in zip(shown, beeps) {
       #expect(abs((flash - beep).nanoseconds) < 80_000_000, "\((flash - beep).seconds)")
     }
   }
@@ -314,20 +310,6 @@ struct FileSourceTests {
       _ = videoCollector.frames(2)
     }
     #expect(kept == nil)
-  }
-
-  /// Start times of beeps: loud samples after at least 0.2 s without one.
-  private func beginnings(of blocks: [AudioBlock]) -> [MediaTime] {
-    var result: [MediaTime] = []
-    var last: MediaTime?
-    for block in blocks {
-      for index in 0..<block.sampleCount where abs(block.samples[index * block.format.channelCount]) > 0.2 {
-        let time = block.timestamp + block.format.duration(ofSamples: index)
-        if last.map({ time - $0 > .milliseconds(200) }) ?? true { result.append(time) }
-        last = time
-      }
-    }
-    return result
   }
 
   /// A film whose track of positional audio, which nothing decodes, comes before AAC or behind it.

@@ -137,11 +137,13 @@ final class FilePlayback {
     if video != self.isVideoActive, let index = self.file.videoStream, let track = self.video {
       self.isVideoActive = video
       self.file.setActive(video, stream: index)
+      self.forgetTimes(of: .video)
       track.reset()
     }
     if audio != self.isAudioActive, let index = self.file.audioStream, let track = self.audio {
       self.isAudioActive = audio
       self.file.setActive(audio, stream: index)
+      self.forgetTimes(of: .audio)
       track.reset()
       if audio, let position {
         track.begin(at: position)
@@ -303,7 +305,8 @@ final class FilePlayback {
     let limit: Int64 = 1 << 60
     let none = vidicon_av_nopts_value
     if !(-limit...limit).contains(packet.pointee.pts) { packet.pointee.pts = none }
-    if !(-limit...limit).contains(packet.pointee.dts) { packet.pointee.dts = packet.pointee.pts }
+    let hasDecodeTime = (-limit...limit).contains(packet.pointee.dts)
+    if !hasDecodeTime { packet.pointee.dts = packet.pointee.pts }
     if !(1...limit).contains(packet.pointee.duration) {
       packet.pointee.duration = kind == .video ? self.frameInterval.nanoseconds : 0
     }
@@ -313,8 +316,12 @@ final class FilePlayback {
     let start = self.start ?? shown
     self.start = start
 
-    let shift = self.shift(of: kind, time - start, duration: packet.pointee.duration) - start
-    self.lastTimes[kind] = time + shift
+    var shift = (self.shifts[kind] ?? self.offset) - start
+    // Presentation times go back without a jump, where frames are reordered.
+    if hasDecodeTime || self.file.hasDiscontinuities {
+      shift = self.shift(of: kind, time - start, duration: packet.pointee.duration) - start
+      self.lastTimes[kind] = time + shift
+    }
     self.end = max(self.end, shown + shift + packet.pointee.duration)
     packet.pointee.dts = time + shift
     if packet.pointee.pts != none { packet.pointee.pts = shown + shift }
@@ -327,11 +334,14 @@ final class FilePlayback {
   private func shift(of kind: MediaKind, _ time: Int64, duration: Int64) -> Int64 {
     var shift = self.shifts[kind] ?? self.offset
     defer { self.shifts[kind] = shift }
-    guard self.file.hasDiscontinuities, let last = self.lastTimes[kind] else { return shift }
+    guard let last = self.lastTimes[kind] else { return shift }
     let step = time + shift - last
     // A frame in ten seconds beside audio is no jump.
     let isBeside = self.lastTimes.contains { $0 != kind && abs(time + shift - $1) < 5_000_000_000 }
-    guard step < -500_000_000 || step > 10_000_000_000 && !isBeside else { return shift }
+    let isAhead = step > 10_000_000_000 && !isBeside
+    guard step < -self.reordering(duration) || isAhead && (self.offset != shift || self.isJump(of: kind, by: step))
+    else { return shift }
+    self.file.hasJumped = true
     let followed = time + self.offset - last
     if self.offset != shift, (-500_000_000...5_000_000_000).contains(followed) {
       shift = self.offset
@@ -340,6 +350,29 @@ final class FilePlayback {
       self.offset = shift
     }
     return shift
+  }
+
+  /// Time by which a decode time may be before the last one: where the container has none, those of libavformat may be presentation
+  /// times, of up to 16 frames that are reordered.
+  private func reordering(_ duration: Int64) -> Int64 {
+    self.file.hasDiscontinuities ? 500_000_000 : max(500_000_000, 16 * min(duration, 1_000_000_000))
+  }
+
+  /// Whether a step ahead is a jump of the file's clock. In containers whose clocks should not jump it may be a gap, such as between two
+  /// frames after the end of the audio: the other track has to jump, too, or the step to be longer than ten minutes.
+  private func isJump(of kind: MediaKind, by step: Int64) -> Bool {
+    if self.file.hasDiscontinuities || step > 600_000_000_000 { return true }
+    let other: MediaKind = kind == .video ? .audio : .video
+    guard other == .video ? self.isVideoActive : self.isAudioActive, let last = self.lastTimes[other],
+      let stream = other == .video ? self.file.videoStream : self.file.audioStream
+    else { return false }
+    let time = last - (self.shifts[other] ?? self.offset) + (self.start ?? 0)
+    return self.file.hasPacket(of: stream, after: time + 5_000_000_000)
+  }
+
+  /// Forgets where a track was: its packets are not read while it is disabled, and the other one may jump meanwhile.
+  private func forgetTimes(of kind: MediaKind) {
+    (self.shifts[kind], self.lastTimes[kind]) = (nil, nil)
   }
 
   private var frameInterval: MediaDuration {
@@ -382,7 +415,7 @@ final class FilePlayback {
     self.packetsInPass = [:]
     // Damaged timestamps could place the end thousands of years ahead.
     self.end = min(self.end, self.offset + 1 << 52)
-    (self.offset, self.shifts) = (self.end, [:])
+    (self.offset, self.shifts, self.lastTimes) = (self.end, [:], [:])
     do throws(VidiconError) {
       try self.file.rewind()
     } catch {

@@ -27,9 +27,14 @@ final class MediaFile {
   private var context: UnsafeMutablePointer<AVFormatContext>
   /// Decode time of the first packet of each stream, in its time base.
   private var firstTimes: [Int32: Int64] = [:]
-  /// A packet that was read while seeking and is returned next.
-  private var pending: UnsafeMutablePointer<AVPacket>?
+  /// Packets that were read ahead and are returned next.
+  private var pending: [UnsafeMutablePointer<AVPacket>] = []
   private var isAtStart = true
+  /// Whether timestamps have jumped, so that a time may be found at several places: no seeking.
+  var hasJumped = false
+
+  /// Packets, and bytes of them, that are read ahead to find out whether a stream jumps.
+  private static let lookahead = (packetCount: 256, byteCount: 16 << 20)
 
   /// Opens the file and reads its stream information.
   ///
@@ -67,7 +72,7 @@ final class MediaFile {
   }
 
   deinit {
-    av_packet_free(&self.pending)
+    self.removePending()
     var opened: UnsafeMutablePointer<AVFormatContext>? = self.context
     avformat_close_input(&opened)
   }
@@ -105,11 +110,41 @@ final class MediaFile {
   ///
   /// - Returns: 0, or a status of libavformat; `AVERROR_EOF` at the end of the file.
   func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
-    if let pending = self.pending {
-      av_packet_move_ref(packet, pending)
-      av_packet_free(&self.pending)
+    guard self.pending.isEmpty else {
+      var next: UnsafeMutablePointer<AVPacket>? = self.pending.removeFirst()
+      av_packet_move_ref(packet, next)
+      av_packet_free(&next)
       return 0
     }
+    return self.readNext(into: packet)
+  }
+
+  /// Whether one of the next packets of a stream is decoded after a time in nanoseconds. They are read ahead.
+  func hasPacket(of stream: Int, after time: Int64) -> Bool {
+    let timeBase = self.stream(stream).pointee.time_base
+    var (index, byteCount) = (0, 0)
+    while index < Self.lookahead.packetCount, byteCount < Self.lookahead.byteCount {
+      if index == self.pending.count {
+        var packet = av_packet_alloc()
+        guard let next = packet, self.readNext(into: next) == 0 else {
+          av_packet_free(&packet)
+          return false
+        }
+        self.pending.append(next)
+      }
+      let packet = self.pending[index].pointee
+      if Int(packet.stream_index) == stream, packet.dts != vidicon_av_nopts_value,
+        av_rescale_q(packet.dts, timeBase, PacketDecoder.timeBase) > time
+      {
+        return true
+      }
+      index += 1
+      byteCount += Int(packet.size)
+    }
+    return false
+  }
+
+  private func readNext(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
     self.isAtStart = false
     self.interrupt.callBegins()
     let status = av_read_frame(self.context, packet)
@@ -121,7 +156,7 @@ final class MediaFile {
 
   /// Seeks to the start, so that the first packets are read again.
   func rewind() throws(VidiconError) {
-    av_packet_free(&self.pending)
+    self.removePending()
     guard !self.isAtStart else { return }
     if !self.seekToStart() { try self.reopen() }
   }
@@ -129,20 +164,28 @@ final class MediaFile {
   /// Seeks and verifies that the first packet is read again: in many formats seeking is inexact.
   private func seekToStart() -> Bool {
     let start = self.context.pointee.start_time
-    guard !self.hasDiscontinuities, start != vidicon_av_nopts_value,
+    guard !self.hasDiscontinuities, !self.hasJumped, start != vidicon_av_nopts_value,
       self.context.pointee.pb.map({ $0.pointee.seekable != 0 }) ?? false
     else { return false }
     self.interrupt.callBegins()
     guard avformat_seek_file(self.context, -1, .min, start, start, 0) >= 0, let packet = av_packet_alloc() else {
       return false
     }
-    self.pending = packet
+    self.pending = [packet]
     self.interrupt.callBegins()
     if av_read_frame(self.context, packet) == 0, packet.pointee.dts == self.firstTimes[packet.pointee.stream_index] {
       return true
     }
-    av_packet_free(&self.pending)
+    self.removePending()
     return false
+  }
+
+  private func removePending() {
+    for pending in self.pending {
+      var packet: UnsafeMutablePointer<AVPacket>? = pending
+      av_packet_free(&packet)
+    }
+    self.pending = []
   }
 
   private func reopen() throws(VidiconError) {

@@ -1,0 +1,77 @@
+import Foundation
+import Media
+import TestSupport
+import Testing
+
+@testable import MediaInput
+
+@Suite("Times of a file's tracks", .timeLimit(.minutes(5)))
+struct FilePlaybackTests {
+  /// Options for clips that can be joined by appending their bytes.
+  private static let options: [String: [String]] = [
+    "flv": [], "mkv": ["-live", "1"],
+  ]
+
+  /// Clip that can be joined by appending its bytes.
+  private static func clip(_ name: String, _ container: String, _ arguments: [String]) throws -> Data {
+    let options = (Self.options[container] ?? []) + ["-c", "copy"]
+    return try Data(contentsOf: URL(filePath: TestMedia.path("\(name).\(container)", arguments + options)))
+  }
+
+  /// The bytes of clips in one file. In FLV (version 10.1, annex E) each has a header of 9 bytes and the size of no tag.
+  private static func joined(_ clips: [Data], _ container: String) -> Data {
+    clips.dropFirst().reduce(clips[0]) { $0 + $1.dropFirst(container == "flv" ? 13 : 0) }
+  }
+
+  @Test(arguments: ["flv", "mkv"], [0, 60, 3_600])
+  func `joined clips continue in sync, whether their clock jumps back or ahead`(container: String, offset: Int) throws {
+    let input = try TestMedia.flashAndBeep()
+    let first = try Self.clip("clip-0", container, ["-i", input])
+    let next = try Self.clip("clip-\(offset)", container, ["-i", input, "-output_ts_offset", "\(offset)"])
+    let path = try TestMedia.path("joined-\(offset).\(container)", bytes: Self.joined([first, next, next], container))
+    let played = try PlayedFile(path)
+    let (shown, beeps) = (flashes(of: played.frames), beginnings(of: played.blocks))
+    try #require(
+      shown.count == 3 && beeps.count == 3, "\(shown.count) flashes, \(beeps.count) beeps of \(played.frames.count)")
+    for (index, (flash, beep)) in zip(shown, beeps).enumerated() {
+      #expect(abs((flash - beep).nanoseconds) < 80_000_000, "\((flash - beep).seconds)")
+      #expect(abs((flash - shown[0]).nanoseconds - Int64(index) * 1_000_000_000) < 200_000_000)
+    }
+  }
+
+  @Test(arguments: ["flv", "mkv"]) func `each pass has all clips that were joined`(container: String) throws {
+    let dark = try TestMedia.path(
+      "dark.mp4",
+      [
+        "-f", "lavfi", "-i", "color=black:s=160x96:r=25:d=1", "-f", "lavfi", "-i", "aevalsrc=0:s=48000:d=1", "-pix_fmt",
+        "yuv420p", "-preset", "ultrafast",
+      ])
+    let first = try Self.clip("clip-0", container, ["-i", try TestMedia.flashAndBeep()])
+    let second = try Self.clip("clip-dark", container, ["-i", dark])
+    let path = try TestMedia.path("dark-joined.\(container)", bytes: Self.joined([first, second], container))
+    let played = try PlayedFile(path, loopedFor: .seconds(5))
+    let (shown, beeps) = (flashes(of: played.frames), beginnings(of: played.blocks))
+    #expect(shown.count == 3 && beeps.count == 3, "\(shown.count) flashes, \(beeps.count) beeps")
+  }
+
+  @Test(arguments: ["sparse.mkv", "sparse.mp4", "sparse-silent.mkv"])
+  func `frames that are twelve seconds apart keep their times, also after the audio has ended`(name: String) throws {
+    let source = try TestMedia.path(
+      "twelve.mkv",
+      [
+        "-f", "lavfi", "-i", "testsrc2=s=160x96:r=1:d=37", "-f", "lavfi", "-i", "sine=1000:d=1:r=48000", "-vf",
+        "select='not(mod(n,12))'", "-fps_mode", "vfr", "-pix_fmt", "yuv420p", "-preset", "ultrafast", "-c:a", "aac",
+      ])
+    let options = name == "sparse-silent.mkv" ? ["-an"] : []
+    let frames = try PlayedFile(try TestMedia.path(name, ["-i", source, "-c", "copy"] + options)).frames
+    let first = try #require(frames.first)
+    var changes: [Int64] = []
+    var shown: [UInt8] = []
+    for frame in frames where pixels(frame) != shown {
+      shown = pixels(frame)
+      changes.append((frame.timestamp - first.timestamp).nanoseconds)
+    }
+    try #require(changes.count == 4)
+    for (index, time) in changes.enumerated() { #expect(abs(time - Int64(index) * 12_000_000_000) < 100_000_000) }
+  }
+}
