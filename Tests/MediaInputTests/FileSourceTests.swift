@@ -338,6 +338,32 @@ struct FileSourceTests {
     #expect(source.failure(of: .audio) == nil)
   }
 
+  @Test(arguments: [true, false]) func `video that can be decoded is played instead of larger video that cannot`(
+    loop: Bool
+  ) throws {
+    let plain = try TestMedia.path(
+      "two.mp4",
+      [
+        "-f", "lavfi", "-i", "color=red:s=320x180:r=25:d=1", "-f", "lavfi", "-i", "color=lime:s=160x96:r=25:d=1",
+        "-f", "lavfi", "-i", "sine=440:sample_rate=48000:d=1", "-map", "0", "-map", "1", "-map", "2", "-pix_fmt",
+        "yuv420p", "-preset", "ultrafast", "-c:a", "aac",
+      ])
+    var bytes = try Data(contentsOf: URL(filePath: plain))
+    // The last two are the sample entries: the brand of the file comes before them.
+    let entry = try #require(bytes.ranges(of: Data("avc1".utf8)).suffix(2).first)
+    bytes.replaceSubrange(entry, with: Data("vp09".utf8))
+    let configuration = try #require(bytes.range(of: Data("avcC".utf8)))
+    bytes.replaceSubrange(configuration, with: Data("xxxC".utf8))
+    let source = try FileSource(path: try TestMedia.path("two-\(loop).mp4", bytes: bytes), loop: loop)
+    #expect(source.video?.format.width == 160 && source.audio != nil)
+    #expect(source.failure(of: .video) == nil)
+    let collector = FrameCollector(keep: 5)
+    try #require(source.video).start(consumer: collector)
+    let frames = collector.frames(5)
+    source.video?.stop()
+    #expect(frames.count == 5)
+  }
+
   @Test func `a track that cannot be decoded takes nothing from the other one, and is named`() throws {
     var bytes = try Data(contentsOf: URL(filePath: try TestMedia.flashAndBeep()))
     for box in [("avc1", "xxxx"), ("avcC", "xxxC")] {

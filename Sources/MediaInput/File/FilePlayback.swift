@@ -13,7 +13,8 @@ final class FilePlayback {
   private(set) var audio: AudioTrack?
   /// Reason why a kind of track that the file has is not played.
   private(set) var failures: [MediaKind: VidiconError] = [:]
-  /// Streams of audio that are tried where the one before has none that can be decoded.
+  /// Streams that are tried where the one before has nothing that can be decoded.
+  private var videoChoice: ArraySlice<Int>
   private var audioChoice: ArraySlice<Int>
   private let file: MediaFile
   private let isLooped: Bool
@@ -45,28 +46,23 @@ final class FilePlayback {
   /// Opens a file and decodes its first frame and audio block, which determine the formats.
   init(path location: String, isLooped: Bool, isConfined: Bool, interrupt: LibavInterrupt) throws(VidiconError) {
     let file = try MediaFile(path: location, isConfined: isConfined, interrupt: interrupt)
-    let path = file.path
     var video: (track: VideoTrack, index: Int)?
     do throws(VidiconError) {
-      video = try StreamChoice.open(file.choice.video) { index throws(VidiconError) in
-        try VideoTrack(stream: file.stream(index), frameRate: file.frameRate(index), source: path)
-      }
+      video = try Self.openVideo(of: file, file.choice.video[...])
     } catch {
       self.failures[.video] = error
     }
     var audio: (track: AudioTrack, index: Int)?
     do throws(VidiconError) {
-      audio = try StreamChoice.open(file.choice.audio) { index throws(VidiconError) in
-        try AudioTrack(stream: file.stream(index), source: path)
-      }
+      audio = try Self.openAudio(of: file, file.choice.audio[...])
     } catch {
       self.failures[.audio] = error
     }
     if video == nil, audio == nil, let failure = self.failures[.video] ?? self.failures[.audio] { throw failure }
     file.select(video: video?.index, audio: audio?.index)
-    let choice = file.choice.audio
-    self.audioChoice = audio.flatMap { choice.firstIndex(of: $0.index) }.map { choice[($0 + 1)...] } ?? []
-    guard let packet = av_packet_alloc() else { throw VidiconError(libav: -ENOMEM, source: path) }
+    self.videoChoice = Self.choice(file.choice.video[...], after: video?.index)
+    self.audioChoice = Self.choice(file.choice.audio[...], after: audio?.index)
+    guard let packet = av_packet_alloc() else { throw VidiconError(libav: -ENOMEM, source: file.path) }
     self.file = file
     self.video = video?.track
     self.audio = audio?.track
@@ -219,34 +215,36 @@ final class FilePlayback {
   /// Likewise for a first audio block, once there is a frame.
   private static let firstBlockSpan: Int64 = 10_000_000_000
 
-  /// Decodes the first frame and audio block of the first audio track that can be decoded.
-  private func decodeFirst() throws(VidiconError) {
-    let path = self.file.path
-    self.decodeFirstOfBoth()
-    while let audio = self.audio, audio.decoder.frameCount == 0,
-      self.isEnded || self.passCount > 0 || audio.decoder.corruptCount > 0,
-      let next = try? StreamChoice.open(
-        Array(self.audioChoice),
-        { index throws(VidiconError) in
-          try AudioTrack(stream: self.file.stream(index), source: path)
-        })
-    {
-      self.audioChoice = self.audioChoice.drop { $0 != next.index }.dropFirst()
-      self.audio = next.track
-      self.file.select(video: self.file.videoStream, audio: next.index)
-      self.passCount = 0
-      self.isAtStart = false
-      self.restart()
-      self.decodeFirstOfBoth()
+  private static func openVideo(
+    of file: MediaFile, _ choice: ArraySlice<Int>
+  ) throws(VidiconError) -> (track: VideoTrack, index: Int)? {
+    try StreamChoice.open(Array(choice)) { index throws(VidiconError) in
+      try VideoTrack(stream: file.stream(index), frameRate: file.frameRate(index), source: file.path)
     }
-    if let video = self.video, video.format == nil {
+  }
+
+  private static func openAudio(
+    of file: MediaFile, _ choice: ArraySlice<Int>
+  ) throws(VidiconError) -> (track: AudioTrack, index: Int)? {
+    try StreamChoice.open(Array(choice)) { index throws(VidiconError) in
+      try AudioTrack(stream: file.stream(index), source: file.path)
+    }
+  }
+
+  /// Streams of a choice that come after one; none without it.
+  private static func choice(_ choice: ArraySlice<Int>, after index: Int?) -> ArraySlice<Int> {
+    index.map { index in choice.drop { $0 != index }.dropFirst() } ?? []
+  }
+
+  /// Decodes the first frame and audio block, of the first track of each kind that can be decoded.
+  private func decodeFirst() throws(VidiconError) {
+    repeat { self.decodeFirstOfBoth() } while self.selectNext()
+    if self.isVideoUndecodable {
       self.failures[.video] = self.failure("none of its video can be decoded")
       self.setActive(video: false, audio: self.isAudioActive)
       self.video = nil
     }
-    if let audio = self.audio, audio.decoder.frameCount == 0,
-      self.isEnded || self.passCount > 0 || audio.decoder.corruptCount > 0
-    {
+    if self.isAudioUndecodable {
       self.failures[.audio] = self.failure("none of its audio can be decoded")
       self.setActive(video: self.isVideoActive, audio: false)
       self.audio = nil
@@ -255,6 +253,36 @@ final class FilePlayback {
     if self.video == nil, self.audio == nil, let failure = self.failures[.video] ?? self.failures[.audio] {
       throw failure
     }
+  }
+
+  private var isVideoUndecodable: Bool {
+    self.video.map { $0.format == nil } ?? false
+  }
+
+  private var isAudioUndecodable: Bool {
+    guard let audio = self.audio, audio.decoder.frameCount == 0 else { return false }
+    return self.isEnded || self.passCount > 0 || audio.decoder.corruptCount > 0
+  }
+
+  /// Replaces tracks that cannot be decoded by the next ones of their kinds, and starts again.
+  ///
+  /// - Returns: False when there is nothing to replace, or no other track.
+  private func selectNext() -> Bool {
+    var (video, audio) = (self.file.videoStream, self.file.audioStream)
+    if self.isVideoUndecodable, let next = try? Self.openVideo(of: self.file, self.videoChoice) {
+      self.videoChoice = Self.choice(self.videoChoice, after: next.index)
+      (self.video, video) = (next.track, next.index)
+    }
+    if self.isAudioUndecodable, let next = try? Self.openAudio(of: self.file, self.audioChoice) {
+      self.audioChoice = Self.choice(self.audioChoice, after: next.index)
+      (self.audio, audio) = (next.track, next.index)
+    }
+    guard (video, audio) != (self.file.videoStream, self.file.audioStream) else { return false }
+    self.file.select(video: video, audio: audio)
+    (self.passCount, self.emptyPasses, self.framesBeforePass) = (0, 0, self.frameCount)
+    self.isAtStart = false
+    self.restart()
+    return true
   }
 
   private func failure(_ cause: String) -> VidiconError {
