@@ -74,4 +74,23 @@ struct FilePlaybackTests {
     try #require(changes.count == 4)
     for (index, time) in changes.enumerated() { #expect(abs(time - Int64(index) * 12_000_000_000) < 100_000_000) }
   }
+
+  @Test func `audio is heard in sync that lies more than two seconds behind its video in the file`() throws {
+    let input = try TestMedia.flashAndBeep()
+    // Eight flashes, and their beeps two seconds late; then the timestamps alone are set back.
+    let shifted = try TestMedia.path(
+      "shifted.ts",
+      [
+        "-stream_loop", "7", "-i", input, "-itsoffset", "2", "-stream_loop", "7", "-i", input, "-map", "0:v", "-map",
+        "1:a", "-c", "copy",
+      ])
+    let path = try TestMedia.path(
+      "skewed.ts", ["-i", shifted, "-c", "copy", "-bsf:a", "setts=ts=TS-180000", "-max_interleave_delta", "1"])
+    let played = try PlayedFile(path)
+    let (shown, beeps) = (flashes(of: played.frames), beginnings(of: played.blocks))
+    try #require(shown.count == 8 && beeps.count == 8)
+    for (flash, beep) in zip(shown, beeps) {
+      #expect(abs((flash - beep).nanoseconds) < 80_000_000, "\((flash - beep).seconds)")
+    }
+  }
 }

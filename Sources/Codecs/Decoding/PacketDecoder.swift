@@ -96,14 +96,14 @@ package final class PacketDecoder {
     self.head == self.packets.count
   }
 
-  /// Whether no more packets should be read: one second, 64 MiB or 8192 packets are queued.
-  package var isFull: Bool {
+  /// Whether no more packets should be read: a span in nanoseconds, 64 MiB or 8192 packets are queued.
+  package func isFull(span: Int64) -> Bool {
     if self.byteCount >= 64 << 20 || self.packets.count - self.head >= 8_192 { return true }
     guard let first = self.packets[self.head...].lazy.compactMap({ $0 }).first?.pointee.dts,
       let last = self.packets[self.head...].reversed().lazy.compactMap({ $0 }).first?.pointee.dts,
       first != vidicon_av_nopts_value, last != vidicon_av_nopts_value
     else { return false }
-    return last - first >= 1_000_000_000
+    return last - first >= span
   }
 
   /// Enqueues the content of a packet, which is empty afterwards.

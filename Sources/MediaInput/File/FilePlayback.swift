@@ -118,12 +118,12 @@ final class FilePlayback {
 
   /// Whether the video track has ended.
   var isVideoEnded: Bool {
-    self.isEnded && self.video.map { $0.isDrained && !$0.isStill } ?? true
+    self.isEnded && self.video?.isDrained ?? true && !self.isVideoGap
   }
 
   /// Whether the audio track has ended.
   var isAudioEnded: Bool {
-    self.isEnded && self.audio?.isDrained ?? true
+    self.isEnded && self.audio?.isDrained ?? true && !self.isAudioGap
   }
 
   /// Enables and disables tracks; packets of a disabled track are not read where the container format allows it.
@@ -190,18 +190,31 @@ final class FilePlayback {
 
   /// Whether one track has queued enough packets while the other waits for its next one.
   private var isFull: Bool {
-    self.isVideoActive && self.video?.decoder.isFull ?? false
-      || self.isAudioActive && self.audio?.decoder.isFull ?? false
+    self.isVideoFull || self.isAudioFull
+  }
+
+  private var isVideoFull: Bool {
+    self.isVideoActive && self.video?.decoder.isFull(span: self.queuedSpan) ?? false
+  }
+
+  private var isAudioFull: Bool {
+    self.isAudioActive && self.audio?.decoder.isFull(span: self.queuedSpan) ?? false
+  }
+
+  /// Time of one track, in nanoseconds, in which the file has nothing of the other one where that has a gap: the video of broadcasts
+  /// lies up to some seconds before the audio of its time. Once all is read, a second is left without silence and repeated frames.
+  private var queuedSpan: Int64 {
+    self.isEnded ? 1_000_000_000 : 5_000_000_000
   }
 
   private var isVideoGap: Bool {
     guard let video = self.video, video.isDrained else { return false }
-    return video.isStill || self.isAudioActive && self.audio?.decoder.isFull ?? false
+    return video.isStill || self.isAudioFull
   }
 
   private var isAudioGap: Bool {
     guard let audio = self.audio, audio.isDrained else { return false }
-    return self.isVideoActive && self.video?.decoder.isFull ?? false
+    return self.isVideoFull
   }
 
   private var frameCount: Int {
