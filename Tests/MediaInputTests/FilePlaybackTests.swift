@@ -93,4 +93,25 @@ struct FilePlaybackTests {
       #expect(abs((flash - beep).nanoseconds) < 80_000_000, "\((flash - beep).seconds)")
     }
   }
+
+  @Test(arguments: ["late-audio.ts", "late-audio.mpg"])
+  func `audio that begins after the opening of its file has ended is silence until then`(name: String) throws {
+    let codecs = name.hasSuffix(".ts") ? ["-c:v", "libx264", "-c:a", "aac"] : ["-c:v", "mpeg2video", "-c:a", "mp2"]
+    let path = try TestMedia.path(
+      name,
+      [
+        "-f", "lavfi", "-i", "color=lime:s=160x96:r=25:d=14", "-itsoffset", "12", "-f", "lavfi", "-i",
+        "aevalsrc='0.5*sin(2*PI*1000*t)':s=44100:d=2", "-map", "0", "-map", "1", "-pix_fmt", "yuv420p", "-g", "25",
+      ] + codecs)
+    let played = try PlayedFile(path)
+    let (frame, block) = (try #require(played.frames.first), try #require(played.blocks.first))
+    #expect(played.frames.count >= 345)
+    #expect(block.format == AudioFormat(sampleRate: 48_000, channelCount: 2))
+    #expect(abs((block.timestamp - frame.timestamp).nanoseconds) < 50_000_000)
+    let beeps = beginnings(of: played.blocks)
+    try #require(beeps.count == 1)
+    #expect(abs((beeps[0] - frame.timestamp).nanoseconds - 12_000_000_000) < 80_000_000)
+    let duration = played.blocks.reduce(MediaDuration.zero) { $0 + $1.duration }
+    #expect(abs(duration.nanoseconds - 14_000_000_000) < 200_000_000)
+  }
 }

@@ -28,7 +28,9 @@ func flashes(of frames: [VideoFrame]) -> [MediaTime] {
 
 /// All frames and audio blocks of a file on its timeline, read without a clock.
 struct PlayedFile {
+  /// Frames, also repeated ones, in order.
   private(set) var frames: [VideoFrame] = []
+  /// Audio blocks, also of silence, in order.
   private(set) var blocks: [AudioBlock] = []
 
   /// Reads a file to its end, or in a loop.

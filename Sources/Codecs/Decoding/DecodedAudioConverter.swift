@@ -83,10 +83,14 @@ package final class DecodedAudioConverter {
 extension PacketDecoder {
   /// Format to convert the decoder's audio to: the stream's sample rate, at most two channels.
   ///
+  /// - Parameters:
+  ///   - presumed: Format where neither is known before audio is decoded; nil to throw.
+  ///   - source: Subject of errors, such as the path of the file.
   /// - Throws: ``VidiconError`` `invalidData` for a sample rate outside of 1,000 to 768,000 Hz, or without channels.
-  package func audioFormat(source: String) throws(VidiconError) -> AudioFormat {
+  package func audioFormat(presumed: AudioFormat? = nil, source: String) throws(VidiconError) -> AudioFormat {
     let rate = self.context.pointee.sample_rate
     let channels = self.context.pointee.ch_layout.nb_channels
+    if rate == 0, channels == 0, let presumed { return presumed }
     guard (1_000...768_000).contains(rate), channels > 0 else {
       throw VidiconError(
         .invalidData, subject: source, cause: "its audio has \(rate) samples a second in \(channels) channels",

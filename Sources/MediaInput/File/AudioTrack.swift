@@ -23,7 +23,7 @@ final class AudioTrack {
   init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
     let decoder = try PacketDecoder(stream: stream, source: source)
     self.decoder = decoder
-    self.format = try decoder.audioFormat(source: source)
+    self.format = try decoder.audioFormat(presumed: .presumed, source: source)
     self.converter = DecodedAudioConverter(format: self.format)
   }
 
@@ -109,4 +109,9 @@ final class AudioTrack {
     self.lastEnd = time &+ block.duration.nanoseconds
     self.blocks.append(block)
   }
+}
+
+extension AudioFormat {
+  /// Format of audio that begins so late that the opening of its file has not seen it.
+  static let presumed = AudioFormat(sampleRate: 48_000, channelCount: 2)
 }
