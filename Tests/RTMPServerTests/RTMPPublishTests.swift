@@ -176,6 +176,28 @@ struct RTMPPublishTests {
     #expect(error?.description.contains("send H.264 and AAC") == true)
   }
 
+  @Test func `AAC whose channels a program config element describes is mixed down to stereo`() throws {
+    let surround = try SurroundAudio()
+    let audio = AudioCollector()
+    try self.source.audio.start(consumer: audio)
+    defer { self.source.audio.stop() }
+    let client = try self.server.connect("rtmp://h/hello/\(Self.key)", .publish)
+    let configuration = ByteBuffer(bytes: [0xAF, 0] + surround.configuration)
+    try client.publish([RTMPMessage(type: .audio, streamID: 1, payload: configuration)])
+    for (index, frame) in surround.frames.enumerated() {
+      let payload = ByteBuffer(bytes: [0xAF, 1] + frame)
+      // 1024 samples at 48 kHz.
+      try client.publish([
+        RTMPMessage(type: .audio, timestamp: UInt32(index * 64 / 3), streamID: 1, payload: payload)
+      ])
+      self.clock.advance(by: .milliseconds(21))
+    }
+    #expect(client.isOpen && self.server.access.refusals[.malformed] == 0)
+    let blocks = audio.blocks(samples: 30_000)
+    #expect(blocks.allSatisfy { $0.format == AudioFormat(sampleRate: 48_000, channelCount: 2) })
+    #expect(abs(blocks.tone(ofChannel: 0) - 440) < 5 && abs(blocks.tone(ofChannel: 1) - 880) < 5)
+  }
+
   @Test(arguments: [0xFF_FFFF, (8 << 20) + 1])
   func `a publisher that announces a message of more than 8 MiB is closed at once, and counted`(length: Int) throws {
     let client = try self.server.connect("rtmp://h/hello/\(Self.key)", .publish)

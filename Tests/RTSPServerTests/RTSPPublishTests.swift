@@ -149,6 +149,45 @@ struct RTSPPublishTests {
     #expect(self.samples.wait(for: 2) && client.isOpen)
   }
 
+  @Test func `AAC whose channels a program config element describes is mixed down to stereo`() throws {
+    let surround = try SurroundAudio()
+    let audio = AudioCollector()
+    try self.source.audio.start(consumer: audio)
+    defer { self.source.audio.stop() }
+    let config = Hexadecimal.encode(surround.configuration, uppercase: true)
+    // As FFmpeg 5.1 writes it.
+    let description = [
+      "v=0", "o=- 0 0 IN IP4 127.0.0.1", "s=No Name", "t=0 0", "m=audio 0 RTP/AVP 97",
+      "a=rtpmap:97 MPEG4-GENERIC/48000/6",
+      "a=fmtp:97 profile-level-id=1;mode=AAC-hbr;sizelength=13;indexlength=3;indexdeltalength=3; config=\(config)",
+      "a=control:streamid=0",
+    ].map { $0 + "\r\n" }.joined()
+    let client = try self.server.connect()
+    try client.send(
+      PublishedFrames.request("ANNOUNCE \(Self.url)", ["Content-Type: application/sdp"], body: description))
+    try client.send(PublishedFrames.setUp("RTP/AVP/TCP;unicast;interleaved=0-1"))
+    try client.send(PublishedFrames.record)
+    #expect(try client.received() == ["200", "200", "200"])
+    for (index, frame) in surround.frames.enumerated() {
+      // One header of 16 bits, the first 13 of which are the length of the frame, RFC 3640 §3.3.6.
+      var payload = ByteBuffer(bytes: [0, 16])
+      payload.writeInteger(UInt16(frame.count << 3))
+      payload.writeBytes(frame)
+      var packet = ByteBuffer()
+      RTPPacket(
+        header: RTPHeader(
+          marker: true, payloadType: 97, sequenceNumber: UInt16(index), timestamp: UInt32(1024 * index), ssrc: 5),
+        payload: payload
+      ).serialize(into: &packet)
+      try client.sendInterleaved(packet, channel: 0)
+      self.clock.advance(by: .milliseconds(21))
+    }
+    #expect(client.isOpen && self.server.directory.refusals[.malformed] == 0)
+    let blocks = audio.blocks(samples: 30_000)
+    #expect(blocks.allSatisfy { $0.format == AudioFormat(sampleRate: 48_000, channelCount: 2) })
+    #expect(abs(blocks.tone(ofChannel: 0) - 440) < 5 && abs(blocks.tone(ofChannel: 1) - 880) < 5)
+  }
+
   @Test func `packets longer than those of players are taken from publishers only`() throws {
     let long = ByteBuffer(repeating: 0, count: 20_000)
     let client = try self.publish()
