@@ -328,7 +328,8 @@ let package = Package(
     .testTarget(
       name: "MediaInputTests",
       dependencies: [
-        "MediaInput", "Bitstreams", "CLibav", "Capture", "Codecs", "Media", "RTP", "TestSupport", "Threading", nioCore,
+        "MediaInput", "Bitstreams", "CLibav", "Capture", "Codecs", "Media", "RTP", "TestSupport", "Threading",
+        "TransportStreams", nioCore,
       ],
       swiftSettings: settings),
     .testTarget(
