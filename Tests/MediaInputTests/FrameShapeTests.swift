@@ -89,6 +89,65 @@ struct FrameShapeTests {
     #expect(last[180 * 640] < 20 && last[180 * 640 + 639] < 20)
   }
 
+  /// A transport stream of a second, of a square of 200 × 200 points amid a number of columns and 576 rows, in frames of 720 × 576.
+  private static func anamorphic(_ codec: String, columns: Int, ratio: String) throws -> String {
+    try TestMedia.path(
+      "columns_\(codec)_\(columns).ts",
+      [
+        "-f", "lavfi", "-i",
+        "color=black:s=\(columns)x576:r=25:d=1,drawbox=x=\(columns / 2 - 100):y=188:w=200:h=200:c=white:t=fill,"
+          + "scale=720:576,setsar=\(ratio)", "-c:v", codec, "-b:v", "2M", "-pix_fmt", "yuv420p",
+      ])
+  }
+
+  /// Properties of a frame that are judged: its size, the extent of the square, and the luma of a corner.
+  private struct Shape {
+    var size: [Int]
+    var square: [Int]
+    var corner: UInt8
+
+    init(_ frame: VideoFrame) {
+      let (width, height, luma) = (frame.format.width, frame.format.height, pixels(frame))
+      self.size = [width, height]
+      let row = FrameShapeTests.extent(luma, (0..<width).map { height / 2 * width + $0 })
+      let column = FrameShapeTests.extent(luma, (0..<height).map { $0 * width + width / 2 })
+      self.square = [row, column]
+      self.corner = luma[20 * width + 20]
+    }
+
+    func hasSquare(_ width: Int, _ height: Int) -> Bool {
+      abs(self.square[0] - width) < 6 && abs(self.square[1] - height) < 6
+    }
+  }
+
+  /// A broadcast changes from 4:3 to 16:9. Matroska and MP4 state the ratio of its first frames for all.
+  @Test(arguments: ["mpeg2video", "libx264"], ["ts", "mkv", "mp4"])
+  func `pixels of another ratio later in a file are made square too`(codec: String, container: String) throws {
+    let parts = try [(768, "16/15"), (1024, "64/45")].map { columns, ratio in
+      try Data(contentsOf: URL(filePath: try Self.anamorphic(codec, columns: columns, ratio: ratio)))
+    }
+    var path = try TestMedia.path("ratios_\(codec)_\(container).ts", bytes: parts[0] + parts[1])
+    if container != "ts" {
+      path = try TestMedia.path("ratios_\(codec).\(container)", ["-i", path, "-c", "copy"])
+    }
+    let shapes = try DecodedFile(path) { Shape($0) }.frames
+    #expect(shapes.count > 45 && shapes.allSatisfy { $0.size == [768, 576] })
+    let (first, last) = (try #require(shapes.first), try #require(shapes.last))
+    #expect(first.hasSquare(200, 200), "\(first)")
+    // 1024 × 576 points in 768 columns, between bars.
+    #expect(last.hasSquare(150, 150) && last.corner < 20, "\(last)")
+  }
+
+  @Test(arguments: ["mkv", "mp4"]) func `a ratio of the container that differs from the frames' corrects all of them`(
+    container: String
+  ) throws {
+    let stream = try Self.anamorphic("libx264", columns: 768, ratio: "16/15")
+    let path = try TestMedia.path("corrected.\(container)", ["-i", stream, "-c", "copy", "-aspect", "16:9"])
+    let shapes = try DecodedFile(path) { Shape($0) }.frames
+    // 4:3 would be 768 columns.
+    #expect(shapes.count > 20 && shapes.allSatisfy { $0.size == [1024, 576] && $0.hasSquare(267, 200) })
+  }
+
   /// Name, color and transfer of HDR at its reference white.
   private static let whites = [("hlg", "0xBFBFBF", "arib-std-b67"), ("pq", "0x949494", "smpte2084")]
 

@@ -23,7 +23,10 @@ package final class PacketDecoder {
   private let deinterlacer = Deinterlacer()
   private let toneMapper = ToneMapper()
   private let flattener = AlphaFlattener()
+  /// Ratio of a pixel's width to its height that the container states; 0 for none.
   private let pixel: AVRational
+  /// Ratio that the first frame states; nil before it.
+  private var firstPixel: AVRational?
   /// Colors that the codec parameters state.
   private var colors: VideoColors
   /// Queued packets from index ``head`` on; nil stands for the end of the file.
@@ -42,7 +45,8 @@ package final class PacketDecoder {
   /// - Parameters:
   ///   - isLowDelay: Whether each frame is output as soon as it is complete: no threads that work on several frames, and no wait for
   ///     frames that may precede it.
-  ///   - pixel: Ratio of a pixel's width to its height that the container states, which rules over that of the frames; 0 for none.
+  ///   - pixel: Ratio of a pixel's width to its height that the container states, which rules over that of the first frame; 0 for
+  ///     none.
   ///   - source: Subject of errors, such as the path of the file.
   /// - Throws: ``VidiconError`` `invalidData` when libavcodec has no decoder for the codec.
   package init(
@@ -168,7 +172,7 @@ package final class PacketDecoder {
       }
       self.frameCount += 1
       if self.context.pointee.codec_type == AVMEDIA_TYPE_VIDEO {
-        if self.pixel.num > 0 { self.frame.pointee.sample_aspect_ratio = self.pixel }
+        self.correctPixel()
         self.colors.complete(&self.frame.pointee)
         self.deinterlacer.process(self.frame)
         self.toneMapper.process(self.frame)
@@ -179,6 +183,18 @@ package final class PacketDecoder {
     }
     if isEnd { avcodec_flush_buffers(self.context) }
     return true
+  }
+
+  /// Replaces the ratio that the first frame states by the container's. Broadcasts change between 4:3 and 16:9, and containers state
+  /// the ratio of their beginning for all: frames of another ratio keep it.
+  private func correctPixel() {
+    guard self.pixel.num > 0 else { return }
+    let stated = self.frame.pointee.sample_aspect_ratio
+    let first = self.firstPixel ?? stated
+    self.firstPixel = first
+    if stated.num <= 0 || stated.num == first.num && stated.den == first.den {
+      self.frame.pointee.sample_aspect_ratio = self.pixel
+    }
   }
 
   private func removePackets() {
