@@ -23,6 +23,39 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a named pipe shows the slate, the media of each program that writes, and the slate again`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let pipe = "\(folder)/film.ts"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        // The program starts, with its ports, although nothing is written.
+        let options = ["--source", "file:\(pipe)", "--fps", "15", "--size", "320x180"]
+        try await VidiconProcess.serving(options) { vidicon in
+          _ = try await vidicon.status { $0.isSlateShown == true }
+          #expect(try await Curl.get(vidicon.page("/health")).status == 200)
+          let slate = try await FFmpeg.play(vidicon.url(), frames: 20)
+          #expect(slate.frames.count >= 20 && slate.frames.mean(19) < 128, "\(slate.run.errors)")
+          #expect(try #require(slate.audio).level < 0.001)
+          for _ in 1...2 {
+            let writer = try ChildProcess(
+              Tool("ffmpeg").path,
+              FFmpeg.quiet + ["-y", "-re", "-f", "lavfi", "-i", "color=white:s=320x180:r=15", "-f", "lavfi", "-i"]
+                + ["sine=1000:r=48000", "-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-g", "15"]
+                + ["-pix_fmt", "yuv420p", "-c:a", "aac", "-f", "mpegts", pipe])
+            defer { writer.kill() }
+            _ = try await vidicon.status(within: .seconds(60)) { $0.isSlateShown == false }
+            let film = try await FFmpeg.play(vidicon.url(), frames: 40)
+            try #require(film.frames.count >= 40, "\(film.run.errors)")
+            #expect(film.frames.mean(39) > 200)
+            #expect(try #require(film.audio).level > 0.02)
+            writer.kill()
+            _ = try await vidicon.status(within: .seconds(60)) { $0.isSlateShown == true }
+          }
+        }
+      }
+    }
+
     @Test func `with --exit-on-failure a camera that is not there ends the program with one line`() async throws {
       let port = try FreePort.take()
       let arguments =
