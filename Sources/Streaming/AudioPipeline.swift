@@ -107,7 +107,7 @@ final class AudioPipeline {
       self.shared.report(.sourceBack(.audio))
     }
     var block = audio.block
-    block.timestamp = block.timestamp.checked(at: now)
+    block.timestamp = block.timestamp.checked(at: now, timeout: self.timeout)
     self.shared.audioLevel = self.meter.measure(block)
     if block.format != self.format {
       if self.resampler?.input != block.format {

@@ -57,7 +57,7 @@ struct AudioPassThroughTests {
       self.stream.attachAudio(self.source)
       self.stream.add(self.output)
       try await self.stream.start()
-      // The last block has the current time: timestamps older than ten seconds are treated as those of another clock.
+      // The last block has the current time: later timestamps are treated as those of another clock, and those older than the timeout.
       self.start = StreamClock.system.now() - AudioPassThroughTests.format.duration(ofSamples: count * 1024) - late
     }
 
