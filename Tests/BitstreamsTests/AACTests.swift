@@ -120,7 +120,7 @@ struct ADTSHeaderTests {
     #expect(header.channelConfiguration == 2)
     #expect(header.payloadLength == 0x136 - 7)
     #expect(header.bufferFullness == 0x7FF)
-    #expect(header.rawDataBlockCount == 1)
+    #expect(header.rawDataBlockCount == 1 && header.duration == MediaDuration(nanoseconds: 21_333_333))
     #expect(buffer.readableBytes == 1)
     #expect(Self.serialize(header) == Self.stereo48)
   }

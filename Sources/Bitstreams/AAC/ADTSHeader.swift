@@ -55,6 +55,11 @@ public struct ADTSHeader: Hashable, Sendable {
     self.crc == nil ? Self.minimumLength : Self.minimumLength + 2
   }
 
+  /// Duration of the frame: 1024 samples for each raw data block.
+  package var duration: MediaDuration {
+    MediaDuration(nanoseconds: Int64(self.rawDataBlockCount) * 1024 * 1_000_000_000 / Int64(self.samplingFrequency))
+  }
+
   /// Parses and consumes a header; on failure nothing is consumed.
   ///
   /// - Throws: `.truncated` when more bytes are needed, `.invalid` when no header starts here.

@@ -112,6 +112,6 @@ final class AudioTrack {
 }
 
 extension AudioFormat {
-  /// Format of audio that begins so late that the opening of its file has not seen it.
+  /// Format of audio that begins so late that the opening of its file or connection has not seen it.
   static let presumed = AudioFormat(sampleRate: 48_000, channelCount: 2)
 }

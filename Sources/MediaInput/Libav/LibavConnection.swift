@@ -1,6 +1,8 @@
+internal import Bitstreams
 internal import CLibav
 internal import Codecs
 internal import Media
+internal import NIOCore
 internal import Threading
 
 /// A network stream opened by libavformat: its tracks and packets. Used by one thread at a time.
@@ -22,6 +24,10 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private let readTimeout: MediaDuration
   /// Arrival of the last packet of a chosen stream.
   private var lastPacketTime = StreamClock.system.now()
+  /// Length of an ADTS header with its CRC.
+  private static let maximumHeadLength = 9
+  /// Time at which the next audio packet begins, in nanoseconds; nil when unknown.
+  private var nextAudioTime: Int64?
   /// Time without one, while others send, after which they are taken for replaced.
   private static let replacementTimeout = MediaDuration.seconds(3)
   /// A writer may pause for as long as it likes.
@@ -113,7 +119,20 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     packet.duration = Self.nanoseconds(packet.pointer.pointee.duration, timeBase).flatMap {
       (1...10_000_000_000).contains($0) ? MediaDuration(nanoseconds: $0) : nil
     }
+    if kind == .audio, !self.isUntimed { self.completeTimes(ofAudio: packet, stream.pointee.codecpar.pointee.codec_id) }
     return .packet(packet)
+  }
+
+  /// Sets the times of audio that libavformat leaves out where its codec is not known yet, or was not when the connection was opened: of
+  /// several frames of AAC in a packet of MPEG-TS, the first one has a time, and none a duration.
+  private func completeTimes(ofAudio packet: NetworkPacket, _ codec: AVCodecID) {
+    if packet.decodeTime == nil { packet.decodeTime = self.nextAudioTime }
+    if packet.presentationTime == nil { packet.presentationTime = packet.decodeTime }
+    var head = ByteBuffer(bytes: packet.bytes.prefix(Self.maximumHeadLength))
+    if packet.duration == nil, codec == AV_CODEC_ID_AAC, let header = try? ADTSHeader(parsing: &head) {
+      packet.duration = header.duration
+    }
+    self.nextAudioTime = packet.decodeTime.flatMap { time in packet.duration.map { time + $0.nanoseconds } }
   }
 
   /// Whether a stream has video or audio.

@@ -275,7 +275,7 @@ final class NetworkAudioTrack {
 
   init(_ codec: UnsafeMutablePointer<AVCodecParameters>, source: String) throws(VidiconError) {
     self.decoder = try PacketDecoder(codec, source: source)
-    self.format = try self.decoder.audioFormat(source: source)
+    self.format = try self.decoder.audioFormat(presumed: .presumed, source: source)
     self.converter = DecodedAudioConverter(format: self.format)
     let parameters = codec.pointee
     if parameters.codec_id == AV_CODEC_ID_AAC {

@@ -103,6 +103,33 @@ struct NetworkSourceTests {
     #expect(state.frames.count == 5 && state.frames.allSatisfy { pixels($0)[48 * 160 + 80] > 200 })
   }
 
+  @Test func `audio that begins after the opening of its connection has ended is heard from its time on`() throws {
+    _ = try TestMedia.path(
+      "late_audio.ts",
+      [
+        "-f", "lavfi", "-i", "color=lime:s=160x96:r=25:d=9", "-itsoffset", "6", "-f", "lavfi", "-i",
+        "sine=440:r=44100:d=3", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "0", "-g", "25", "-c:a", "aac", "-f",
+        "mpegts",
+      ])
+    let server = try LocalServer.files(in: Self.folder)
+    let source = try NetworkSource(url: Self.url(server, "late_audio.ts"))
+    let (video, audio) = (try #require(source.video), try #require(source.audio))
+    #expect(audio.format == AudioFormat(sampleRate: 48_000, channelCount: 2))
+    let (videoCollector, audioCollector) = (SampleCollector(), AudioCollector())
+    try video.start(consumer: videoCollector)
+    try audio.start(consumer: audioCollector)
+    let blocks = audioCollector.blocks(samples: 48_000)
+    let state = videoCollector.wait { $0.samples.count >= 25 }
+    video.stop()
+    audio.stop()
+    let (first, start) = (try #require(blocks.first), try #require(state.samples.first?.presentationTime))
+    #expect(abs((first.timestamp - start).seconds - 6) < 0.2)
+    #expect(abs(blocks.tone() - 440) < 2)
+    for (block, next) in zip(blocks, blocks.dropFirst()) {
+      #expect(abs((next.timestamp - block.timestamp - block.duration).seconds) < 0.005)
+    }
+  }
+
   @Test func `a lost connection is reported once, and is re-established`() throws {
     _ = try Self.segments()
     _ = try TestMedia.path(
