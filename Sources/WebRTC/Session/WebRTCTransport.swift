@@ -289,8 +289,8 @@ extension WebRTCTransport {
       case .invalid(let address): outputs.append(.invalid(address))
       case .selected(let address):
         outputs.append(.selected(address))
-        // The notice of the end goes where the client is.
-        if self.sealer != nil { self.dtlsAddress = address }
+        // The notice of the end goes where the client is, and the flights of our own handshake.
+        if self.sealer != nil || self.role == .client { self.dtlsAddress = address }
         if self.isReady { self.setupDeadline = nil }
         outputs += self.startDTLS(with: address, at: now)
       case .refused: self.dropCounts.checks += 1
