@@ -17,7 +17,7 @@ SCENES = {
         "testsrc=s=720x576:r=1:d=1,loop=200:1,fps=50,drawbox=x='mod(t*300\\,600)':y=200:w=60:h=200:c=white:t=fill"],
 }
 FILTER = "setfield=tff,bwdif=mode=send_frame"
-# The ratio of time that is allowed, of a filter in assembler that shows each frame one later; and how much worse the picture may be, in
+# The ratio of time that is allowed, of a filter in assembler that shows each frame one later; and how much worse the frames may be, in
 # dB.
 LIMIT_OF_TIME, LIMIT_OF_QUALITY = 4, 1
 
@@ -47,7 +47,7 @@ def noise(path, original):
 
 
 def measure(settings):
-    """A row for each scene: picture; then a row of the time of a frame."""
+    """A row for each scene: frames; then a row of the time of a frame."""
     times = {"ours": [], "theirs": []}
     with tempfile.TemporaryDirectory(dir=settings.tools) as name:
         folder = pathlib.Path(name)
@@ -69,11 +69,11 @@ def measure(settings):
                 copied, _ = ffmpeg(*repeated, "-f", "null", "-")
                 times["theirs"].append((filtered - copied) / 1000)
             ffmpeg(*raw(interlaced), "-vf", FILTER, "-f", "rawvideo", theirs)
-            pictures = noise(ours, original), noise(theirs, original)
+            ratios = noise(ours, original), noise(theirs, original)
             # Both are exact where nothing is lost.
-            difference = 0 if pictures[0] == pictures[1] else pictures[0] - pictures[1]
-            row(f"picture of {scene}, interlaced 576i25 against its progressive original", f"{pictures[0]:.1f} dB",
-                f"libavfilter's `bwdif`: {pictures[1]:.1f} dB", f"{difference:+.1f} dB", f"-{LIMIT_OF_QUALITY} dB",
+            difference = 0 if ratios[0] == ratios[1] else ratios[0] - ratios[1]
+            row(f"frames of {scene}, interlaced 576i25 against its progressive original", f"{ratios[0]:.1f} dB",
+                f"libavfilter's `bwdif`: {ratios[1]:.1f} dB", f"{difference:+.1f} dB", f"-{LIMIT_OF_QUALITY} dB",
                 difference >= -LIMIT_OF_QUALITY)
     best = {side: min(values) for side, values in times.items()}
     ratio = best["ours"] / best["theirs"]

@@ -27,7 +27,7 @@ int main(int count, char **arguments) {
     for (int plane = 0; plane < 3; plane++) {
       int columns = plane == 0 ? width : width / 2, rows = plane == 0 ? height : height / 2;
       vidicon_deinterlace(progressive + offset, columns, frame + offset, columns, frames > 0 ? before + offset : NULL, columns,
-                          columns, rows, 1, true);
+                          columns, rows, 1, 255, true);
       offset += (size_t)columns * (size_t)rows;
     }
     time += seconds() - begin;

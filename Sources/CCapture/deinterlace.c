@@ -4,7 +4,7 @@
 
 // A line of the other field is predicted at the time of the field that stays, which lies between the times of the other field in
 // the frame before and in this one. Low vertical frequencies are those of the field that stays, high ones those of the other
-// field before and after: the vertical-temporal filter of three fields of M. Weston (BBC), US 4789893. Where the picture moves
+// field before and after: the vertical-temporal filter of three fields of M. Weston (BBC), US 4789893. Where the frame moves
 // more than it has detail, four lines of the field that stays are interpolated instead. The result is limited to what the other
 // field shows before and after, and what changes there and in the lines beside it: still parts keep all lines.
 //
@@ -27,9 +27,9 @@ struct lines {
 };
 
 // `number` holds 34 times two samples, and 8 times three more: 16 bits for samples of 8, which doubles what is computed at once.
-#define DEINTERLACE(name, sample, number, maximum)                                                                 \
+#define DEINTERLACE(name, sample, number)                                                                          \
   /* Cubic interpolation, without a frame before. */                                                               \
-  static void name##_first(sample *restrict output, const struct lines *lines, int width) {                        \
+  static void name##_first(sample *restrict output, const struct lines *lines, int width, int maximum) {           \
     const sample *k0 = lines->kept[0], *k1 = lines->kept[1], *k2 = lines->kept[2], *k3 = lines->kept[3];           \
     for (int x = 0; x < width; x++) {                                                                              \
       int value = (9 * (k1[x] + k2[x]) - (k0[x] + k3[x]) + 8) >> 4;                                                \
@@ -37,7 +37,7 @@ struct lines {
     }                                                                                                              \
   }                                                                                                                \
                                                                                                                    \
-  static void name##_next(sample *restrict output, const struct lines *lines, int width) {                         \
+  static void name##_next(sample *restrict output, const struct lines *lines, int width, int maximum) {            \
     const sample *k0 = lines->kept[0], *k1 = lines->kept[1], *k2 = lines->kept[2], *k3 = lines->kept[3];           \
     const sample *b1 = lines->kept_before[1], *b2 = lines->kept_before[2];                                         \
     const sample *o0 = lines->other[0], *o1 = lines->other[1], *o2 = lines->other[2], *o3 = lines->other[3];       \
@@ -66,8 +66,8 @@ struct lines {
     }                                                                                                              \
   }
 
-DEINTERLACE(deinterlace8, uint8_t, int16_t, 255)
-DEINTERLACE(deinterlace16, uint16_t, int32_t, 65535)
+DEINTERLACE(deinterlace8, uint8_t, int16_t)
+DEINTERLACE(deinterlace16, uint16_t, int32_t)
 
 /// The line at a distance, or the nearest of its field, of a plane with at least two lines.
 static const void *line(const uint8_t *plane, ptrdiff_t stride, int y, int distance, int height) {
@@ -79,7 +79,7 @@ static const void *line(const uint8_t *plane, ptrdiff_t stride, int y, int dista
 
 void vidicon_deinterlace(uint8_t *output, ptrdiff_t output_stride, const uint8_t *current, ptrdiff_t stride,
                          const uint8_t *previous, ptrdiff_t previous_stride, int width, int height, int sample_bytes,
-                         bool keeps_top) {
+                         int maximum, bool keeps_top) {
   for (int y = 0; y < height; y++) {
     void *target = output + y * output_stride;
     if (height < 2 || (y % 2 == 0) == keeps_top) {
@@ -96,9 +96,9 @@ void vidicon_deinterlace(uint8_t *output, ptrdiff_t output_stride, const uint8_t
       if (previous) lines.other_before[i] = line(previous, previous_stride, y, 2 * i - 4, height);
     }
     if (sample_bytes == 1) {
-      (previous ? deinterlace8_next : deinterlace8_first)(target, &lines, width);
+      (previous ? deinterlace8_next : deinterlace8_first)(target, &lines, width, maximum);
     } else {
-      (previous ? deinterlace16_next : deinterlace16_first)(target, &lines, width);
+      (previous ? deinterlace16_next : deinterlace16_first)(target, &lines, width, maximum);
     }
   }
 }

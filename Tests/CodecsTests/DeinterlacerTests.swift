@@ -117,6 +117,30 @@ struct DeinterlacerTests {
     #expect(packed == planar)
   }
 
+  @Test func `samples of ten bits stay below their maximum beside edges`() throws {
+    let deinterlacer = Deinterlacer()
+    for _ in 0..<2 {
+      let frame = try #require(av_frame_alloc())
+      defer { Self.free(frame) }
+      (frame.pointee.width, frame.pointee.height) = (16, 32)
+      frame.pointee.format = AV_PIX_FMT_YUV420P10LE.rawValue
+      try #require(av_frame_get_buffer(frame, 0) == 0)
+      (frame.pointee.interlaced_frame, frame.pointee.top_field_first) = (1, 1)
+      let (data, stride) = (try #require(frame.pointee.data.0), Int(frame.pointee.linesize.0))
+      func sample(_ x: Int, _ y: Int) -> UnsafeMutablePointer<UInt16> {
+        UnsafeMutableRawPointer(data + y * stride).assumingMemoryBound(to: UInt16.self) + x
+      }
+      for y in 0..<32 { for x in 0..<16 { sample(x, y).pointee = (12..<16).contains(y) ? 1019 : 64 } }
+      deinterlacer.process(frame)
+      let output = try #require(frame.pointee.data.0)
+      let rows = Int(frame.pointee.linesize.0)
+      for y in 0..<32 {
+        let value = UnsafeMutableRawPointer(output + y * rows).assumingMemoryBound(to: UInt16.self).pointee
+        #expect(value <= 1023, "row \(y): \(value)")
+      }
+    }
+  }
+
   @Test func `progressive frames are not touched, and odd sizes and changes of size are handled`() throws {
     let deinterlacer = Deinterlacer()
     let progressive = try Self.frame(64, 32, isInterlaced: false) { x, y in UInt8(y % 2 == 0 ? 16 : 235) }

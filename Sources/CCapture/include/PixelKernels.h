@@ -48,11 +48,11 @@ void vidicon_convert_color_rows(uint8_t *luma, ptrdiff_t luma_stride, uint8_t *c
 /// Makes a plane of an interlaced frame progressive: the lines of one field stay, those of the other are predicted.
 ///
 /// current, previous: planes of this frame and of the one before; NULL for none. Strides are in bytes.
-/// width: number of samples in a line, of all components in it; each has 1 or 2 bytes.
+/// width: number of samples in a line, of all components in it; each has 1 or 2 bytes, and a maximum.
 /// keeps_top: whether the lines 0, 2, 4… stay.
 void vidicon_deinterlace(uint8_t *output, ptrdiff_t output_stride, const uint8_t *current, ptrdiff_t stride,
                          const uint8_t *previous, ptrdiff_t previous_stride, int width, int height, int sample_bytes,
-                         bool keeps_top);
+                         int maximum, bool keeps_top);
 
 /// Puts pixels of three colors and their opacity, a byte each, over black. The stride is in bytes.
 void vidicon_flatten(uint8_t *pixels, ptrdiff_t stride, int width, int height);

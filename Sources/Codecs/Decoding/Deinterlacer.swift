@@ -39,7 +39,7 @@ final class Deinterlacer {
       let earlier = follows ? before[plane] : nil
       vidicon_deinterlace(
         to.bytes, Int(to.stride), from.bytes, Int(from.stride), earlier?.bytes, Int(earlier?.stride ?? 0), width,
-        height, layout.sampleBytes, keepsTop)
+        height, layout.sampleBytes, layout.maximum, keepsTop)
     }
     vidicon_set_progressive(output)
     av_frame_unref(previous)
@@ -81,6 +81,8 @@ final class Deinterlacer {
     let sizes: [(width: Int32, height: Int32)]
     /// Bytes of a sample: 1 or 2.
     let sampleBytes: Int32
+    /// Maximum of a sample.
+    let maximum: Int32
 
     /// Nil for palettes, samples that are no whole bytes, and formats of hardware.
     init?(_ frame: UnsafeMutablePointer<AVFrame>) {
@@ -102,6 +104,8 @@ final class Deinterlacer {
         (av_image_get_linesize(format, width, plane) / sampleBytes, (1...2).contains(plane) ? chromaHeight : height)
       }
       self.sampleBytes = sampleBytes
+      let highest = components.map { $0.shift == 0 ? (1 << $0.depth) - 1 : (1 << (8 * sampleBytes)) - 1 }
+      self.maximum = Int32(clamping: highest.max() ?? 255)
     }
 
     /// Whether the samples of a component are whole numbers of 1 or 2 bytes, apart from unused low bits.

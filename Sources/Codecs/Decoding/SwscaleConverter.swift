@@ -72,13 +72,20 @@ package final class SwscaleConverter {
   package func convert(
     _ source: Source, into target: (x: Int, y: Int, width: Int, height: Int)? = nil, at time: MediaTime
   ) -> VideoFrame? {
-    if let fields = source.fields {
-      let deinterlacer = self.deinterlacer ?? Deinterlacer()
-      self.deinterlacer = deinterlacer
-      var copy = deinterlacer.progressiveCopy(of: source, fields)
-      defer { av_frame_free(&copy) }
-      return copy.flatMap { self.convert(Source($0), into: target, at: time) }
+    guard let fields = source.fields else {
+      self.deinterlacer?.reset()
+      return self.scale(source, into: target, at: time)
     }
+    let deinterlacer = self.deinterlacer ?? Deinterlacer()
+    self.deinterlacer = deinterlacer
+    var copy = deinterlacer.progressiveCopy(of: source, fields)
+    defer { av_frame_free(&copy) }
+    return copy.flatMap { self.scale(Source($0), into: target, at: time) }
+  }
+
+  private func scale(
+    _ source: Source, into target: (x: Int, y: Int, width: Int, height: Int)?, at time: MediaTime
+  ) -> VideoFrame? {
     let format = self.pool.format
     let target = target ?? (0, 0, format.width, format.height)
     let isWhole = target.width == format.width && target.height == format.height
