@@ -114,4 +114,52 @@ struct FilePlaybackTests {
     let duration = played.blocks.reduce(MediaDuration.zero) { $0 + $1.duration }
     #expect(abs(duration.nanoseconds - 14_000_000_000) < 200_000_000)
   }
+
+  /// A file of MP4 with other edit lists in its tracks: durations, and places in the media, in seconds.
+  private static func edited(_ file: ArraySlice<UInt8>, _ edits: [(duration: Double, start: Double)]) -> [UInt8] {
+    func number(_ place: Int) -> Int { file[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
+    func bytes(_ value: Int) -> [UInt8] { withUnsafeBytes(of: UInt32(value).bigEndian, Array.init) }
+    func box(_ type: some Sequence<UInt8>, _ content: [UInt8]) -> [UInt8] { bytes(content.count + 8) + type + content }
+    func rebuilt(_ range: Range<Int>, timescale: Int) -> [UInt8] {
+      var (result, place) = ([UInt8](), range.lowerBound)
+      while place < range.upperBound {
+        let (end, type) = (place + number(place), file[place + 4..<place + 8])
+        defer { place = end }
+        switch String(decoding: type, as: UTF8.self) {
+        case "moov", "trak":
+          // In `mdhd`, behind the version and two times.
+          let header = file[place..<end].firstRange(of: Array("mdhd".utf8))?.lowerBound
+          let inner = rebuilt(place + 8..<end, timescale: header.map { number($0 + 16) } ?? 0)
+          result += box(type, inner)
+        case "edts":
+          let entries = edits.flatMap {
+            bytes(Int($0.duration * 1000)) + bytes(Int($0.start * Double(timescale))) + bytes(0x1_0000)
+          }
+          result += box(type, box(Array("elst".utf8), bytes(0) + bytes(edits.count) + entries))
+        default: result += file[place..<end]
+        }
+      }
+      return result
+    }
+    return rebuilt(file.startIndex..<file.endIndex, timescale: 0)
+  }
+
+  @Test func `edits that begin amid a group keep video and audio in sync`() throws {
+    let base = try TestMedia.path(
+      "eight-flashes.mp4",
+      [
+        "-stream_loop", "7", "-i", try TestMedia.flashAndBeep(), "-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "0",
+        "-g",
+        "100", "-sc_threshold", "0", "-c:a", "aac",
+      ])
+    let file = [UInt8](try Data(contentsOf: URL(filePath: base)))
+    let edits = [(duration: 2.0, start: 0.0), (duration: 2.0, start: 5.48)]
+    let path = try TestMedia.path("edits.mp4", bytes: Data(Self.edited(file[...], edits)))
+    let played = try PlayedFile(path)
+    let (shown, beeps) = (flashes(of: played.frames), beginnings(of: played.blocks))
+    try #require(shown.count == 4 && beeps.count == 4, "\(shown.count) flashes, \(beeps.count) beeps")
+    for (flash, beep) in zip(shown, beeps) {
+      #expect(abs((flash - beep).nanoseconds) < 80_000_000, "\((flash - beep).seconds)")
+    }
+  }
 }

@@ -315,7 +315,7 @@ final class FilePlayback {
       if needsAudio, self.audio?.decode() ?? false { continue }
       // Video is not queued for a minute, which may take a gigabyte.
       let span = needsFrame ? Self.firstFrameSpan : Self.firstBlockSpan
-      if self.isEnded || self.passCount > 0 || self.end > span && self.isFull { break }
+      if self.isEnded || self.passCount > 0 || self.end - self.offset > span && self.isFull { break }
       self.read()
     }
   }
@@ -351,15 +351,19 @@ final class FilePlayback {
     if !(1...limit).contains(packet.pointee.duration) {
       packet.pointee.duration = kind == .video ? self.frameInterval.nanoseconds : 0
     }
-    let time = packet.pointee.dts
+    var time = packet.pointee.dts
     guard time != none else { return }
     let shown = packet.pointee.pts == none ? time : packet.pointee.pts
+    // Decode times that libavformat derives follow a jump of the presentation times some frames later.
+    if !self.file.hasDiscontinuities, shown - time > 5_000_000_000 { time = shown }
     let start = self.start ?? shown
     self.start = start
 
     var shift = (self.shifts[kind] ?? self.offset) - start
-    // Presentation times go back without a jump, where frames are reordered.
-    if hasDecodeTime || self.file.hasDiscontinuities {
+    // Presentation times go back without a jump, where frames are reordered, and decode times, to frames before an edit, which are not
+    // shown.
+    let isHidden = packet.pointee.flags & AV_PKT_FLAG_DISCARD != 0
+    if !isHidden, hasDecodeTime || self.file.hasDiscontinuities {
       shift = self.shift(of: kind, time - start, duration: packet.pointee.duration) - start
       self.lastTimes[kind] = time + shift
     }
@@ -408,7 +412,7 @@ final class FilePlayback {
       let stream = other == .video ? self.file.videoStream : self.file.audioStream
     else { return false }
     let time = last - (self.shifts[other] ?? self.offset) + (self.start ?? 0)
-    return self.file.hasPacket(of: stream, after: time + 5_000_000_000)
+    return self.file.hasStep(of: stream, after: time, by: 5_000_000_000)
   }
 
   /// Forgets where a track was: its packets are not read while it is disabled, and the other one may jump meanwhile.

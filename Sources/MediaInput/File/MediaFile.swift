@@ -119,10 +119,14 @@ final class MediaFile {
     return self.readNext(into: packet)
   }
 
-  /// Whether one of the next packets of a stream is decoded after a time in nanoseconds. They are read ahead.
-  func hasPacket(of stream: Int, after time: Int64) -> Bool {
+  /// Whether the next packets of a stream, which are read ahead, have a step ahead of their decode times.
+  ///
+  /// - Parameters:
+  ///   - time: Decode time of the packet before them, in nanoseconds.
+  ///   - step: Minimum of the step, in nanoseconds.
+  func hasStep(of stream: Int, after time: Int64, by step: Int64) -> Bool {
     let timeBase = self.stream(stream).pointee.time_base
-    var (index, byteCount) = (0, 0)
+    var (index, byteCount, last) = (0, 0, time)
     while index < Self.lookahead.packetCount, byteCount < Self.lookahead.byteCount {
       if index == self.pending.count {
         var packet = av_packet_alloc()
@@ -133,10 +137,10 @@ final class MediaFile {
         self.pending.append(next)
       }
       let packet = self.pending[index].pointee
-      if Int(packet.stream_index) == stream, packet.dts != vidicon_av_nopts_value,
-        av_rescale_q(packet.dts, timeBase, PacketDecoder.timeBase) > time
-      {
-        return true
+      if Int(packet.stream_index) == stream, packet.dts != vidicon_av_nopts_value {
+        let next = av_rescale_q(packet.dts, timeBase, PacketDecoder.timeBase)
+        if next &- last > step { return true }
+        last = next
       }
       index += 1
       byteCount += Int(packet.size)

@@ -126,7 +126,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   /// Sets the times of audio that libavformat leaves out where its codec is not known yet, or was not when the connection was opened: of
   /// several frames of AAC in a packet of MPEG-TS, the first one has a time, and none a duration.
   private func completeTimes(ofAudio packet: NetworkPacket, _ codec: AVCodecID) {
-    if packet.decodeTime == nil { packet.decodeTime = self.nextAudioTime }
+    if packet.decodeTime == nil { packet.decodeTime = packet.presentationTime ?? self.nextAudioTime }
     if packet.presentationTime == nil { packet.presentationTime = packet.decodeTime }
     var head = ByteBuffer(bytes: packet.bytes.prefix(Self.maximumHeadLength))
     if packet.duration == nil, codec == AV_CODEC_ID_AAC, let header = try? ADTSHeader(parsing: &head) {
