@@ -19,6 +19,14 @@ package final class PacketDecoder {
   private var firstTime: Int64?
   /// Decode time without a frame after which damaged ones are returned: 20 s, in nanoseconds.
   private static let blindTimeout: Int64 = 20_000_000_000
+  /// Decode time without a frame after which that is reported: 3 s, in nanoseconds.
+  private static let reportTime: Int64 = 3_000_000_000
+  /// Whether a keyframe was decoded since the start, a reset or the end of the file; also of codecs whose decoders wait for it.
+  private var isStarted = false
+  /// Number of packets before the first frame.
+  private var waitingCount = 0
+  private var missingStart: Int?
+  private var isMissingReported = false
   private let frame: UnsafeMutablePointer<AVFrame>
   private let deinterlacer = Deinterlacer()
   private let toneMapper = ToneMapper()
@@ -128,6 +136,7 @@ package final class PacketDecoder {
     self.removePackets()
     self.deinterlacer.reset()
     avcodec_flush_buffers(self.context)
+    self.isStarted = false
   }
 
   /// Returns frames of video, too, that refer to frames which the decoder does not have. Encoders with intra refresh may mark no
@@ -142,7 +151,34 @@ package final class PacketDecoder {
     let first = self.firstTime ?? time
     self.firstTime = first
     if time &- first >= Self.blindTimeout { self.returnDamagedFrames() }
+    self.waitingCount += 1
+    if time &- first >= Self.reportTime, !self.isMissingReported {
+      (self.isMissingReported, self.missingStart) = (true, self.waitingCount)
+    }
   }
+
+  /// Whether a packet precedes the first keyframe, so that the decoder would make damaged frames of it.
+  private func precedesStart(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
+    guard !self.isStarted else { return false }
+    let isBlind = self.context.pointee.flags & AV_CODEC_FLAG_OUTPUT_CORRUPT != 0
+    if packet.pointee.flags & AV_PKT_FLAG_KEY != 0 || isBlind || self.waitsForStart {
+      self.isStarted = true
+      return false
+    }
+    return true
+  }
+
+  /// Whether the decoder itself returns nothing before a keyframe: those of HEVC and MPEG make up what frames refer to.
+  private var waitsForStart: Bool {
+    switch self.context.pointee.codec_id {
+    case AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4: false
+    default: true
+    }
+  }
+
+  /// Removes and returns the number of packets before the first frame, which has not come for long; nil where it was returned, or has
+  /// come.
+  package func takeMissingStart() -> Int? { self.missingStart.take() }
 
   /// Decodes the next packet.
   ///
@@ -159,6 +195,10 @@ package final class PacketDecoder {
     }
     self.byteCount -= Int(packet?.pointee.size ?? 0)
     if self.frameCount == 0, let packet { self.noteWait(until: packet.pointee.dts) }
+    if let start = packet, self.precedesStart(start) {
+      av_packet_free(&packet)
+      return true
+    }
     // All frames are received after each packet, so the decoder always accepts the next one.
     if avcodec_send_packet(self.context, packet) < 0, packet != nil { self.corruptCount += 1 }
     let isEnd = packet == nil
@@ -181,7 +221,10 @@ package final class PacketDecoder {
       body(self.frame)
       av_frame_unref(self.frame)
     }
-    if isEnd { avcodec_flush_buffers(self.context) }
+    if isEnd {
+      avcodec_flush_buffers(self.context)
+      self.isStarted = false
+    }
     return true
   }
 

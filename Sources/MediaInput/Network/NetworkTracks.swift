@@ -193,6 +193,9 @@ final class NetworkVideoTrack {
     case nil: break
     }
     self.decode(packet) { self.take($0, for: consumer) }
+    if let count = self.decoder.takeMissingStart() {
+      consumer.captureWaits(.missingStart(of: self.source, dropped: count))
+    }
   }
 
   /// Decodes the packets since the last keyframe, and delivers the newest frame of them.
