@@ -3,6 +3,7 @@ import Foundation
 import Media
 import TestSupport
 import Testing
+import Threading
 
 @testable import MediaInput
 
@@ -18,7 +19,8 @@ struct GroupStartTests {
     return try TestMedia.path(
       "white_after_\(seconds)_\(codec).ts",
       [
-        "-f", "lavfi", "-i", "testsrc2=s=160x96:r=25:d=\(seconds)", "-f", "lavfi", "-i", "color=white:s=160x96:r=25:d=2",
+        "-f", "lavfi", "-i", "testsrc2=s=160x96:r=25:d=\(seconds)", "-f", "lavfi", "-i",
+        "color=white:s=160x96:r=25:d=2",
         "-filter_complex", "[0][1]concat", "-pix_fmt", "yuv420p", "-c:v", codec,
       ] + options + ["-f", "mpegts"])
   }
