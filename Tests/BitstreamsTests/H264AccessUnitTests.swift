@@ -54,6 +54,19 @@ struct H264AccessUnitTests {
     #expect(units.map { Array($0.readableBytesView) } == [[0x65, 1], [0x41]])
   }
 
+  @Test func `a sample is its payload without a copy, unless a NAL unit is left out`() throws {
+    func address(_ buffer: ByteBuffer) -> Int { buffer.withUnsafeReadableBytes { Int(bitPattern: $0.baseAddress) } }
+    // Behind the head of a message.
+    var message = ByteBuffer(bytes: [0x27, 1, 0, 0, 0, 0, 0, 0, 2, 0x06, 5, 0, 0, 0, 3, 0x65, 1, 2])
+    message.moveReaderIndex(forwardBy: 5)
+    let whole = try H264AccessUnit(parsingAVCC: message)
+    #expect(whole.isKeyframe && whole.payload == message && address(whole.payload) == address(message))
+    for left: [UInt8] in [[0, 0, 0, 2, 0x09, 0xF0], [0, 0, 0, 0], [0, 0, 0, 2, 0x68, 0xCB]] {
+      let parsed = try H264AccessUnit(parsingAVCC: ByteBuffer(bytes: left + message.readableBytesView))
+      #expect(parsed.payload == message)
+    }
+  }
+
   @Test func `every prefix of a sample throws, except at the end of a NAL unit`() throws {
     let sample: [UInt8] = [0, 0, 0, 2, 0x65, 1, 0, 0, 0, 1, 0x41]
     for length in 1..<sample.count where length != 6 {

@@ -56,16 +56,25 @@ public struct H264AccessUnit: Hashable, Sendable {
 
   /// Parses an access unit with length prefixes, such as an MP4 sample with in-band parameter sets.
   ///
+  /// The payload is the sample itself, without a copy, where no NAL unit is left out and lengths have 4 bytes.
+  ///
   /// - Parameter lengthSize: Bytes of a length field, 1 to 4.
   /// - Throws: `.truncated` when a length reaches past the end.
   public init(parsingAVCC sample: ByteBuffer, lengthSize: Int = 4) throws(ParsingError) {
     self.init()
-    self.append(try AVCCNALUnits(parsing: sample, lengthSize: lengthSize))
+    let nalUnits = try AVCCNALUnits(parsing: sample, lengthSize: lengthSize)
+    self.append(nalUnits, of: lengthSize == 4 ? sample : nil)
   }
 
-  private mutating func append(_ nalUnits: some Sequence<ByteBuffer>) {
+  /// - Parameter sample: The bytes of the NAL units where these are as in a payload.
+  private mutating func append(_ nalUnits: some Sequence<ByteBuffer>, of sample: ByteBuffer? = nil) {
     let kept = nalUnits.filter { self.handleHeader(of: $0) }
-    self.payload.reserveCapacity(kept.reduce(0) { $0 + 4 + $1.readableBytes })
+    let byteCount = kept.reduce(0) { $0 + 4 + $1.readableBytes }
+    if let sample, sample.readableBytes == byteCount {
+      self.payload = sample
+      return
+    }
+    self.payload.reserveCapacity(byteCount)
     for nalUnit in kept {
       // No trap: a ByteBuffer holds less than 4 GiB.
       self.payload.writeInteger(UInt32(nalUnit.readableBytes))

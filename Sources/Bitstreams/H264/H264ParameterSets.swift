@@ -26,6 +26,9 @@ package struct H264ParameterSets: Sendable {
     for set in configuration.pictureParameterSets { _ = self.adoptPictureSet(set) }
   }
 
+  /// Whether a set was left out since it cannot be parsed; a decoder may be able to.
+  private(set) var hasUnreadable = false
+
   /// Whether the stream uses more than one of a kind.
   package var areSeveral: Bool { self.sequences.count > 1 || self.pictureSets.count > 1 }
 
@@ -62,13 +65,19 @@ package struct H264ParameterSets: Sendable {
 
   /// - Returns: The identifier of a set that is new or has changed; nil for one that is known or cannot be parsed.
   private mutating func adoptSequence(_ bytes: [UInt8]) -> UInt8? {
-    guard let id = (try? H264SequenceParameterSet(parsing: bytes))?.id else { return nil }
+    guard let id = (try? H264SequenceParameterSet(parsing: bytes))?.id else {
+      self.hasUnreadable = true
+      return nil
+    }
     self.sequenceID = self.sequenceID ?? id
     return Self.store(Entry(id: id, bytes: bytes), in: &self.sequences)
   }
 
   private mutating func adoptPictureSet(_ bytes: [UInt8]) -> UInt8? {
-    guard let id = (try? H264PictureParameterSet(parsing: bytes))?.id else { return nil }
+    guard let id = (try? H264PictureParameterSet(parsing: bytes))?.id else {
+      self.hasUnreadable = true
+      return nil
+    }
     self.pictureSetID = self.pictureSetID ?? id
     return Self.store(Entry(id: id, bytes: bytes), in: &self.pictureSets)
   }

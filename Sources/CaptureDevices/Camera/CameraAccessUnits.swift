@@ -18,14 +18,13 @@ package struct CameraAccessUnits {
   }
 
   private let frameRate: FrameRate
-  private var sequenceParameterSet: [UInt8]?
-  private var pictureParameterSet: [UInt8]?
-  private var description: H264Description?
+  private var reader: H264SampleReader
   private var isWaitingForKeyframe = true
 
   /// - Parameter frameRate: The camera's frame rate, for parameter sets without timing information.
   package init(frameRate: FrameRate) {
     self.frameRate = frameRate
+    self.reader = H264SampleReader(frameRate: frameRate)
   }
 
   /// Discards access units until the next keyframe.
@@ -39,29 +38,18 @@ package struct CameraAccessUnits {
   /// Parses the content of a buffer.
   package mutating func sample(parsing bytes: ByteBuffer, at time: MediaTime) -> Outcome {
     let unit = H264AccessUnit(parsingAnnexB: bytes)
-    self.remember(unit)
+    let isFirst = self.reader.description == nil
+    // The frames before the next keyframe refer to those of the old parameter sets.
+    if self.reader.adopt(unit) != nil, !isFirst { self.isWaitingForKeyframe = true }
     if unit.payload.readableBytes == 0 {
       return unit.sequenceParameterSets.isEmpty && unit.pictureParameterSets.isEmpty ? .unusable : .parameterSets
     }
-    if unit.isKeyframe, self.description != nil { self.isWaitingForKeyframe = false }
-    guard !self.isWaitingForKeyframe, let description else { return .unusable }
+    guard let description = self.reader.description else { return .unusable }
+    if unit.isKeyframe { self.isWaitingForKeyframe = false }
+    guard !self.isWaitingForKeyframe else { return .unusable }
     let sample = EncodedSample(
-      kind: .video, payload: unit.payload, presentationTime: time, duration: self.frameRate.frameInterval,
+      kind: .video, payload: self.reader.payload(of: unit, isStart: unit.isKeyframe), presentationTime: time, duration: self.frameRate.frameInterval,
       isKeyframe: unit.isKeyframe)
     return .sample(sample, of: description)
-  }
-
-  /// Stores parameter sets; those that cannot be parsed leave the description unchanged.
-  private mutating func remember(_ unit: H264AccessUnit) {
-    let last = (self.sequenceParameterSet, self.pictureParameterSet)
-    if let new = unit.sequenceParameterSets.last { self.sequenceParameterSet = Array(new.readableBytesView) }
-    if let new = unit.pictureParameterSets.last { self.pictureParameterSet = Array(new.readableBytesView) }
-    guard last != (self.sequenceParameterSet, self.pictureParameterSet), let sequence = self.sequenceParameterSet,
-      let pictureSet = self.pictureParameterSet,
-      let description = try? H264Description(
-        parsing: sequence, pictureParameterSet: pictureSet, frameRate: self.frameRate)
-    else { return }
-    if let old = self.description, old != description { self.isWaitingForKeyframe = true }
-    self.description = description
   }
 }

@@ -90,10 +90,10 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   }
 
   func read() throws(VidiconError) -> NetworkItem? {
-    guard let packet = NetworkPacket() else { throw self.error(-ENOMEM) }
+    guard let demuxed = LibavPacket() else { throw self.error(-ENOMEM) }
     self.interrupt.callBegins(limit: self.readTimeout)
     let (status, isRefused) = ConnectGuard.run(isActive: !self.specification.allowsLinkLocal) {
-      av_read_frame(self.context, packet.pointer)
+      av_read_frame(self.context, demuxed.pointer)
     }
     // A playlist that leads to a refused address goes on with its next segment.
     if isRefused { throw .refusedLinkLocal(self.specification.description) }
@@ -102,33 +102,38 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     if status == vidicon_averror_eof, self.specification.isFIFO { return .ended }
     guard status >= 0 else { throw self.error(status) }
     let now = StreamClock.system.now()
-    guard packet.pointer.pointee.size > 0, let kind = self.kind(of: packet.pointer.pointee.stream_index),
-      let stream = self.context.pointee.streams[Int(packet.pointer.pointee.stream_index)]
+    let content = demuxed.pointer.pointee
+    guard content.size > 0, let kind = self.kind(of: content.stream_index),
+      let stream = self.context.pointee.streams[Int(content.stream_index)]
     else {
       // Streams have replaced the chosen ones, as at an event of a broadcaster: a new connection chooses again.
-      if self.isMedia(packet.pointer.pointee.stream_index), now - self.lastPacketTime > Self.replacementTimeout {
+      if self.isMedia(content.stream_index), now - self.lastPacketTime > Self.replacementTimeout {
         throw self.error(-ETIMEDOUT)
       }
       return nil
     }
     self.lastPacketTime = now
-    packet.kind = kind
+    var packet = NetworkPacket(demuxed, kind: kind)
     let timeBase = stream.pointee.time_base
-    packet.decodeTime = self.isUntimed ? nil : Self.nanoseconds(packet.pointer.pointee.dts, timeBase)
-    packet.presentationTime = self.isUntimed ? nil : Self.nanoseconds(packet.pointer.pointee.pts, timeBase)
-    packet.duration = Self.nanoseconds(packet.pointer.pointee.duration, timeBase).flatMap {
+    packet.decodeTime = self.isUntimed ? nil : Self.nanoseconds(content.dts, timeBase)
+    packet.presentationTime = self.isUntimed ? nil : Self.nanoseconds(content.pts, timeBase)
+    packet.duration = Self.nanoseconds(content.duration, timeBase).flatMap {
       (1...10_000_000_000).contains($0) ? MediaDuration(nanoseconds: $0) : nil
     }
-    if kind == .audio, !self.isUntimed { self.completeTimes(ofAudio: packet, stream.pointee.codecpar.pointee.codec_id) }
+    if kind == .audio, !self.isUntimed {
+      self.completeTimes(ofAudio: &packet, demuxed.bytes, stream.pointee.codecpar.pointee.codec_id)
+    }
     return .packet(packet)
   }
 
   /// Sets the times of audio that libavformat leaves out where its codec is not known yet, or was not when the connection was opened: of
   /// several frames of AAC in a packet of MPEG-TS, the first one has a time, and none a duration.
-  private func completeTimes(ofAudio packet: NetworkPacket, _ codec: AVCodecID) {
+  private func completeTimes(
+    ofAudio packet: inout NetworkPacket, _ bytes: UnsafeRawBufferPointer, _ codec: AVCodecID
+  ) {
     if packet.decodeTime == nil { packet.decodeTime = packet.presentationTime ?? self.nextAudioTime }
     if packet.presentationTime == nil { packet.presentationTime = packet.decodeTime }
-    var head = ByteBuffer(bytes: packet.bytes.prefix(Self.maximumHeadLength))
+    var head = ByteBuffer(bytes: bytes.prefix(Self.maximumHeadLength))
     if packet.duration == nil, codec == AV_CODEC_ID_AAC, let header = try? ADTSHeader(parsing: &head) {
       packet.duration = header.duration
     }

@@ -67,7 +67,7 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
     // Without times, those of the arrival are taken.
     let sample = EncodedSample(
       kind: .video, payload: image, presentationTime: .zero, duration: .zero, isKeyframe: true)
-    guard let packet = NetworkPacket(sample) else { return nil }
+    var packet = NetworkPacket(sample)
     (packet.decodeTime, packet.presentationTime) = (nil, nil)
     return .packet(packet)
   }

@@ -22,46 +22,43 @@ package struct H264PacketReader {
 
   /// Size of NAL unit lengths, in bytes; nil for start codes (Annex B).
   private var lengthSize: Int?
-  private var sequenceParameterSet: [UInt8]?
-  private var pictureParameterSet: [UInt8]?
+  private var reader: H264SampleReader
+  /// Description of the samples since the last keyframe; nil before it, or when outputs do not support it.
   private var description: H264Description?
-  private let frameRate: FrameRate
-  private var needsKeyframe = true { didSet { if self.needsKeyframe { self.start = H264DecodingStart() } } }
-  /// Start of decoding where the demuxer marks none, as an intra frame without a recovery point.
-  private var start = H264DecodingStart()
-  private var hasExtradata = false
+  private var needsKeyframe = true { didSet { if self.needsKeyframe { self.reader.awaitStart() } } }
   /// Whether the packets before the next keyframe are decoded by the owner, so that only that ends the wait.
   private var isDecodedMeanwhile = false
 
+  /// A reader of samples with this description.
+  init(_ description: H264Description) {
+    self.lengthSize = 4
+    self.reader = H264SampleReader(
+      H264ParameterSets(AVCDecoderConfiguration(description)), frameRate: description.frameRate)
+  }
+
+  /// A reader of a demuxer's packets.
+  ///
   /// - Parameters:
   ///   - extradata: The track's `avcC` or Annex B parameter sets, or empty.
   ///   - frameRate: Frame rate where the SPS has none, or an implausible one.
   package init(extradata: [UInt8], frameRate: FrameRate) {
-    self.frameRate = frameRate
+    self.reader = H264SampleReader(frameRate: frameRate)
     self.replace(extradata: extradata)
   }
 
   /// Replaces the parameter sets of the packets that follow.
   package mutating func replace(extradata: [UInt8]) {
-    self.hasExtradata = !extradata.isEmpty
+    var parameterSets = H264ParameterSets()
     if extradata.first == 1 {
       guard let configuration = try? AVCDecoderConfiguration(parsing: extradata) else { return }
       self.lengthSize = configuration.lengthSize
-      guard configuration.sequenceParameterSets.count == 1, configuration.pictureParameterSets.count == 1 else {
-        return
-      }
-      self.sequenceParameterSet = configuration.sequenceParameterSets[0]
-      self.pictureParameterSet = configuration.pictureParameterSets[0]
+      parameterSets = H264ParameterSets(configuration)
     } else {
       self.lengthSize = nil
-      let unit = H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: extradata))
-      if let sequence = unit.sequenceParameterSets.first {
-        self.sequenceParameterSet = Array(sequence.readableBytesView)
-      }
-      if let pictureSet = unit.pictureParameterSets.first {
-        self.pictureParameterSet = Array(pictureSet.readableBytesView)
-      }
+      parameterSets.adopt(H264AccessUnit(parsingAnnexB: ByteBuffer(bytes: extradata)))
     }
+    // Without a pair there, it is waited for in the packets.
+    _ = try? self.reader.replace(parameterSets)
     self.needsKeyframe = true
   }
 
@@ -88,10 +85,11 @@ package struct H264PacketReader {
       self.needsKeyframe = true
       return .skipped
     }
-    guard let isChanged = self.adopt(unit) else { return .unfit(isBlind: false) }
+    let isChanged = self.reader.adopt(unit) != nil
+    guard self.reader.isOnePair else { return .unfit(isBlind: false) }
     guard unit.payload.readableBytes > 0 else { return .skipped }
     if unit.isKeyframe {
-      guard let description = self.describe() else { return .unfit(isBlind: false) }
+      guard let description = self.passedDescription() else { return .unfit(isBlind: false) }
       self.description = description
       (self.needsKeyframe, self.isDecodedMeanwhile) = (false, false)
     } else if isKeyframe || isChanged && self.description != nil {
@@ -108,47 +106,20 @@ package struct H264PacketReader {
   /// Decides on an access unit before the first keyframe.
   private mutating func wait(with unit: H264AccessUnit, at time: MediaTime) -> Result {
     guard !self.isDecodedMeanwhile else { return .skipped }
-    let hasParameterSets = self.hasExtradata || self.sequenceParameterSet != nil && self.pictureParameterSet != nil
-    return switch self.start.handle(unit, isMarked: false, hasParameterSets: hasParameterSets, at: time) {
-    case .drop: .skipped
-    case .reportMissing(let count): .waiting(skipped: count)
-    case .take: .unfit(isBlind: unit.randomAccess == nil)
+    return switch self.reader.read(unit, isMarked: false, at: time) {
+    case .empty, .early(missing: nil): .skipped
+    case .early(let count?): .waiting(skipped: count)
+    case .frame: .unfit(isBlind: unit.randomAccess == nil)
     }
-  }
-
-  /// Stores the parameter sets of an access unit.
-  ///
-  /// - Returns: Whether they have changed; nil when there are several at once.
-  private mutating func adopt(_ unit: H264AccessUnit) -> Bool? {
-    let sequences = Set(unit.sequenceParameterSets.map { Array($0.readableBytesView) })
-    let pictureSets = Set(unit.pictureParameterSets.map { Array($0.readableBytesView) })
-    guard sequences.count <= 1, pictureSets.count <= 1 else { return nil }
-    let (sequence, pictureSet) = (
-      sequences.first ?? self.sequenceParameterSet, pictureSets.first ?? self.pictureParameterSet
-    )
-    // A replacement has the same identifier; an additional PPS has another one.
-    guard Self.isReplacement(of: self.pictureParameterSet, pictureSet) else { return nil }
-    defer { (self.sequenceParameterSet, self.pictureParameterSet) = (sequence, pictureSet) }
-    return sequence != self.sequenceParameterSet || pictureSet != self.pictureParameterSet
-  }
-
-  private static func isReplacement(of old: [UInt8]?, _ new: [UInt8]?) -> Bool {
-    guard let old, let new, old != new else { return true }
-    return (try? H264PictureParameterSet(parsing: old).id) == (try? H264PictureParameterSet(parsing: new).id)
   }
 
   /// Description of the current parameter sets; nil when they cannot be passed through.
-  private func describe() -> H264Description? {
-    guard let sequence = self.sequenceParameterSet, let pictureSet = self.pictureParameterSet else { return nil }
-    if let description, description.sequenceParameterSet == sequence, description.pictureParameterSet == pictureSet {
-      return description
-    }
-    guard let parsed = try? H264SequenceParameterSet(parsing: sequence),
-      parsed.chromaFormatIDC == 1, parsed.bitDepthLuma == 8, parsed.bitDepthChroma == 8, parsed.isProgressive,
-      var description = try? H264Description(
-        parsing: sequence, pictureParameterSet: pictureSet, frameRate: self.frameRate)
+  private func passedDescription() -> H264Description? {
+    guard let description = self.reader.description else { return nil }
+    if description == self.description { return description }
+    guard let parsed = try? H264SequenceParameterSet(parsing: description.sequenceParameterSet),
+      parsed.chromaFormatIDC == 1, parsed.bitDepthLuma == 8, parsed.bitDepthChroma == 8, parsed.isProgressive
     else { return nil }
-    if !(0.1...240).contains(description.frameRate.framesPerSecond) { description.frameRate = self.frameRate }
     return description
   }
 }

@@ -125,7 +125,7 @@ extension NetworkSession {
     self.buffer.append(.tracks(connection.tracks))
     while !self.interrupt.isCancelled {
       guard let item = try connection.read() else { continue }
-      let packet: NetworkPacket
+      var packet: NetworkPacket
       switch item {
       case .packet(let received): packet = received
       case .changedCodecs(let codecs):

@@ -68,12 +68,7 @@ final class NetworkTracks {
   init?(
     video: PublishedCodec?, audio: PublishedCodec?, handling: VideoHandling, awaitsVideo: Bool = false, source: String
   ) {
-    self.video = video.flatMap { video in
-      video.parameters.flatMap {
-        try? NetworkVideoTrack(
-          $0.pointer, displayMatrix: nil, frameRate: video.frameRate, handling: handling, source: source)
-      }
-    }
+    self.video = video.flatMap { NetworkVideoTrack($0, handling: handling, source: source) }
     self.audio = audio.flatMap { audio in
       audio.parameters.flatMap { try? NetworkAudioTrack($0.pointer, source: source) }
     }
@@ -116,12 +111,19 @@ enum VideoHandling: Sendable {
 
 /// Video track of one connection: passes H.264 through, decodes other codecs.
 final class NetworkVideoTrack {
+  private enum Decoding {
+    /// Nothing was decoded yet: samples that are passed through need no decoder.
+    case unopened(open: () throws(VidiconError) -> PacketDecoder)
+    case opened(PacketDecoder)
+    case failed
+  }
+
   /// Format of the frames; presumed until the first one where the source does not announce their size.
   private(set) var format: VideoFormat
   private let source: String
   /// A frame of another size than ``format`` had, which its announcement precedes.
   private var heldFrame: VideoFrame?
-  private let decoder: PacketDecoder
+  private var decoding: Decoding
   private let converter: DecodedFrameConverter
   /// Nil when the packets are decoded.
   private var reader: H264PacketReader?
@@ -143,10 +145,9 @@ final class NetworkVideoTrack {
   ///   - pixel: Ratio of a pixel's width to its height that the container states; 0 for none.
   init(
     _ codec: UnsafeMutablePointer<AVCodecParameters>, displayMatrix: UnsafePointer<Int32>?,
-    pixel: AVRational = AVRational(num: 0, den: 1), frameRate: FrameRate, handling: VideoHandling = .passedThrough,
-    source: String
+    pixel: AVRational = AVRational(num: 0, den: 1), frameRate: FrameRate, source: String
   ) throws(VidiconError) {
-    self.decoder = try PacketDecoder(codec, isLowDelay: handling == .decoded, pixel: pixel, source: source)
+    self.decoding = .opened(try PacketDecoder(codec, pixel: pixel, source: source))
     var parameters = codec.pointee
     if pixel.num > 0 { parameters.sample_aspect_ratio = pixel }
     // Parameter sets that come with rare keyframes: the size is known with the first of them.
@@ -160,7 +161,7 @@ final class NetworkVideoTrack {
     self.source = source
     self.converter = DecodedFrameConverter(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
     let (orientation, isMirrored) = DecodedFrameConverter.orientation(displayMatrix)
-    if handling == .passedThrough, parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored,
+    if parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored,
       pixel.num <= 0 || pixel.num == pixel.den
     {
       let extradata = UnsafeRawBufferPointer(start: parameters.extradata, count: Int(parameters.extradata_size))
@@ -168,8 +169,44 @@ final class NetworkVideoTrack {
     }
   }
 
+  /// A track of samples with this codec; nil of audio, and where libavcodec does not accept it.
+  init?(_ codec: PublishedCodec, handling: VideoHandling, source: String) {
+    guard let format = codec.videoFormat else { return nil }
+    (self.format, self.source) = (format, source)
+    self.converter = DecodedFrameConverter(displayMatrix: nil, frameRate: codec.frameRate, as: .i420)
+    func open() throws(VidiconError) -> PacketDecoder {
+      guard let parameters = codec.parameters else { throw VidiconError(libav: -ENOMEM, source: source) }
+      return try PacketDecoder(parameters.pointer, isLowDelay: handling == .decoded, source: source)
+    }
+    if case .h264(let video) = codec, handling == .passedThrough {
+      self.reader = H264PacketReader(video)
+      self.decoding = .unopened(open: open)
+    } else {
+      guard let decoder = try? open() else { return nil }
+      self.decoding = .opened(decoder)
+    }
+  }
+
   /// Number of packets and frames that could not be decoded.
-  var corruptCount: Int { self.decoder.corruptCount }
+  var corruptCount: Int { if case .opened(let decoder) = self.decoding { decoder.corruptCount } else { 0 } }
+
+  /// The decoder; nil where it cannot be opened, which the consumer is told once.
+  private func decoder(for consumer: any VideoConsumer) -> PacketDecoder? {
+    switch self.decoding {
+    case .opened(let decoder): return decoder
+    case .failed: return nil
+    case .unopened(let open):
+      do throws(VidiconError) {
+        let decoder = try open()
+        self.decoding = .opened(decoder)
+        return decoder
+      } catch {
+        self.decoding = .failed
+        consumer.captureEnded(error)
+        return nil
+      }
+    }
+  }
 
   /// Delivers a packet as a sample, or the frames decoded from it.
   func handle(_ packet: NetworkPacket, to consumer: any VideoConsumer) {
@@ -177,10 +214,10 @@ final class NetworkVideoTrack {
     if packet.isHidden {
       self.awaitKeyframe()
       // Decoders return no frame for it.
-      return self.decode(packet) { self.take($0, for: consumer) }
+      return self.decode(packet, for: consumer) { self.take($0, for: consumer) }
     }
     let result = self.reader?.read(
-      ByteBuffer(bytes: packet.bytes), isKeyframe: packet.isKeyframe, times: packet.times, duration: packet.duration)
+      packet.bytes, isKeyframe: packet.isKeyframe, times: packet.times, duration: packet.duration)
     switch result {
     case .sample(let sample, let description):
       self.isCatchingUp = false
@@ -189,11 +226,11 @@ final class NetworkVideoTrack {
     case .waiting(let count): return consumer.captureWaits(.missingStart(of: self.source, dropped: count))
     case .unfit(let isBlind):
       self.reader = nil
-      if isBlind { self.decoder.returnDamagedFrames() }
+      if isBlind { self.decoder(for: consumer)?.returnDamagedFrames() }
     case nil: break
     }
-    self.decode(packet) { self.take($0, for: consumer) }
-    if let count = self.decoder.takeMissingStart() {
+    self.decode(packet, for: consumer) { self.take($0, for: consumer) }
+    if let count = self.decoder(for: consumer)?.takeMissingStart() {
       consumer.captureWaits(.missingStart(of: self.source, dropped: count))
     }
   }
@@ -206,7 +243,7 @@ final class NetworkVideoTrack {
     defer { av_frame_free(&newest) }
     var isDecoded = false
     for packet in packets {
-      self.decode(packet) { decoded in
+      self.decode(packet, for: consumer) { decoded in
         av_frame_unref(frame)
         av_frame_move_ref(frame, decoded)
         isDecoded = true
@@ -221,11 +258,12 @@ final class NetworkVideoTrack {
     self.reader?.awaitKeyframe()
   }
 
-  private func decode(_ packet: NetworkPacket, _ body: (UnsafeMutablePointer<AVFrame>) -> Void) {
-    packet.pointer.pointee.dts = packet.times.decode.nanoseconds
-    packet.pointer.pointee.pts = packet.times.presentation.nanoseconds
-    self.decoder.append(packet.pointer)
-    _ = self.decoder.decodeNext(body)
+  private func decode(
+    _ packet: NetworkPacket, for consumer: any VideoConsumer, _ body: (UnsafeMutablePointer<AVFrame>) -> Void
+  ) {
+    guard let decoder = self.decoder(for: consumer), let coded = packet.makeLibavPacket() else { return }
+    decoder.append(coded.pointer)
+    _ = decoder.decodeNext(body)
   }
 
   private func take(_ frame: UnsafeMutablePointer<AVFrame>, for consumer: any VideoConsumer) {
@@ -253,12 +291,23 @@ extension VideoFormat {
 
   /// The format of decoded frames; nil where the parameters have no size, or one beyond 16,384.
   init?(_ parameters: AVCodecParameters, frameRate: FrameRate) {
-    guard (1...16_384).contains(parameters.width), (1...16_384).contains(parameters.height) else { return nil }
-    let size = DisplaySize(
-      width: Int(parameters.width), height: Int(parameters.height), pixel: parameters.sample_aspect_ratio)
+    self.init(
+      decodedWidth: Int(parameters.width), height: Int(parameters.height), pixel: parameters.sample_aspect_ratio,
+      colorSpace: parameters.color_space, frameRate: frameRate)
+  }
+
+  /// The format of decoded frames; nil without a size, and beyond 16,384.
+  ///
+  /// - Parameter pixel: Ratio of a pixel's width to its height; 0 where it is not known.
+  init?(
+    decodedWidth width: Int, height: Int, pixel: AVRational = AVRational(num: 0, den: 1),
+    colorSpace: AVColorSpace = AVCOL_SPC_UNSPECIFIED, frameRate: FrameRate
+  ) {
+    guard (1...16_384).contains(width), (1...16_384).contains(height) else { return nil }
+    let size = DisplaySize(width: width, height: height, pixel: pixel)
     self.init(
       width: size.width, height: size.height, frameRate: frameRate,
-      colorMatrix: DecodedFrameConverter.colorMatrix(parameters.color_space, height: parameters.height))
+      colorMatrix: DecodedFrameConverter.colorMatrix(colorSpace, height: Int32(height)))
   }
 }
 
@@ -295,11 +344,10 @@ final class NetworkAudioTrack {
   /// Decodes a packet and delivers the blocks.
   func handle(_ packet: NetworkPacket, to consumer: any AudioConsumer) {
     if let extradata = packet.newExtradata { self.reader?.replace(extradata: extradata) }
-    let compressed = self.reader?.read(ByteBuffer(bytes: packet.bytes))
+    let compressed = self.reader?.read(packet.bytes)
     let start = packet.times.presentation
-    packet.pointer.pointee.dts = packet.times.decode.nanoseconds
-    packet.pointer.pointee.pts = start.nanoseconds
-    self.decoder.append(packet.pointer)
+    guard let coded = packet.makeLibavPacket() else { return }
+    self.decoder.append(coded.pointer)
     var blocks: [AudioBlock] = []
     _ = self.decoder.decodeNext { frame in
       guard let samples = self.converter.samples(frame) else { return }

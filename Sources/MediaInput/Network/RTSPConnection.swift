@@ -82,7 +82,7 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
   func read() throws(VidiconError) -> NetworkItem? {
     if self.outputs.isEmpty { self.outputs = try self.receive()[...] }
     switch self.outputs.popFirst() {
-    case .sample(let sample)?: return NetworkPacket(sample).map { .packet($0) }
+    case .sample(let sample)?: return .packet(NetworkPacket(sample))
     case .description(.h264(let description))?:
       guard description != self.video else { return nil }
       self.video = description

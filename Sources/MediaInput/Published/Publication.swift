@@ -111,9 +111,8 @@ package struct Publication: Sendable {
       guard !state.timeline.skips(sample.kind, at: times, isKeyframe: sample.isKeyframe) else { return true }
       state.latest = max(state.latest ?? times.decode, times.decode)
       if sample.kind == .video { state.group.append(sample, times: times) }
-      guard let run = state.run, let packet = NetworkPacket(sample) else { return true }
-      packet.times = times
-      if run.buffer.appendLive(packet), sample.kind == .video { requestKeyframe = state.requestKeyframe }
+      guard let run = state.run else { return true }
+      if run.buffer.appendLive(NetworkPacket(sample, times: times)), sample.kind == .video { requestKeyframe = state.requestKeyframe }
       return true
     }
     requestKeyframe?()

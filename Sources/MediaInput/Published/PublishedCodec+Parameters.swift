@@ -2,10 +2,14 @@ internal import Codecs
 internal import Media
 
 extension PublishedCodec {
-  /// The format of the frames of video; nil of audio, and without a size. No decoder is opened.
+  /// The format of the frames of video; nil of audio, and without a size.
   var videoFormat: VideoFormat? {
-    guard self.kind == .video, let parameters = self.parameters else { return nil }
-    return VideoFormat(parameters.pointer.pointee, frameRate: self.frameRate)
+    switch self {
+    case .h264(let video):
+      VideoFormat(decodedWidth: video.width, height: video.height, frameRate: self.frameRate)
+    case .vp8(let width, let height): VideoFormat(decodedWidth: width, height: height, frameRate: self.frameRate)
+    case .aac, .opus: nil
+    }
   }
 
   /// Parameters of libavcodec with the decoder configuration of the track; nil when memory is exhausted.

@@ -129,11 +129,7 @@ extension PublishedInput {
     self.appendCodecs(of: state, to: run)
     guard let format = state.video?.videoFormat else { return }
     state.videoFormat = format
-    let packets = state.group.samples.compactMap { sample, times in
-      let packet = NetworkPacket(sample)
-      packet?.times = times
-      return packet
-    }
+    let packets = state.group.samples.map { NetworkPacket($0.sample, times: $0.times) }
     // Samples of a publisher that is held back wait for their times.
     let now = self.now()
     let due = state.timeline.bufferedSpan == nil ? packets[...] : packets.prefix { $0.times.decode <= now }

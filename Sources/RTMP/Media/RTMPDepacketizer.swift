@@ -31,11 +31,9 @@ public struct RTMPDepacketizer: Sendable {
   /// Frame rate of the metadata; nil while none was received.
   public private(set) var announcedFrameRate: Double?
 
-  private var video: H264Description?
+  private var video = H264SampleReader(frameRate: FrameRate(30))
   private var lengthSize = 4
   private var audio: AACDescription?
-  private var parameterSets = H264ParameterSets()
-  private var start = H264DecodingStart()
   private var hasUnsupportedAudio = false
   /// The last timestamp of any track, extended to 64 bits.
   private var lastMilliseconds: Int64?
@@ -62,6 +60,7 @@ public struct RTMPDepacketizer: Sendable {
       (1...1000).contains(rate)
     {
       self.announcedFrameRate = rate
+      self.video.frameRate = FrameRate(Int32((rate * 1000).rounded()), over: 1000)
     }
     return []
   }
@@ -92,47 +91,27 @@ public struct RTMPDepacketizer: Sendable {
     case .configuration(let record):
       let record = try AVCDecoderConfiguration(parsing: Array(record.readableBytesView))
       self.lengthSize = record.lengthSize
-      self.parameterSets = H264ParameterSets(record)
-      return try self.change()
+      return try self.video.replace(H264ParameterSets(record)).map { [.description(.h264($0))] } ?? []
     case .accessUnit(let payload, let compositionTime, let isKeyframe):
       let time = self.time(of: message)
       let unit = try H264AccessUnit(parsingAVCC: payload, lengthSize: self.lengthSize)
       var outputs: [Output] = []
-      if !unit.sequenceParameterSets.isEmpty || !unit.pictureParameterSets.isEmpty {
-        self.parameterSets.adopt(unit)
-        if self.parameterSets.pair != nil { outputs += try self.change() }
-      }
-      guard unit.payload.readableBytes > 0 else {
-        if isKeyframe { self.droppedSampleCount += 1 }
-        return outputs
-      }
-      let decision = self.start.handle(
-        unit, isMarked: isKeyframe, hasParameterSets: self.video != nil, at: time)
-      guard case .take(let isStart) = decision else {
+      if let changed = self.video.adopt(unit) { outputs.append(.description(.h264(changed))) }
+      switch self.video.read(unit, isMarked: isKeyframe, at: time) {
+      case .empty: if isKeyframe { self.droppedSampleCount += 1 }
+      case .early(let missing):
         self.droppedSampleCount += 1
-        if case .reportMissing(let count) = decision { outputs.append(.missingKeyframe(dropped: count)) }
-        return outputs
+        if let missing { outputs.append(.missingKeyframe(dropped: missing)) }
+      case .frame(let payload, let isStart):
+        outputs.append(
+          .sample(
+            EncodedSample(
+              kind: .video, payload: payload, presentationTime: time + .milliseconds(Int64(compositionTime)),
+              decodeTime: time, duration: .zero, isKeyframe: isStart)))
       }
-      outputs.append(
-        .sample(
-          EncodedSample(
-            kind: .video, payload: self.parameterSets.payload(of: unit, isStart: isStart),
-            presentationTime: time + .milliseconds(Int64(compositionTime)), decodeTime: time, duration: .zero,
-            isKeyframe: isStart)))
       return outputs
     case .endOfSequence, .ignored: return []
     }
-  }
-
-  private mutating func change() throws(ParsingError) -> [Output] {
-    guard let (sequence, pictureSet) = self.parameterSets.pair else {
-      throw ParsingError(.missing, field: "parameter sets")
-    }
-    let rate = self.announcedFrameRate.map { FrameRate(Int32(($0 * 1000).rounded()), over: 1000) } ?? FrameRate(30)
-    let description = try H264Description(parsing: sequence, pictureParameterSet: pictureSet, frameRate: rate)
-    guard description != self.video else { return [] }
-    self.video = description
-    return [.description(.h264(description))]
   }
 
   /// Drops audio that is not supported, and reports the first: the video goes on.

@@ -23,10 +23,8 @@ struct RTPTrackReceiver: Sendable {
   private var depacketizer: Depacketizer
   private var statistics: RTPReceptionStatistics
   private var unwrapper = RTPTimestampUnwrapper()
-  private var description: CodecDescription?
+  private var video: H264SampleReader
   private var decodeOrder = RTPDecodeOrder()
-  private var parameterSets = H264ParameterSets()
-  private var start = H264DecodingStart()
 
   /// - Throws: `ParsingError` when the format's parameters cannot be used.
   init(_ format: RTPMediaFormat, reorders: Bool) throws(ParsingError) {
@@ -46,16 +44,17 @@ struct RTPTrackReceiver: Sendable {
           try AACDepacketizer(parameters: format.parameters, samplesPerFrame: description.samplesPerFrame))
       }
     }
-    if let description = format.description { self.take(description) }
-    if case .h264(let video)? = format.description {
-      self.parameterSets = Self.parameterSets(of: video, parameters: format.parameters)
-    }
+    var frameRate = format.frameRate
+    if case .h264(let video)? = format.description { frameRate = video.frameRate }
+    self.video = H264SampleReader(Self.parameterSets(of: format), frameRate: frameRate)
+    self.setDecodeOrder()
   }
 
   /// All parameter sets of a session description, of which a codec description has one pair.
-  private static func parameterSets(of video: H264Description, parameters: SDPFormatParameters) -> H264ParameterSets {
+  private static func parameterSets(of format: RTPMediaFormat) -> H264ParameterSets {
+    guard case .h264(let video)? = format.description else { return H264ParameterSets() }
     var record = AVCDecoderConfiguration(video)
-    for part in (parameters["sprop-parameter-sets"] ?? "").split(separator: ",") {
+    for part in (format.parameters["sprop-parameter-sets"] ?? "").split(separator: ",") {
       guard let set = Base64.decode(part.trimmed), let header = set.first else { continue }
       switch H264NALUnitType(rawValue: header) {
       case .sequenceParameterSet where !record.sequenceParameterSets.contains(set):
@@ -81,9 +80,11 @@ struct RTPTrackReceiver: Sendable {
     guard packet.header.payloadType == self.format.payloadType else { return [] }
     if packet.header.ssrc != self.ssrc {
       if self.ssrc != nil, let fresh = try? RTPTrackReceiver(self.format, reorders: self.reorders) {
-        let (description, dropped) = (self.description, self.droppedSampleCount)
+        let (video, dropped) = (self.video, self.droppedSampleCount)
         self = fresh
-        (self.description, self.droppedSampleCount) = (description, dropped)
+        (self.video, self.droppedSampleCount) = (video, dropped)
+        self.video.awaitStart()
+        self.setDecodeOrder()
       }
       self.ssrc = packet.header.ssrc
     }
@@ -110,7 +111,7 @@ struct RTPTrackReceiver: Sendable {
       self.depacketizer = .h264(H264Depacketizer())
       defer { self.depacketizer = .h264(depacketizer) }
       for unit in try depacketizer.depacketize(packet) { self.append(unit, to: &outputs, time: time) }
-      if self.start.isAtKeyframe { depacketizer.dropsUntilKeyframe = true }
+      if self.video.isAtKeyframe { depacketizer.dropsUntilKeyframe = true }
     case .aac(var depacketizer):
       defer { self.depacketizer = .aac(depacketizer) }
       for frame in try depacketizer.depacketize(packet) { self.append(frame, to: &outputs, time: time) }
@@ -123,7 +124,7 @@ struct RTPTrackReceiver: Sendable {
   private mutating func append(
     _ frame: AACDepacketizer.Output, to outputs: inout [RTPStreamReceiver.Output], time: (Int64) -> MediaTime
   ) {
-    guard case .aac(let description)? = self.description else { return }
+    guard case .aac(let description)? = self.format.description else { return }
     outputs.append(
       .sample(
         EncodedSample(
@@ -134,52 +135,31 @@ struct RTPTrackReceiver: Sendable {
   private mutating func append(
     _ unit: H264Depacketizer.Output, to outputs: inout [RTPStreamReceiver.Output], time: (Int64) -> MediaTime
   ) {
-    if let changed = self.changedDescription(by: unit.accessUnit) {
-      self.take(changed)
-      outputs.append(.description(changed))
+    if let changed = self.video.adopt(unit.accessUnit) {
+      self.setDecodeOrder()
+      outputs.append(.description(.h264(changed)))
     }
     let ticks = self.unwrapper.unwrap(unit.timestamp)
     let presentation = time(ticks)
-    guard unit.isComplete, unit.accessUnit.payload.readableBytes > 0 else {
+    let content = unit.isComplete ? self.video.read(unit.accessUnit, isMarked: false, at: presentation) : .empty
+    guard case .frame(let payload, let isStart) = content else {
       self.droppedSampleCount += 1
-      return
-    }
-    let decision = self.start.handle(
-      unit.accessUnit, isMarked: false, hasParameterSets: self.description != nil, at: presentation)
-    guard case .take(let isStart) = decision else {
-      self.droppedSampleCount += 1
-      if case .reportMissing(let count) = decision { outputs.append(.missingKeyframe(dropped: count)) }
+      if case .early(let missing?) = content { outputs.append(.missingKeyframe(dropped: missing)) }
       return
     }
     let decode = self.decodeOrder.decodeTime(ofPresentation: ticks, frameDuration: self.frameTicks)
     outputs.append(
       .sample(
         EncodedSample(
-          kind: .video, payload: self.parameterSets.payload(of: unit.accessUnit, isStart: isStart),
-          presentationTime: presentation,
+          kind: .video, payload: payload, presentationTime: presentation,
           decodeTime: presentation
             + .ticks(decode.subtractingReportingOverflow(ticks).partialValue, timescale: self.format.clockRate),
           duration: .zero, isKeyframe: isStart)))
   }
 
-  /// The configuration of an access unit's parameter sets, with those known where it has one of them only; nil when it is known, or
-  /// cannot be parsed.
-  private mutating func changedDescription(by unit: H264AccessUnit) -> CodecDescription? {
-    guard !unit.sequenceParameterSets.isEmpty || !unit.pictureParameterSets.isEmpty else { return nil }
-    self.parameterSets.adopt(unit)
-    var known: H264Description?
-    if case .h264(let description)? = self.description { known = description }
-    guard let (sequence, pictureSet) = self.parameterSets.pair,
-      sequence != known?.sequenceParameterSet || pictureSet != known?.pictureParameterSet
-    else { return nil }
-    return
-      (try? H264Description(
-        parsing: sequence, pictureParameterSet: pictureSet, frameRate: self.format.frameRate)).map { .h264($0) }
-  }
-
-  private mutating func take(_ description: CodecDescription) {
-    self.description = description
-    guard case .h264(let video) = description,
+  /// Begins to derive decode times, by the number of frames that may precede one in the parameter sets.
+  private mutating func setDecodeOrder() {
+    guard let video = self.video.description,
       let parameters = try? H264SequenceParameterSet(parsing: video.sequenceParameterSet)
     else { return }
     self.decodeOrder = RTPDecodeOrder(depth: Int(parameters.vui?.reorderFrames ?? 0))
@@ -187,7 +167,7 @@ struct RTPTrackReceiver: Sendable {
 
   /// Nominal duration of a frame, in ticks.
   private var frameTicks: Int64 {
-    guard case .h264(let video)? = self.description else { return 0 }
+    guard let video = self.video.description else { return 0 }
     return video.frameRate.frameInterval.ticks(timescale: self.format.clockRate)
   }
 

@@ -18,8 +18,6 @@ struct WebRTCTrackReceiver: Sendable {
 
   /// Maximum number of pixels of a frame: 4096 × 2304. Larger ones are dropped, which bounds a decoder's memory.
   static let maximumPixelCount = 4096 * 2304
-  /// Frame rate of a configuration without one.
-  private static let presumedFrameRate = FrameRate(30)
   /// Time from the first packet in which its keyframe is complete on most paths.
   private static let firstKeyframeDelay = MediaDuration.milliseconds(50)
   /// Minimum time between two frames.
@@ -43,7 +41,7 @@ struct WebRTCTrackReceiver: Sendable {
   private var depacketizer: Depacketizer
   private var statistics: RTPReceptionStatistics
   private var unwrapper = RTPTimestampUnwrapper()
-  private var description: H264Description?
+  private var video = H264SampleReader(frameRate: FrameRate(30))
   /// Time of the last frame.
   private var lastTime: MediaTime?
   /// Size of the frames where it is one that is refused.
@@ -234,12 +232,9 @@ extension WebRTCTrackReceiver {
     _ unit: H264Depacketizer.Output, to frames: inout [WebRTCReceivedFrame], at now: MediaTime,
     clock: inout PublisherClock
   ) {
-    let changed = self.newDescription(of: unit.accessUnit)
-    if let changed {
-      self.description = changed
-      self.judge(VP8FrameHeader.Size(width: changed.width, height: changed.height))
-    }
-    guard self.description != nil, self.refusedSize == nil else {
+    let changed = self.video.adopt(unit.accessUnit)
+    if let changed { self.judge(VP8FrameHeader.Size(width: changed.width, height: changed.height)) }
+    guard self.video.description != nil, self.refusedSize == nil else {
       self.droppedFrameCount += 1
       return
     }
@@ -248,7 +243,7 @@ extension WebRTCTrackReceiver {
     if isStart { self.keyframes.handleKeyframe() }
     frames.append(
       WebRTCReceivedFrame(
-        content: .h264(newDescription: changed), payload: unit.accessUnit.payload,
+        content: .h264(newDescription: changed), payload: self.video.payload(of: unit.accessUnit, isStart: isStart),
         presentationTime: self.time(of: unit.timestamp, at: now, clock: &clock), isKeyframe: isStart))
   }
 
@@ -295,20 +290,5 @@ extension WebRTCTrackReceiver {
     let refused = size.width * size.height > Self.maximumPixelCount ? size : nil
     if let refused, refused != self.refusedSize { self.unreportedSize = refused }
     self.refusedSize = refused
-  }
-
-  /// The configuration of an access unit's parameter sets, with those known where it has one of them only; nil when it is known, or
-  /// cannot be parsed.
-  private func newDescription(of unit: H264AccessUnit) -> H264Description? {
-    guard !unit.sequenceParameterSets.isEmpty || !unit.pictureParameterSets.isEmpty else { return nil }
-    let sequence =
-      unit.sequenceParameterSets.last.map { Array($0.readableBytesView) } ?? self.description?.sequenceParameterSet
-    let pictureSet =
-      unit.pictureParameterSets.last.map { Array($0.readableBytesView) } ?? self.description?.pictureParameterSet
-    guard let sequence, let pictureSet,
-      sequence != self.description?.sequenceParameterSet || pictureSet != self.description?.pictureParameterSet
-    else { return nil }
-    return try? H264Description(
-      parsing: sequence, pictureParameterSet: pictureSet, frameRate: Self.presumedFrameRate)
   }
 }

@@ -36,10 +36,11 @@ struct GroupStartTests {
       stream: try #require(context.pointee.streams[0]), frameRate: 25, source: "a camera")
     let collector = SampleCollector()
     var number: Int64 = 0
-    while let packet = NetworkPacket(), av_read_frame(context, packet.pointer) == 0 {
+    while let demuxed = LibavPacket(), av_read_frame(context, demuxed.pointer) == 0 {
       defer { number += 1 }
       // Behind the first keyframe.
       guard number >= 20 else { continue }
+      var packet = NetworkPacket(demuxed, kind: .video)
       let time = MediaTime.zero + .milliseconds(40 * number)
       packet.times = .init(decode: time, presentation: time)
       track.handle(packet, to: collector)
