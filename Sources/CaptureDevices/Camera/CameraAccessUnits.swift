@@ -48,7 +48,8 @@ package struct CameraAccessUnits {
     if unit.isKeyframe { self.isWaitingForKeyframe = false }
     guard !self.isWaitingForKeyframe else { return .unusable }
     let sample = EncodedSample(
-      kind: .video, payload: self.reader.payload(of: unit, isStart: unit.isKeyframe), presentationTime: time, duration: self.frameRate.frameInterval,
+      kind: .video, payload: self.reader.payload(of: unit, isStart: unit.isKeyframe), presentationTime: time,
+      duration: self.frameRate.frameInterval,
       isKeyframe: unit.isKeyframe)
     return .sample(sample, of: description)
   }

@@ -112,7 +112,9 @@ package struct Publication: Sendable {
       state.latest = max(state.latest ?? times.decode, times.decode)
       if sample.kind == .video { state.group.append(sample, times: times) }
       guard let run = state.run else { return true }
-      if run.buffer.appendLive(NetworkPacket(sample, times: times)), sample.kind == .video { requestKeyframe = state.requestKeyframe }
+      if run.buffer.appendLive(NetworkPacket(sample, times: times)), sample.kind == .video {
+        requestKeyframe = state.requestKeyframe
+      }
       return true
     }
     requestKeyframe?()

@@ -68,7 +68,8 @@ struct MotionJPEGConnectionTests {
     var images = 0
     while images < 3 {
       guard case .packet(let packet)? = try connection.read() else { continue }
-      #expect(Array(packet.bytes.readableBytesView) == image && packet.isKeyframe && packet.decodeTime == nil, "\(form.name)")
+      #expect(
+        Array(packet.bytes.readableBytesView) == image && packet.isKeyframe && packet.decodeTime == nil, "\(form.name)")
       images += 1
     }
     #expect(count.value == 1)
