@@ -7,11 +7,10 @@ extension AccessControl {
   ///
   /// - Parameter covers: Whether a Digest proof for this URI is valid for the requested resource.
   package func identify(_ request: AccessRequest, covers: (_ uri: String) -> Bool, now: MediaTime) -> Identification {
-    // Several lines are not allowed, RFC 7235 §4.2, and ambiguous.
-    guard request.authorization.count <= 1 else { return self.rejectMalformed() }
-    if let value = request.authorization.first {
-      guard let proof = Authorization(parsing: value) else { return self.rejectMalformed() }
-      return self.identify(proof, request, covers: covers, now: now)
+    switch request.proof {
+    case .malformed: return self.rejectMalformed()
+    case .given(let proof): return self.identify(proof, request, covers: covers, now: now)
+    case .none: break
     }
     guard let token = request.token, !token.isEmpty else { return .anonymous }
     // Counted apart from `Bearer`: any page can make a browser request an address, but not send a field.

@@ -4,9 +4,7 @@ internal import Synchronization
 extension AccessControl {
   /// The comparison with a scrypt hash that a request needs before ``identify(_:covers:now:)``; nil for none.
   package func passwordCheck(for request: AccessRequest, now: MediaTime) -> PasswordCheck? {
-    guard request.allowsBasic, request.authorization.count == 1,
-      case .basic(let user, let password)? = Authorization(parsing: request.authorization[0])
-    else { return nil }
+    guard request.allowsBasic, case .given(.basic(let user, let password)) = request.proof else { return nil }
     return self.passwordCheck(user: user, password: password, address: request.address, now: now)
   }
 

@@ -177,7 +177,8 @@ extension AccessControl {
     user: String, password: Secret, address: String, refusedCheck: MediaDuration? = nil, now: MediaTime
   ) -> LoginResult {
     let proof = Authorization.basic(user: Array(user.utf8), password: Array(password.text.utf8))
-    let request = AccessRequest(method: "POST", address: address, refusedCheck: refusedCheck)
+    var request = AccessRequest(method: "POST", address: address)
+    request.refusedCheck = refusedCheck
     switch self.identify(proof, request, covers: { _ in false }, now: now) {
     case .identified(let identity):
       let token = AccessToken(role: identity.role, makeRandom: self.makeRandom)

@@ -2,10 +2,27 @@ package import Media
 
 /// The parts of a request that decide on its access.
 package struct AccessRequest {
+  /// Credentials as they were sent.
+  package enum Proof: Hashable {
+    case none
+    /// Several `Authorization` lines, which RFC 7235 §4.2 does not allow and which are ambiguous, or one that cannot be parsed.
+    case malformed
+    case given(Authorization)
+
+    /// Parses the values of the `Authorization` lines.
+    fileprivate init(parsing values: [String]) {
+      guard let first = values.first else {
+        self = .none
+        return
+      }
+      self = values.count == 1 ? Authorization(parsing: first).map { .given($0) } ?? .malformed : .malformed
+    }
+  }
+
   /// Method of the request in its protocol, such as `GET` or `DESCRIBE`; Digest responses depend on it.
   package var method: String
-  /// The values of the `Authorization` lines.
-  package var authorization: [String]
+  /// The client's credentials, without ``token``.
+  package let proof: Proof
   /// A token in the query of the URL; nil without one.
   package var token: String?
   /// The client's numeric address; an IPv4 address in its IPv6 form is IPv4.
@@ -27,19 +44,30 @@ package struct AccessRequest {
 
   /// Creates the request of a client whose name and password are in no header, such as those of RTMP.
   package init(method: String, user: String, password: Secret, address: String, isEncrypted: Bool) {
-    let credentials = Base64.encode(Array("\(user):\(password.text)".utf8), isPadded: false)
     self.init(
-      method: method, authorization: ["Basic " + credentials], address: address, allowsBasic: isEncrypted)
+      method: method, proof: .given(.basic(user: Array(user.utf8), password: Array(password.text.utf8))),
+      address: address, allowsBasic: isEncrypted)
   }
 
   /// Creates the request to judge from the credentials and the address of a client.
+  ///
+  /// - Parameter authorization: The values of the `Authorization` lines.
   package init(
     method: String, authorization: [String] = [], token: String? = nil, address: String, isOnThisMachine: Bool = false,
-    allowsBasic: Bool = true, changesState: Bool = false, connectionNonce: String? = nil,
-    isCrossSite: Bool = false, refusedCheck: MediaDuration? = nil
+    allowsBasic: Bool = true, changesState: Bool = false, connectionNonce: String? = nil, isCrossSite: Bool = false
+  ) {
+    self.init(
+      method: method, proof: Proof(parsing: authorization), token: token, address: address,
+      isOnThisMachine: isOnThisMachine, allowsBasic: allowsBasic, changesState: changesState,
+      connectionNonce: connectionNonce, isCrossSite: isCrossSite)
+  }
+
+  private init(
+    method: String, proof: Proof, token: String? = nil, address: String, isOnThisMachine: Bool = false,
+    allowsBasic: Bool, changesState: Bool = false, connectionNonce: String? = nil, isCrossSite: Bool = false
   ) {
     self.method = method
-    self.authorization = authorization
+    self.proof = proof
     self.token = token
     self.address = IPAddress.plainText(address)
     self.isOnThisMachine = isOnThisMachine
@@ -47,6 +75,5 @@ package struct AccessRequest {
     self.changesState = changesState
     self.connectionNonce = connectionNonce
     self.isCrossSite = isCrossSite
-    self.refusedCheck = refusedCheck
   }
 }

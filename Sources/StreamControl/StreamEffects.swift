@@ -59,8 +59,20 @@ public final class StreamEffects: Sendable {
   ///   faces stay covered, also because another stream hides those of the same source, `busy` while 16 other changes wait.
   ///   When faces were to be covered and the face models cannot be used, the whole frame is covered from then on.
   public func apply(_ settings: EffectSettings, mayEndPrivacy: Bool = true) async throws(VidiconError) {
+    try await self.apply(settings, mayEndPrivacy: mayEndPrivacy, isRunning: true)
+  }
+
+  /// Makes the effects as ``apply(_:mayEndPrivacy:)``, of a stream that is not started where that fails: the error says nothing of its
+  /// frames.
+  package func applyAtStart(_ settings: EffectSettings) async throws(VidiconError) {
+    try await self.apply(settings, mayEndPrivacy: true, isRunning: false)
+  }
+
+  private func apply(
+    _ settings: EffectSettings, mayEndPrivacy: Bool, isRunning: Bool
+  ) async throws(VidiconError) {
     do throws(VidiconError) {
-      try await self.change { state throws(VidiconError) in
+      try await self.change(isRunning: isRunning) { state throws(VidiconError) in
         try self.check(settings, after: state, mayEndPrivacy: mayEndPrivacy)
         state.settings = settings
       }
@@ -129,7 +141,10 @@ public final class StreamEffects: Sendable {
     try await self.change { $0.factory.images[use] = image }
   }
 
-  private func change(_ body: (inout State) throws(VidiconError) -> Void) async throws(VidiconError) {
+  /// - Parameter isRunning: Whether an error says that whole frames are covered.
+  private func change(
+    isRunning: Bool = true, _ body: (inout State) throws(VidiconError) -> Void
+  ) async throws(VidiconError) {
     guard await self.mutex.lock() else {
       throw VidiconError(
         .busy, subject: self.stream.name, cause: "16 changes of this stream's effects wait already",
@@ -153,7 +168,7 @@ public final class StreamEffects: Sendable {
       // Without known faces, the mask covers the whole frame.
       state.effects = [PrivacyMask()]
       self.install(state, inPlaceOf: earlier)
-      throw error.withFrameCovered
+      throw isRunning ? error.withFrameCovered : error
     case nil: throw .noThread("effects")
     }
     self.install(state, inPlaceOf: earlier)
@@ -183,19 +198,10 @@ extension EffectSettings {
 }
 
 extension VidiconError {
-  private static let coveredFrame = "; until then the whole frame is covered"
-
   /// The error of the face models, with the note that the whole frame is covered while it lasts.
   fileprivate var withFrameCovered: VidiconError {
     var error = self
-    error.nextStep += Self.coveredFrame
-    return error
-  }
-
-  /// The error for a caller that does not start a stream with its frame covered.
-  package var withoutFrameCovered: VidiconError {
-    var error = self
-    if error.nextStep.hasSuffix(Self.coveredFrame) { error.nextStep.removeLast(Self.coveredFrame.count) }
+    error.nextStep += "; until then the whole frame is covered"
     return error
   }
 }

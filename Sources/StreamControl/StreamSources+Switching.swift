@@ -254,7 +254,7 @@ extension StreamSources {
 
   /// The error of a failed switch: `wrongState` when the stream has ended or lacks the track, else the source's failure.
   private func switchFailure(_ error: VidiconError, hasTrack: Bool) -> VidiconError {
-    if self.stream.hasEnded || !hasTrack || error.subject == "stream" { return error }
+    if self.stream.hasEnded || !hasTrack || error == .streamEnded { return error }
     var failure = error.asSourceFailure
     // The specification was valid: the device does not offer what it asks for.
     if failure.code == .invalidSpecification { failure.code = .unsupported }

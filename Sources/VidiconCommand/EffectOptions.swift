@@ -106,9 +106,9 @@ extension EffectOptions {
     let effects = StreamEffects(stream, factory: factory)
     if settings != EffectSettings() {
       do throws(VidiconError) {
-        try await effects.apply(settings)
+        try await effects.applyAtStart(settings)
       } catch {
-        throw error.withoutFrameCovered.of(stream.name)
+        throw error.of(stream.name)
       }
     }
     return effects

@@ -121,7 +121,12 @@ struct StreamEffectsTests {
       guard let error = error as? VidiconError else { return false }
       return error.nextStep.contains("run scripts/setup")
         && error.nextStep.hasSuffix("; until then the whole frame is covered")
-        && !error.withoutFrameCovered.description.contains("covered")
+    }
+    // A stream that is not started for it has no frames.
+    await #expect {
+      try await effects.applyAtStart(self.settings { $0.faces = .privacy })
+    } throws: { error in
+      error is VidiconError && !"\(error)".contains("covered")
     }
     #expect(self.stream.effects.map(\.name) == ["PrivacyMask"] && effects.settings.faces == .privacy)
     try await effects.apply(EffectSettings())
