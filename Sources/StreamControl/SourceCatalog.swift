@@ -34,12 +34,12 @@ public struct SourceCatalog: Sendable {
 
   /// The sources to open, and the format of generated frames.
   public struct Request: Hashable, Sendable {
-    /// Name of the video source; nil keeps the current one.
-    public var video: String?
-    /// Name of the audio source; nil keeps the current one.
-    public var audio: String?
-    /// Name of the current video source, which `auto` audio depends on; nil where it has no name.
-    public var currentVideo: String?
+    /// The video source; nil keeps the current one.
+    public var video: SourceSpecification.Video?
+    /// The audio source; nil keeps the current one.
+    public var audio: SourceSpecification.Audio?
+    /// The current video source, which `auto` audio depends on; nil where it has no name.
+    public var currentVideo: SourceSpecification.Video?
     /// Width of generated frames, in pixels.
     public var width: Int
     /// Height of generated frames, in pixels.
@@ -53,8 +53,9 @@ public struct SourceCatalog: Sendable {
 
     /// Creates a request; by default for no source, of 1280 × 720 pixels at 30 frames per second.
     public init(
-      video: String? = nil, audio: String? = nil, currentVideo: String? = nil, width: Int = 1280, height: Int = 720,
-      frameRate: FrameRate = 30, isConfined: Bool = false, allowsLinkLocal: Bool = true
+      video: SourceSpecification.Video? = nil, audio: SourceSpecification.Audio? = nil,
+      currentVideo: SourceSpecification.Video? = nil, width: Int = 1280, height: Int = 720, frameRate: FrameRate = 30,
+      isConfined: Bool = false, allowsLinkLocal: Bool = true
     ) {
       self.isConfined = isConfined
       self.allowsLinkLocal = allowsLinkLocal
@@ -124,7 +125,7 @@ public struct SourceCatalog: Sendable {
   public static func empty(cameraNames: @escaping @Sendable (CameraSpecification) -> Set<String>) -> SourceCatalog {
     SourceCatalog(devices: { [] }, generators: [], cameraNames: cameraNames) { request throws(VidiconError) in
       throw VidiconError(
-        .invalidSpecification, subject: request.video ?? request.audio ?? "source",
+        .invalidSpecification, subject: request.video?.name ?? request.audio?.name ?? "source",
         cause: "sources cannot be chosen here",
         nextStep: "start the server with that source")
     }
@@ -138,7 +139,7 @@ public struct SourceCatalog: Sendable {
       devices: { [devices] in devices().filter { isOffered($0.specification) } },
       generators: self.generators.filter { isOffered($0.specification) }, cameraNames: self.cameraNames
     ) { [open] request throws(VidiconError) in
-      for text in [request.video, request.audio] {
+      for text in [request.video?.name, request.audio?.name] {
         guard let text, !isOffered(text) else { continue }
         throw VidiconError(
           .invalidSpecification, subject: text, cause: "this source is not offered here", nextStep: "choose another one"
@@ -173,8 +174,8 @@ extension SourceCatalog {
       ],
       cameraNames: { devices.uniqueNames(of: $0) }
     ) { request throws(VidiconError) in
-      let video = try request.video.map { text throws(VidiconError) in try SourceSpecification.Video(parsing: text) }
-      var audio = try request.audio.map { text throws(VidiconError) in try SourceSpecification.Audio(parsing: text) }
+      let video = request.video
+      var audio = request.audio
       if audio == .auto, video == nil { audio = try Self.audio(matching: request.currentVideo) }
       // A plasma that is not started costs nothing.
       let sources = try Sources(
@@ -186,12 +187,15 @@ extension SourceCatalog {
   }
 
   /// The meaning of `auto` beside a video source that stays open, and cannot be opened a second time.
-  private static func audio(matching currentVideo: String?) throws(VidiconError) -> SourceSpecification.Audio {
-    guard let video = currentVideo.map(SourceText.init), let scheme = video.scheme else { return .tone }
-    switch scheme {
-    case "file": return try SourceSpecification.Audio(parsing: video.text)
-    case "v4l2": return try SourceSpecification.Audio(parsing: "mic:")
-    default:
+  private static func audio(
+    matching currentVideo: SourceSpecification.Video?
+  ) throws(VidiconError) -> SourceSpecification.Audio {
+    switch currentVideo {
+    case .plasma, .noise, .bars, nil: return .tone
+    case .file(let path): return .file(path: path)
+    case .camera: return .microphone(MicrophoneSpecification())
+    case .other(let name) where !name.contains(":"): return .tone
+    case .pipe, .screen, .network, .published, .other:
       throw VidiconError(
         .invalidSpecification, subject: "auto", cause: "it is the audio of a video source that is chosen with it",
         nextStep: "name the audio source, such as mic:, tone or silence, or choose the video source too")

@@ -27,16 +27,16 @@ package struct SourceIdentity: Hashable, Sendable {
   /// The identity of a source with all its names: resolves host names and opens cameras, which may block for seconds.
   ///
   /// - Parameters:
-  ///   - name: The source as users write it; nil for none.
+  ///   - video: The source; nil for none.
   ///   - cameraNames: Returns the names of the cameras that a specification may select, as
   ///     ``CaptureDeviceProvider/uniqueNames(of:)``.
-  package init(_ name: String?, cameraNames: @escaping (CameraSpecification) -> Set<String>) {
-    (self.places, self.isResolved) = Self.places(of: name ?? "", cameraNames: cameraNames)
+  package init(_ video: SourceSpecification.Video?, cameraNames: @escaping (CameraSpecification) -> Set<String>) {
+    (self.places, self.isResolved) = Self.places(of: video, cameraNames: cameraNames)
   }
 
   /// The identity of a source as far as its name alone says; nil for no source.
-  package init(unresolved name: String?) {
-    (self.places, self.isResolved) = Self.places(of: name ?? "", cameraNames: nil)
+  package init(unresolved video: SourceSpecification.Video?) {
+    (self.places, self.isResolved) = Self.places(of: video, cameraNames: nil)
   }
 
   /// Whether both are the same source.
@@ -60,27 +60,27 @@ package struct SourceIdentity: Hashable, Sendable {
 
   /// - Parameter cameraNames: Nil to look nothing up.
   private static func places(
-    of name: String, cameraNames: ((CameraSpecification) -> Set<String>)?
+    of video: SourceSpecification.Video?, cameraNames: ((CameraSpecification) -> Set<String>)?
   ) -> (Set<String>, isResolved: Bool) {
     let isComplete = cameraNames != nil
-    guard let scheme = SourceText(name).scheme else { return ([], true) }
-    let rest = String(name.dropFirst(scheme.count + 1))
-    if scheme == "file", NetworkSpecification.matches(rest) { return self.network(rest, isComplete) }
-    if NetworkSpecification.matches(name) { return self.network(name, isComplete) }
-    return (scheme == "file" ? self.file(rest) : self.places(scheme: scheme, rest, cameraNames: cameraNames), true)
-  }
-
-  private static func places(
-    scheme: String, _ rest: String, cameraNames: ((CameraSpecification) -> Set<String>)?
-  ) -> Set<String> {
-    let place = rest.prefix { $0 != "?" }
-    switch scheme {
-    case "v4l2":
-      let names = cameraNames.flatMap { names in (try? CameraSpecification(parsing: rest)).map(names) }
-      return (names ?? []).union(place.isEmpty ? [] : ["v4l2:\(place)"])
-    case "screen": return ["screen:\(self.display(place.isEmpty ? nil : String(place)))"]
-    case "pipe": return ["pipe:"]
-    default: return place.isEmpty ? [] : ["\(scheme):\(place)"]
+    switch video {
+    case .file(let path):
+      // libavformat takes an address for a path.
+      if NetworkSpecification.matches(path) {
+        return (try? NetworkSpecification(parsing: path)).map { self.network($0, isComplete) } ?? ([path], true)
+      }
+      return (self.file(path), true)
+    case .network(let address): return self.network(address, isComplete)
+    case .camera(let camera):
+      let place = camera.selection
+      return ((cameraNames?(camera) ?? []).union(place.isEmpty ? [] : ["v4l2:\(place)"]), true)
+    case .screen(let screen): return (["screen:\(self.display(screen.display))"], true)
+    case .pipe: return (["pipe:"], true)
+    case .other(let name):
+      let parts = name.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      let place = parts.count == 2 ? parts[1].prefix { $0 != "?" } : ""
+      return (place.isEmpty ? [] : ["\(parts[0].lowercased()):\(place)"], true)
+    case .plasma, .noise, .bars, .published, nil: return ([], true)
     }
   }
 
@@ -112,8 +112,9 @@ package struct SourceIdentity: Hashable, Sendable {
     "rtsp": 554, "rtsps": 322, "http": 80, "https": 443, "rtmp": 1935, "rtmps": 443, "rtmpt": 80,
   ]
 
-  private static func network(_ url: String, _ isComplete: Bool) -> (Set<String>, isResolved: Bool) {
-    guard let specification = try? NetworkSpecification(parsing: url) else { return ([url], true) }
+  private static func network(
+    _ specification: NetworkSpecification, _ isComplete: Bool
+  ) -> (Set<String>, isResolved: Bool) {
     let host = specification.host.lowercased()
     let addresses = isComplete ? IPAddress.addresses(of: host) : IPAddress(parsing: host).map { [$0] } ?? []
     let own = isComplete ? IPAddress.ofThisMachine : []
@@ -132,10 +133,10 @@ package struct SourceIdentity: Hashable, Sendable {
   }
 }
 
-/// A video source by its name, and what that refers to.
+/// A video source, and what its name refers to.
 struct IdentifiedSource: Hashable, Sendable {
-  /// The source as users write it; nil for none.
-  let name: String?
+  /// The source; nil for none.
+  let video: SourceSpecification.Video?
   /// Device, file or address to which the name refers, as far as it is known.
   let identity: SourceIdentity
   /// Whether all names of the source are known, as far as they could be found out.
@@ -143,20 +144,20 @@ struct IdentifiedSource: Hashable, Sendable {
   /// Whether they need not be looked for again.
   var isFinal: Bool { self.isComplete && self.identity.isResolved }
 
-  init(name: String?, identity: SourceIdentity, isComplete: Bool) {
-    self.name = name
+  init(_ video: SourceSpecification.Video?, identity: SourceIdentity, isComplete: Bool) {
+    self.video = video
     self.identity = identity
     self.isComplete = isComplete
   }
 
   /// A source of which nothing but its name is known.
-  init(unresolved name: String?) {
-    self.init(name: name, identity: SourceIdentity(unresolved: name), isComplete: false)
+  init(unresolved video: SourceSpecification.Video?) {
+    self.init(video, identity: SourceIdentity(unresolved: video), isComplete: false)
   }
 
   /// A source with all its names; may block, as ``SourceIdentity/init(_:cameraNames:)``.
-  init(_ name: String?, cameraNames: @escaping (CameraSpecification) -> Set<String>) {
-    self.init(name: name, identity: SourceIdentity(name, cameraNames: cameraNames), isComplete: true)
+  init(_ video: SourceSpecification.Video?, cameraNames: @escaping (CameraSpecification) -> Set<String>) {
+    self.init(video, identity: SourceIdentity(video, cameraNames: cameraNames), isComplete: true)
   }
 
   /// Whether both may be the same source, as far as is known.
@@ -167,6 +168,6 @@ struct IdentifiedSource: Hashable, Sendable {
 
   /// Whether all that is known of another one is known of this one.
   func includes(_ other: IdentifiedSource) -> Bool {
-    self == other || !other.isComplete && self.name == other.name
+    self == other || !other.isComplete && self.video == other.video
   }
 }

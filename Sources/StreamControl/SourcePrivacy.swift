@@ -59,9 +59,10 @@ package final class SourcePrivacy: Sendable {
       // Of a source that was left, no more is found out: it is not taken for any other one.
       for index in self.memories.indices {
         let (source, stream) = (self.memories[index].source, self.memories[index].stream)
-        guard !source.isComplete, !hiding.contains(where: { $0.stream === stream && $0.shownVideo.name == source.name })
+        guard !source.isComplete,
+          !hiding.contains(where: { $0.stream === stream && $0.shownVideo.video == source.video })
         else { continue }
-        self.memories[index].source = IdentifiedSource(name: source.name, identity: source.identity, isComplete: true)
+        self.memories[index].source = IdentifiedSource(source.video, identity: source.identity, isComplete: true)
       }
       let now = hiding.map { Memory(source: $0.shownVideo, stream: $0.stream) }.filter { !$0.source.identity.isEmpty }
       self.memories.removeAll { memory in
@@ -107,8 +108,11 @@ package final class SourcePrivacy: Sendable {
     }
   }
 
-  /// The streams of this process.
+  /// The streams of this process, where their owner gives no others.
   package static let shared = SourcePrivacy()
+
+  /// Streams of which none is added yet.
+  package init() {}
 
   private let state = Mutex(State())
   /// One ``update()`` at a time.
@@ -152,7 +156,7 @@ package final class SourcePrivacy: Sendable {
   func streamHiding(_ source: SourceIdentity, from stream: LiveStream) -> String? {
     self.locked { state in
       guard state.ownHiding(of: stream) == nil else { return nil }
-      return state.hiding([IdentifiedSource(name: nil, identity: source, isComplete: true)], from: stream)?.stream
+      return state.hiding([IdentifiedSource(nil, identity: source, isComplete: true)], from: stream)?.stream
     }
   }
 

@@ -13,7 +13,7 @@ internal import Glibc
 ///
 /// Sources that the stream started with are allowed: the owner chose them.
 struct SourceReach {
-  let start: SourceNames
+  let start: SourceSelection
   /// Folders whose files may be chosen.
   let fileFolders: [String]
   /// Whether link-local and cloud metadata addresses may be chosen.
@@ -23,42 +23,55 @@ struct SourceReach {
   /// of other machines, and names of devices that lead elsewhere.
   /// Blocks while host names are resolved. Addresses that a name has later, and that a server leads to, are refused when the
   /// source connects: `NetworkSpecification.allowsLinkLocal`.
-  func resolve(_ requested: SourceNames) -> Result<SourceNames, VidiconError> {
+  func resolve(_ requested: SourceSelection) -> Result<SourceSelection, VidiconError> {
     do throws(VidiconError) {
       return .success(
-        SourceNames(video: try self.resolve(requested.video), audio: try self.resolve(requested.audio)))
+        SourceSelection(
+          video: try requested.video.map { video throws(VidiconError) in try self.resolve(video) },
+          audio: try requested.audio.map { audio throws(VidiconError) in try self.resolve(audio) }))
     } catch {
       return .failure(error)
     }
   }
 
-  private func resolve(_ text: String?) throws(VidiconError) -> String? {
-    guard let text, text != self.start.video, text != self.start.audio else { return text }
-    if NetworkSpecification.matches(text) {
-      let specification = try NetworkSpecification(parsing: text)
-      if !self.allowsLinkLocal { try Self.checkHost(specification) }
-      guard specification.isCaller else {
-        throw Self.notOverHTTP(specification.description, "it opens a port of this machine", "use mode=caller")
+  private func resolve(_ video: SourceSpecification.Video) throws(VidiconError) -> SourceSpecification.Video {
+    guard !self.start.contains(video.name) else { return video }
+    switch video {
+    case .file(let path): return .file(path: try self.truePath(path))
+    case .network(let address): try self.check(address)
+    case .screen(let screen):
+      guard screen.isOfThisMachine else {
+        throw Self.notOverHTTP(video.name, "its display may be of another machine", "write screen: or screen::0")
       }
-      return text
+    case .camera(let camera):
+      guard camera.isOfThisMachine else {
+        throw Self.notOverHTTP(video.name, "its path is not that of a camera", "use /dev/video0 or a link in /dev/v4l")
+      }
+    case .plasma, .noise, .bars, .pipe, .published, .other: break
     }
-    switch SourceText(text).scheme {
-    case "file": return "file:" + (try self.truePath(String(text.dropFirst(5))))
-    case "screen":
-      guard try ScreenSpecification(parsing: text).isOfThisMachine else {
-        throw Self.notOverHTTP(text, "its display may be of another machine", "write screen: or screen::0")
+    return video
+  }
+
+  private func resolve(_ audio: SourceSpecification.Audio) throws(VidiconError) -> SourceSpecification.Audio {
+    guard !self.start.contains(audio.name) else { return audio }
+    switch audio {
+    case .file(let path): return .file(path: try self.truePath(path))
+    case .network(let address): try self.check(address)
+    case .microphone(let microphone):
+      guard microphone.isOfThisMachine else {
+        throw Self.notOverHTTP(
+          audio.name, "its name may lead to a file or another machine", "use one of vidicon devices")
       }
-    case "mic":
-      guard try MicrophoneSpecification(parsing: text).isOfThisMachine else {
-        throw Self.notOverHTTP(text, "its name may lead to a file or another machine", "use one of vidicon devices")
-      }
-    case "v4l2":
-      guard try CameraSpecification(parsing: String(text.dropFirst(5))).isOfThisMachine else {
-        throw Self.notOverHTTP(text, "its path is not that of a camera", "use /dev/video0 or a link in /dev/v4l")
-      }
-    default: break
+    case .auto, .tone, .silence, .none, .other: break
     }
-    return text
+    return audio
+  }
+
+  private func check(_ address: NetworkSpecification) throws(VidiconError) {
+    if !self.allowsLinkLocal { try Self.checkHost(address) }
+    guard address.isCaller else {
+      throw Self.notOverHTTP(address.description, "it opens a port of this machine", "use mode=caller")
+    }
   }
 
   /// The error of a source that only the owner chooses, on the command line or in the configuration file.

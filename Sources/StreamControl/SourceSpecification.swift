@@ -48,6 +48,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case network(NetworkSpecification)
     /// Media that a publisher sends over RTMP, RTSP or WebRTC.
     case published(PublishedSource.Scheme)
+    /// A source of a catalog of the program's own, by its name.
+    case other(String)
   }
 
   /// Kinds of audio sources, with their options.
@@ -66,6 +68,8 @@ public struct SourceSpecification: Hashable, Sendable {
     case microphone(MicrophoneSpecification)
     /// No audio track.
     case none
+    /// A source of a catalog of the program's own, by its name.
+    case other(String)
   }
 
   /// The source of the video track.
@@ -94,26 +98,44 @@ extension SourceSpecification.Video {
   ///
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names the valid forms.
   public init(parsing text: String) throws(VidiconError) {
+    self = try Self(naming: text)
+    if case .other = self { throw SourceSpecification.unknownVideo(text) }
+  }
+
+  /// Parses a name as ``init(parsing:)``; any other one is a source of a catalog of the program's own.
+  ///
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification`` for options that a camera, screen or address does
+  ///   not have.
+  public init(naming text: String) throws(VidiconError) {
     switch text {
     case "plasma": self = .plasma
     case "noise": self = .noise
     case "bars": self = .bars
     case "pipe:": self = .pipe
-    case "rtmp:": self = .published(.rtmp)
-    case "rtsp:": self = .published(.rtsp)
-    case "whip:": self = .published(.whip)
-    case _ where NetworkSpecification.matches(text):
-      self = .network(try NetworkSpecification(parsing: text))
+    case _ where NetworkSpecification.matches(text): self = .network(try NetworkSpecification(parsing: text))
     case _ where text.hasPrefix("screen:"): self = .screen(try ScreenSpecification(parsing: text))
-    case let text where text.hasPrefix("v4l2:"):
+    case _ where text.hasPrefix("v4l2:"):
       self = .camera(try CameraSpecification(parsing: String(text.dropFirst(5))))
     default:
-      guard let path = SourceSpecification.path(text) else {
-        throw SourceSpecification.unknown(
-          text, "it is not a video source",
-          "use plasma, noise, bars, file:PATH, pipe:, rtmp:, rtsp:, whip:, v4l2:, v4l2:CAMERA, screen: or rtsp://…")
-      }
-      self = .file(path: path)
+      let scheme = PublishedSource.Scheme.allCases.first { $0.sourceName == text }
+      self =
+        scheme.map { .published($0) } ?? SourceSpecification.path(text).map { .file(path: $0) } ?? .other(text)
+    }
+  }
+
+  /// The name in the syntax of ``init(parsing:)``, passwords included: it must not be displayed or logged.
+  public var name: String {
+    switch self {
+    case .plasma: "plasma"
+    case .noise: "noise"
+    case .bars: "bars"
+    case .pipe: "pipe:"
+    case .file(let path): "file:\(path)"
+    case .camera(let camera): "\(camera)"
+    case .screen(let screen): "\(screen)"
+    case .network(let address): address.sourceName
+    case .published(let scheme): scheme.sourceName
+    case .other(let name): name
     }
   }
 }
@@ -123,21 +145,65 @@ extension SourceSpecification.Audio {
   ///
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification``, which names the valid forms.
   public init(parsing text: String) throws(VidiconError) {
+    self = try Self(naming: text)
+    if case .other = self { throw SourceSpecification.unknownAudio(text) }
+  }
+
+  /// Parses a name as ``init(parsing:)``; any other one is a source of a catalog of the program's own.
+  ///
+  /// - Throws: ``VidiconError`` with ``VidiconError/Code/invalidSpecification`` for options that a microphone or address does not
+  ///   have.
+  public init(naming text: String) throws(VidiconError) {
     switch text {
     case "auto": self = .auto
     case "tone": self = .tone
     case "silence": self = .silence
     case "none": self = .none
     case _ where text.hasPrefix("mic:"): self = .microphone(try MicrophoneSpecification(parsing: text))
-    case _ where NetworkSpecification.matches(text):
-      self = .network(try NetworkSpecification(parsing: text))
-    default:
-      guard let path = SourceSpecification.path(text) else {
-        throw SourceSpecification.unknown(
-          text, "it is not an audio source", "use auto, tone, silence, file:PATH, mic:, mic:NAME, none or rtsp://…")
-      }
-      self = .file(path: path)
+    case _ where NetworkSpecification.matches(text): self = .network(try NetworkSpecification(parsing: text))
+    default: self = SourceSpecification.path(text).map { .file(path: $0) } ?? .other(text)
     }
+  }
+
+  /// The name in the syntax of ``init(parsing:)``, passwords included: it must not be displayed or logged.
+  public var name: String {
+    switch self {
+    case .auto: "auto"
+    case .tone: "tone"
+    case .silence: "silence"
+    case .none: "none"
+    case .file(let path): "file:\(path)"
+    case .network(let address): address.sourceName
+    case .microphone(let microphone): "\(microphone)"
+    case .other(let name): name
+    }
+  }
+}
+
+extension SourceSpecification {
+  /// Whether a source accepts any TLS certificate (`?insecure=1`).
+  package var acceptsAnyCertificate: Bool { self.video.acceptsAnyCertificate || self.audio.acceptsAnyCertificate }
+}
+
+extension SourceSpecification.Video {
+  var acceptsAnyCertificate: Bool { if case .network(let address) = self { address.isInsecure } else { false } }
+}
+
+extension SourceSpecification.Audio {
+  var acceptsAnyCertificate: Bool { if case .network(let address) = self { address.isInsecure } else { false } }
+}
+
+extension SourceSpecification.Video: ExpressibleByStringInterpolation {
+  /// A source by its name, as in `replace(video: "bars")`; one that cannot be parsed fails when it is opened.
+  public init(stringLiteral name: String) {
+    self = (try? Self(naming: name)) ?? .other(name)
+  }
+}
+
+extension SourceSpecification.Audio: ExpressibleByStringInterpolation {
+  /// A source by its name, as in `replace(audio: "mic:")`; one that cannot be parsed fails when it is opened.
+  public init(stringLiteral name: String) {
+    self = (try? Self(naming: name)) ?? .other(name)
   }
 }
 
@@ -147,7 +213,20 @@ extension SourceSpecification {
     text.hasPrefix("file:") && text.utf8.count > 5 ? String(text.dropFirst(5)) : nil
   }
 
-  fileprivate static func unknown(_ text: String, _ cause: String, _ nextStep: String) -> VidiconError {
+  /// The error of a name that is not that of a video source.
+  static func unknownVideo(_ name: String) -> VidiconError {
+    self.unknown(
+      name, "it is not a video source",
+      "use plasma, noise, bars, file:PATH, pipe:, rtmp:, rtsp:, whip:, v4l2:, v4l2:CAMERA, screen: or rtsp://…")
+  }
+
+  /// The error of a name that is not that of an audio source.
+  static func unknownAudio(_ name: String) -> VidiconError {
+    self.unknown(
+      name, "it is not an audio source", "use auto, tone, silence, file:PATH, mic:, mic:NAME, none or rtsp://…")
+  }
+
+  private static func unknown(_ text: String, _ cause: String, _ nextStep: String) -> VidiconError {
     VidiconError(
       .invalidSpecification, subject: text.isEmpty ? "\"\"" : text.withoutCredentials(),
       cause: text == "file:" ? "no path is given" : cause, nextStep: text == "file:" ? "write file:PATH" : nextStep)

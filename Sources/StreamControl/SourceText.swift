@@ -1,7 +1,6 @@
 internal import Media
-internal import MediaInput
 
-/// The text that names a source: `plasma`, `v4l2:/dev/video0?size=640x480`, `rtsp://USER:PASSWORD@HOST/`.
+/// The name of a source as it is shown: `plasma`, `v4l2:/dev/video0?size=640x480`, `rtsp://USER:PASSWORD@HOST/`.
 struct SourceText: Hashable, Sendable {
   let text: String
 
@@ -10,13 +9,8 @@ struct SourceText: Hashable, Sendable {
   }
 
   /// The part before the first colon, in lower case; nil for generated sources, which have none.
-  var scheme: String? {
+  private var scheme: String? {
     self.text.firstIndex(of: ":").map { self.text[..<$0].lowercased() }
-  }
-
-  /// Whether it is a network source that accepts any TLS certificate.
-  var isInsecure: Bool {
-    NetworkSpecification.matches(self.text) && (try? NetworkSpecification(parsing: self.text))?.isInsecure == true
   }
 
   /// The text without anything that may be a password or token, as far as an audience sees it.

@@ -120,6 +120,7 @@ public struct Sources: Sendable {
         audioFormat: audioFormat, scheme: scheme, passesThrough: scheme != .whip || passesThroughWHIP)
       self.video = source.video
       automatic = source.audio
+    case .other(let name): throw SourceSpecification.unknownVideo(name)
     case .network(let address):
       let source = try open(address, for: .video)
       self.pendingFailure = source.pendingFailure
@@ -139,6 +140,7 @@ public struct Sources: Sendable {
     case .silence: self.audio = SilenceCapturer(format: audioFormat)
     case .microphone(let microphone): self.audio = devices.capturer(of: microphone)
     case .none: self.audio = nil
+    case .other(let name): throw SourceSpecification.unknownAudio(name)
     case .file(let path):
       let isSame = specification.video == .file(path: path)
       let source = if isSame, let file { file } else { try FileSource(path: path, loop: loop, isConfined: isConfined) }

@@ -1,6 +1,20 @@
 public import Media
 
-/// The texts that name a stream's sources, such as `v4l2:/dev/video0` and `mic:`.
+/// Sources of a stream: those that it has, or those that replace them.
+package struct SourceSelection: Hashable, Sendable {
+  /// The video source; nil where there is none that is known, or it stays as it is.
+  package var video: SourceSpecification.Video?
+  /// The audio source; nil where there is none that is known, or it stays as it is.
+  package var audio: SourceSpecification.Audio?
+
+  /// Creates a selection; nil keeps a source.
+  package init(video: SourceSpecification.Video? = nil, audio: SourceSpecification.Audio? = nil) {
+    self.video = video
+    self.audio = audio
+  }
+}
+
+/// The names of a stream's sources as clients send them, and as they are shown.
 package struct SourceNames: Hashable, Sendable {
   /// The video source; nil where it has no name, or stays as it is.
   package var video: String?

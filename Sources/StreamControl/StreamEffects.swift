@@ -36,16 +36,25 @@ public final class StreamEffects: Sendable {
 
   /// The stream whose effects are set.
   public let stream: LiveStream
+  private let privacy: SourcePrivacy
   private let mutex = AsyncMutex(maximumWaiters: 16)
   private let state: Mutex<State>
 
   /// The effects of a stream that has none yet.
   ///
   /// - Parameter factory: The images, and the folder of the face models.
-  public init(_ stream: LiveStream, factory: EffectFactory = EffectFactory()) {
+  public convenience init(_ stream: LiveStream, factory: EffectFactory = EffectFactory()) {
+    self.init(stream, factory: factory, privacy: .shared)
+  }
+
+  /// The effects of a stream that has none yet.
+  ///
+  /// - Parameter privacy: The streams that may show the same sources.
+  package init(_ stream: LiveStream, factory: EffectFactory, privacy: SourcePrivacy) {
     self.stream = stream
+    self.privacy = privacy
     self.state = Mutex(State(factory: factory))
-    SourcePrivacy.shared.add(self)
+    privacy.add(self)
   }
 
   /// The settings in effect; a change that fails keeps them, except for one that turns privacy on. While another stream
@@ -78,10 +87,10 @@ public final class StreamEffects: Sendable {
       }
     } catch {
       // Privacy without models has begun nevertheless.
-      await SourcePrivacy.shared.update()
+      await self.privacy.update()
       throw error
     }
-    await SourcePrivacy.shared.update()
+    await self.privacy.update()
   }
 
   private func check(_ settings: EffectSettings, after state: State, mayEndPrivacy: Bool) throws(VidiconError) {
@@ -120,7 +129,7 @@ public final class StreamEffects: Sendable {
 
   /// Covers faces while another stream hides those of the same source.
   func follow() async throws(VidiconError) {
-    guard self.state.withLock({ $0.hiding }) != SourcePrivacy.shared.hiding(self.stream) else { return }
+    guard self.state.withLock({ $0.hiding }) != self.privacy.hiding(self.stream) else { return }
     try await self.change { (_: inout State) throws(VidiconError) in }
   }
 
@@ -153,7 +162,7 @@ public final class StreamEffects: Sendable {
     defer { self.mutex.unlock() }
     var state = self.state.withLock { $0 }
     let earlier = state.effects
-    state.hiding = SourcePrivacy.shared.hiding(self.stream)
+    state.hiding = self.privacy.hiding(self.stream)
     try body(&state)
     let result = await WorkerThread.run(named: "effects") { [settings = state.effective, factory = state.factory] in
       Self.make(settings, with: factory, keeping: earlier)
@@ -185,7 +194,7 @@ public final class StreamEffects: Sendable {
   }
 
   private func install(_ state: State, inPlaceOf earlier: [any VideoEffect]) {
-    SourcePrivacy.shared.changeEffects(of: self.stream) { effects in
+    self.privacy.changeEffects(of: self.stream) { effects in
       self.state.withLock { $0 = state }
       effects = state.effects + effects.filter { other in !earlier.contains { $0 === other } }
     }

@@ -1,6 +1,5 @@
 internal import Capture
 package import Media
-internal import MediaInput
 internal import Threading
 
 extension StreamSources {
@@ -16,25 +15,25 @@ extension StreamSources {
   /// - Throws: As ``replace(video:audio:)``, and `notPermitted`. The message contains no password, and for a client
   ///   without the operator role no folder.
   package func replace(_ requested: SourceNames, isOperator: Bool) async throws(VidiconError) {
-    let named = self.startSources(namedBy: requested)
     // A failure may be about a requested source, or about the previous one.
-    let sources = [named.video, named.audio, self.video, self.audio, self.start.video, self.start.audio]
-      .compactMap { $0.map(SourceText.init) }
+    let known = [self.start, self.selection].flatMap { [$0.video?.name, $0.audio?.name] }
+    let sources = ([requested.video, requested.audio] + known).compactMap { $0.map(SourceText.init) }
     do throws(VidiconError) {
+      let named = try self.sources(namedBy: requested)
       let unlisted = isOperator ? [] : try self.checkAccess(to: named)
       let reach = SourceReach(
         start: self.start, fileFolders: self.catalog.fileFolders, allowsLinkLocal: self.catalog.allowsLinkLocal)
       let reached = await WorkerThread.run(named: "reach", timeout: self.openingTimeout) { reach.resolve(named) }
       guard let reached else {
         throw VidiconError(
-          .timedOut, subject: named.video ?? named.audio ?? "source", cause: "its host name is not resolved",
+          .timedOut, subject: named.video?.name ?? named.audio?.name ?? "source",
+          cause: "its host name is not resolved",
           nextStep: "check the name and the network")
       }
       let resolved = try reached.get()
-      let isConfined = [resolved.video, resolved.audio].contains { text in
-        guard let text, text != self.start.video, text != self.start.audio else { return false }
-        return SourceText(text).scheme == "file" || NetworkSpecification.matches(text)
-      }
+      let isConfined =
+        resolved.video.map { $0.reachesOut && !self.start.contains($0.name) } ?? false
+        || resolved.audio.map { $0.reachesOut && !self.start.contains($0.name) } ?? false
       try await self.exclusively { () throws(VidiconError) in
         try await self.checkListed(unlisted)
         try await self.exchange(resolved, isConfined: isConfined)
@@ -48,45 +47,76 @@ extension StreamSources {
     }
   }
 
-  /// The requested names, with the shown name of a start source replaced by its full text.
-  private func startSources(namedBy requested: SourceNames) -> SourceNames {
-    func named(_ requested: String?, _ start: String?) -> String? {
-      guard let requested, let start else { return requested }
-      let text = SourceText(start)
-      return [true, false].contains { text.shown(isOperator: $0) == requested } ? start : requested
+  /// The requested sources. The shown name of a start source stands for that source.
+  private func sources(namedBy requested: SourceNames) throws(VidiconError) -> SourceSelection {
+    var selection = SourceSelection()
+    for isOperator in [true, false] {
+      let shown = self.start.shown(isOperator: isOperator)
+      if requested.video == shown.video { selection.video = self.start.video }
+      if requested.audio == shown.audio { selection.audio = self.start.audio }
     }
-    return SourceNames(
-      video: named(requested.video, self.start.video), audio: named(requested.audio, self.start.audio))
+    if let name = requested.video, selection.video == nil { selection.video = try .init(naming: name) }
+    if let name = requested.audio, selection.audio == nil { selection.audio = try .init(naming: name) }
+    return selection
   }
 
   /// Checks sources against the policy.
   ///
-  /// - Returns: The devices that are allowed if the catalog lists them.
-  private func checkAccess(to requested: SourceNames) throws(VidiconError) -> [SourceText] {
+  /// - Returns: Names of the devices that are allowed if the catalog lists them.
+  private func checkAccess(to requested: SourceSelection) throws(VidiconError) -> [String] {
     let policy = SourceAccessPolicy(start: [self.start])
-    var unlisted: [SourceText] = []
-    for (text, isAudio) in [(requested.video, false), (requested.audio, true)] {
-      guard let text else { continue }
-      let source = SourceText(text)
-      guard policy.allows(source, isAudio: isAudio) else { throw .operatorOnly(source) }
-      if source.scheme != nil, !policy.isStart(source) { unlisted.append(source) }
-    }
-    return unlisted
+    if let video = requested.video, !policy.allows(video) { throw .operatorOnly(video.name) }
+    if let audio = requested.audio, !policy.allows(audio) { throw .operatorOnly(audio.name) }
+    var devices: [String] = []
+    if let video = requested.video, video.isDevice { devices.append(video.name) }
+    if let audio = requested.audio, audio.isDevice { devices.append(audio.name) }
+    return devices.filter { !policy.isStart($0) }
   }
 
   /// Checks that devices are in the catalog's list, which takes seconds.
-  private func checkListed(_ sources: [SourceText]) async throws(VidiconError) {
-    guard !sources.isEmpty else { return }
+  private func checkListed(_ devices: [String]) async throws(VidiconError) {
+    guard !devices.isEmpty else { return }
     let listed = Set((await self.catalog.listDevices() ?? []).map(\.specification))
-    if let missing = sources.first(where: { !listed.contains($0.text) }) { throw .operatorOnly(missing) }
+    if let missing = devices.first(where: { !listed.contains($0) }) { throw .operatorOnly(missing) }
   }
+}
+
+extension SourceSpecification.Video {
+  /// Whether it is a file or an address.
+  fileprivate var reachesOut: Bool {
+    switch self {
+    case .file, .network: true
+    case .plasma, .noise, .bars, .pipe, .camera, .screen, .published, .other: false
+    }
+  }
+
+  /// Whether it is a device, which catalogs list.
+  fileprivate var isDevice: Bool {
+    switch self {
+    case .camera, .screen: true
+    case .plasma, .noise, .bars, .file, .pipe, .network, .published, .other: false
+    }
+  }
+}
+
+extension SourceSpecification.Audio {
+  /// Whether it is a file or an address.
+  fileprivate var reachesOut: Bool {
+    switch self {
+    case .file, .network: true
+    case .auto, .tone, .silence, .microphone, .none, .other: false
+    }
+  }
+
+  /// Whether it is a device, which catalogs list.
+  fileprivate var isDevice: Bool { if case .microphone = self { true } else { false } }
 }
 
 extension VidiconError {
   /// Only an operator may choose this source.
-  fileprivate static func operatorOnly(_ source: SourceText) -> VidiconError {
+  fileprivate static func operatorOnly(_ source: String) -> VidiconError {
     VidiconError(
-      .notPermitted, subject: source.shown(isOperator: false),
+      .notPermitted, subject: SourceText(source).shown(isOperator: false),
       cause: "this source can be chosen by an operator only",
       nextStep: "log in to control, with --operator's name and password or the token of the terminal")
   }

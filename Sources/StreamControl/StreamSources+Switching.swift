@@ -10,14 +10,18 @@ extension StreamSources {
   /// when the stream started with a screen.
   ///
   /// - Parameter skipped: Called for each source that cannot be opened.
-  /// - Returns: Name of the new source; nil when there is no other.
-  public func switchToNext(skipped: (_ source: String, _ reason: VidiconError) -> Void) async -> String? {
+  /// - Returns: The new source; nil when there is no other.
+  public func switchToNext(
+    skipped: (_ source: SourceSpecification.Video, _ reason: VidiconError) -> Void
+  ) async -> SourceSpecification.Video? {
     let devices = await self.catalog.listDevices() ?? []
     // A key pressed by mistake must not share the screen.
-    let allowsScreens = self.start.video.map(SourceText.init)?.scheme == "screen"
-    let usable = devices.filter { $0.kind == .camera || ($0.kind == .screen && allowsScreens) }.map(\.specification)
-    var sources: [String] = []
-    for source in [self.start.video].compactMap({ $0 }) + usable + ["plasma"] where !sources.contains(source) {
+    var allowsScreens = false
+    if case .screen = self.start.video { allowsScreens = true }
+    let usable = devices.filter { $0.kind == .camera || ($0.kind == .screen && allowsScreens) }
+      .map { SourceSpecification.Video(stringLiteral: $0.specification) }
+    var sources: [SourceSpecification.Video] = []
+    for source in [self.start.video].compactMap({ $0 }) + usable + [.plasma] where !sources.contains(source) {
       sources.append(source)
     }
     let current = self.video.flatMap { sources.firstIndex(of: $0) } ?? -1
@@ -26,7 +30,7 @@ extension StreamSources {
       do throws(VidiconError) {
         var isChanged = false
         try await self.exclusively { () throws(VidiconError) in
-          isChanged = try await self.exchange(SourceNames(video: source), onlyOtherDevices: true)
+          isChanged = try await self.exchange(SourceSelection(video: source), onlyOtherDevices: true)
         }
         if isChanged { return source }
       } catch {
@@ -45,10 +49,10 @@ extension StreamSources {
   /// - Returns: Whether a source was replaced.
   @discardableResult
   func exchange(
-    _ requested: SourceNames, onlyOtherDevices: Bool = false, isConfined: Bool = false
+    _ requested: SourceSelection, onlyOtherDevices: Bool = false, isConfined: Bool = false
   ) async throws(VidiconError) -> Bool {
     let requested = self.withoutPresent(requested)
-    guard requested != SourceNames() else { return false }
+    guard requested != SourceSelection() else { return false }
     guard let video = requested.video else {
       return try await self.perform(requested, onlyOtherDevices: onlyOtherDevices, isConfined: isConfined)
     }
@@ -68,17 +72,17 @@ extension StreamSources {
 
   private func finishVideoSwitch() async {
     self.endVideoSwitch()
-    await SourcePrivacy.shared.update()
+    await self.privacy.update()
   }
 
   /// Opens the requested sources, and switches to them.
   private func perform(
-    _ requested: SourceNames, onlyOtherDevices: Bool, isConfined: Bool
+    _ requested: SourceSelection, onlyOtherDevices: Bool, isConfined: Bool
   ) async throws(VidiconError) -> Bool {
     self.keepPublished(SourceCatalog.Opened(video: self.stream.videoSource, audio: self.stream.audioSource))
     let wasVideoConfined = self.isVideoConfined.withLock { $0 }
     // The audio of the current video source is opened under its name.
-    let namesCurrentVideo = requested.video == nil && requested.audio == "auto"
+    let namesCurrentVideo = requested.video == nil && requested.audio == .auto
     var opened = try await self.open(requested, isConfined: isConfined || (namesCurrentVideo && wasVideoConfined))
     // Another stream may have begun to hide it meanwhile.
     if let video = requested.video { try await self.checkPrivacy(of: video) }
@@ -86,30 +90,30 @@ extension StreamSources {
       let relation = await self.relation(of: video, to: self.stream.videoSource)
       if onlyOtherDevices ? relation != .otherDevice : relation == .same && self.hasVideo {
         opened.video = nil
-        if requested.audio == "auto", self.audio == "auto", self.hasAudio { opened.audio = nil }
+        if requested.audio == .auto, self.audio == .auto, self.hasAudio { opened.audio = nil }
       }
     }
-    let (previous, previousName) = (self.stream.videoSource, self.video)
+    let (previous, previousVideo) = (self.stream.videoSource, self.video)
     if let video = opened.video {
-      try await self.replaceVideo(by: video, named: requested.video)
+      try await self.replaceVideo(by: video, of: requested.video)
       self.isVideoConfined.withLock { $0 = isConfined && requested.video != self.start.video }
     }
     guard let audio = opened.audio else { return opened.video != nil }
     do throws(VidiconError) {
-      try await self.stream.switchAudio(to: audio, named: requested.audio)
+      try await self.stream.switchAudio(to: audio, named: requested.audio?.name)
     } catch {
       let error = self.switchFailure(error, hasTrack: self.stream.audioSource != nil)
       // Both sources change, or none.
       guard opened.video != nil, let previous else { throw error }
       do throws(VidiconError) {
-        try await self.replaceVideo(by: previous, named: previousName)
+        try await self.replaceVideo(by: previous, of: previousVideo)
         self.isVideoConfined.withLock { $0 = wasVideoConfined }
       } catch let previousError {
         throw error.notRestored(previousError)
       }
       throw error
     }
-    self.setNames { $0.audio = requested.audio }
+    self.setSelection { $0.audio = requested.audio }
     return true
   }
 
@@ -125,19 +129,19 @@ extension StreamSources {
 
   /// Refuses a source that another stream hides. Where streams with privacy show the same one from now on, all of them cover the
   /// smallest faces of any, and others are covered.
-  private func checkPrivacy(of video: String) async throws(VidiconError) {
-    guard SourcePrivacy.shared.hasPrivacy else { return }
-    await SourcePrivacy.shared.identifySources(again: true)
-    guard SourcePrivacy.shared.hasPrivacy else { return }
-    guard let next = self.nextVideo, next.isComplete else { throw Self.doesNotOpen(video) }
-    if let name = SourcePrivacy.shared.streamHiding(next.identity, from: self.stream) {
+  private func checkPrivacy(of video: SourceSpecification.Video) async throws(VidiconError) {
+    guard self.privacy.hasPrivacy else { return }
+    await self.privacy.identifySources(again: true)
+    guard self.privacy.hasPrivacy else { return }
+    guard let next = self.nextVideo, next.isComplete else { throw Self.doesNotOpen(video.name) }
+    if let name = self.privacy.streamHiding(next.identity, from: self.stream) {
       throw VidiconError(
-        .notPermitted, subject: SourceText(video).shown(isOperator: false),
+        .notPermitted, subject: SourceText(video.name).shown(isOperator: false),
         cause: "the stream \(name) shows it with faces covered, or has done so",
         nextStep: "cover them in \(self.stream.name) first: set faces to privacy")
     }
     // Smaller faces, too, before the first frame.
-    await SourcePrivacy.shared.update()
+    await self.privacy.update()
   }
 
   private static func doesNotOpen(_ source: String) -> VidiconError {
@@ -153,11 +157,11 @@ extension StreamSources {
   private var hasAudio: Bool { !self.stream.statistics.isAudioMissing }
 
   /// The requested sources without the current ones that work. `auto` names another audio source when video changes.
-  private func withoutPresent(_ requested: SourceNames) -> SourceNames {
-    let current = self.names
+  private func withoutPresent(_ requested: SourceSelection) -> SourceSelection {
+    let current = self.selection
     var requested = requested
     if requested.video == current.video, self.hasVideo { requested.video = nil }
-    if requested.audio == current.audio, self.hasAudio, requested.audio != "auto" || requested.video == nil {
+    if requested.audio == current.audio, self.hasAudio, requested.audio != .auto || requested.video == nil {
       requested.audio = nil
     }
     return requested
@@ -175,18 +179,18 @@ extension StreamSources {
 
   /// Opens the requested sources. A source without audio is opened as silence, since a track cannot end while a stream
   /// runs.
-  private func open(_ requested: SourceNames, isConfined: Bool) async throws(VidiconError) -> SourceCatalog.Opened {
-    if requested.audio == "none" {
+  private func open(_ requested: SourceSelection, isConfined: Bool) async throws(VidiconError) -> SourceCatalog.Opened {
+    if requested.audio == SourceSpecification.Audio.none {
       guard self.stream.audioSource != nil, requested.video == nil else {
-        return try await self.open(SourceNames(video: requested.video), isConfined: isConfined)
+        return try await self.open(SourceSelection(video: requested.video), isConfined: isConfined)
       }
       throw VidiconError(
         .wrongState, subject: "none", cause: "the audio track cannot be removed while the stream runs",
         nextStep: "use silence, or mute it")
     }
     // Without an audio track, `auto` has nothing to select.
-    let audio = requested.audio == "auto" && self.stream.audioSource == nil ? nil : requested.audio
-    if requested.video == nil, audio == "auto", let current = self.stream.videoSource,
+    let audio = requested.audio == .auto && self.stream.audioSource == nil ? nil : requested.audio
+    if requested.video == nil, audio == .auto, let current = self.stream.videoSource,
       let own = self.published.withLock({ $0.audio(of: current) })
     {
       return SourceCatalog.Opened(audio: own)
@@ -196,7 +200,7 @@ extension StreamSources {
       video: requested.video, audio: audio, currentVideo: self.video, width: settings.width ?? 1280,
       height: settings.height ?? 720, frameRate: settings.frameRate ?? 30, isConfined: isConfined,
       allowsLinkLocal: !isConfined || self.catalog.allowsLinkLocal)
-    let kind = "open \(requested.video ?? "") \(requested.audio ?? "")"
+    let kind = "open \(requested.video?.name ?? "") \(requested.audio?.name ?? "")"
     let result = await self.calls.run(kind, named: "open", timeout: self.openingTimeout) {
       [catalog] () -> Result<SourceCatalog.Opened, VidiconError> in
       do throws(VidiconError) {
@@ -217,25 +221,27 @@ extension StreamSources {
       }
       return opened
     case .failure(let error): throw error.asSourceFailure
-    case nil: throw Self.doesNotOpen(requested.video ?? requested.audio ?? "source")
+    case nil: throw Self.doesNotOpen(requested.video?.name ?? requested.audio?.name ?? "source")
     }
   }
 
   /// Switches video to another capturer. Of a device that is in use already, the current capturer stops first, since a
   /// device has one owner, and starts again when the new one fails.
-  private func replaceVideo(by capturer: any VideoCapturer, named name: String?) async throws(VidiconError) {
+  private func replaceVideo(
+    by capturer: any VideoCapturer, of video: SourceSpecification.Video?
+  ) async throws(VidiconError) {
     guard let current = self.stream.videoSource as? any ExclusiveCapturer,
       await self.relation(of: capturer, to: current) != .otherDevice
-    else { return try await self.switchVideo(to: capturer, named: name) }
-    let previousName = self.video
+    else { return try await self.switchVideo(to: capturer, of: video) }
+    let previousVideo = self.video
     _ = await WorkerThread.run(named: "stop", timeout: self.openingTimeout) { current.stop() }
     do throws(VidiconError) {
-      try await self.switchVideo(to: capturer, named: name)
+      try await self.switchVideo(to: capturer, of: video)
     } catch {
       if error.code == .wrongState { throw error }
       do throws(VidiconError) {
         // A switch to the capturer that the stream has would do nothing.
-        try await self.switchVideo(to: current.another(), named: previousName)
+        try await self.switchVideo(to: current.another(), of: previousVideo)
       } catch let previousError {
         throw error.notRestored(previousError)
       }
@@ -243,13 +249,15 @@ extension StreamSources {
     }
   }
 
-  private func switchVideo(to capturer: any VideoCapturer, named name: String?) async throws(VidiconError) {
+  private func switchVideo(
+    to capturer: any VideoCapturer, of video: SourceSpecification.Video?
+  ) async throws(VidiconError) {
     do throws(VidiconError) {
-      try await self.stream.switchVideo(to: capturer, named: name, replacing: self.video)
+      try await self.stream.switchVideo(to: capturer, named: video?.name, replacing: self.video?.name)
     } catch {
       throw self.switchFailure(error, hasTrack: self.stream.videoSource != nil)
     }
-    self.setVideo(name)
+    self.setVideo(video)
   }
 
   /// The error of a failed switch: `wrongState` when the stream has ended or lacks the track, else the source's failure.

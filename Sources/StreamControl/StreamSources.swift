@@ -18,8 +18,9 @@ public final class StreamSources: Sendable {
   public let stream: LiveStream
   let catalog: SourceCatalog
   /// The sources that the stream started with.
-  package let start: SourceNames
-  private let current: Mutex<SourceNames>
+  package let start: SourceSelection
+  private let current: Mutex<SourceSelection>
+  let privacy: SourcePrivacy
   /// Name of the video source that the stream's capturer has, where its owner gave none.
   private let capturerName = Mutex<String?>(nil)
   /// The current video source, and during a switch the next one, and the one that comes back when that fails.
@@ -44,23 +45,35 @@ public final class StreamSources: Sendable {
   /// The sources of a stream.
   ///
   /// - Parameters:
-  ///   - video: Name of its video source; nil for the name that its capturer has, ``VideoCapturer/sourceName``.
-  ///   - audio: Name of its audio source; nil where it has none.
+  ///   - video: Its video source; nil for the name that its capturer has, ``VideoCapturer/sourceName``.
+  ///   - audio: Its audio source; nil where it has none.
   ///   - catalog: The sources that it can be switched to.
-  public convenience init(_ stream: LiveStream, video: String? = nil, audio: String? = nil, catalog: SourceCatalog) {
-    self.init(stream, video: video, audio: audio, catalog: catalog, openingTimeout: .seconds(15))
+  public convenience init(
+    _ stream: LiveStream, video: SourceSpecification.Video? = nil, audio: SourceSpecification.Audio? = nil,
+    catalog: SourceCatalog
+  ) {
+    self.init(stream, video: video, audio: audio, catalog: catalog, privacy: .shared)
   }
 
-  init(_ stream: LiveStream, video: String?, audio: String? = nil, catalog: SourceCatalog, openingTimeout: Duration) {
+  /// The sources of a stream, as the other initializer.
+  ///
+  /// - Parameters:
+  ///   - privacy: The streams that may show the same sources.
+  ///   - openingTimeout: Maximum time to open a source.
+  package init(
+    _ stream: LiveStream, video: SourceSpecification.Video?, audio: SourceSpecification.Audio? = nil,
+    catalog: SourceCatalog, privacy: SourcePrivacy, openingTimeout: Duration = .seconds(15)
+  ) {
     self.stream = stream
+    self.privacy = privacy
     self.catalog = catalog
     self.openingTimeout = openingTimeout
     self.identification = SingleFlight(threadName: "identify", timeout: openingTimeout)
     self.nextIdentification = SingleFlight(threadName: "identify", timeout: openingTimeout)
-    self.start = SourceNames(video: video, audio: audio)
+    self.start = SourceSelection(video: video, audio: audio)
     self.current = Mutex(self.start)
     self.videos = Mutex((IdentifiedSource(unresolved: video), nil, nil))
-    SourcePrivacy.shared.add(self)
+    privacy.add(self)
     stream.videoSwitchObserver.withLock { observer in
       observer = LiveStream.VideoSwitchObserver(
         begin: { [weak self] in self?.beginDirectSwitch(to: $0) },
@@ -68,14 +81,14 @@ public final class StreamSources: Sendable {
     }
   }
 
-  /// Name of the current video source as it was given, passwords included; nil where it has none.
-  public var video: String? { self.names.video }
+  /// The current video source; nil where it has no name.
+  public var video: SourceSpecification.Video? { self.selection.video }
 
-  /// Name of the current audio source as it was given, passwords included; nil where it has none.
-  public var audio: String? { self.names.audio }
+  /// The current audio source; nil where it has no name.
+  public var audio: SourceSpecification.Audio? { self.selection.audio }
 
-  /// Names of the current sources, passwords included.
-  var names: SourceNames { self.current.withLock { $0 } }
+  /// The current sources.
+  var selection: SourceSelection { self.current.withLock { $0 } }
 
   /// The current video source, as far as it is known without waiting.
   var shownVideo: IdentifiedSource { self.videos.withLock { $0.current } }
@@ -94,47 +107,47 @@ public final class StreamSources: Sendable {
   /// Covers what a Swift caller switches to, before its first frame.
   private func beginDirectSwitch(to name: String?) {
     guard let name else { return }
-    self.directVideo.withLock { $0 = IdentifiedSource(unresolved: name) }
-    SourcePrivacy.shared.cover()
+    self.directVideo.withLock { $0 = IdentifiedSource(unresolved: .init(stringLiteral: name)) }
+    self.privacy.cover()
   }
 
   private func endDirectSwitch(to name: String?, succeeded: Bool) {
     if succeeded {
       self.capturerName.withLock { $0 = name }
-      self.setVideo(name)
+      self.setVideo(name.map { .init(stringLiteral: $0) })
     }
     self.directVideo.withLock { $0 = nil }
-    Task { await SourcePrivacy.shared.update() }
+    Task { [privacy] in await privacy.update() }
   }
 
   /// Adopts the name that the stream's capturer has, for a Swift caller who attaches capturers and no names.
   func followCapturer() {
     let name = self.stream.videoSource?.sourceName
     let isNew = self.capturerName.withLock { known in
-      guard name != known, self.video == known else { return false }
+      guard name != known, self.video?.name == known else { return false }
       known = name
       return true
     }
-    if isNew { self.setVideo(name) }
+    if isNew { self.setVideo(name.map { .init(stringLiteral: $0) }) }
   }
 
-  /// Records that video is being switched to a source of a name.
-  func beginVideoSwitch(to name: String) {
-    let next = IdentifiedSource(unresolved: name)
+  /// Records that video is being switched to a source.
+  func beginVideoSwitch(to video: SourceSpecification.Video) {
+    let next = IdentifiedSource(unresolved: video)
     self.videos.withLock { ($0.next, $0.previous) = (next, $0.current) }
   }
 
   /// Records that the current video source stays, whichever it is.
   func endVideoSwitch() { self.videos.withLock { ($0.next, $0.previous) = (nil, nil) } }
 
-  /// Records that video has been switched to a source of a name.
-  func setVideo(_ name: String?) {
+  /// Records that video has been switched to a source; nil for one without a name.
+  func setVideo(_ video: SourceSpecification.Video?) {
     // Names that are not known yet are found out when another stream hides something.
-    let unresolved = IdentifiedSource(unresolved: name)
+    let unresolved = IdentifiedSource(unresolved: video)
     self.videos.withLock { videos in
-      videos.current = [videos.next, videos.previous].compactMap { $0 }.first { $0.name == name } ?? unresolved
+      videos.current = [videos.next, videos.previous].compactMap { $0 }.first { $0.video == video } ?? unresolved
     }
-    self.setNames { $0.video = name }
+    self.setSelection { $0.video = video }
   }
 
   /// Finds out what the names of the current video source and of the next one refer to, each in ``openingTimeout`` or not at all.
@@ -148,31 +161,32 @@ public final class StreamSources: Sendable {
     async let foundShown =
       isToBeIdentified(shown) ? self.identify(with: self.identification) { $0.video } : nil
     let foundNext =
-      isToBeIdentified(next) ? await self.identify(with: self.nextIdentification) { $0.nextVideo?.name } : nil
+      isToBeIdentified(next) ? await self.identify(with: self.nextIdentification) { $0.nextVideo?.video } : nil
     let found = (shown: await foundShown, next: foundNext)
     self.videos.withLock { videos in
-      if let source = found.shown, source.name == videos.current.name { videos.current = source }
-      if let source = found.next, source.name == videos.next?.name { videos.next = source }
+      if let source = found.shown, source.video == videos.current.video { videos.current = source }
+      if let source = found.next, source.video == videos.next?.video { videos.next = source }
     }
   }
 
   private func identify(
-    with flight: SingleFlight<IdentifiedSource>, _ name: @escaping @Sendable (StreamSources) -> String?
+    with flight: SingleFlight<IdentifiedSource>,
+    _ video: @escaping @Sendable (StreamSources) -> SourceSpecification.Video?
   ) async -> IdentifiedSource? {
-    await flight.run { IdentifiedSource(name(self), cameraNames: self.catalog.cameraNames) }
+    await flight.run { IdentifiedSource(video(self), cameraNames: self.catalog.cameraNames) }
   }
 
   /// Whether a current source accepts any TLS certificate (`?insecure=1`), so that its media may be another's.
   public var acceptsAnyCertificate: Bool {
-    let names = self.names
-    return [names.video, names.audio].contains { $0.map { SourceText($0).isInsecure } ?? false }
+    let current = self.selection
+    return current.video?.acceptsAnyCertificate == true || current.audio?.acceptsAnyCertificate == true
   }
 
   /// Names of the current sources without passwords; without folders and paths for clients that are not operators.
-  package func shown(isOperator: Bool) -> SourceNames { self.names.shown(isOperator: isOperator) }
+  package func shown(isOperator: Bool) -> SourceNames { self.selection.shown(isOperator: isOperator) }
 
   /// Names of the current sources without passwords, as far as an audience sees them.
-  package func shown(to audience: SourceAudience) -> SourceNames { self.names.shown(to: audience) }
+  package func shown(to audience: SourceAudience) -> SourceNames { self.selection.shown(to: audience) }
 
   /// Names of the current sources without passwords, once no change is in progress.
   package var shownAfterChange: SourceNames {
@@ -185,15 +199,17 @@ public final class StreamSources: Sendable {
   /// Replaces the video source, the audio source, or both; returns when the new sources have taken over.
   ///
   /// - Parameters:
-  ///   - video: Name of the new source; nil keeps the current one.
-  ///   - audio: Name of the new source; nil keeps the current one.
-  /// - Throws: ``VidiconError``; the earlier sources stay. `invalidSpecification` for a name that the catalog does not
+  ///   - video: The new source; nil keeps the current one.
+  ///   - audio: The new source; nil keeps the current one.
+  /// - Throws: ``VidiconError``; the earlier sources stay. `invalidSpecification` for a source that the catalog does not
   ///   have, `notPermitted` for one that another stream shows with privacy, `wrongState` when the stream has no such
   ///   track or has ended, `busy` while 16 other changes wait. When both were requested and the audio fails, the earlier
   ///   video source is opened again; the error says if that failed.
-  public func replace(video: String? = nil, audio: String? = nil) async throws(VidiconError) {
+  public func replace(
+    video: SourceSpecification.Video? = nil, audio: SourceSpecification.Audio? = nil
+  ) async throws(VidiconError) {
     try await self.exclusively { () throws(VidiconError) in
-      try await self.exchange(SourceNames(video: video, audio: audio))
+      try await self.exchange(SourceSelection(video: video, audio: audio))
     }
   }
 
@@ -249,8 +265,8 @@ public final class StreamSources: Sendable {
     }
   }
 
-  /// Sets the names of sources that have taken over.
-  func setNames(_ body: (inout SourceNames) -> Void) {
+  /// Sets sources that have taken over.
+  func setSelection(_ body: (inout SourceSelection) -> Void) {
     self.current.withLock { body(&$0) }
   }
 
@@ -266,17 +282,17 @@ public final class StreamSources: Sendable {
   }
 }
 
-extension SourceNames {
+extension SourceSelection {
   /// The names without passwords; without folders and paths for clients that are not operators.
   package func shown(isOperator: Bool) -> SourceNames {
-    func shown(_ text: String?) -> String? { text.map { SourceText($0).shown(isOperator: isOperator) } }
-    return SourceNames(video: shown(self.video), audio: shown(self.audio))
+    func shown(_ name: String?) -> String? { name.map { SourceText($0).shown(isOperator: isOperator) } }
+    return SourceNames(video: shown(self.video?.name), audio: shown(self.audio?.name))
   }
 
   /// The names without passwords, as far as an audience sees them.
   package func shown(to audience: SourceAudience) -> SourceNames {
-    func shown(_ text: String?) -> String? { text.map { SourceText($0).shown(to: audience) } }
-    return SourceNames(video: shown(self.video), audio: shown(self.audio))
+    func shown(_ name: String?) -> String? { name.map { SourceText($0).shown(to: audience) } }
+    return SourceNames(video: shown(self.video?.name), audio: shown(self.audio?.name))
   }
 }
 

@@ -50,6 +50,7 @@ public final class CameraServer: Sendable {
   private let listening = Listening()
   private let publications = Publications()
   private let catalog: SourceCatalog
+  private let privacy: SourcePrivacy
   private let pushService: PushService
 
   /// Creates a server that does not listen yet.
@@ -73,10 +74,20 @@ public final class CameraServer: Sendable {
   ///     announcer.
   ///   - report: Receives lines for the owner, on any thread: about refused requests, at most one a minute by address, and
   ///     about a renewed certificate that cannot be stored.
-  public init(
+  public convenience init(
     settings: CameraServerSettings, catalog: SourceCatalog = .all,
     discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in },
     report: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    self.init(settings: settings, catalog: catalog, privacy: .shared, discovery: discovery, report: report)
+  }
+
+  /// Creates a server that does not listen yet, as the public initializer.
+  ///
+  /// - Parameter privacy: The streams that may show the same sources; attached sources and effects must have the same.
+  package init(
+    settings: CameraServerSettings, catalog: SourceCatalog, privacy: SourcePrivacy,
+    discovery: @escaping @Sendable (DiscoveryEvent) -> Void, report: @escaping @Sendable (String) -> Void
   ) {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     let access = AccessControl(
@@ -104,6 +115,7 @@ public final class CameraServer: Sendable {
     self.passwordThreads = passwordThreads
     self.settings = settings
     self.catalog = catalog
+    self.privacy = privacy
     self.pushService = PushService(authorityFile: settings.pushAuthorityFile)
     self.group = group
     self.registry = registry
@@ -262,12 +274,14 @@ extension CameraServer {
     }
     try self.publications.reserve(stream)
     self.publications.updatePublished(stream) { publication in
-      if publication.sources == nil { publication.sources = StreamSources(stream, catalog: self.catalog) }
-      if publication.effects == nil { publication.effects = StreamEffects(stream) }
+      publication.sources =
+        publication.sources ?? StreamSources(stream, video: nil, catalog: self.catalog, privacy: self.privacy)
+      publication.effects =
+        publication.effects ?? StreamEffects(stream, factory: EffectFactory(), privacy: self.privacy)
     }
     // Before its first frame. Returns at once where no stream has privacy.
-    await SourcePrivacy.shared.identifySources()
-    SourcePrivacy.shared.cover()
+    await self.privacy.identifySources()
+    self.privacy.cover()
     if !stream.isRunning {
       do throws(VidiconError) {
         try await stream.start()
@@ -288,7 +302,7 @@ extension CameraServer {
     for server in self.servers { server.publish(stream) }
     self.http?.publish(stream)
     self.announce(stream)
-    await SourcePrivacy.shared.update()
+    await self.privacy.update()
   }
 
   /// Withdraws a stream: disconnects its viewers, stops it, and finishes its recording.
@@ -307,7 +321,7 @@ extension CameraServer {
     self.http?.unpublish(stream)
     self.publications.remove(stream)
     // Its source is no longer hidden by it.
-    await SourcePrivacy.shared.update()
+    await self.privacy.update()
   }
 
   /// Announces a stream, unless it was withdrawn meanwhile.
@@ -347,8 +361,8 @@ extension CameraServer {
   /// published without has sources without names and the server's catalog.
   public func attach(_ sources: StreamSources, to stream: LiveStream) {
     self.publications.update(stream) { $0.sources = sources }
-    SourcePrivacy.shared.cover()
-    Task { await SourcePrivacy.shared.update() }
+    self.privacy.cover()
+    Task { [privacy] in await privacy.update() }
   }
 
   /// The sources of a stream, to switch while it runs; nil when it is not published.
@@ -359,8 +373,8 @@ extension CameraServer {
   /// Attaches the effects of a stream, in place of those before. A stream published without has effects without images.
   public func attach(_ effects: StreamEffects, to stream: LiveStream) {
     self.publications.update(stream) { $0.effects = effects }
-    SourcePrivacy.shared.cover()
-    Task { await SourcePrivacy.shared.update() }
+    self.privacy.cover()
+    Task { [privacy] in await privacy.update() }
   }
 
   /// The effects of a stream, to change while it runs; nil when it is not published.

@@ -26,9 +26,11 @@ extension StreamSources {
   ///
   /// - Parameters:
   ///   - stream: The stream whose sources are switched.
-  ///   - video: Name of its video source; nil where it has none.
-  ///   - audio: Name of its audio source; nil where it has none.
-  public convenience init(_ stream: LiveStream, video: String? = nil, audio: String? = nil) {
+  ///   - video: Its video source; nil for the name that its capturer has, ``VideoCapturer/sourceName``.
+  ///   - audio: Its audio source; nil where it has none.
+  public convenience init(
+    _ stream: LiveStream, video: SourceSpecification.Video? = nil, audio: SourceSpecification.Audio? = nil
+  ) {
     self.init(stream, video: video, audio: audio, catalog: .all)
   }
 }

@@ -251,9 +251,9 @@ struct ServeCommand: AsyncParsableCommand {
     }
     var recorders: [Recorder?] = []
     for (stream, options) in zip(streams, configuration.streams) {
-      let source = options.source ?? StreamOptions.generatedSource
+      let named = try options.specification()
       server.attach(
-        StreamSources(stream, video: source, audio: options.audio, catalog: Self.catalog(configuration)), to: stream)
+        StreamSources(stream, video: named.video, audio: named.audio, catalog: Self.catalog(configuration)), to: stream)
       server.attach(try await options.effects.apply(to: stream), to: stream)
       // The first frame has no mask yet; frames that are encoded for effects have a keyframe when the recording starts.
       let settings = stream.effects.isEmpty ? try options.recordingSettings(existing: .number) : nil

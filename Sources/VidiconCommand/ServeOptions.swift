@@ -338,9 +338,12 @@ extension ServeConfiguration {
     let hiding = self.streams.filter { $0.effects.settings.faces == .privacy }
     guard !hiding.isEmpty, hiding.count < self.streams.count else { return }
     let devices = SystemDevices()
-    let identities = hiding.map { ($0.name, SourceIdentity($0.source, cameraNames: devices.uniqueNames)) }
+    func identity(of stream: StreamOptions) -> SourceIdentity {
+      SourceIdentity(stream.source.flatMap { try? .init(naming: $0) }, cameraNames: devices.uniqueNames)
+    }
+    let identities = hiding.map { ($0.name, identity(of: $0)) }
     for stream in self.streams where stream.effects.settings.faces != .privacy {
-      let identity = SourceIdentity(stream.source, cameraNames: devices.uniqueNames)
+      let identity = identity(of: stream)
       guard let (other, _) = identities.first(where: { $0.1.isSame(as: identity) }) else { continue }
       throw .usage(
         quoted(stream.name), "it would show the source of \"\(other)\" without privacy", "add faces=privacy to it")

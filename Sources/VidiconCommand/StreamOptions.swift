@@ -148,7 +148,7 @@ package struct StreamOptions: Equatable {
   }
 
   /// The sources; throws where their names cannot be parsed.
-  private func specification() throws(VidiconError) -> SourceSpecification {
+  func specification() throws(VidiconError) -> SourceSpecification {
     try SourceSpecification(video: self.source ?? Self.generatedSource, audio: self.audio)
   }
 
@@ -181,12 +181,7 @@ package struct StreamOptions: Equatable {
   }
 
   /// Whether a source accepts any TLS certificate.
-  var acceptsAnyCertificate: Bool {
-    [self.source, self.audio].contains { text in
-      guard let text, NetworkSpecification.matches(text) else { return false }
-      return (try? NetworkSpecification(parsing: text))?.isInsecure == true
-    }
-  }
+  var acceptsAnyCertificate: Bool { (try? self.specification())?.acceptsAnyCertificate ?? false }
 
   /// Settings of the recording; nil without one.
   func recordingSettings(existing: RecordingSettings.ExistingFiles) throws(VidiconError) -> RecordingSettings? {

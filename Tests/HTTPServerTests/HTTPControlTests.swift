@@ -51,7 +51,7 @@ struct HTTPControlTests {
       var catalog = SourceCatalog.none
       catalog.open = { request throws(VidiconError) in
         let failure = memory.state.withLock { state in
-          state.opened.append(SourceNames(video: request.video, audio: request.audio))
+          state.opened.append(SourceNames(video: request.video?.name, audio: request.audio?.name))
           return state.failure
         }
         if let failure { throw failure }

@@ -11,8 +11,8 @@ struct SourceCatalogTests {
   @Test(
     arguments: [
       (nil, "tone"), ("plasma", "tone"), ("v4l2:/dev/video0", "mic"), ("rtsp://host/a", nil), ("screen:", nil),
-    ] as [(String?, String?)])
-  func `auto is the audio of the video source that stays`(video: String?, audio: String?) {
+    ] as [(SourceSpecification.Video?, String?)])
+  func `auto is the audio of the video source that stays`(video: SourceSpecification.Video?, audio: String?) {
     let opened = Result { () throws(VidiconError) in
       try SourceCatalog.all.open(.init(audio: "auto", currentVideo: video)).audio
     }
@@ -20,7 +20,7 @@ struct SourceCatalogTests {
     case (.success(let capturer), "tone"): #expect(capturer is ToneCapturer)
     case (.success(let capturer), "mic"): #expect(capturer is MicrophoneCapturer)
     case (.failure(let error), nil): #expect(error.code == .invalidSpecification && error.subject == "auto")
-    default: Issue.record("\(opened) for \(video ?? "no name")")
+    default: Issue.record("\(opened) for \(video?.name ?? "no name")")
     }
   }
 
@@ -37,7 +37,7 @@ struct SourceCatalogTests {
   }
 
   @Test func `a limited catalog lists and opens only sources that pass the test`() throws {
-    let opened = Mutex<[String?]>([])
+    let opened = Mutex<[SourceSpecification.Video?]>([])
     let catalog = SourceCatalog(
       devices: {
         ["v4l2:a", "v4l2:b"].map { CaptureDevice(kind: .camera, specification: $0, name: "", stableName: "") }

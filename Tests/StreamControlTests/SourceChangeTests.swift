@@ -89,12 +89,12 @@ struct SourceChangeTests {
   private static func catalog(_ device: Camera.Device) -> SourceCatalog {
     var catalog = SourceCatalog.none
     catalog.open = { request throws(VidiconError) in
-      let video: (any VideoCapturer)? = request.video.map { text -> any VideoCapturer in
-        guard text.hasPrefix("cam:") else { return PlasmaCapturer(width: 64, height: 36) }
-        return Camera(device, options: String(text.dropFirst(4)))
+      let video: (any VideoCapturer)? = request.video.map { video -> any VideoCapturer in
+        guard video.name.hasPrefix("cam:") else { return PlasmaCapturer(width: 64, height: 36) }
+        return Camera(device, options: String(video.name.dropFirst(4)))
       }
-      let audio: (any AudioCapturer)? = request.audio.map { text -> any AudioCapturer in
-        text == "mute" ? Mute() : SilenceCapturer()
+      let audio: (any AudioCapturer)? = request.audio.map { audio -> any AudioCapturer in
+        audio == "mute" ? Mute() : SilenceCapturer()
       }
       return .init(video: video, audio: audio)
     }
@@ -144,7 +144,7 @@ struct SourceChangeTests {
 
   @Test func `when the audio of both fails, the video source and its name are restored`() async throws {
     try await Self.withCamera { sources, stream, _ in
-      for video in ["plasma", "cam:large"] {
+      for video in ["plasma", "cam:large"] as [SourceSpecification.Video] {
         await #expect(throws: VidiconError.self) { try await sources.replace(video: video, audio: "mute") }
         #expect((stream.videoSource as? Camera)?.options == "")
         #expect((sources.video, sources.audio) == ("cam:", "tone"))
@@ -254,7 +254,8 @@ struct SourceChangeTests {
       var catalog = Self.catalog(device)
       catalog.open = { request throws(VidiconError) in
         if request.video == "plasma" { return .init(video: PlasmaCapturer(width: 64, height: 36)) }
-        throw VidiconError(.notFound, subject: request.video ?? "", cause: "no such file", nextStep: "check the path")
+        throw VidiconError(
+          .notFound, subject: request.video?.name ?? "", cause: "no such file", nextStep: "check the path")
       }
       let sources = StreamSources(stream, video: "file:/secret/a.mp4", catalog: catalog)
       #expect(sources.shown(isOperator: false) == SourceNames(video: "file:a.mp4"))

@@ -24,8 +24,10 @@ struct SourcePrivacyTests {
     return LiveStream(name, video: settings)
   }
 
-  private static func sources(_ stream: LiveStream, video: String, _ catalog: SourceCatalog) -> StreamSources {
-    StreamSources(stream, video: video, catalog: catalog, openingTimeout: .seconds(1000))
+  private static func sources(
+    _ stream: LiveStream, video: SourceSpecification.Video, _ catalog: SourceCatalog
+  ) -> StreamSources {
+    StreamSources(stream, video: video, catalog: catalog, privacy: .shared, openingTimeout: .seconds(1000))
   }
 
   /// Bars, whatever the name.
@@ -39,7 +41,7 @@ struct SourcePrivacyTests {
       StreamSources(hiding, video: "file:/a/1.mp4?x"), StreamSources(other, video: "plasma"),
     ]
     func streamHiding(_ name: String, from stream: LiveStream) -> String? {
-      SourcePrivacy.shared.streamHiding(SourceIdentity(name), from: stream)
+      SourcePrivacy.shared.streamHiding(SourceIdentity(named: name), from: stream)
     }
     #expect(streamHiding("file:/a/1.mp4", from: other) == nil)
     hiding.effects = [PrivacyMask()]
@@ -121,7 +123,7 @@ struct SourcePrivacyTests {
   }
 
   @Test func `many changes of effects and covers at once leave none behind and take none away`() async throws {
-    let name = "file:/\(UUID())/1.mp4"
+    let name: SourceSpecification.Video = "file:/\(UUID())/1.mp4"
     let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
     let sources = [StreamSources(hiding, video: name), StreamSources(other, video: name)]
     for round in 0..<20 {
@@ -174,7 +176,7 @@ struct SourcePrivacyTests {
   @Test func `what a private stream is being switched to is covered in other streams, unless the switch fails`()
     async throws
   {
-    let name = "file:/\(UUID())/1.mp4"
+    let name: SourceSpecification.Video = "file:/\(UUID())/1.mp4"
     let (hiding, other) = (Self.stream("hiding"), Self.stream("other"))
     let (isOpening, mayOpen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let missing = SourceCatalog(devices: { [] }, generators: []) { _ throws(VidiconError) in
@@ -202,7 +204,7 @@ struct SourcePrivacyTests {
   }
 
   @Test func `a source that comes back when the audio of its successor fails stays covered`() async throws {
-    let name = "file:/\(UUID())/1.mp4"
+    let name: SourceSpecification.Video = "file:/\(UUID())/1.mp4"
     let (hiding, other) = (Self.stream("hiding"), Self.stream("other"))
     let microphone = BrokenMicrophone()
     let catalog = SourceCatalog(devices: { [] }, generators: []) { request in
@@ -252,12 +254,12 @@ struct SourcePrivacyTests {
       ("rtsp://camera.invalid/a", false), ("rtsp://192.0.2.7/a", true), ("file:/a", true), ("v4l2:/dev/video63", true),
       ("bars", true),
     ] {
-      #expect(SourceIdentity(name).isResolved == isResolved, "\(name)")
+      #expect(SourceIdentity(named: name).isResolved == isResolved, "\(name)")
     }
   }
 
   @Test func `effects that cover no faces are never without the mask that another stream's privacy demands`() {
-    let name = "file:/\(UUID())/1.mp4"
+    let name: SourceSpecification.Video = "file:/\(UUID())/1.mp4"
     let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
     let sources = [StreamSources(hiding, video: name), StreamSources(other, video: name)]
     other.effects = [PrivacyMask()]
@@ -301,7 +303,7 @@ struct SourcePrivacyTests {
     ("bars", "v4l2:/dev/video0", false),
   ])
   func `names that may turn out to be one source`(first: String, second: String, could: Bool) {
-    let names = [first, second].map { SourceIdentity(unresolved: $0) }
+    let names = [first, second].map { SourceIdentity(unresolved: .init(stringLiteral: $0)) }
     #expect(names[0].couldBe(names[1]) == could && names[1].couldBe(names[0]) == could)
   }
 
@@ -314,7 +316,7 @@ struct SourcePrivacyTests {
     ("screen::7", "screen::7.0?region=0,0,9,9"), ("screen:unix:7", "screen::7?window=5"),
   ])
   func `names of one source`(first: String, second: String) {
-    #expect(SourceIdentity(first).isSame(as: SourceIdentity(second)))
+    #expect(SourceIdentity(named: first).isSame(as: SourceIdentity(named: second)))
   }
 
   @Test(arguments: [
@@ -325,11 +327,11 @@ struct SourcePrivacyTests {
     ("file:/a", "pipe:"),
   ])
   func `names of two sources, or of none that could be shared`(first: String, second: String) {
-    #expect(!SourceIdentity(first).isSame(as: SourceIdentity(second)))
+    #expect(!SourceIdentity(named: first).isSame(as: SourceIdentity(named: second)))
   }
 
   @Test func `no name is no source`() {
-    #expect(SourceIdentity(nil).isEmpty && !SourceIdentity(nil).isSame(as: SourceIdentity(nil)))
+    #expect(SourceIdentity(named: nil).isEmpty && !SourceIdentity(named: nil).isSame(as: SourceIdentity(named: nil)))
   }
 
   private func withFolder(_ body: (String) async throws -> Void) async throws {

@@ -25,15 +25,31 @@ struct SourceReachTests {
   }
 
   private static func code(_ reach: SourceReach, _ text: String) -> VidiconError.Code? {
-    if case .failure(let error) = reach.resolve(SourceNames(video: text)) { error.code } else { nil }
+    do throws(VidiconError) {
+      let isAudio = text == "auto" || text.hasPrefix("mic:")
+      _ = try reach.resolve(
+        isAudio ? .init(audio: try .init(naming: text)) : .init(video: try .init(naming: text))
+      ).get()
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+
+  /// The reach of a stream that has started with a source.
+  private static func reach(start text: String) -> SourceReach {
+    let isAudio = text.hasPrefix("mic:")
+    return SourceReach(
+      start: isAudio ? .init(audio: .init(stringLiteral: text)) : .init(video: .init(stringLiteral: text)),
+      fileFolders: [])
   }
 
   @Test func `regular files below the folders are chosen, by their true paths`() throws {
     try Self.withFolders { folder in
-      let reach = SourceReach(start: SourceNames(video: "file:start.mp4"), fileFolders: ["\(folder)/media/"])
-      let real = try reach.resolve(SourceNames(video: "file:\(folder)/media/a.mp4")).get().video
-      #expect(real?.hasSuffix("/media/a.mp4") == true)
-      #expect(try reach.resolve(SourceNames(video: "file:\(folder)/media/in.mp4")).get().video == real)
+      let reach = SourceReach(start: .init(video: "file:start.mp4"), fileFolders: ["\(folder)/media/"])
+      let real = try reach.resolve(.init(video: "file:\(folder)/media/a.mp4")).get().video
+      #expect(real?.name.hasSuffix("/media/a.mp4") == true)
+      #expect(try reach.resolve(.init(video: "file:\(folder)/media/in.mp4")).get().video == real)
       #expect(Self.code(reach, "file:\(folder)/media/day/../day/b.mp4") == nil)
       for path in [
         "media/out.mp4", "media/../secret.mp4", "secret.mp4", "media", "media/day", "media2/c.mp4", "media/none.mp4",
@@ -41,13 +57,18 @@ struct SourceReachTests {
         #expect(Self.code(reach, "file:\(folder)/\(path)") == .notPermitted, "\(path)")
       }
       for text in [
-        "file:/etc/passwd", "file:concat:\(folder)/media/a.mp4", "file:http://127.0.0.1/a.mp4", "FILE:/etc/passwd",
-        "file:subfile,,start,0,end,9,,:/etc/passwd", "file:/dev/zero", "file:",
+        "file:/etc/passwd", "file:concat:\(folder)/media/a.mp4", "file:http://127.0.0.1/a.mp4",
+        "file:subfile,,start,0,end,9,,:/etc/passwd", "file:/dev/zero",
       ] {
         #expect(Self.code(reach, text) == .notPermitted, "\(text)")
       }
+      // Names that no catalog but one of the program's own knows.
+      for text in ["FILE:/etc/passwd", "file:"] {
+        #expect(throws: VidiconError.self) { try SourceCatalog.all.open(.init(video: try .init(naming: text))) }
+      }
       #expect(
-        Self.code(SourceReach(start: SourceNames(), fileFolders: []), "file:\(folder)/media/a.mp4") == .notPermitted)
+        Self.code(SourceReach(start: SourceSelection(), fileFolders: []), "file:\(folder)/media/a.mp4") == .notPermitted
+      )
       #expect(Self.code(reach, "file:start.mp4") == nil, "the owner chose it")
     }
   }
@@ -62,9 +83,9 @@ struct SourceReachTests {
     ("http://168.63.129.16/x", .notPermitted), ("http://[fd20:ce::254]/x", .notPermitted),
   ])
   func `link-local and metadata addresses are refused in every form`(text: String, code: VidiconError.Code?) {
-    #expect(Self.code(SourceReach(start: SourceNames(), fileFolders: []), text) == code)
-    #expect(Self.code(SourceReach(start: SourceNames(video: text), fileFolders: []), text) == nil)
-    let open = SourceReach(start: SourceNames(), fileFolders: [], allowsLinkLocal: true)
+    #expect(Self.code(SourceReach(start: SourceSelection(), fileFolders: []), text) == code)
+    #expect(Self.code(Self.reach(start: text), text) == (code == .invalidSpecification ? code : nil))
+    let open = SourceReach(start: SourceSelection(), fileFolders: [], allowsLinkLocal: true)
     #expect(Self.code(open, text) == (code == .notPermitted ? nil : code))
   }
 
@@ -84,10 +105,10 @@ struct SourceReachTests {
   func `displays of other machines, other devices and listening ports are the owner's to choose`(
     text: String, isAllowed: Bool
   ) {
-    var reach = SourceReach(start: SourceNames(), fileFolders: [])
+    var reach = SourceReach(start: SourceSelection(), fileFolders: [])
     reach.allowsLinkLocal = true
     #expect(Self.code(reach, text) == (isAllowed ? nil : .notPermitted))
-    #expect(Self.code(SourceReach(start: SourceNames(video: text), fileFolders: []), text) == nil)
+    #expect(Self.code(Self.reach(start: text), text) == nil)
   }
 
   @Test func `a client's file is a media container, not a playlist`() throws {

@@ -14,12 +14,42 @@ struct SourceSpecificationTests {
       ("rtmp:", .published(.rtmp)), ("rtsp:", .published(.rtsp)), ("whip:", .published(.whip)),
       ("file:file:a", .file(path: "file:a")), ("file:https://host/a.m3u8", .file(path: "https://host/a.m3u8")),
     ]
-    for (text, video) in videos { #expect(try SourceSpecification(video: text).video == video) }
+    for (text, video) in videos {
+      #expect(try SourceSpecification(video: text).video == video)
+      #expect(video.name == text)
+    }
     let audios: [(String, SourceSpecification.Audio)] = [
       ("auto", .auto), ("tone", .tone), ("silence", .silence), ("none", .none), ("file:ä b", .file(path: "ä b")),
     ]
-    for (text, audio) in audios { #expect(try SourceSpecification(video: "bars", audio: text).audio == audio) }
+    for (text, audio) in audios {
+      #expect(try SourceSpecification(video: "bars", audio: text).audio == audio)
+      #expect(audio.name == text)
+    }
     #expect(try SourceSpecification(video: "bars").audio == .auto)
+  }
+
+  @Test func `names of devices and addresses are kept, and other names are those of a catalog of one's own`() throws {
+    for name in [
+      "v4l2:/dev/video0?size=640x480&fps=30000/1001&format=mjpeg&input=1", "screen::0.1?region=1,2,3,4&cursor=0&fps=5",
+      "screen:?window=0x5", "rtsp://me:secret@cam:554/a?b=1#transport=udp", "HTTPS://cam/a?insecure=1&b=2", "sweep",
+      "own:front", "FILE:/a",
+    ] {
+      #expect(try SourceSpecification.Video(naming: name).name == name)
+    }
+    for name in ["mic:", "mic:hw:1,0?rate=48000&channels=1", "rtsp://me:secret@cam/a", "own:left"] {
+      #expect(try SourceSpecification.Audio(naming: name).name == name)
+    }
+    #expect(try SourceSpecification.Video(naming: "sweep") == .other("sweep"))
+    #expect(throws: VidiconError.self) { try SourceSpecification.Video(naming: "v4l2:?size=0x0") }
+    // In code, such a name fails when it is opened.
+    #expect(("v4l2:?size=0x0" as SourceSpecification.Video) == .other("v4l2:?size=0x0"))
+    #expect(throws: VidiconError.self) {
+      try Sources(SourceSpecification(video: "v4l2:?size=0x0" as SourceSpecification.Video), devices: SystemDevices())
+    }
+    let audio: SourceSpecification.Audio = "own:left"
+    #expect(throws: VidiconError.self) {
+      try Sources(SourceSpecification(video: .bars, audio: audio), devices: SystemDevices())
+    }
   }
 
   @Test(arguments: ["", "Plasma", "plasma ", "file:", "pipe", "v4l3:", "tone", "/a.mp4"])

@@ -134,7 +134,7 @@ struct StreamEffectsTests {
   }
 
   @Test func `privacy of one stream covers the faces of another that shows the same source already`() async throws {
-    let name = "file:/\(UUID())/1.mp4"
+    let name: SourceSpecification.Video = "file:/\(UUID())/1.mp4"
     let other = LiveStream("other")
     let sources = [StreamSources(self.stream, video: name), StreamSources(other, video: name)]
     let (hiding, open) = (StreamEffects(self.stream), StreamEffects(other))
@@ -158,7 +158,7 @@ struct StreamEffectsTests {
   }
 
   @Test func `two streams that hide the same source both end it`() async throws {
-    let name = "file:/\(UUID())/1.mp4"
+    let name: SourceSpecification.Video = "file:/\(UUID())/1.mp4"
     let other = LiveStream("other")
     let sources = [StreamSources(self.stream, video: name), StreamSources(other, video: name)]
     let both = [StreamEffects(self.stream), StreamEffects(other)]
@@ -172,7 +172,7 @@ struct StreamEffectsTests {
   }
 
   @Test func `without models, and without settings, the whole frame of the other stream is covered`() async throws {
-    let name = "file:/\(UUID())/1.mp4"
+    let name: SourceSpecification.Video = "file:/\(UUID())/1.mp4"
     let (other, third) = (LiveStream("other"), LiveStream("third"))
     let sources = [self.stream, other, third].map { StreamSources($0, video: name) }
     let open = StreamEffects(other, factory: EffectFactory(models: FaceModels(folder: "/nowhere")))

@@ -49,25 +49,51 @@ struct StreamSourcesTests {
     let policy = SourceAccessPolicy(start: [
       .init(video: "v4l2:/dev/video0", audio: "tone"), .init(video: "file:/a.mp4"),
     ])
-    func may(_ text: String, isAudio: Bool = false) -> Bool { policy.allows(SourceText(text), isAudio: isAudio) }
-    for text in ["plasma", "v4l2:/dev/video0", "v4l2:/dev/video1", "file:/a.mp4"] { #expect(may(text), "\(text)") }
-    for text in ["screen:", "file:/b.mp4", "pipe:", "rtsp://a", "mic:", "http://a", "other:"] {
-      #expect(!may(text), "\(text)")
+    for video in ["plasma", "v4l2:/dev/video0", "v4l2:/dev/video1", "file:/a.mp4", "own"] as [SourceSpecification.Video]
+    {
+      #expect(policy.allows(video), "\(video)")
+    }
+    for video in ["screen:", "file:/b.mp4", "pipe:", "rtsp://a", "http://a", "rtmp:", "other:"]
+      as [SourceSpecification.Video]
+    {
+      #expect(!policy.allows(video), "\(video)")
+    }
+    for (audio, isAllowed) in [
+      ("silence", true), ("none", true), ("mic:", false), ("file:/b.mp4", false), ("file:/a.mp4", true),
+    ]
+      as [(SourceSpecification.Audio, Bool)]
+    {
+      #expect(policy.allows(audio) == isAllowed, "\(audio)")
     }
     // Permission to share a window does not include the screen.
     for part in ["window=5", "region=0,0,9,9", "cursor=0&window=0x5"] {
       let policy = SourceAccessPolicy(start: [.init(video: "screen:?\(part)")])
-      #expect(policy.allows(SourceText("screen:?\(part)"), isAudio: false))
-      #expect(!policy.allows(SourceText("screen:"), isAudio: false))
-      #expect(!policy.allows(SourceText("screen:?window=6"), isAudio: false))
+      #expect(policy.allows("screen:?\(part)" as SourceSpecification.Video))
+      #expect(!policy.allows("screen:" as SourceSpecification.Video))
+      #expect(!policy.allows("screen:?window=6" as SourceSpecification.Video))
     }
-    for whole in ["screen:", "screen::0?cursor=0&fps=5"] {
-      #expect(
-        SourceAccessPolicy(start: [.init(video: whole)]).allows(SourceText("screen:?window=6"), isAudio: false))
+    for whole in ["screen:", "screen::0?cursor=0&fps=5"] as [SourceSpecification.Video] {
+      #expect(SourceAccessPolicy(start: [.init(video: whole)]).allows("screen:?window=6" as SourceSpecification.Video))
     }
     // `auto` is a microphone when the video source is a camera.
-    #expect(!may("auto", isAudio: true))
-    #expect(SourceAccessPolicy(start: [.init(audio: "auto")]).allows(SourceText("auto"), isAudio: true))
+    #expect(!policy.allows(SourceSpecification.Audio.auto))
+    #expect(SourceAccessPolicy(start: [.init(audio: .auto)]).allows(SourceSpecification.Audio.auto))
+  }
+
+  @Test func `viewers see the devices of the kind of a start source, windows with screens`() {
+    let devices = [
+      CaptureDevice(kind: .camera, specification: "v4l2:/dev/video0", name: "", stableName: ""),
+      CaptureDevice(kind: .screen, specification: "screen::0", name: "", stableName: ""),
+      CaptureDevice(kind: .window, specification: "screen::0?window=0x5", name: "", stableName: ""),
+      CaptureDevice(kind: .microphone, specification: "mic:a", name: "", stableName: ""),
+    ]
+    for (start, expected) in [
+      (SourceSelection(video: "v4l2:/dev/video7"), [0]), (SourceSelection(video: "screen:"), [1, 2]),
+      (SourceSelection(video: "screen::0?window=5"), [2]), (SourceSelection(video: "plasma", audio: "mic:b"), [3]),
+      (SourceSelection(video: "plasma", audio: "mic:a"), [3]), (SourceSelection(), []),
+    ] {
+      #expect(SourceAccessPolicy(start: [start]).allowed(of: devices) == expected.map { devices[$0] }, "\(start)")
+    }
   }
 
   // Controls.
@@ -177,7 +203,7 @@ struct StreamSourcesTests {
       let (video, audio) = (stream.videoSource, stream.audioSource)
       for (newVideo, newAudio) in [
         ("nonsense", nil), ("file:/nowhere", nil), ("plasma", "file:/nowhere"), (nil, "none"), ("plasma", "nonsense"),
-      ] as [(String?, String?)] {
+      ] as [(SourceSpecification.Video?, SourceSpecification.Audio?)] {
         await #expect(throws: VidiconError.self) { try await sources.replace(video: newVideo, audio: newAudio) }
         #expect(stream.videoSource === video)
         #expect(stream.audioSource === audio)
@@ -194,7 +220,7 @@ struct StreamSourcesTests {
       }
     }
     try await Self.withStream(catalog) { sources, stream in
-      var skipped: [String] = []
+      var skipped: [SourceSpecification.Video] = []
       #expect(await sources.switchToNext { source, _ in skipped.append(source) } == "plasma")
       // Screens are skipped unless the stream started with one.
       #expect(skipped == ["v4l2:/dev/none1", "v4l2:/dev/none2"])
@@ -208,7 +234,7 @@ struct StreamSourcesTests {
     let generated = SourceCatalog.all.limited(to: { !$0.contains(":") && $0 != "noise" })
     #expect(generated.generators.map(\.specification) == ["plasma", "bars", "tone", "silence"])
     try await Self.withStream(generated) { sources, _ in
-      for source in ["noise", "file:/etc/passwd"] {
+      for source in ["noise", "file:/etc/passwd"] as [SourceSpecification.Video] {
         await #expect(throws: VidiconError.self) { try await sources.replace(video: source) }
       }
       try await sources.replace(video: "plasma")
@@ -234,18 +260,18 @@ struct StreamSourcesTests {
     let stream = LiveStream("camera", video: VideoSettings(width: 64, height: 48))
     stream.attachVideo(first.video)
     stream.attachAudio(first.audio)
-    let sources = StreamSources(stream, video: scheme.sourceName, audio: "auto")
+    let sources = StreamSources(stream, video: .published(scheme), audio: "auto")
     try await sources.replace(video: "plasma", audio: "tone")
     #expect(stream.videoSource is PlasmaCapturer && stream.videoSources.count == 2)
     #expect(stream.videoSources.last === first.video)
-    try await sources.replace(video: scheme.sourceName, audio: "auto")
+    try await sources.replace(video: .published(scheme), audio: "auto")
     #expect(stream.videoSource === first.video && stream.audioSource === first.audio)
     // Audio alone.
     try await sources.replace(audio: "tone")
     try await sources.replace(audio: "auto")
     #expect(stream.audioSource === first.audio)
     // The other protocol has a source of its own, which is kept too.
-    let other = scheme == .rtmp ? "rtsp:" : "rtmp:"
+    let other = SourceSpecification.Video.published(scheme == .rtmp ? .rtsp : .rtmp)
     try await sources.replace(video: other, audio: "auto")
     let second = try #require(stream.videoSource)
     #expect(second !== first.video && stream.audioSource !== first.audio)

@@ -24,14 +24,16 @@ extension SourceCatalog {
 
 extension StreamSources {
   /// The sources of a stream that can be switched to every source.
-  convenience init(_ stream: LiveStream, video: String? = nil, audio: String? = nil) {
+  convenience init(
+    _ stream: LiveStream, video: SourceSpecification.Video? = nil, audio: SourceSpecification.Audio? = nil
+  ) {
     self.init(stream, video: video, audio: audio, catalog: .all)
   }
 }
 
 extension SourceIdentity {
   /// The identity of a source, with the cameras of this machine.
-  init(_ name: String?) {
-    self.init(name, cameraNames: { SystemDevices().uniqueNames(of: $0) })
+  init(named name: String?) {
+    self.init(name.map { .init(stringLiteral: $0) }, cameraNames: { SystemDevices().uniqueNames(of: $0) })
   }
 }

@@ -53,7 +53,7 @@ struct CameraServerTests {
     async throws
   {
     let server = self.server()
-    let name = "file:/nowhere/\(UInt64.random(in: 0...UInt64.max))"
+    let name: SourceSpecification.Video = "file:/nowhere/\(UInt64.random(in: 0...UInt64.max))"
     let streams = ["hiding", "other"].map { LiveStream($0) }
     for stream in streams {
       stream.attachVideo(BarsCapturer(width: 64, height: 36))
@@ -83,7 +83,7 @@ struct CameraServerTests {
       try await server.publish(stream)
     }
     #expect(streams[1].effects.contains { $0.isPrivacy })
-    #expect(server.sources(of: streams[1])?.video == "file:\(path)")
+    #expect(server.sources(of: streams[1])?.video == .file(path: path))
     await server.unpublish(streams[0])
     #expect(streams[1].effects.isEmpty)
     await server.stop()
@@ -104,7 +104,7 @@ struct CameraServerTests {
     #expect(other.effects.isEmpty)
     try await switched.switchVideo(to: try #require(FileSource(path: path).video))
     #expect(other.effects.contains { $0.isPrivacy })
-    #expect(server.sources(of: switched)?.video == "file:\(path)")
+    #expect(server.sources(of: switched)?.video == .file(path: path))
     if isSwitchedToHidden {
       try await other.switchVideo(to: BarsCapturer(width: 64, height: 36))
       try await eventually { other.effects.isEmpty }

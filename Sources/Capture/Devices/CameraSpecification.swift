@@ -143,3 +143,15 @@ extension CameraSpecification {
     }
   }
 }
+
+extension CameraSpecification: CustomStringConvertible {
+  /// The specification in the syntax of ``init(parsing:)``, behind `v4l2:`.
+  public var description: String {
+    let options = [
+      self.width.flatMap { width in self.height.map { "size=\(width)x\($0)" } },
+      self.frameRate.map { "fps=\($0.numerator)" + ($0.denominator == 1 ? "" : "/\($0.denominator)") },
+      self.format.map { "format=\($0)" }, self.input.map { "input=\($0)" },
+    ].compactMap(\.self)
+    return "v4l2:" + self.selection + (options.isEmpty ? "" : "?" + options.joined(separator: "&"))
+  }
+}

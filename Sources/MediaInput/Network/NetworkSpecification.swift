@@ -36,8 +36,8 @@ public struct NetworkSpecification: Hashable, Sendable, CustomStringConvertible 
   package let port: Int?
   /// Whether a user name is part of the address.
   public let hasCredentials: Bool
-  /// The source as users name it, with its options.
-  let sourceName: String
+  /// The source as users name it, with its options. Must not be displayed or logged.
+  package let sourceName: String
   /// The URL for display and logs, without anything that may be a password or token.
   public let description: String
 

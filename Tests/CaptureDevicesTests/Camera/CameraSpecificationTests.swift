@@ -26,6 +26,7 @@ struct CameraSpecificationTests {
   ]) func `a valid specification is parsed`(text: String, specification: CameraSpecification) throws {
     #expect(try CameraSpecification(parsing: text) == specification)
     #expect(try SourceSpecification(video: "v4l2:\(text)").video == .camera(specification))
+    #expect(try SourceSpecification(video: "\(specification)").video == .camera(specification))
   }
 
   @Test(arguments: [
