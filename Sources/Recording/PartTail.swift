@@ -7,6 +7,14 @@ struct PartFragment: Sendable {
   var samples: [EncodedSample]
   /// Time of the video frame after the last one, if known.
   var nextVideoTime: MediaTime?
+  /// Ranges of the payloads in the file of a part, one for each sample, whose own payload is empty then; nil where the samples
+  /// have their payloads.
+  private(set) var places: [Range<UInt64>]?
+
+  /// Creates a fragment of samples with their payloads.
+  init(samples: [EncodedSample], nextVideoTime: MediaTime? = nil) {
+    (self.samples, self.nextVideoTime) = (samples, nextVideoTime)
+  }
 
   /// Index of the last keyframe of a kind that is not the first of its kind; nil without one.
   fileprivate func laterKeyframe(_ kind: MediaKind) -> Int? {
@@ -23,7 +31,52 @@ struct PartFragment: Sendable {
   }
 
   /// Bytes of the payloads.
-  fileprivate var byteCount: Int { self.samples.reduce(0) { $0 + $1.payload.readableBytes } }
+  var byteCount: Int {
+    self.places?.reduce(0) { $0 + $1.count } ?? self.samples.reduce(0) { $0 + $1.payload.readableBytes }
+  }
+
+  /// The fragment without its payloads, which a file has one after the other: those of video, then those of audio.
+  fileprivate func stored(at offset: UInt64) -> PartFragment {
+    var fragment = self
+    fragment.samples = self.samples.filter { $0.kind == .video } + self.samples.filter { $0.kind == .audio }
+    var places: [Range<UInt64>] = []
+    places.reserveCapacity(fragment.samples.count)
+    var start = offset
+    for index in fragment.samples.indices {
+      let end = start + UInt64(fragment.samples[index].payload.readableBytes)
+      places.append(start..<end)
+      start = end
+      fragment.samples[index].payload = ByteBuffer()
+    }
+    fragment.places = places
+    return fragment
+  }
+
+  /// The fragment with its payloads.
+  ///
+  /// - Parameter read: Returns the bytes of a range of the file; called once for all payloads.
+  func loaded(
+    from read: (Range<UInt64>) throws(VidiconError) -> ByteBuffer
+  ) throws(VidiconError) -> PartFragment {
+    guard let places, let start = places.lazy.map(\.lowerBound).min(), let end = places.lazy.map(\.upperBound).max()
+    else { return self }
+    let bytes = try read(start..<end)
+    var fragment = PartFragment(samples: self.samples, nextVideoTime: self.nextVideoTime)
+    for (index, place) in zip(fragment.samples.indices, places) {
+      fragment.samples[index].payload =
+        bytes.getSlice(at: bytes.readerIndex + Int(place.lowerBound - start), length: place.count) ?? ByteBuffer()
+    }
+    return fragment
+  }
+
+  /// The samples that fulfill a condition.
+  fileprivate func filter(_ isIncluded: (EncodedSample) -> Bool) -> PartFragment {
+    let indices = self.samples.indices.filter { isIncluded(self.samples[$0]) }
+    var fragment = self
+    fragment.samples = indices.map { self.samples[$0] }
+    fragment.places = self.places.map { places in indices.map { places[$0] } }
+    return fragment
+  }
 }
 
 /// The end of a part from the fragment with its last keyframe on, so that another file can continue at that keyframe when a
@@ -35,8 +88,9 @@ struct PartFragment: Sendable {
 /// file 2                  K p | p p p p | p p p p | …
 /// ```
 ///
-/// Nothing is lost and nothing is in both files. The payloads are shared with what was written, not copied; a tail that is too
-/// long is forgotten, as is one whose keyframe is the first of its part: then the other file waits for the next keyframe.
+/// Nothing is lost and nothing is in both files. The tail has times and places of its samples; their payloads are in the file
+/// that is full, from which they are read back. A tail that is too long to be moved while the recording waits is forgotten, as is
+/// one whose keyframe is the first of its part: then the other file waits for the next keyframe.
 struct PartTail {
   /// Times of a cut, relative to the start of the part that ends there.
   struct Cut: Equatable {
@@ -60,18 +114,23 @@ struct PartTail {
     var moved: [PartFragment]
   }
 
-  /// Maximum number of bytes of payloads: 16 s at 8 Mb/s.
-  static let maximumByteCount = 16 << 20
+  /// Maximum number of bytes of payloads, which are read and written again at once: 85 s at 25 Mb/s.
+  static let maximumByteCount = 256 << 20
+  /// Maximum number of samples, of 80 bytes each in memory: 12 minutes of video and audio.
+  static let maximumSampleCount = 1 << 16
 
-  /// Written fragments from the one with the last keyframe on.
+  /// Written fragments from the one with the last keyframe on, without their payloads.
   private(set) var fragments: [PartFragment] = []
   private var byteCount = 0
+  private var sampleCount = 0
+  private let maximumByteCount: Int
   /// The kind of samples whose keyframes begin a file.
   private let kind: MediaKind
   private let audio: AudioPlacement?
 
   /// Creates the tail of a part without fragments.
-  init(_ descriptions: [CodecDescription]) {
+  init(_ descriptions: [CodecDescription], maximumByteCount: Int = Self.maximumByteCount) {
+    self.maximumByteCount = maximumByteCount
     self.kind = descriptions.contains { $0.kind == .video } ? .video : .audio
     self.audio =
       descriptions.lazy.compactMap { description in
@@ -81,15 +140,26 @@ struct PartTail {
 
   /// Adds a fragment that was written.
   ///
-  /// - Returns: Number of earlier fragments that were forgotten.
+  /// - Parameter dataOffset: Offset of its first payload in the file; nil where the file does not have all of its samples, so that
+  ///   the tail is forgotten.
+  /// - Returns: Number of fragments that were forgotten, this one included.
   @discardableResult
-  mutating func append(_ fragment: PartFragment) -> Int {
+  mutating func append(_ fragment: PartFragment, dataOffset: UInt64?) -> Int {
     let count = self.fragments.count
-    if fragment.has(keyframeOf: self.kind) { (self.fragments, self.byteCount) = ([], 0) }
-    self.fragments.append(fragment)
-    self.byteCount += fragment.byteCount
-    if self.byteCount > Self.maximumByteCount { (self.fragments, self.byteCount) = ([], 0) }
+    if fragment.has(keyframeOf: self.kind) { self.removeAll() }
+    if let dataOffset, !self.fragments.isEmpty || fragment.has(keyframeOf: self.kind) {
+      self.fragments.append(fragment.stored(at: dataOffset))
+      self.byteCount += fragment.byteCount
+      self.sampleCount += fragment.samples.count
+      if self.byteCount > self.maximumByteCount || self.sampleCount > Self.maximumSampleCount { self.removeAll() }
+    } else {
+      self.removeAll()
+    }
     return count + 1 - self.fragments.count
+  }
+
+  private mutating func removeAll() {
+    (self.fragments, self.byteCount, self.sampleCount) = ([], 0, 0)
   }
 
   /// Divides the part for a fragment that does not fit into its file.
@@ -130,9 +200,9 @@ struct PartTail {
     if let split {
       let audioEnd = time - (self.audio?.halfFrame ?? .zero)
       func stays(_ sample: EncodedSample) -> Bool { sample.decodeTime < (sample.kind == .audio ? audioEnd : time) }
-      kept.samples = split.samples.filter(stays)
-      moved.insert(
-        PartFragment(samples: split.samples.filter { !stays($0) }, nextVideoTime: split.nextVideoTime), at: 0)
+      kept = split.filter(stays)
+      kept.nextVideoTime = time
+      moved.insert(split.filter { !stays($0) }, at: 0)
     }
     let first = moved.lazy.flatMap(\.samples).first { $0.kind == .audio }
     let cut = Cut(time: time, audioStart: self.audio?.start(of: first?.decodeTime, at: time) ?? time)

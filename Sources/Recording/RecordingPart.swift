@@ -91,6 +91,17 @@ struct RecordingPart: Sendable {
     return true
   }
 
+  /// Reads bytes of fragments back.
+  ///
+  /// - Throws: ``VidiconError`` where the disk does not return all of them.
+  func read(_ range: Range<UInt64>) throws(VidiconError) -> ByteBuffer {
+    let bytes = self.file.read(at: range.lowerBound, count: range.count)
+    guard let bytes, bytes.readableBytes == range.count else {
+      throw self.differs("\(bytes?.readableBytes ?? 0) of \(range.count) bytes")
+    }
+    return bytes
+  }
+
   /// Maximum length of the index of the finished file, in bytes: the boxes of the head, and the sample tables of two tracks.
   private func indexLength(sampleCount: Int, fragmentCount: Int) -> UInt64 {
     // Per sample, stts 8, ctts 8, stsz 4, stss 4; per fragment and track, co64 8, stsc 12.

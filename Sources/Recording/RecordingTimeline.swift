@@ -385,8 +385,11 @@ extension RecordingTimeline {
 
   /// Bytes that a sample takes in the file, its table entries included.
   private static func byteCount(_ sample: EncodedSample) -> Int {
-    sample.payload.readableBytes + 16
+    sample.payload.readableBytes + Self.tableEntryByteCount
   }
+
+  /// Bytes of the table entries of a sample.
+  private static let tableEntryByteCount = 16
 
   private mutating func endAtTotal(now: MediaTime) {
     guard let total = self.limits.total, self.totalDuration >= total else { return }
@@ -419,13 +422,13 @@ extension RecordingTimeline {
   ///
   /// - Parameters:
   ///   - cut: Times of the cut, relative to the part's start.
-  ///   - samples: Samples behind the cut that were emitted.
-  mutating func restartPart(at cut: PartTail.Cut, containing samples: some Sequence<EncodedSample>) {
+  ///   - fragments: Fragments behind the cut that were emitted.
+  mutating func restartPart(at cut: PartTail.Cut, containing fragments: [PartFragment]) {
     self.movePart(by: cut.duration)
     self.audioPlacement?.restart(at: cut.audioStart)
-    for sample in samples {
-      self.partByteCount += Self.byteCount(sample)
-      self.partSampleCount += 1
+    for fragment in fragments {
+      self.partByteCount += fragment.byteCount + fragment.samples.count * Self.tableEntryByteCount
+      self.partSampleCount += fragment.samples.count
     }
   }
 

@@ -157,8 +157,12 @@ final class RecordingWriter {
       self.muxer = checkpoint.muxer
       return false
     }
+    var dataOffset: UInt64?
+    if sampleCount == fragment.samples.count {
+      dataOffset = checkpoint.part.length + UInt64(bytes.readableBytes - fragment.byteCount)
+    }
     self.checkpoints.append(checkpoint)
-    self.checkpoints.removeFirst(self.tail.append(fragment))
+    self.checkpoints.removeFirst(self.tail.append(fragment, dataOffset: dataOffset))
     self.count(bytes.readableBytes)
     self.tidyNowAndThen()
     return true
@@ -283,7 +287,7 @@ extension RecordingWriter {
     let next = try self.makePart(muxer, maximumLength: self.part.maximumLength)
     if let division = self.tail.division(before: fragment, following), self.canMove(division) {
       if isLast {
-        self.timeline.restartPart(at: division.cut, containing: division.moved.flatMap(\.samples))
+        self.timeline.restartPart(at: division.cut, containing: division.moved)
       }
       try self.begin(next, muxer, division)
       actions = (division.moved.dropFirst(division.replacedCount).map { .fragment($0) } + actions)[...]
@@ -308,8 +312,8 @@ extension RecordingWriter {
     return self.checkpoints.first.map { self.part.canMoveFragments(since: $0.part) } ?? false
   }
 
-  /// Begins another file with the written fragments that it contains instead of the current one. They are in the other file
-  /// before they are removed from the current one, so that a crash loses none.
+  /// Begins another file with the written fragments that it contains instead of the current one, from which they are read back one by
+  /// one. They are in the other file before they are removed from the current one, so that a crash loses none.
   private func begin(
     _ next: RecordingPart, _ muxer: FragmentedMP4Muxer, _ division: PartTail.Division
   ) throws(VidiconError) {
@@ -318,10 +322,10 @@ extension RecordingWriter {
     self.begin(next, muxer)
     defer { self.end(full) }
     for moved in division.moved.prefix(division.replacedCount) {
-      guard try self.write(moved) else { throw self.part.tooSmall }
+      guard try self.write(moved.loaded(from: full.read)) else { throw self.part.tooSmall }
     }
     guard division.replacedCount > 0, var checkpoint else { return }
-    let (bytes, sampleCount) = Self.mux(division.kept, &checkpoint.muxer)
+    let (bytes, sampleCount) = Self.mux(try division.kept.loaded(from: full.read), &checkpoint.muxer)
     let length = full.length
     try full.replaceFragments(since: checkpoint.part, by: bytes, sampleCount: sampleCount)
     let removedByteCount = Int(clamping: length - full.length)

@@ -1,6 +1,7 @@
 import Capture
 import Codecs
 import Media
+import NIOCore
 import Recording
 import Streaming
 import Synchronization
@@ -48,9 +49,13 @@ final class Tape: Sendable {
 
   /// Records a number of seconds.
   ///
-  /// - Parameter keyframeInterval: Seconds from one keyframe to the next; those between them are not marked as such.
+  /// - Parameters:
+  ///   - keyframeInterval: Seconds from one keyframe to the next; those between them are not marked as such.
+  ///   - fillerByteCount: Bytes of filler data in each frame, ITU-T H.264 §7.3.2.7; 0 for none.
   /// - Returns: Lines that say what became of them.
-  func record(_ settings: RecordingSettings, seconds: Int64, keyframeInterval: Int64 = 1) async -> [String] {
+  func record(
+    _ settings: RecordingSettings, seconds: Int64, keyframeInterval: Int64 = 1, fillerByteCount: Int = 0
+  ) async -> [String] {
     let outputs = Outputs()
     let source = RecordingSource(
       descriptions: { self.descriptions }, requestKeyframe: {},
@@ -62,8 +67,9 @@ final class Tape: Sendable {
     } catch {
       return ["refused \(error.code)"]
     }
+    let samples = self.samples.map { Self.fill($0, byteCount: fillerByteCount) }
     for index in 0..<seconds {
-      for var sample in self.samples {
+      for var sample in samples {
         sample.presentationTime += .seconds(index)
         sample.decodeTime += .seconds(index)
         if sample.kind == .video, index % keyframeInterval != 0 { sample.isKeyframe = false }
@@ -74,5 +80,16 @@ final class Tape: Sendable {
     let status = recorder.status
     return (status.error.map { ["failed \($0.code)"] } ?? []) + files.map { "finished \($0.path)" }
       + ["ended \(status.unfinishedPartCount) \(Int(status.duration.seconds.rounded()))"]
+  }
+
+  /// Adds filler data to an access unit.
+  private static func fill(_ sample: EncodedSample, byteCount: Int) -> EncodedSample {
+    guard byteCount > 2, sample.kind == .video else { return sample }
+    var sample = sample
+    // The length of the NAL unit, its type 12, and the stop bit at its end.
+    sample.payload.writeMultipleIntegers(UInt32(byteCount), UInt8(12))
+    sample.payload.writeRepeatingByte(0xFF, count: byteCount - 2)
+    sample.payload.writeInteger(UInt8(0x80))
+    return sample
   }
 }

@@ -7,8 +7,8 @@
 //
 // The second form records so many seconds to each pattern, at the same time, as fast as the disk is. Files are finished by a copy
 // where the pattern contains "-copied", in place elsewhere; existing files are overwritten where it contains "-overwritten". Each
-// second begins with a keyframe, or every fourth one where it contains "-rare". For each pattern it prints "start PATTERN", the
-// result, and "ended UNFINISHED SECONDS".
+// second begins with a keyframe, or every fourth one where it contains "-rare". Frames have at least 200 kB where it contains "-large".
+// For each pattern it prints "start PATTERN", the result, and "ended UNFINISHED SECONDS".
 //
 // The last form writes two snapshots of the same second into each folder, and prints "saved PATH" or "refused ERROR" for each.
 //
@@ -64,9 +64,12 @@ if arguments.count > 3, arguments[1] == "tape", let seconds = Int64(arguments[2]
         guard let parsed = try? FilePattern(pattern) else { return }
         var settings = RecordingSettings(parsed)
         if pattern.contains("-overwritten") { settings.existingFiles = .overwrite }
+        // The samples come at once, and share their bytes.
+        settings.queueByteCount = .max
         settings.maximumCopiedByteCount = pattern.contains("-copied") ? .max : 0
         let lines = await tape.record(
-          settings, seconds: seconds, keyframeInterval: pattern.contains("-rare") ? 4 : 1)
+          settings, seconds: seconds, keyframeInterval: pattern.contains("-rare") ? 4 : 1,
+          fillerByteCount: pattern.contains("-large") ? 200_000 : 0)
         say((["start \(pattern)"] + lines).joined(separator: "\n"))
       }
     }

@@ -15,7 +15,7 @@ struct FullFileTests {
     /// Seconds of the recording that a file has room for, without the index of a finished file.
     var room: Double
     /// Part of the folder's name: "-rare" for a keyframe in four seconds instead of one, "-copied" for files that are finished by
-    /// a copy instead of in place.
+    /// a copy instead of in place, "-large" for frames of 200 kB, so that more than 16 MiB follow a keyframe.
     var kind = ""
     /// Whether the limit is that of the process, which is known, or one of the disk, which a write finds.
     var isKnown = false
@@ -82,7 +82,7 @@ struct FullFileTests {
     arguments: [
       Case(room: 3.5), Case(room: 4.5, kind: "-copied"), Case(room: 4.5, isKnown: true), Case(room: 7.2, kind: "-rare"),
       Case(room: 7.2, kind: "-rare-copied"), Case(room: 8.5, kind: "-rare", isKnown: true),
-      Case(room: 8.5, kind: "-rare-copied", isKnown: true),
+      Case(room: 8.5, kind: "-rare-copied", isKnown: true), Case(room: 7.2, kind: "-rare-large"),
     ])
   func `a recording continues in the next file, which lacks nothing and repeats nothing`(limited: Case) async throws {
     try await withTemporaryFolder { folder in

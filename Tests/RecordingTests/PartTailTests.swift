@@ -14,10 +14,28 @@ struct PartTailTests {
     return run
   }
 
-  private func tail(of fragments: some Sequence<PartFragment>, _ script: StreamScript) -> PartTail {
-    var tail = PartTail(script.descriptions)
-    for fragment in fragments { tail.append(fragment) }
-    return tail
+  /// A tail, and the file that has its payloads: those of a fragment one after the other, behind something else.
+  private func tail(
+    of fragments: some Sequence<PartFragment>, _ script: StreamScript, maximumByteCount: Int = PartTail.maximumByteCount
+  ) -> (tail: PartTail, file: ByteBuffer) {
+    var tail = PartTail(script.descriptions, maximumByteCount: maximumByteCount)
+    var file = ByteBuffer()
+    for fragment in fragments {
+      file.writeRepeatingByte(0xEE, count: 100)
+      tail.append(fragment, dataOffset: UInt64(file.writerIndex))
+      for kind in [MediaKind.video, .audio] {
+        for sample in fragment.samples where sample.kind == kind { file.writeImmutableBuffer(sample.payload) }
+      }
+    }
+    return (tail, file)
+  }
+
+  /// The samples of a fragment, with payloads that the file has.
+  private func samples(of fragment: PartFragment, in file: ByteBuffer) throws -> [EncodedSample] {
+    try fragment.loaded { (range) throws(VidiconError) in
+      // A range beyond the end has no bytes.
+      file.getSlice(at: Int(range.lowerBound), length: range.count) ?? ByteBuffer()
+    }.samples
   }
 
   private func numbers(_ samples: some Sequence<EncodedSample>, _ kind: MediaKind) -> [Int64] {
@@ -40,7 +58,7 @@ struct PartTailTests {
     let script = StreamScript(keyframeDistance: 30)
     let run = self.run(script, seconds: 4.5)
     let last = try #require(run.written.last)
-    let tail = self.tail(of: run.written.dropLast(), script)
+    let (tail, _) = self.tail(of: run.written.dropLast(), script)
     let division = try #require(tail.division(before: last, []))
     #expect(division.replacedCount == 0 && division.kept.samples.isEmpty && division.moved.count == 1)
     #expect(division.cut.time == .zero + .seconds(3))
@@ -58,10 +76,13 @@ struct PartTailTests {
     let script = StreamScript(keyframeDistance: keyframeDistance)
     let written = self.run(script, seconds: 12.5).written
     for count in 4..<written.count - 1 {
-      let tail = self.tail(of: written.prefix(count), script)
+      let (tail, file) = self.tail(of: written.prefix(count), script)
+      #expect(tail.fragments.allSatisfy { $0.samples.allSatisfy { $0.payload.readableBytes == 0 } })
       let division = try #require(tail.division(before: written[count], [written[count + 1]]), "\(count)")
-      let kept = written.prefix(count - division.replacedCount).flatMap(\.samples) + division.kept.samples
-      let moved = division.moved.flatMap(\.samples)
+      let kept =
+        try written.prefix(count - division.replacedCount).flatMap(\.samples)
+        + self.samples(of: division.kept, in: file)
+      let moved = try division.moved.flatMap { try self.samples(of: $0, in: file) }
       for kind in [MediaKind.video, .audio] {
         #expect(
           self.numbers(kept, kind) + self.numbers(moved, kind)
@@ -81,27 +102,48 @@ struct PartTailTests {
     }
   }
 
-  @Test func `a part whose only keyframe is its first cannot be divided, nor one whose end is too long`() throws {
+  @Test func `a part whose only keyframe is its first cannot be divided`() throws {
     let script = StreamScript(keyframeDistance: 900)
     let written = self.run(script, seconds: 6.5).written
-    let tail = self.tail(of: written.dropLast(), script)
+    let (tail, _) = self.tail(of: written.dropLast(), script)
     #expect(tail.division(before: try #require(written.last), []) == nil)
-    // 18 MB a second.
-    let large = StreamScript(keyframeDistance: 60, hasAudio: false, frameByteCount: 600_000)
-    let fragments = self.run(large, seconds: 4.5).written
-    var long = self.tail(of: fragments.prefix(3), large)
-    #expect(long.fragments.isEmpty)
-    #expect(long.division(before: fragments[3], []) == nil)
-    #expect(long.division(before: fragments[2], [fragments[3]])?.cut.time == .zero + .seconds(2))
-    let forgotten = long.append(fragments[3])
-    #expect(forgotten == 1)
+  }
+
+  @Test
+  func `a tail beyond its limit is forgotten up to the next keyframe, as is one that the file does not have whole`()
+    throws
+  {
+    // 1.8 MB a second, with keyframes at 0, 2 and 4 s.
+    let large = StreamScript(keyframeDistance: 60, hasAudio: false, frameByteCount: 60_000)
+    let fragments = self.run(large, seconds: 6.5).written
+    var (tail, _) = self.tail(of: fragments.prefix(3), large, maximumByteCount: 2 << 20)
+    #expect(tail.fragments.count == 1 && tail.division(before: fragments[3], [])?.cut.time == .zero + .seconds(2))
+    let forgotten = tail.append(fragments[3], dataOffset: 0)
+    #expect(forgotten == 2 && tail.fragments.isEmpty)
+    #expect(tail.division(before: fragments[4], [])?.cut.time == .zero + .seconds(4))
+    #expect(tail.division(before: fragments[3], [fragments[4]]) == nil)
+    #expect(tail.append(fragments[4], dataOffset: 0) == 0)
+    #expect(tail.division(before: fragments[5], [])?.cut.time == .zero + .seconds(4))
+    #expect(tail.append(fragments[5], dataOffset: nil) == 2 && tail.fragments.isEmpty)
+  }
+
+  @Test func `more than 16 MiB since a keyframe stay in the file, and none of them in memory`() throws {
+    // 1.8 MB a second.
+    let script = StreamScript(keyframeDistance: 900, hasAudio: false, frameByteCount: 60_000)
+    let (tail, file) = self.tail(of: self.run(script, seconds: 12.5).written, script)
+    #expect(tail.fragments.count == 12 && tail.fragments.reduce(0) { $0 + $1.byteCount } > 16 << 20)
+    let payloads = tail.fragments.flatMap(\.samples).map(\.payload)
+    #expect(payloads.allSatisfy { $0.capacity == 0 })
+    let read = try tail.fragments.flatMap { try self.samples(of: $0, in: file) }
+    #expect(self.numbers(read, .video) == Array(0..<360))
+    #expect(read.allSatisfy { $0.payload.readableBytes == 60_000 })
   }
 
   @Test func `audio alone continues at any fragment`() throws {
     let script = StreamScript(hasVideo: false)
     let written = self.run(script, seconds: 5.5).written
     let last = try #require(written.last)
-    let division = try #require(self.tail(of: written.dropLast(), script).division(before: last, []))
+    let division = try #require(self.tail(of: written.dropLast(), script).tail.division(before: last, []))
     #expect(division.replacedCount == 0 && division.cut.time == last.samples.first?.decodeTime)
     #expect(division.moved[0].samples.first?.decodeTime == .zero)
   }
@@ -112,10 +154,10 @@ struct PartTailTests {
     var run = self.run(script, seconds: 6.5)
     let plain = self.run(script, seconds: 12.5)
     let count = run.written.count - 1
-    let tail = self.tail(of: run.written.prefix(count), script)
+    let (tail, _) = self.tail(of: run.written.prefix(count), script)
     let division = try #require(tail.division(before: run.written[count], []))
     let total = run.timeline.totalDuration
-    run.timeline.restartPart(at: division.cut, containing: division.moved.flatMap(\.samples))
+    run.timeline.restartPart(at: division.cut, containing: division.moved)
     #expect(run.timeline.totalDuration == total)
     let before = run.written.count
     run.run(to: 12.5)
