@@ -103,6 +103,7 @@ extension RTMPConnectionHandler {
       }
       guard handler.context != nil, let publication = input.begin() else { return handler.refuse(.alreadyPublished) }
       publication.holdsBack()
+      handler.prepareForPublisher()
       (handler.publication, handler.depacketizer) = (publication, RTMPDepacketizer())
       let loopBound = NIOLoopBound(handler, eventLoop: handler.eventLoop)
       loopBound.eventLoop.execute { loopBound.value.accept() }

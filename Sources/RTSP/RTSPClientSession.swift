@@ -54,7 +54,7 @@ public struct RTSPClientSession: Sendable {
     case fail(Failure)
   }
 
-  private enum State {
+  private enum State: Equatable {
     case options, describing, playing, ended
     /// SETUP of a track is under way.
     case settingUp(Int)
@@ -115,6 +115,12 @@ public struct RTSPClientSession: Sendable {
   /// A keep-alive request, once ``nextDeadline`` has passed.
   public mutating func handleTime(_ now: MediaTime) -> [Action] {
     guard let deadline = self.nextDeadline, now >= deadline else { return [] }
+    return self.requestSign(now: now)
+  }
+
+  /// A keep-alive request before its time, whose response shows that the server is there; nothing before PLAY.
+  public mutating func requestSign(now: MediaTime) -> [Action] {
+    guard self.nextDeadline != nil, self.state == .playing else { return [] }
     self.nextDeadline = now + self.keepAliveInterval
     // A server that does not respond to keep-alive requests still sends.
     return [self.send(self.keepAlive, self.aggregateURL)]

@@ -39,6 +39,7 @@ extension RTSPConnectionHandler {
         ssrc: .random(in: 1...UInt32.max),
         canonicalName: "vidicon-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))"))
     self.parser.limits = .publishers
+    self.prepareForPublisher()
     for (kind, codec) in announcement.unsupportedCodecs {
       _ = publication.reportUnsupported("\(kind) codec \(codec)", of: kind)
     }

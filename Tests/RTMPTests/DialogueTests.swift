@@ -98,29 +98,32 @@ struct DialogueTests {
     #expect(server.handleTimer(now: .zero + .seconds(10)) == [.close(.timeout)])
   }
 
-  @Test func `a publisher without a message for 30 s is closed`() throws {
+  @Test func `a publisher without a message for 330 s is closed, and a ping is one`() throws {
     let dialogue = try Dialogue("rtmp://h/live/hello", .publish)
     dialogue.run()
-    dialogue.wait(.seconds(29))
+    dialogue.wait(.seconds(329))
     dialogue.publish(Array(TestStream.messages().prefix(1)))
-    dialogue.wait(.seconds(29))
+    dialogue.wait(.seconds(329))
+    #expect(dialogue.isStreaming)
+    dialogue.sendToServer([RTMPControlMessage.pingRequest(7).message])
+    dialogue.wait(.seconds(329))
     #expect(dialogue.isStreaming)
     dialogue.wait(.seconds(1))
     #expect(dialogue.events.suffix(2) == ["server has no publisher", "server closes: timeout"])
   }
 
-  @Test func `a publisher that sends a byte a second is closed after 30 s`() throws {
+  @Test func `a publisher that sends a byte a second is closed after 330 s`() throws {
     var session = try Self.publishing()
     var chunks = ByteBuffer()
     var writer = RTMPChunkWriter()
     writer.write(
-      RTMPMessage(type: .video, streamID: 1, payload: ByteBuffer(repeating: 0x27, count: 100)), into: &chunks)
-    for second in Int64(1)...29 {
+      RTMPMessage(type: .video, streamID: 1, payload: ByteBuffer(repeating: 0x27, count: 1000)), into: &chunks)
+    for second in Int64(1)...329 {
       let byte = chunks.readSlice(length: 1) ?? ByteBuffer()
       #expect(session.receive(byte, now: .zero + .seconds(second)).isEmpty)
       #expect(session.handleTimer(now: .zero + .seconds(second)).isEmpty)
     }
-    #expect(session.handleTimer(now: .zero + .seconds(30)) == [.stopPublishing, .close(.timeout)])
+    #expect(session.handleTimer(now: .zero + .seconds(330)) == [.stopPublishing, .close(.timeout)])
   }
 
   @Test(arguments: ScriptedServer.Step.allCases)

@@ -51,6 +51,11 @@ struct RTSPClientSessionTests {
       return self.output
     }
 
+    func requestSign() -> String {
+      self.take(self.session.requestSign(now: self.now))
+      return self.output
+    }
+
     func request(_ method: RTSPMethod) -> String {
       self.take(self.session.handle(RTSPRequest(method: method, uri: "*", headers: ["CSeq": "77"])))
       return self.output
@@ -122,6 +127,12 @@ struct RTSPClientSessionTests {
     // Without GET_PARAMETER, OPTIONS keeps the session alive: every 30 s of the default timeout of 60.
     #expect(dialogue.pass(29) == "")
     #expect(dialogue.pass(1) == "OPTIONS rtsp://cam/a?x=1 Session=s")
+    // One before its time delays the next one.
+    #expect(dialogue.pass(5) == "" && dialogue.requestSign() == "OPTIONS rtsp://cam/a?x=1 Session=s")
+    #expect(dialogue.answer(200) == "")
+    #expect(dialogue.pass(29) == "" && dialogue.pass(1).hasPrefix("OPTIONS"))
+    #expect(dialogue.answer(454) == "refused(454 Session Not Found)" && dialogue.requestSign() == "")
+    #expect(Dialogue().requestSign() == "", "before PLAY")
   }
 
   @Test func `a challenge is answered once, and wrong credentials end the session`() throws {

@@ -94,6 +94,22 @@ struct ChannelSocketTests {
     #expect(received.error == 0 && received.count == count)
   }
 
+  @Test func `a connection that is to end with its peer asks for signs of life`() async throws {
+    let (client, channel) = try await Self.pair()
+    defer { close(client) }
+    let values = try await channel.eventLoop.submit {
+      let socket = try #require(ChannelSocket(of: channel))
+      let options = try #require(channel.syncOptions)
+      let before = try options.getOption(.socketOption(.so_keepalive))
+      socket.keepAlive()
+      return [before, try options.getOption(.socketOption(.so_keepalive))]
+        + [TCP_KEEPIDLE, TCP_USER_TIMEOUT].map {
+          (try? options.getOption(.tcpOption(.init(rawValue: $0)))) ?? -1
+        }
+    }.get()
+    #expect(values[0] == 0 && values[1] != 0 && values[2...] == [5, 15_000])
+  }
+
   @Test func `an idle connection holds nothing, and neither does a closed one`() async throws {
     let (client, channel) = try await Self.pair()
     defer { close(client) }

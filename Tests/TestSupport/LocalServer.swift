@@ -36,6 +36,15 @@ package final class LocalServer: Sendable {
       return String(decoding: head, as: UTF8.self)
     }
 
+    /// Waits until the peer closes, or for a number of seconds.
+    ///
+    /// - Returns: Whether the peer has closed.
+    package func waitForEnd(within seconds: Int32) -> Bool {
+      var descriptor = pollfd(fd: self.socket, events: Int16(POLLIN), revents: 0)
+      var byte: UInt8 = 0
+      return poll(&descriptor, 1, seconds * 1000) > 0 && recv(self.socket, &byte, 1, 0) <= 0
+    }
+
     /// Waits until the peer closes.
     package func waitForEnd() {
       var byte: UInt8 = 0

@@ -20,8 +20,9 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private let streams: [MediaKind: Int]
   /// Whether packets have no timestamps.
   private let isUntimed: Bool
-  /// Maximum time to wait for the next packet.
-  private let readTimeout: MediaDuration
+  /// Maximum time to wait for the next packet; nil where the rhythm of the source decides.
+  private let readTimeout: MediaDuration?
+  private var life = SourceLife(at: StreamClock.system.now())
   /// Arrival of the last packet of a chosen stream.
   private var lastPacketTime = StreamClock.system.now()
   /// Length of an ADTS header with its CRC.
@@ -32,6 +33,14 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private static let replacementTimeout = MediaDuration.seconds(3)
   /// A writer may pause for as long as it likes.
   private static let writerTimeout = MediaDuration.seconds(86_400)
+  /// Maximum time without a packet where nothing else shows that the connection lives.
+  static let mediaTimeout = MediaDuration.seconds(15)
+
+  /// Whether a connection ends by itself when the peer cannot be reached any more: SRT sends signs of life (draft-sharabayko-srt-01
+  /// §3.2.3), and TCP does with ``ConnectGuard``; over UDP, RTSP has a connection beside the packets.
+  static func noticesLoss(of specification: NetworkSpecification) -> Bool {
+    specification.scheme == "srt" || ConnectGuard.isEffective
+  }
 
   /// Connects and reads the stream information; each takes at most 10 seconds. Motion JPEG over HTTP is not demuxed by libavformat.
   ///
@@ -77,7 +86,9 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let isDatagrams = specification.scheme == "srt" || specification.transport == .udp
     self.pace =
       isSegmented || isFile || specification.isFIFO ? .buffered : isDatagrams ? .unheld : isCamera ? .camera : .pulled
-    self.readTimeout = specification.isFIFO ? Self.writerTimeout : isSegmented ? .seconds(30) : .seconds(15)
+    self.readTimeout =
+      specification.isFIFO
+      ? Self.writerTimeout : isSegmented ? .seconds(30) : Self.noticesLoss(of: specification) ? nil : Self.mediaTimeout
     self.isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
     for index in 0..<Int(context.pointee.nb_streams) where !streams.values.contains(index) {
       context.pointee.streams[index]?.pointee.discard = AVDISCARD_ALL
@@ -91,7 +102,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
 
   func read() throws(VidiconError) -> NetworkItem? {
     guard let demuxed = LibavPacket() else { throw self.error(-ENOMEM) }
-    self.interrupt.callBegins(limit: self.readTimeout)
+    self.interrupt.callBegins(limit: self.readTimeout ?? self.life.mediaTimeout)
     let (status, isRefused) = ConnectGuard.run(isActive: !self.specification.allowsLinkLocal) {
       av_read_frame(self.context, demuxed.pointer)
     }
@@ -113,6 +124,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
       return nil
     }
     self.lastPacketTime = now
+    self.life.handleMedia(at: now)
     var packet = NetworkPacket(demuxed, kind: kind)
     let timeBase = stream.pointee.time_base
     packet.decodeTime = self.isUntimed ? nil : Self.nanoseconds(content.dts, timeBase)

@@ -20,7 +20,9 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
   /// The image that was read for its size.
   private var first: ByteBuffer?
 
-  /// Maximum time up to the first image, and of a pause of the bytes.
+  private var life = SourceLife(at: StreamClock.system.now())
+
+  /// Maximum time up to the first image, and of a pause of its bytes.
   private static let timeout = MediaDuration.seconds(15)
   private static let receiveByteCount = 64 << 10
 
@@ -40,7 +42,7 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
         throw VidiconError(network: vidicon_averror_invaliddata, of: specification)
       }
       guard let image = reader.next() else {
-        reader.append(try Self.receive(from: response, specification, interrupt))
+        reader.append(try Self.receive(from: response, specification, interrupt, within: Self.timeout))
         continue
       }
       guard let header = try? ImageHeader(parsing: Array(image.readableBytesView)),
@@ -61,7 +63,12 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
 
   func read() throws(VidiconError) -> NetworkItem? {
     guard let image = self.first.take() ?? self.reader.next() else {
-      self.reader.append(try Self.receive(from: self.response, self.specification, self.interrupt))
+      // A camera may send an image now and then.
+      let timeout =
+        LibavConnection.noticesLoss(of: self.specification) ? self.life.mediaTimeout : LibavConnection.mediaTimeout
+      self.reader.append(
+        try Self.receive(from: self.response, self.specification, self.interrupt, within: timeout))
+      self.life.handleMedia(at: StreamClock.system.now())
       return nil
     }
     // Without times, those of the arrival are taken.
@@ -74,9 +81,10 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
 
   /// Receives the bytes that have arrived; waits for the first one.
   private static func receive(
-    from response: Response, _ specification: NetworkSpecification, _ interrupt: LibavInterrupt
+    from response: Response, _ specification: NetworkSpecification, _ interrupt: LibavInterrupt,
+    within timeout: MediaDuration
   ) throws(VidiconError) -> ByteBuffer {
-    interrupt.callBegins(limit: Self.timeout)
+    interrupt.callBegins(limit: timeout)
     var buffer = ByteBuffer()
     var status: Int32 = 0
     let (_, isRefused) = ConnectGuard.run(isActive: !specification.allowsLinkLocal) {

@@ -7,7 +7,8 @@ internal import Darwin
 internal import Glibc
 #endif
 
-/// Refuses connections of libavformat to link-local and cloud metadata addresses.
+/// Refuses connections of libavformat to link-local and cloud metadata addresses, and lets its connections over TCP end when the peer
+/// cannot be reached any more: libavformat 5.1 has no option for that, and a silent camera would look like a lost one.
 ///
 /// A check of the URL is not enough: its name can resolve to another address a moment later (DNS rebinding), HTTP and RTSP
 /// servers redirect, and playlists name further servers. libavformat has no callback for these, but calls connect(2) for
@@ -23,10 +24,10 @@ enum ConnectGuard {
   /// - Parameter isActive: Whether connections are checked.
   /// - Returns: The result, and whether a connection was refused.
   static func run<Result>(isActive: Bool, _ body: () -> Result) -> (result: Result, isRefused: Bool) {
-    guard isActive else { return (body(), false) }
-    vidicon_connect_guard_begin { address, length in
+    let refuses: vidicon_connect_rule = { address, length in
       address.flatMap { IPAddress($0, length: length) }?.isLinkLocalOrMetadata ?? false
     }
+    vidicon_connect_guard_begin(isActive ? refuses : nil)
     let result = body()
     return (result, vidicon_connect_guard_end() > 0)
   }

@@ -30,8 +30,10 @@ final class PlayoutBuffer: Sendable {
     var byteCount = 0
     var needsKeyframe = false
     var dropped = 0
-    /// Arrival of the last packet; nil before the first one, and after the source was lost.
-    var lastArrival: MediaTime?
+    /// Arrival of packets; nil before the first one, and after the source was lost.
+    var life: SourceLife?
+    /// Whether the source counts as lost since it has sent nothing.
+    var isSilent = false
     var isClosed = false
   }
 
@@ -40,6 +42,12 @@ final class PlayoutBuffer: Sendable {
   /// Maximum number of changes of codecs that wait to be played: beyond it, what waits is dropped.
   static let maximumChangeCount = 8
   private let state = Monitor(State())
+  private let limits: SourceLife.Limits
+
+  /// - Parameter limits: Times after which a source counts as lost, where ``next(silence:)`` judges that.
+  init(limits: SourceLife.Limits = SourceLife.Limits()) {
+    self.limits = limits
+  }
 
   /// Whether half of the packets or bytes are buffered that may be.
   var isHalfFull: Bool {
@@ -85,7 +93,7 @@ final class PlayoutBuffer: Sendable {
   func append(_ item: Item) {
     self.state.withLock { state in
       guard !state.isClosed else { return }
-      if case .lost = item { state.lastArrival = nil }
+      if case .lost = item { (state.life, state.isSilent) = (nil, false) }
       state.items.append(item)
     }
   }
@@ -109,7 +117,7 @@ final class PlayoutBuffer: Sendable {
         state.dropped += 1
         return true
       }
-      Self.add(packet, to: &state)
+      self.add(packet, to: &state)
       return false
     }
   }
@@ -143,27 +151,30 @@ final class PlayoutBuffer: Sendable {
     state.byteCount >= Self.maximumByteCount || state.items.count >= Self.maximumPacketCount
   }
 
-  private static func add(_ packet: NetworkPacket, to state: inout State) {
-    state.lastArrival = StreamClock.system.now()
+  private func add(_ packet: NetworkPacket, to state: inout State) {
+    let now = StreamClock.system.now()
+    if state.life == nil { state.life = SourceLife(at: now, limits: self.limits) }
+    state.life?.handleMedia(at: now)
+    state.isSilent = false
     state.byteCount += packet.byteCount
     state.items.append(.packet(packet))
   }
 
   /// Dequeues the next item at its decode time; nil when the buffer was closed.
   ///
-  /// - Parameter silence: Time without a packet after which the source counts as lost, and the error for it; nil where its reader judges
-  ///   that.
-  func next(silence: (limit: MediaDuration, error: VidiconError)? = nil) -> Item? {
+  /// - Parameter silence: Returns the error of a source that counts as lost since it has sent nothing for a time; nil where its reader
+  ///   judges that.
+  func next(silence: ((MediaDuration) -> VidiconError)? = nil) -> Item? {
     var wake: MediaTime?
     while true {
       let step = self.state.take(until: wake) { state -> Step? in
         if state.isClosed { return .end }
         guard let first = state.items.first else {
-          guard let silence, let last = state.lastArrival else { return nil }
-          let end = last + silence.limit
+          guard let silence, let life = state.life, !state.isSilent else { return nil }
+          let end = life.mediaLossTime
           guard StreamClock.system.now() >= end else { return wake == end ? nil : .wait(end) }
-          state.lastArrival = nil
-          return .item(.lost(silence.error))
+          state.isSilent = true
+          return .item(.lost(silence(life.mediaTimeout)))
         }
         if case .packet(let packet) = first, packet.times.decode > StreamClock.system.now() {
           return wake == packet.times.decode ? nil : .wait(packet.times.decode)
@@ -190,7 +201,7 @@ final class PlayoutBuffer: Sendable {
   ///   - onFormat: Called with the format of the frames.
   func play(
     to consumers: NetworkConsumers, audioFormat: AudioFormat?,
-    silence: (limit: MediaDuration, error: VidiconError)? = nil, open: (TrackCodecs) -> NetworkTracks? = { $0.open() },
+    silence: ((MediaDuration) -> VidiconError)? = nil, open: (TrackCodecs) -> NetworkTracks? = { $0.open() },
     onDamage: () -> Void = {},
     onFormat: (VideoFormat) -> Void
   ) {

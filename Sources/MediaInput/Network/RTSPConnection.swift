@@ -26,8 +26,6 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
   /// Content that was received and not yet read.
   private var outputs: ArraySlice<RTPStreamReceiver.Output>
 
-  /// Maximum pause of the packets.
-  private static let timeout = MediaDuration.seconds(15)
   /// Time to wait for parameter sets that the session description lacks. Video whose parameter sets come with rare keyframes is
   /// shown later, while its audio is heard.
   private static let descriptionTimeout = MediaDuration.seconds(3)
@@ -39,9 +37,13 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
 
   /// Connects, and starts the stream.
   ///
-  /// - Parameter interrupt: Ends blocking calls.
-  init(_ specification: NetworkSpecification, interrupt: LibavInterrupt) throws(RTSPTransfer.Failure) {
-    var transfer = try RTSPTransfer.open(specification, interrupt: interrupt)
+  /// - Parameters:
+  ///   - interrupt: Ends blocking calls.
+  ///   - limits: Times after which the stream counts as lost.
+  init(
+    _ specification: NetworkSpecification, interrupt: LibavInterrupt, limits: SourceLife.Limits = SourceLife.Limits()
+  ) throws(RTSPTransfer.Failure) {
+    var transfer = try RTSPTransfer.open(specification, interrupt: interrupt, limits: limits)
     var (video, audio): (H264Description?, AACDescription?)
     var outputs: [RTPStreamReceiver.Output] = []
     var byteCount = 0
@@ -101,7 +103,7 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
   private func receive() throws(VidiconError) -> [RTPStreamReceiver.Output] {
     let outputs: [RTPStreamReceiver.Output]
     do throws(RTSPTransfer.Failure) {
-      outputs = try self.transfer.receive(within: Self.timeout)
+      outputs = try self.transfer.receive()
     } catch {
       switch error {
       case .failed(let error): throw error

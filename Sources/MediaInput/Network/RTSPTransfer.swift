@@ -32,8 +32,8 @@ struct RTSPTransfer: ~Copyable {
   private var outputs: [RTPStreamReceiver.Output] = []
   private var isPlaying = false
   private var nextReport: MediaTime
-  /// Arrival of the last RTP packet; before it the time of the connection.
-  private var lastPacketTime: MediaTime
+  /// Signs of life of the server: its packets, reports and responses.
+  private var life: SourceLife
   /// Whether a packet of video has arrived.
   private(set) var hasReceivedVideo = false
 
@@ -45,17 +45,22 @@ struct RTSPTransfer: ~Copyable {
   private static let reportInterval = MediaDuration.seconds(5)
 
   /// Connects, and requests the stream.
+  ///
+  /// - Parameter limits: Times after which the stream counts as lost.
   static func open(
-    _ specification: NetworkSpecification, interrupt: LibavInterrupt
+    _ specification: NetworkSpecification, interrupt: LibavInterrupt, limits: SourceLife.Limits
   ) throws(Failure) -> RTSPTransfer {
     let deadline = StreamClock.system.now() + Self.startTimeout
     let socket = try Self.connect(to: specification, interrupt: interrupt, deadline: deadline)
-    var transfer = RTSPTransfer(specification, over: socket, interrupt: interrupt)
+    var transfer = RTSPTransfer(specification, over: socket, interrupt: interrupt, limits: limits)
     try transfer.start(until: deadline)
     return transfer
   }
 
-  private init(_ specification: NetworkSpecification, over socket: consuming ClientSocket, interrupt: LibavInterrupt) {
+  private init(
+    _ specification: NetworkSpecification, over socket: consuming ClientSocket, interrupt: LibavInterrupt,
+    limits: SourceLife.Limits
+  ) {
     let (url, credentials) = specification.rtspAccess
     let nonce = String(UInt64.random(in: 0...UInt64.max), radix: 16)
     self.specification = specification
@@ -63,8 +68,9 @@ struct RTSPTransfer: ~Copyable {
     self.interrupt = interrupt
     self.session = RTSPClientSession(url: url, credentials: credentials, clientNonce: nonce)
     self.receiver = RTPStreamReceiver(ssrc: .random(in: 1...UInt32.max), canonicalName: "vidicon-\(nonce)")
-    self.lastPacketTime = StreamClock.system.now()
-    self.nextReport = self.lastPacketTime + Self.reportInterval
+    let now = StreamClock.system.now()
+    self.life = SourceLife(at: now, limits: limits)
+    self.nextReport = now + Self.reportInterval
   }
 
   private mutating func start(until deadline: MediaTime) throws(Failure) {
@@ -109,13 +115,13 @@ struct RTSPTransfer: ~Copyable {
     return self.outputs
   }
 
-  /// Receives the next content; waits as long as packets arrive, of which none may be decodable before a keyframe.
+  /// Receives the next content; waits as long as the server lives: packets may come seldom, and none of them be decodable before a
+  /// keyframe. A server that sends nothing is asked for a sign of life.
   ///
-  /// - Parameter timeout: Maximum pause of the packets.
-  /// - Returns: Content; empty after such a pause, or when the source was stopped.
-  mutating func receive(within timeout: MediaDuration) throws(Failure) -> [RTPStreamReceiver.Output] {
+  /// - Returns: Content; empty where the stream is lost, or the source was stopped.
+  mutating func receive() throws(Failure) -> [RTPStreamReceiver.Output] {
     while self.outputs.isEmpty, !self.interrupt.isCancelled {
-      guard try self.advance(until: self.lastPacketTime + timeout) else { break }
+      guard try self.advance(until: self.life.lossTime) else { break }
     }
     defer { self.outputs = [] }
     return self.outputs
@@ -128,9 +134,13 @@ struct RTSPTransfer: ~Copyable {
     let now = StreamClock.system.now()
     try self.perform(self.session.handleTime(now))
     if self.isPlaying, now >= self.nextReport { try self.sendReports(now) }
+    if self.isPlaying, now >= self.life.requestTime {
+      self.life.handleRequest(at: now)
+      try self.perform(self.session.requestSign(now: now))
+    }
     do throws(VidiconError) {
       var wake = min(deadline, self.session.nextDeadline ?? deadline)
-      if self.isPlaying { wake = min(wake, self.nextReport) }
+      if self.isPlaying { wake = min(wake, self.nextReport, self.life.requestTime) }
       guard let bytes = try self.socket.receive(until: wake) else {
         return StreamClock.system.now() < deadline && !self.interrupt.isCancelled
       }
@@ -145,15 +155,20 @@ struct RTSPTransfer: ~Copyable {
 
   private mutating func handle(_ message: RTSPMessage, at now: MediaTime) throws(Failure) {
     switch message {
-    case .response(let response): try self.perform(self.session.handle(response, now: now))
-    case .request(let request): try self.perform(self.session.handle(request))
+    case .response(let response):
+      self.life.handleSign(at: now)
+      try self.perform(self.session.handle(response, now: now))
+    case .request(let request):
+      self.life.handleSign(at: now)
+      try self.perform(self.session.handle(request))
     case .interleaved(let channel, let payload):
       guard let (index, isRTCP) = self.session.track(forChannel: channel) else { return }
       // A packet that cannot be parsed is lost, and nothing else.
       if isRTCP {
+        self.life.handleSign(at: now)
         try? self.receiver.receive(rtcp: payload, track: index, at: now)
       } else {
-        self.lastPacketTime = now
+        self.life.handleMedia(at: now)
         if self.session.tracks[index].format.kind == .video { self.hasReceivedVideo = true }
         self.outputs += (try? self.receiver.receive(rtp: payload, track: index, at: now)) ?? []
       }

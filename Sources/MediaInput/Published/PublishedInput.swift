@@ -75,10 +75,6 @@ package final class PublishedInput: TrackPlayer {
 
   var name: String { "the source \(self.scheme.rawValue)" }
 
-  /// Time without audio or video after which a publisher counts as lost although it is connected: a still screen may have one
-  /// frame in ten seconds.
-  private static let silenceLimit = MediaDuration.seconds(15)
-
   /// Maximum time for which nothing is received of a publisher that is held back.
   static let maximumHoldTime = PublisherSlot.holdTime / 2
 
@@ -196,12 +192,12 @@ extension PublishedInput {
   private func play(_ run: Run) {
     run.buffer.play(
       to: self.consumers, audioFormat: self.audioFormat,
-      silence: (
-        Self.silenceLimit,
+      silence: { time in
         VidiconError(
-          .timedOut, subject: self.name, cause: "the publisher has sent nothing for 15 s",
-          nextStep: "check its network; it goes on as soon as something comes")
-      ), open: self.open, onDamage: { self.requestKeyframe() }
+          .timedOut, subject: self.name,
+          cause: "the publisher has sent neither audio nor video for \(Int(time.seconds)) s",
+          nextStep: "check it; the stream goes on as soon as something comes")
+      }, open: self.open, onDamage: { self.requestKeyframe() }
     ) { format in
       let isNew = self.state.withLock { state in
         defer { state.videoFormat = format }

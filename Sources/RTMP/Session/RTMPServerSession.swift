@@ -127,6 +127,7 @@ public struct RTMPServerSession: ~Copyable {
   private mutating func handle(
     _ message: RTMPMessage, _ actions: inout [RTMPServerAction], now: MediaTime
   ) throws(ParsingError) {
+    if self.state == .publishing { self.lastActivity = max(self.lastActivity, now) }
     if let control = try RTMPControlMessage(leniently: message) {
       switch control {
       case .windowAcknowledgementSize(let size): self.acknowledgement.window = size
@@ -141,7 +142,6 @@ public struct RTMPServerSession: ~Copyable {
       return
     }
     guard self.state == .publishing else { return }
-    self.lastActivity = max(self.lastActivity, now)
     if message.type == .aggregate {
       actions += try message.aggregated().map { .publish($0) }
     } else if [.audio, .video, .dataAMF0, .dataAMF3].contains(message.type) {

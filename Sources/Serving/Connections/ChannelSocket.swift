@@ -58,6 +58,12 @@ package struct ChannelSocket {
   /// Whether the system holds bytes that have not left yet.
   package var holdsBytes: Bool { self.channel.isActive && TCPSocket.notSentByteCount(of: self.descriptor.handle) > 0 }
 
+  /// Makes the connection end when the peer cannot be reached any more, see ``TCPSocket/keepAlive(of:)``.
+  package func keepAlive() {
+    guard self.channel.isActive else { return }
+    TCPSocket.keepAlive(of: self.descriptor.handle)
+  }
+
   /// Closes the connection, and discards what the system holds: the peer gets a reset.
   package func discardAndClose() {
     guard self.channel.isActive else { return }

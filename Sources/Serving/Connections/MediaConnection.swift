@@ -340,6 +340,14 @@ extension MediaConnection {
     if !self.isEncrypted { self.socket = ChannelSocket(of: context.channel) }
   }
 
+  /// Prepares the connection for a client that sends media, and may send none for a while: it ends when the client cannot be reached
+  /// any more.
+  package final func prepareForPublisher() {
+    guard let context else { return }
+    // nil for a channel without a socket.
+    ChannelSocket(of: context.channel)?.keepAlive()
+  }
+
   /// Number of bytes in the channel's write buffer.
   private final var unsentByteCount: Int { self.context?.unsentByteCount ?? 0 }
 

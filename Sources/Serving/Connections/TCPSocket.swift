@@ -38,6 +38,27 @@ package enum TCPSocket {
     .microseconds(Int64(vidicon_tcp_minimum_round_trip_time(socket)))
   }
 
+  /// Makes the connection end when the peer cannot be reached any more, also while nothing is sent: a silent peer is asked for a sign
+  /// of life after 5 s and then each 3 s (RFC 9293 §3.8.4), and is gone after three of them, or 15 s.
+  package static func keepAlive(of socket: CInt) {
+    func set(_ level: CInt, _ name: CInt, _ value: CInt) {
+      var value = value
+      // A failure is none of the connection's: its loss is noticed later.
+      _ = setsockopt(socket, level, name, &value, socklen_t(MemoryLayout<CInt>.size))
+    }
+    let protocolLevel = CInt(IPPROTO_TCP)
+    set(SOL_SOCKET, SO_KEEPALIVE, 1)
+    #if canImport(Darwin)
+    set(protocolLevel, TCP_KEEPALIVE, 5)
+    #else
+    set(protocolLevel, TCP_KEEPIDLE, 5)
+    // Also of what is on its way, in place of which nothing else is asked.
+    set(protocolLevel, TCP_USER_TIMEOUT, 15_000)
+    #endif
+    set(protocolLevel, TCP_KEEPINTVL, 3)
+    set(protocolLevel, TCP_KEEPCNT, 3)
+  }
+
   /// Makes closing the socket discard what it holds, and reset the connection.
   package static func discardUnsent(of socket: CInt) {
     var option = linger(l_onoff: 1, l_linger: 0)

@@ -33,6 +33,39 @@ struct ConnectGuardTests {
     #expect(ConnectGuard.isEffective)
   }
 
+  @Test func `connections over TCP that libraries make ask a silent peer for signs of life, others do not`() throws {
+    let server = try LocalServer { $0.waitForEnd() }
+    func connectedSocket() -> Int32 {
+      let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      address.sin_port = in_port_t(server.port).bigEndian
+      let status = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      #expect(status == 0)
+      return number
+    }
+    func option(_ number: Int32, _ level: Int32, _ name: Int32) -> Int32 {
+      var (value, length) = (Int32(-1), socklen_t(MemoryLayout<Int32>.size))
+      return getsockopt(number, level, name, &value, &length) == 0 ? value : -1
+    }
+    for isActive in [false, true] {
+      let number = ConnectGuard.run(isActive: isActive) { connectedSocket() }.result
+      defer { close(number) }
+      #expect(option(number, SOL_SOCKET, SO_KEEPALIVE) == 1)
+      #expect(option(number, Int32(IPPROTO_TCP), TCP_KEEPIDLE) == 5)
+      #expect(option(number, Int32(IPPROTO_TCP), TCP_KEEPINTVL) == 3)
+      #expect(option(number, Int32(IPPROTO_TCP), TCP_KEEPCNT) == 3)
+    }
+    let other = connectedSocket()
+    defer { close(other) }
+    #expect(option(other, SOL_SOCKET, SO_KEEPALIVE) == 0)
+  }
+
   @Test(arguments: [
     "http://169.254.169.254/x", "http://2852039166/x", "http://0xa9fea9fe/x", "http://0251.0376.0251.0376/x",
     "http://169.16689662/x", "https://169.254.1.1/x", "rtsp://169.254.169.254/x", "rtmp://169.254.169.254/a/b",

@@ -94,6 +94,32 @@ struct MotionJPEGConnectionTests {
     }
   }
 
+  @Test func `a camera that sends an image each 16 s is waited for, over one connection`() async throws {
+    let image = try Self.image()
+    let (pauses, count) = (SharedCount(), SharedCount())
+    let server = try LocalServer { connection in
+      count.increase()
+      _ = connection.readHead()
+      connection.write("HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=b\r\n\r\n")
+      let part = "--b\r\nContent-Type: image/jpeg\r\nContent-Length: \(image.count)\r\n\r\n"
+      connection.write(part.utf8 + image + "\r\n".utf8)
+      // The client would end it after 15 s.
+      guard !connection.waitForEnd(within: 16) else { return }
+      pauses.increase()
+      connection.write(part.utf8 + image + "\r\n".utf8)
+      connection.waitForEnd()
+    }
+    let read = try await onThread {
+      let connection = try Self.open(server)
+      var read = 0
+      while read < 2 {
+        if case .packet? = try connection.read() { read += 1 }
+      }
+      return read
+    }
+    #expect(read == 2 && pauses.value == 1 && count.value == 1)
+  }
+
   private final class SharedCount: Sendable {
     private let count = Mutex(0)
     func increase() { self.count.withLock { $0 += 1 } }

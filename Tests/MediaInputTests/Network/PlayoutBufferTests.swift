@@ -1,5 +1,6 @@
 import Media
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import MediaInput
@@ -98,6 +99,35 @@ struct PlayoutBufferTests {
     let rest = (0..<3).compactMap { _ in Self.take(buffer) }
     #expect(rest.map(\.kind) == [.audio, .video, .video])
     #expect(rest.map(\.isKeyframe) == [false, true, false])
+  }
+
+  @Test func `a silent source is lost once, and again after its next packet, but not after its end`() async throws {
+    var limits = SourceLife.Limits()
+    (limits.media, limits.maximumMedia) = (.milliseconds(50), .milliseconds(50))
+    let buffer = PlayoutBuffer(limits: limits)
+    let error = VidiconError(.timedOut, subject: "test", cause: "silent", nextStep: "")
+    let next = { @Sendable () -> String in
+      switch buffer.next(silence: { time in
+        #expect(time == .milliseconds(50))
+        return error
+      }) {
+      case .packet?: "packet"
+      case .lost(let lost)?: lost == error ? "silent" : "ended"
+      case nil: "closed"
+      default: "other"
+      }
+    }
+    for _ in 0..<2 {
+      buffer.appendLive(Self.packet(.video, isKeyframe: true, due: .zero))
+      #expect(try await onThread { [next(), next()] } == ["packet", "silent"])
+    }
+    buffer.appendLive(Self.packet(.video, isKeyframe: true, due: .zero))
+    buffer.append(.lost(nil))
+    #expect(try await onThread { [next(), next()] } == ["packet", "ended"])
+    // Neither is reported again.
+    async let last = onThread { next() }
+    buffer.close()
+    #expect(try await last == "closed")
   }
 
   @Test func `a writer more than two seconds ahead is held back until close`() async {

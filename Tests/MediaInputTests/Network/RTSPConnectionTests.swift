@@ -48,10 +48,12 @@ struct RTSPConnectionTests {
   }
 
   /// A server of the samples, whose responses to the requests can be replaced.
+  ///
+  /// - Parameter keepAlives: Number of requests after PLAY, upon which it sends the second sample.
   private static func server(
     sending count: Int, ending: Ending = .silence, flood: Bool = false, media: String? = nil,
     requests: RequestLog = RequestLog(),
-    respond: @escaping @Sendable (_ request: String) -> String? = { _ in nil },
+    keepAlives: Int? = nil, respond: @escaping @Sendable (_ request: String) -> String? = { _ in nil },
     beforeKeyframe: (@Sendable () -> Void)? = nil
   ) throws -> LocalServer {
     let (description, samples) = try Self.stream()
@@ -63,6 +65,7 @@ struct RTSPConnectionTests {
         description: description,
         sequence: RTPSenderState(
           ssrc: 7, payloadType: 96, clockRate: H264Packetizer.clockRate, timestampOffset: 1, firstSequenceNumber: 1))
+      var requestCount: Int?
       while true {
         let head = connection.readHead()
         guard let method = head.split(separator: " ").first else { return }
@@ -79,7 +82,14 @@ struct RTSPConnectionTests {
             "Transport: RTP/AVP/TCP;unicast;interleaved=\(head.contains("interleaved=2-3") ? "2-3" : "0-1")\r\n"
         }
         connection.write(headers + "\r\n" + (method == "DESCRIBE" ? sdp : ""))
+        if let count = requestCount, method != "PLAY" {
+          requestCount = count + 1
+          if count + 1 == keepAlives, let batch = try? packetizer.packetize(samples[1]) {
+            connection.write(batch.interleaved(channel: 0).readableBytesView)
+          }
+        }
         guard method == "PLAY" else { continue }
+        requestCount = 0
         if let beforeKeyframe {
           guard let batch = try? packetizer.packetize(samples[1]) else { return }
           connection.write(batch.interleaved(channel: 0).readableBytesView)
@@ -230,6 +240,61 @@ struct RTSPConnectionTests {
     #expect(codecs?.video == .h264(try Self.stream().description) && codecs?.audio == nil)
     #expect(packet?.isKeyframe == true)
     #expect(log.methods.filter { $0 == "PLAY" }.count == 1)
+  }
+
+  /// Opens a server's stream and reads up to its loss.
+  ///
+  /// - Returns: The packets before it, and its cause.
+  private static func readAll(
+    _ server: LocalServer, limits: SourceLife.Limits
+  ) async throws -> (packets: [Bool], cause: String) {
+    try await onThread {
+      let connection = try RTSPConnection(
+        NetworkSpecification(parsing: "rtsp://127.0.0.1:\(server.port)/live"), interrupt: LibavInterrupt(),
+        limits: limits
+      )
+      var packets: [Bool] = []
+      while packets.count < 2 {
+        do throws(VidiconError) {
+          if case .packet(let packet)? = try connection.read() { packets.append(packet.isKeyframe) }
+        } catch {
+          return (packets, error.cause)
+        }
+      }
+      return (packets, "")
+    }
+  }
+
+  @Test func `a server that sends nothing is asked for signs of life, and waited for while it responds`() async throws {
+    let log = RequestLog()
+    let server = try Self.server(sending: 1, requests: log, keepAlives: 3)
+    var limits = SourceLife.Limits()
+    // Without these requests, the third of the session's own would come after 90 s.
+    (limits.request, limits.connection, limits.media) = (.milliseconds(20), .seconds(60), .seconds(60))
+    let (packets, cause) = try await Self.readAll(server, limits: limits)
+    #expect(packets == [true, false], "\(cause)")
+    #expect(log.methods.filter { $0 == "PLAY" }.count == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func `a server is lost that neither sends nor responds, or responds and sends no media for long`(
+    responds: Bool
+  ) async throws {
+    let log = RequestLog()
+    let server = try Self.server(sending: 1, requests: log) { request in
+      responds || request.hasPrefix("PLAY") || !log.methods.contains("PLAY") ? nil : ""
+    }
+    var limits = SourceLife.Limits()
+    limits.request = .milliseconds(50)
+    if responds {
+      (limits.connection, limits.media, limits.maximumMedia) = (.seconds(600), .seconds(2), .seconds(2))
+    } else {
+      (limits.connection, limits.media) = (.seconds(2), .seconds(600))
+      limits.maximumMedia = .seconds(600)
+    }
+    let (packets, cause) = try await Self.readAll(server, limits: limits)
+    #expect(packets == [true] && cause == "no data arrived in time")
+    #expect(log.methods.count > 5, "\(log.methods)")
   }
 
   @Test func `a stop ends a wait at once`() throws {
