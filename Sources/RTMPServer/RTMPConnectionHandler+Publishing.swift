@@ -26,7 +26,7 @@ extension RTMPConnectionHandler {
       switch output {
       case .description(let description): publication.describe(description)
       case .sample(let sample): publication.consume(sample)
-      case .unsupportedAudio(let codec): publication.reportUnsupported(codec, of: .audio)
+      case .unsupported(let kind, let codec): publication.reportUnsupported(codec, of: kind)
       case .missingKeyframe(let count): publication.reportMissingKeyframe(dropped: count)
       }
     if !isAccepted { self.endPublication(.alreadyPublished) }

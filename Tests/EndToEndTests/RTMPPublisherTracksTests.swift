@@ -44,6 +44,33 @@ extension EndToEnd {
       }
     }
 
+    @Test(.tags(.pacing)) func `video of another codec is reported, and the AAC beside it is heard`() async throws {
+      // Sorenson H.263.
+      let arguments = RTMPPublisher.video + RTMPPublisher.tone + ["-c:v", "flv"] + RTMPPublisher.encodingAudio
+      try await Self.publishing(arguments) { vidicon in
+        try await vidicon.child.complains(
+          "video codec Sorenson H.263 is not supported; send H.264 and AAC", within: .seconds(60))
+        _ = try await vidicon.status { ($0.audioFramesPassedThrough ?? 0) > 50 }
+        let play = try await Self.play(vidicon, seconds: 4)
+        #expect(try #require(play.audio).level > 0.02)
+        let status = try await vidicon.status { _ in true }
+        #expect(status.isSlateShown == true && status.framesPassedThrough ?? 0 == 0)
+      }
+    }
+
+    @Test(.tags(.pacing)) func `MP3 is reported, and the H.264 beside it is passed through`() async throws {
+      let audio = ["-c:a", "libmp3lame", "-ar", "44100"]
+      let arguments = RTMPPublisher.video + RTMPPublisher.tone + RTMPPublisher.encodingVideo + audio
+      try await Self.publishing(arguments) { vidicon in
+        try await vidicon.child.complains(
+          "audio codec MP3 is not supported; send H.264 and AAC", within: .seconds(60))
+        _ = try await vidicon.status { $0.isSlateShown == false && ($0.framesPassedThrough ?? 0) > 30 }
+        let play = try await Self.play(vidicon, seconds: 4)
+        #expect(try #require(play.audio).level < 0.0001)
+        #expect(play.frames.difference(play.frames.count - 1, play.frames.count - 40) > 0.3)
+      }
+    }
+
     @Test(.tags(.pacing)) func `video alone is passed through, with silence as audio`() async throws {
       try await Self.publishing(RTMPPublisher.video + RTMPPublisher.encodingVideo) { vidicon in
         _ = try await vidicon.status { $0.isSlateShown == false && ($0.framesPassedThrough ?? 0) > 30 }

@@ -23,10 +23,17 @@ struct RTMPPublishTests {
   /// Counts the samples of a source.
   private final class Consumer: VideoConsumer {
     let count = Monitor(0)
+    let reason = Monitor<VidiconError?>(nil)
 
     func consume(_ frame: VideoFrame) {}
     func consume(_ sample: EncodedSample, of description: CodecDescription) { self.count.withLock { $0 += 1 } }
     func captureEnded(_ error: VidiconError?) {}
+    func captureWaits(_ reason: VidiconError) { self.reason.withLock { $0 = reason } }
+
+    /// Waits for the reason why there is no frame.
+    func waitForReason() -> VidiconError? {
+      self.reason.wait(until: StreamClock.system.now() + .seconds(300)) { $0 }
+    }
 
     func wait(for number: Int) -> Bool {
       self.count.wait(until: StreamClock.system.now() + .seconds(300)) { $0 >= number ? true : nil } ?? false
@@ -144,22 +151,72 @@ struct RTMPPublishTests {
     #expect(self.consumer.wait(for: 2))
   }
 
-  /// Coded frames of Enhanced RTMP.
-  @Test(arguments: [
-    (RTMPMessageType.video, [0x91] + Array("hvc1".utf8) + [0, 0, 0], "HEVC"),
-    (.video, [0x91] + Array("av01".utf8) + [0, 0, 0], "AV1"),
-  ])
-  func `another codec is refused with a sentence`(type: RTMPMessageType, payload: [UInt8], codec: String) throws {
+  /// Coded frames of Enhanced RTMP, and of FLV 10.1.
+  private static let otherVideo: [(payload: [UInt8], codec: String)] = [
+    ([0x91] + Array("hvc1".utf8) + [0, 0, 0], "HEVC"), ([0x91] + Array("av01".utf8) + [0, 0, 0], "AV1"),
+    ([0x22, 0, 0], "Sorenson H.263"), ([0x14, 0], "VP6"),
+  ]
+
+  @Test(arguments: Self.otherVideo)
+  func `another codec without audio is refused with a sentence after three seconds`(
+    payload: [UInt8], codec: String
+  ) throws {
     let client = try self.server.connect("rtmp://h/hello/\(Self.key)", .publish)
-    try client.publish([RTMPMessage(type: type, streamID: 1, payload: ByteBuffer(bytes: payload))])
+    func frame(at timestamp: UInt32) -> RTMPMessage {
+      RTMPMessage(type: .video, timestamp: timestamp, streamID: 1, payload: ByteBuffer(bytes: payload))
+    }
+    try client.publish([frame(at: 0), frame(at: 2_900)])
+    #expect(client.isOpen)
+    try client.publish([frame(at: 3_000)])
     #expect(!client.isOpen && client.failure?.code == "NetStream.Publish.Rejected")
     let sentence = client.failure?.description ?? ""
     #expect(sentence.contains("send H.264 and AAC") && sentence.contains(codec), "\(sentence)")
   }
 
-  /// Of Enhanced RTMP, and with a number that some encoders have used before it.
-  @Test(arguments: [[0x91] + Array("Opus".utf8) + [0xFC, 0], [0xDF, 1, 0xFC, 0]] as [[UInt8]])
-  func `Opus is refused with a sentence, and the video goes on`(payload: [UInt8]) throws {
+  @Test(arguments: Self.otherVideo)
+  func `another codec beside AAC is reported with a sentence, and the audio goes on`(
+    payload: [UInt8], codec: String
+  ) throws {
+    let surround = try SurroundAudio()
+    let audio = AudioCollector()
+    try self.source.video.start(consumer: self.consumer)
+    try self.source.audio.start(consumer: audio)
+    defer {
+      self.source.video.stop()
+      self.source.audio.stop()
+    }
+    let client = try self.server.connect("rtmp://h/hello/\(Self.key)", .publish)
+    let configuration = ByteBuffer(bytes: [0xAF, 0] + surround.configuration)
+    // The video is the first to come.
+    try client.publish([
+      RTMPMessage(type: .video, streamID: 1, payload: ByteBuffer(bytes: payload)),
+      RTMPMessage(type: .audio, streamID: 1, payload: configuration),
+    ])
+    for (index, frame) in surround.frames.enumerated() {
+      // 1024 samples at 48 kHz.
+      let timestamp = UInt32(index * 64 / 3)
+      try client.publish([
+        RTMPMessage(type: .audio, timestamp: timestamp, streamID: 1, payload: ByteBuffer(bytes: [0xAF, 1] + frame)),
+        RTMPMessage(type: .video, timestamp: timestamp * 10, streamID: 1, payload: ByteBuffer(bytes: payload)),
+      ])
+      self.clock.advance(by: .milliseconds(21))
+    }
+    #expect(client.isOpen && self.server.access.refusals[.malformed] == 0)
+    let blocks = audio.blocks(samples: 30_000)
+    #expect(abs(blocks.tone(ofChannel: 0) - 440) < 5)
+    let reason = try #require(self.consumer.waitForReason())
+    #expect(reason.description.contains("video codec \(codec) is not supported; send H.264 and AAC"), "\(reason)")
+  }
+
+  /// Opus of Enhanced RTMP, and with a number that some encoders have used before it; MP3, Speex and G.711 of FLV 10.1.
+  @Test(
+    arguments: [
+      ([0x91] + Array("Opus".utf8) + [0xFC, 0], "Opus"), ([0xDF, 1, 0xFC, 0], "Opus"), ([0x2F, 0xFF, 0xFB], "MP3"),
+      ([0xB6, 0], "Speex"), ([0x72, 0xD5], "G.711"),
+    ] as [([UInt8], String)])
+  func `another codec of audio is refused with a sentence, and the video goes on`(
+    payload: [UInt8], codec: String
+  ) throws {
     let audio = AudioCollector()
     try self.source.video.start(consumer: self.consumer)
     try self.source.audio.start(consumer: audio)
@@ -171,7 +228,7 @@ struct RTMPPublishTests {
     try client.publish([RTMPMessage(type: .audio, streamID: 1, payload: ByteBuffer(bytes: payload))] + Self.messages(3))
     #expect(client.isOpen && self.consumer.wait(for: 3))
     let error = audio.state.wait(until: StreamClock.system.now() + .seconds(300)) { state in
-      state.ends.compactMap(\.self).first { $0.description.contains("Opus") }
+      state.ends.compactMap(\.self).first { $0.description.contains("audio codec \(codec)") }
     }
     #expect(error?.description.contains("send H.264 and AAC") == true)
   }

@@ -261,7 +261,8 @@ struct DeviceOdditiesTests {
           case .sample(let sample):
             outputs += sample.kind == .audio ? "A" : sample.isKeyframe ? "K" : "V"
             times.append(sample.decodeTime.ticks(timescale: 1000))
-          case .unsupportedAudio(let codec):
+          case .unsupported(let kind, let codec):
+            #expect(kind == .audio)
             #expect(codec == "audio codec G.711" || codec == "dependsOnCoreCoder")
             outputs += "u"
           case .missingKeyframe(let count):

@@ -16,7 +16,7 @@ struct PacketizerTests {
         switch output {
         case .description(let description): descriptions.append(description)
         case .sample(let sample): samples.append(sample)
-        case .unsupportedAudio, .missingKeyframe: Issue.record("\(output)")
+        case .unsupported, .missingKeyframe: Issue.record("\(output)")
         }
       }
     }
@@ -93,18 +93,82 @@ struct PacketizerTests {
     #expect(description == TestStream.h264 && sample.payload == bytes("00000002 6501"))
   }
 
-  @Test(arguments: [
-    ("1C 00 000000", RTMPMessageType.video, "video codec HEVC"), ("90 68766331", .video, "video codec HEVC"),
-    ("91 61763031", .video, "video codec AV1"), ("22", .video, "video codec Sorenson H.263"),
-    ("90 21000A20", .video, "video codec !?? "),
-  ])
-  func `other codecs are refused by name`(payload: String, type: RTMPMessageType, name: String) {
+  /// Bodies of video messages of other codecs, and their names.
+  private static let otherVideo: [(payload: String, name: String)] = [
+    ("1C 00 000000", "video codec HEVC"), ("90 68766331", "video codec HEVC"), ("91 61763031", "video codec AV1"),
+    ("22", "video codec Sorenson H.263"), ("24", "video codec VP6"), ("90 21000A20", "video codec !?? "),
+  ]
+
+  /// Depacketizes messages, and describes what comes of them.
+  private static func describe(_ messages: [RTMPMessage]) -> [String] {
     var depacketizer = RTMPDepacketizer()
-    let found = error { () throws(ParsingError) in
-      _ = try depacketizer.depacketize(RTMPMessage(type: type, payload: bytes(payload)))
+    return messages.flatMap { message -> [String] in
+      do throws(ParsingError) {
+        return try depacketizer.depacketize(message).map { output in
+          switch output {
+          case .description(let description): "description of \(description.kind)"
+          case .sample(let sample): "\(sample.kind)"
+          case .unsupported(let kind, let codec): "no \(kind): \(codec)"
+          case .missingKeyframe: "no keyframe"
+          }
+        }
+      } catch {
+        return ["\(RTMPDepacketizer.isFatal(error) ? "refused" : "malformed"): \(error.field)"]
+      }
     }
-    #expect(found?.field == name)
-    #expect(found.map(RTMPDepacketizer.isFatal) == true)
+  }
+
+  private static func message(_ type: RTMPMessageType, _ payload: String, at timestamp: UInt32 = 0) -> RTMPMessage {
+    RTMPMessage(type: type, timestamp: timestamp, payload: bytes(payload))
+  }
+
+  @Test(arguments: Self.otherVideo, [false, true])
+  func `video of another codec is named once, and the audio beside it is taken`(
+    video: (payload: String, name: String), isFirst: Bool
+  ) {
+    let configuration = Self.message(.audio, "AF00 1208")
+    let first = Self.message(.video, video.payload)
+    let frames = stride(from: UInt32(0), to: 20_000, by: 40).map { Self.message(.video, video.payload, at: $0) }
+    let audio = [Self.message(.audio, "AF01 21100460", at: 19_000)]
+    let outputs = Self.describe((isFirst ? [first, configuration] : [configuration, first]) + frames + audio)
+    let named = "no video: \(video.name)"
+    #expect(
+      outputs == (isFirst ? [named, "description of audio"] : ["description of audio", named]) + ["audio"])
+  }
+
+  @Test(arguments: Self.otherVideo)
+  func `video of another codec is refused by name where no audio comes for three seconds`(
+    payload: String, name: String
+  ) {
+    func outputs(_ times: some Sequence<UInt32>) -> [String] {
+      Self.describe(times.map { Self.message(.video, payload, at: $0) })
+    }
+    let named = ["no video: \(name)"]
+    #expect(outputs([0, 40, 2_999]) == named)
+    #expect(outputs([0, 40, 3_000]) == named + ["refused: \(name)"])
+    // The clock wraps, runs backwards, or stands still.
+    #expect(outputs([UInt32.max - 999, 1_999]) == named)
+    #expect(outputs([UInt32.max - 999, 2_000]) == named + ["refused: \(name)"])
+    #expect(outputs([5_000, 4_000]) == named)
+    #expect(outputs(repeatElement(7, count: 300)) == named)
+    #expect(outputs(repeatElement(7, count: 301)) == named + ["refused: \(name)"])
+  }
+
+  @Test func `a publisher of which neither track is supported is refused at once, by both names`() {
+    let (video, audio) = (Self.message(.video, "90 68766331"), Self.message(.audio, "2F 00"))
+    let refusal = "refused: video codec HEVC with audio codec MP3"
+    #expect(Self.describe([video, audio]) == ["no video: video codec HEVC", refusal])
+    #expect(Self.describe([audio, audio, video]) == ["no audio: audio codec MP3", refusal])
+  }
+
+  @Test func `video of another codec beside H.264, as of several tracks, takes nothing from it`() throws {
+    // A message of several tracks, Enhanced RTMP v2.
+    let other = Self.message(.video, "96 01 68766331 00", at: 9_000)
+    let audio = Self.message(.audio, "2F 00", at: 9_000)
+    let media = Array(TestStream.messages().filter { $0.type == .video }.prefix(2))
+    let outputs = Self.describe(media + [other, other, audio])
+    #expect(outputs.suffix(2) == ["no video: several video tracks", "no audio: audio codec MP3"])
+    #expect(!outputs.contains { $0.hasPrefix("refused") } && outputs.contains("description of video"), "\(outputs)")
   }
 
   @Test(arguments: [("2F", "audio codec MP3"), ("90 4F707573", "audio codec Opus"), ("D0", "audio codec Opus")])
@@ -113,7 +177,7 @@ struct PacketizerTests {
     var names: [String] = []
     for _ in 0..<3 {
       for output in try depacketizer.depacketize(RTMPMessage(type: .audio, payload: bytes(payload))) {
-        if case .unsupportedAudio(let found) = output { names.append(found) }
+        if case .unsupported(.audio, let found) = output { names.append(found) }
       }
     }
     #expect(names == [name] && depacketizer.droppedSampleCount == 3)
@@ -125,7 +189,7 @@ struct PacketizerTests {
     var names: [String] = []
     for payload in [payload, "AF01 2100", payload] {
       for output in try depacketizer.depacketize(RTMPMessage(type: .audio, payload: bytes(payload))) {
-        if case .unsupportedAudio(let found) = output { names.append(found) }
+        if case .unsupported(.audio, let found) = output { names.append(found) }
       }
     }
     #expect(names.count == 1 && depacketizer.droppedSampleCount == 3)

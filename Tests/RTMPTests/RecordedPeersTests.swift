@@ -62,7 +62,7 @@ struct RecordedPeersTests {
         switch output {
         case .description(let description): kinds.append(description.kind)
         case .sample(let sample): samples.append(sample)
-        case .unsupportedAudio, .missingKeyframe: Issue.record("\(output)")
+        case .unsupported, .missingKeyframe: Issue.record("\(output)")
         }
       }
     }

@@ -19,8 +19,8 @@ public struct RTMPDepacketizer: Sendable {
     case description(CodecDescription)
     /// A sample; its duration is not known and zero.
     case sample(EncodedSample)
-    /// The audio has a codec that is not supported, whose name follows; once. Video is not affected.
-    case unsupportedAudio(String)
+    /// A track has a codec that is not supported, whose name is given; once. The other track is not affected.
+    case unsupported(MediaKind, codec: String)
     /// Neither a keyframe nor a recovery point has come for seconds, or no configuration, so that this number of frames was
     /// dropped; once. The publication goes on.
     case missingKeyframe(dropped: Int)
@@ -34,7 +34,7 @@ public struct RTMPDepacketizer: Sendable {
   private var video = H264SampleReader(frameRate: FrameRate(30))
   private var lengthSize = 4
   private var audio: AACDescription?
-  private var hasUnsupportedAudio = false
+  private var unsupported = RTMPUnsupportedTracks()
   /// The last timestamp of any track, extended to 64 bits.
   private var lastMilliseconds: Int64?
 
@@ -43,16 +43,18 @@ public struct RTMPDepacketizer: Sendable {
 
   /// Returns the configurations and samples of a message.
   ///
-  /// - Throws: `.unsupported` for video of another codec, which the field names: the publisher is to be refused. Other errors
-  ///   concern the message alone, which is dropped.
+  /// - Throws: `.unsupported` where the codec of the video is not supported, which the field names, and no audio can be taken either:
+  ///   the publisher is to be refused. Other errors concern the message alone, which is dropped.
   public mutating func depacketize(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
-    switch message.type {
-    case .video:
-      let tag = try FLVVideoTag(parsing: message.payload)
-      return try Self.dropping { () throws(ParsingError) in try self.video(tag, of: message) }
-    case .audio: return try Self.dropping { () throws(ParsingError) in try self.audio(message) }
-    default: return try Self.dropping { () throws(ParsingError) in try self.data(message) }
+    let outputs = try Self.dropping { () throws(ParsingError) in
+      switch message.type {
+      case .video: try self.video(message)
+      case .audio: try self.audio(message)
+      default: try self.data(message)
+      }
     }
+    if let codecs = self.unsupported.refusal { throw ParsingError(.unsupported, field: codecs, offset: 0) }
+    return outputs
   }
 
   private mutating func data(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
@@ -86,7 +88,14 @@ public struct RTMPDepacketizer: Sendable {
     return MediaTime(ticks: milliseconds, timescale: 1000)
   }
 
-  private mutating func video(_ tag: FLVVideoTag, of message: RTMPMessage) throws(ParsingError) -> [Output] {
+  private mutating func video(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
+    let tag: FLVVideoTag
+    do throws(ParsingError) {
+      tag = try FLVVideoTag(parsing: message.payload)
+    } catch {
+      return try self.drop(.video, error, at: message.timestamp)
+    }
+    if tag.isOfCodec { self.unsupported.handleSupported(.video) }
     switch tag {
     case .configuration(let record):
       let record = try AVCDecoderConfiguration(parsing: Array(record.readableBytesView))
@@ -114,12 +123,14 @@ public struct RTMPDepacketizer: Sendable {
     }
   }
 
-  /// Drops audio that is not supported, and reports the first: the video goes on.
-  private mutating func dropAudio(_ error: ParsingError) throws(ParsingError) -> [Output] {
+  /// Drops a message whose codec is not supported, and reports the first of a track: the other one goes on.
+  private mutating func drop(
+    _ kind: MediaKind, _ error: ParsingError, at timestamp: UInt32
+  ) throws(ParsingError) -> [Output] {
     guard error.code == .unsupported else { throw error }
     self.droppedSampleCount += 1
-    defer { self.hasUnsupportedAudio = true }
-    return self.hasUnsupportedAudio ? [] : [.unsupportedAudio(error.field)]
+    let isNew = self.unsupported.handleUnsupported(kind, codec: error.field, at: timestamp)
+    return isNew ? [.unsupported(kind, codec: error.field)] : []
   }
 
   private mutating func audio(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
@@ -127,7 +138,7 @@ public struct RTMPDepacketizer: Sendable {
     do throws(ParsingError) {
       tag = try FLVAudioTag(parsing: message.payload)
     } catch {
-      return try self.dropAudio(error)
+      return try self.drop(.audio, error, at: message.timestamp)
     }
     switch tag {
     case .configuration(let bytes):
@@ -137,8 +148,9 @@ public struct RTMPDepacketizer: Sendable {
         parsed = try AudioSpecificConfig(parsing: config)
       } catch {
         self.audio = nil
-        return try self.dropAudio(error)
+        return try self.drop(.audio, error, at: message.timestamp)
       }
+      self.unsupported.handleSupported(.audio)
       let description = AACDescription(
         audioSpecificConfig: config, format: parsed.format, samplesPerFrame: parsed.samplesPerFrame)
       guard description != self.audio else { return [] }
@@ -158,6 +170,16 @@ public struct RTMPDepacketizer: Sendable {
             kind: .audio, payload: frame, presentationTime: time, duration: duration, isKeyframe: true))
       ]
     case .endOfSequence, .ignored: return []
+    }
+  }
+}
+
+extension FLVVideoTag {
+  /// Whether the tag says that the video is H.264.
+  fileprivate var isOfCodec: Bool {
+    switch self {
+    case .configuration, .accessUnit: true
+    case .endOfSequence, .ignored: false
     }
   }
 }
