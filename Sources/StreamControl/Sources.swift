@@ -21,6 +21,8 @@ public struct Sources: Sendable {
   public let audio: (any AudioCapturer)?
   /// Reason why the video source is not there yet, and is tried in the background; nil where it is.
   package private(set) var pendingFailure: VidiconError?
+  /// Likewise of an audio source of its own; nil where that is the video source.
+  package private(set) var pendingAudioFailure: VidiconError?
 
   /// Opens the sources. A file or address that provides both video and audio is opened once.
   ///
@@ -84,6 +86,13 @@ public struct Sources: Sendable {
     if case .file(let path) = requestedAudio, isFIFO(path) {
       requestedAudio = .network(NetworkSpecification(fifo: path))
     }
+    var hold: FIFOHold?
+    if connection == .awaited, case .network(let address) = requestedAudio, address.isFIFO,
+      requested != .network(address)
+    {
+      hold = FIFOHold(path: address.url)
+    }
+    defer { withExtendedLifetime(hold) {} }
     switch requested {
     case .plasma:
       self.video = PlasmaCapturer(width: width, height: height, frameRate: frameRate)
@@ -152,8 +161,9 @@ public struct Sources: Sendable {
       }
       self.audio = audio
     case .network(let address):
-      let source = if requested == .network(address), let network { network } else { try open(address, for: .audio) }
-      self.pendingFailure = self.pendingFailure ?? source.pendingFailure
+      let isSame = requested == .network(address)
+      let source = if isSame, let network { network } else { try open(address, for: .audio) }
+      if !isSame { self.pendingAudioFailure = source.pendingFailure }
       guard let audio = source.audio else {
         throw VidiconError(
           .missingTrack, subject: address.description, cause: "it sends no audio",

@@ -47,6 +47,9 @@ extension StreamOptions {
         let size = self.size == nil ? ", in 1280x720 unless --size gives another" : ""
         Terminal.warn("\(self.name): \(failure); viewers see the slate until it is there\(size)")
       }
+      if let failure = sources.pendingAudioFailure {
+        Terminal.warn("\(self.name): \(failure); the audio is silent until it is there")
+      }
       stream.attachVideo(sources.video)
       if let audio = sources.audio {
         stream.attachAudio(audio)

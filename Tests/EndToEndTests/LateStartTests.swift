@@ -56,6 +56,43 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a named pipe as audio is silent until a program writes, and again when it has ended`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let pipe = "\(folder)/tone.wav"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let options = ["--source", "bars", "--audio", "file:\(pipe)", "--fps", "15", "--size", "320x180"]
+        try await VidiconProcess.serving(options) { vidicon in
+          _ = try await vidicon.status { $0.isSlateShown == false }
+          #expect(vidicon.child.errors.text.contains("no program writes to it yet"))
+          #expect(vidicon.child.errors.text.contains("the audio is silent until it is there"))
+          #expect(try await Curl.get(vidicon.page("/health")).status == 200)
+          func level() async throws -> Double {
+            let play = try await FFmpeg.play(vidicon.url(), frames: 30)
+            try #require(play.frames.count >= 30, "\(play.run.errors)")
+            return try #require(play.audio).level
+          }
+          /// Plays until the audio has a level.
+          func expectLevel(_ isReached: (Double) -> Bool) async throws {
+            let end = ContinuousClock.now + .seconds(120)
+            while ContinuousClock.now < end {
+              if isReached(try await level()) { return }
+            }
+            Issue.record("the audio does not change")
+          }
+          #expect(try await level() < 0.001)
+          for _ in 1...2 {
+            let writer = try ChildProcess(
+              Tool("ffmpeg").path,
+              FFmpeg.quiet + ["-y", "-re", "-f", "lavfi", "-i", "sine=1000:r=48000", "-f", "wav", pipe])
+            defer { writer.kill() }
+            try await expectLevel { $0 > 0.02 }
+            writer.kill()
+            try await expectLevel { $0 < 0.001 }
+          }
+        }
+      }
+    }
+
     @Test func `with --exit-on-failure a camera that is not there ends the program with one line`() async throws {
       let port = try FreePort.take()
       let arguments =

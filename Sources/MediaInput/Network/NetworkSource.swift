@@ -13,7 +13,8 @@ public import Media
 /// - Live frames are delivered on arrival. HLS and files, which arrive in bursts, are buffered for half a second, up to two
 ///   seconds when they arrive early.
 /// - Audio and video keep their offset; timestamps increase even where those of the source jump.
-/// - When the connection is lost, or no packet arrives for 15 s (30 s for HLS), ``VideoConsumer/captureEnded(_:)`` is called once.
+/// - When the connection is lost, or no packet arrives for a minute although it lives (30 s for HLS; up to five minutes for a source
+///   whose own pauses are long), ``VideoConsumer/captureEnded(_:)`` is called once.
 ///   Reconnection is attempted after 0.5, 1, 2, 4, 8 s and then every 10 s; frame size and codecs may differ then. A file over
 ///   HTTP restarts when it ends.
 /// - TLS certificates are verified, those of redirections, segments and keys too, unless the address has `?insecure=1`. Formats
