@@ -88,6 +88,10 @@ extension EndToEnd {
     /// Errors of hls_play.py that are accepted: with segments of one second hls.js starts so close to the live edge that it
     /// may stall once.
     static let acceptedErrors = [[], ["hls.js: bufferStalledError"]]
+    /// Maximum number of thirty starts that may have such a stall. When hls.js began with the smaller rendition and left it, half of
+    /// the starts had one, which one stall for each start would accept. No figure is known since; the test reports
+    /// one.
+    private static let maximumStallCount = 3
 
     /// Output of hls_play.py.
     private struct Seen: Decodable {
@@ -143,6 +147,10 @@ extension EndToEnd {
           #expect(abs(restart.playedSeconds - restart.elapsedSeconds) < 1)
           #expect(Self.acceptedErrors.contains(restart.errors), "\(restart.errors)")
         }
+        guard restarts > 0 else { return }
+        let stallCount = ([seen.errors] + seen.restarts.map(\.errors)).count { !$0.isEmpty }
+        report("starts with a stall, of \(restarts + 1)", Double(stallCount), limit: Double(Self.maximumStallCount))
+        #expect(stallCount <= Self.maximumStallCount)
       }
     }
   }
