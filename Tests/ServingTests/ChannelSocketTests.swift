@@ -107,7 +107,7 @@ struct ChannelSocketTests {
           (try? options.getOption(.tcpOption(.init(rawValue: $0)))) ?? -1
         }
     }.get()
-    #expect(values[0] == 0 && values[1] != 0 && values[2...] == [5, 15_000])
+    #expect(values[0] == 0 && values[1] != 0 && values[2...] == [5, 30_000])
   }
 
   @Test func `an idle connection holds nothing, and neither does a closed one`() async throws {

@@ -124,7 +124,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
       return nil
     }
     self.lastPacketTime = now
-    self.life.handleMedia(at: now)
+    self.life.handleMedia(kind, at: now)
     var packet = NetworkPacket(demuxed, kind: kind)
     let timeBase = stream.pointee.time_base
     packet.decodeTime = self.isUntimed ? nil : Self.nanoseconds(content.dts, timeBase)

@@ -68,7 +68,7 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
         LibavConnection.noticesLoss(of: self.specification) ? self.life.mediaTimeout : LibavConnection.mediaTimeout
       self.reader.append(
         try Self.receive(from: self.response, self.specification, self.interrupt, within: timeout))
-      self.life.handleMedia(at: StreamClock.system.now())
+      self.life.handleMedia(.video, at: StreamClock.system.now())
       return nil
     }
     // Without times, those of the arrival are taken.

@@ -154,7 +154,7 @@ final class PlayoutBuffer: Sendable {
   private func add(_ packet: NetworkPacket, to state: inout State) {
     let now = StreamClock.system.now()
     if state.life == nil { state.life = SourceLife(at: now, limits: self.limits) }
-    state.life?.handleMedia(at: now)
+    state.life?.handleMedia(packet.kind, at: now)
     state.isSilent = false
     state.byteCount += packet.byteCount
     state.items.append(.packet(packet))

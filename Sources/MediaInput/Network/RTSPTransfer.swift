@@ -168,8 +168,9 @@ struct RTSPTransfer: ~Copyable {
         self.life.handleSign(at: now)
         try? self.receiver.receive(rtcp: payload, track: index, at: now)
       } else {
-        self.life.handleMedia(at: now)
-        if self.session.tracks[index].format.kind == .video { self.hasReceivedVideo = true }
+        let kind = self.session.tracks[index].format.kind
+        self.life.handleMedia(kind, at: now)
+        if kind == .video { self.hasReceivedVideo = true }
         self.outputs += (try? self.receiver.receive(rtp: payload, track: index, at: now)) ?? []
       }
     case .malformed(let message):

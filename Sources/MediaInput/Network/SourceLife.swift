@@ -4,7 +4,8 @@ internal import Media
 ///
 /// A still screen without audio has a frame now and then, as a camera at night. Its last frame stays: what is lost is a connection
 /// without any sign of life, or a source that has sent nothing for much longer than it ever does. The pauses of a source are its
-/// rhythm once there were two of them, so that a stall is none.
+/// rhythm once there were two of them, so that a stall is none. Audio has no pauses: where it has flowed up to the silence, the sender
+/// has failed.
 struct SourceLife: Sendable {
   /// Times after which a source counts as lost.
   struct Limits: Sendable {
@@ -12,6 +13,8 @@ struct SourceLife: Sendable {
     var connection = MediaDuration.seconds(15)
     /// Minimum time without media, of a source whose connection lives.
     var media = MediaDuration.seconds(60)
+    /// Likewise, of a source whose audio has flowed.
+    var audible = MediaDuration.seconds(15)
     /// Maximum time without media, whatever the rhythm: a device may have failed behind a connection that lives.
     var maximumMedia = MediaDuration.seconds(300)
     /// Time without a sign of life after which one is requested, where the protocol has a request for that.
@@ -27,6 +30,7 @@ struct SourceLife: Sendable {
   private var lastSign: MediaTime
   private var lastRequest: MediaTime
   private var lastMedia: MediaTime
+  private var lastAudio: MediaTime?
   /// The last two pauses, and the end of the last one.
   private var pauses = (MediaDuration.zero, MediaDuration.zero)
   private var lastPauseEnd: MediaTime
@@ -38,7 +42,7 @@ struct SourceLife: Sendable {
   }
 
   /// Records a packet of media.
-  mutating func handleMedia(at now: MediaTime) {
+  mutating func handleMedia(_ kind: MediaKind, at now: MediaTime) {
     let pause = now - self.lastMedia
     if pause >= Self.minimumPause {
       self.pauses = (self.pauses.1, pause)
@@ -47,6 +51,7 @@ struct SourceLife: Sendable {
       self.pauses = (.zero, .zero)
     }
     self.lastMedia = now
+    if kind == .audio { self.lastAudio = now }
     self.handleSign(at: now)
   }
 
@@ -71,6 +76,8 @@ struct SourceLife: Sendable {
 
   /// Maximum time without media.
   var mediaTimeout: MediaDuration {
-    min(max(self.limits.media, min(self.pauses.0, self.pauses.1) * Self.tolerance), self.limits.maximumMedia)
+    let isAudible = self.lastAudio.map { self.lastMedia - $0 < Self.minimumPause } ?? false
+    let rhythm = min(self.pauses.0, self.pauses.1) * Self.tolerance
+    return min(max(isAudible ? self.limits.audible : self.limits.media, rhythm), self.limits.maximumMedia)
   }
 }

@@ -38,8 +38,8 @@ package enum TCPSocket {
     .microseconds(Int64(vidicon_tcp_minimum_round_trip_time(socket)))
   }
 
-  /// Makes the connection end when the peer cannot be reached any more, also while nothing is sent: a silent peer is asked for a sign
-  /// of life after 5 s and then each 3 s (RFC 9293 §3.8.4), and is gone after three of them, or 15 s.
+  /// Makes the connection end when the peer cannot be reached for 30 s, also while nothing is sent: a silent peer is asked for a sign of
+  /// life after 5 s, and then five times, each 5 s (RFC 9293 §3.8.4). FFmpeg does not connect again, and goes on after a shorter stall.
   package static func keepAlive(of socket: CInt) {
     func set(_ level: CInt, _ name: CInt, _ value: CInt) {
       var value = value
@@ -53,10 +53,10 @@ package enum TCPSocket {
     #else
     set(protocolLevel, TCP_KEEPIDLE, 5)
     // Also of what is on its way, in place of which nothing else is asked.
-    set(protocolLevel, TCP_USER_TIMEOUT, 15_000)
+    set(protocolLevel, TCP_USER_TIMEOUT, 30_000)
     #endif
-    set(protocolLevel, TCP_KEEPINTVL, 3)
-    set(protocolLevel, TCP_KEEPCNT, 3)
+    set(protocolLevel, TCP_KEEPINTVL, 5)
+    set(protocolLevel, TCP_KEEPCNT, 5)
   }
 
   /// Makes closing the socket discard what it holds, and reset the connection.
