@@ -13,6 +13,7 @@ struct RTMPUnsupportedTracks {
 
   private var codecs: [MediaKind: String] = [:]
   private var supported: Set<MediaKind> = []
+  private var reported: Set<MediaKind> = []
   /// Timestamp and number of the messages of video that is not supported.
   private var start: UInt32?
   private var count = 0
@@ -28,7 +29,8 @@ struct RTMPUnsupportedTracks {
   /// - Parameters:
   ///   - codec: Name of the codec, such as "video codec HEVC".
   ///   - timestamp: Time of the message in milliseconds; wraps.
-  /// - Returns: Whether it is the first one of its kind.
+  /// - Returns: Whether the codec is to be reported, once for each kind; of video when another track is taken, since the publisher is
+  ///   refused otherwise, which is a report of its own.
   mutating func handleUnsupported(_ kind: MediaKind, codec: String, at timestamp: UInt32) -> Bool {
     if kind == .video {
       let start = self.start ?? timestamp
@@ -38,9 +40,9 @@ struct RTMPUnsupportedTracks {
       let elapsed = timestamp &- start
       self.isLate = self.count > Self.maximumCount || (Self.timeout...UInt32(Int32.max)).contains(elapsed)
     }
-    guard self.codecs[kind] == nil else { return false }
-    self.codecs[kind] = codec
-    return true
+    self.codecs[kind] = self.codecs[kind] ?? codec
+    guard kind == .audio || !self.supported.isEmpty else { return false }
+    return self.reported.insert(kind).inserted
   }
 
   /// Names of the codecs of a publisher of which nothing can be taken; nil where something can, or may come.
