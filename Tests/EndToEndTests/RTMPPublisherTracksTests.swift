@@ -80,6 +80,21 @@ extension EndToEnd {
       }
     }
 
+    @Test(.tags(.pacing)) func `a still screen with a frame each 20 s, without audio, keeps its frame`() async throws {
+      let screen = ["-f", "lavfi", "-i", "color=white:s=320x180:r=10", "-vf", "select='not(mod(n,200))'"]
+      let arguments = screen + ["-fps_mode", "vfr"] + RTMPPublisher.encodingVideo + ["-g", "1", "-flush_packets", "1"]
+      try await Self.publishing(arguments) { vidicon in
+        let first = try await vidicon.status { $0.isSlateShown == false && ($0.framesIn ?? 0) > 0 }
+        let late = ContinuousClock.now + .seconds(18)
+        let still = try await vidicon.status { _ in ContinuousClock.now >= late }
+        #expect(still.isSlateShown == false)
+        let play = try await FFmpeg.play(vidicon.url(), frames: 10)
+        #expect(play.frames.count >= 10 && play.frames.mean(9) > 200, "\(play.run.errors)")
+        let next = try await vidicon.status(within: .seconds(60)) { ($0.framesIn ?? 0) > (first.framesIn ?? 0) }
+        #expect(next.isSlateShown == false)
+      }
+    }
+
     @Test(.tags(.pacing)) func `audio that is promised and does not come holds no video up, and is silent`()
       async throws
     {
