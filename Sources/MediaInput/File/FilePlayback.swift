@@ -23,16 +23,8 @@ final class FilePlayback {
   private var isAudioActive = true
   private var isAtStart = true
 
-  /// The file's first timestamp, in nanoseconds.
-  private var start: Int64?
-  /// Timeline position at which this pass through the file begins.
-  private var offset: Int64 = 0
-  /// Offset of each track in this pass, which differ between the jumps of its tracks.
-  private var shifts: [MediaKind: Int64] = [:]
-  /// Timeline position at which the longer track ends, as far as it was read.
-  private var end: Int64 = 0
-  /// Decode time of the last packet of each track, on the timeline.
-  private var lastTimes: [MediaKind: Int64] = [:]
+  /// Places of the packets on the timeline.
+  private var timeline: FileTimeline
   private var packetsInPass: [MediaKind: Int] = [:]
   private var passCount = 0
   private var framesBeforePass = 0
@@ -68,7 +60,7 @@ final class FilePlayback {
     self.audio = audio?.track
     self.isLooped = isLooped
     self.packet = packet
-    self.start = file.startTime
+    self.timeline = FileTimeline(start: file.startTime, hasDiscontinuities: file.hasDiscontinuities)
     self.isAudioActive = audio != nil
     self.isVideoActive = video != nil
     try self.decodeFirst()
@@ -133,19 +125,19 @@ final class FilePlayback {
     if video != self.isVideoActive, let index = self.file.videoStream, let track = self.video {
       self.isVideoActive = video
       self.file.setActive(video, stream: index)
-      self.forgetTimes(of: .video)
+      self.timeline.forget(.video)
       track.reset()
     }
     if audio != self.isAudioActive, let index = self.file.audioStream, let track = self.audio {
       self.isAudioActive = audio
       self.file.setActive(audio, stream: index)
-      self.forgetTimes(of: .audio)
+      self.timeline.forget(.audio)
       track.reset()
       if audio, let position {
         track.begin(at: position)
         if self.video?.isStill ?? false {
           // Reading stopped at the still image.
-          self.end = max(self.end, position)
+          self.timeline.extend(to: position)
           self.rewind()
         }
       }
@@ -194,17 +186,19 @@ final class FilePlayback {
   }
 
   private var isVideoFull: Bool {
-    self.isVideoActive && self.video?.decoder.isFull(span: self.queuedSpan) ?? false
+    self.isVideoActive && self.video?.decoder.isFull(span: self.span(5_000_000_000)) ?? false
   }
 
   private var isAudioFull: Bool {
-    self.isAudioActive && self.audio?.decoder.isFull(span: self.queuedSpan) ?? false
+    self.isAudioActive && self.audio?.decoder.isFull(span: self.span(30_000_000_000)) ?? false
   }
 
   /// Time of one track, in nanoseconds, in which the file has nothing of the other one where that has a gap: the video of broadcasts
-  /// lies up to some seconds before the audio of its time. Once all is read, a second is left without silence and repeated frames.
-  private var queuedSpan: Int64 {
-    self.isEnded ? 1_000_000_000 : 5_000_000_000
+  /// lies up to some seconds before the audio of its time, and that of slide shows, whose frames demuxers of transport streams return
+  /// when the next ones have begun, twice their interval behind it. Once all is read, a second is left without silence and repeated
+  /// frames.
+  private func span(_ span: Int64) -> Int64 {
+    self.isEnded ? 1_000_000_000 : span
   }
 
   private var isVideoGap: Bool {
@@ -315,7 +309,9 @@ final class FilePlayback {
       if needsAudio, self.audio?.decode() ?? false { continue }
       // Video is not queued for a minute, which may take a gigabyte.
       let span = needsFrame ? Self.firstFrameSpan : Self.firstBlockSpan
-      if self.isEnded || self.passCount > 0 || self.end - self.offset > span && self.isFull { break }
+      if self.isEnded || self.passCount > 0 || self.timeline.end - self.timeline.passStart > span && self.isFull {
+        break
+      }
       self.read()
     }
   }
@@ -356,68 +352,21 @@ final class FilePlayback {
     let shown = packet.pointee.pts == none ? time : packet.pointee.pts
     // Decode times that libavformat derives follow a jump of the presentation times some frames later.
     if !self.file.hasDiscontinuities, shown - time > 5_000_000_000 { time = shown }
-    let start = self.start ?? shown
-    self.start = start
-
-    var shift = (self.shifts[kind] ?? self.offset) - start
-    // Presentation times go back without a jump, where frames are reordered, and decode times, to frames before an edit, which are not
-    // shown.
-    let isHidden = packet.pointee.flags & AV_PKT_FLAG_DISCARD != 0
-    if !isHidden, hasDecodeTime || self.file.hasDiscontinuities {
-      shift = self.shift(of: kind, time - start, duration: packet.pointee.duration) - start
-      self.lastTimes[kind] = time + shift
+    let shift = self.timeline.shift(
+      of: FileTimeline.Packet(
+        kind: kind, decodeTime: time, presentationTime: shown, duration: packet.pointee.duration,
+        isKeyframe: packet.pointee.flags & AV_PKT_FLAG_KEY != 0,
+        isOrdered: hasDecodeTime || self.file.hasDiscontinuities,
+        isHidden: packet.pointee.flags & AV_PKT_FLAG_DISCARD != 0)
+    ) { other, body in
+      guard other == .video ? self.isVideoActive : self.isAudioActive,
+        let stream = other == .video ? self.file.videoStream : self.file.audioStream
+      else { return }
+      self.file.readAhead(stream, body)
     }
-    self.end = max(self.end, shown + shift + packet.pointee.duration)
+    if self.timeline.hasJumped { self.file.hasJumped = true }
     packet.pointee.dts = time + shift
     if packet.pointee.pts != none { packet.pointee.pts = shown + shift }
-  }
-
-  /// Offset of a track's timestamps to the timeline.
-  ///
-  /// Clips that were joined jump, each track at a packet of its own: the first one continues where its last packet ended, and the
-  /// other one follows it.
-  private func shift(of kind: MediaKind, _ time: Int64, duration: Int64) -> Int64 {
-    var shift = self.shifts[kind] ?? self.offset
-    defer { self.shifts[kind] = shift }
-    guard let last = self.lastTimes[kind] else { return shift }
-    let step = time + shift - last
-    // A frame in ten seconds beside audio is no jump.
-    let isBeside = self.lastTimes.contains { $0 != kind && abs(time + shift - $1) < 5_000_000_000 }
-    let isAhead = step > 10_000_000_000 && !isBeside
-    guard step < -self.reordering(duration) || isAhead && (self.offset != shift || self.isJump(of: kind, by: step))
-    else { return shift }
-    self.file.hasJumped = true
-    let followed = time + self.offset - last
-    if self.offset != shift, (-500_000_000...5_000_000_000).contains(followed) {
-      shift = self.offset
-    } else {
-      shift = last + min(max(duration, 1), 1_000_000_000) - time
-      self.offset = shift
-    }
-    return shift
-  }
-
-  /// Time by which a decode time may be before the last one: where the container has none, those of libavformat may be presentation
-  /// times, of up to 16 frames that are reordered.
-  private func reordering(_ duration: Int64) -> Int64 {
-    self.file.hasDiscontinuities ? 500_000_000 : max(500_000_000, 16 * min(duration, 1_000_000_000))
-  }
-
-  /// Whether a step ahead is a jump of the file's clock. In containers whose clocks should not jump it may be a gap, such as between two
-  /// frames after the end of the audio: the other track has to jump, too, or the step to be longer than ten minutes.
-  private func isJump(of kind: MediaKind, by step: Int64) -> Bool {
-    if self.file.hasDiscontinuities || step > 600_000_000_000 { return true }
-    let other: MediaKind = kind == .video ? .audio : .video
-    guard other == .video ? self.isVideoActive : self.isAudioActive, let last = self.lastTimes[other],
-      let stream = other == .video ? self.file.videoStream : self.file.audioStream
-    else { return false }
-    let time = last - (self.shifts[other] ?? self.offset) + (self.start ?? 0)
-    return self.file.hasStep(of: stream, after: time, by: 5_000_000_000)
-  }
-
-  /// Forgets where a track was: its packets are not read while it is disabled, and the other one may jump meanwhile.
-  private func forgetTimes(of kind: MediaKind) {
-    (self.shifts[kind], self.lastTimes[kind]) = (nil, nil)
   }
 
   private var frameInterval: MediaDuration {
@@ -458,9 +407,7 @@ final class FilePlayback {
     self.error = nil
     self.video?.isStill = false
     self.packetsInPass = [:]
-    // Damaged timestamps could place the end thousands of years ahead.
-    self.end = min(self.end, self.offset + 1 << 52)
-    (self.offset, self.shifts, self.lastTimes) = (self.end, [:], [:])
+    self.timeline.beginPass()
     do throws(VidiconError) {
       try self.file.rewind()
     } catch {

@@ -119,33 +119,30 @@ final class MediaFile {
     return self.readNext(into: packet)
   }
 
-  /// Whether the next packets of a stream, which are read ahead, have a step ahead of their decode times.
-  ///
-  /// - Parameters:
-  ///   - time: Decode time of the packet before them, in nanoseconds.
-  ///   - step: Minimum of the step, in nanoseconds.
-  func hasStep(of stream: Int, after time: Int64, by step: Int64) -> Bool {
+  /// Reads packets ahead, at most 256 or 16 MiB of all streams, and calls a function with the decode times of those of a stream, in
+  /// nanoseconds, until it returns false.
+  func readAhead(_ stream: Int, _ body: (Int64) -> Bool) {
     let timeBase = self.stream(stream).pointee.time_base
-    var (index, byteCount, last) = (0, 0, time)
+    var (index, byteCount) = (0, 0)
     while index < Self.lookahead.packetCount, byteCount < Self.lookahead.byteCount {
       if index == self.pending.count {
         var packet = av_packet_alloc()
         guard let next = packet, self.readNext(into: next) == 0 else {
           av_packet_free(&packet)
-          return false
+          return
         }
         self.pending.append(next)
       }
       let packet = self.pending[index].pointee
-      if Int(packet.stream_index) == stream, packet.dts != vidicon_av_nopts_value {
-        let next = av_rescale_q(packet.dts, timeBase, PacketDecoder.timeBase)
-        if next &- last > step { return true }
-        last = next
+      let time = packet.dts == vidicon_av_nopts_value ? packet.pts : packet.dts
+      if Int(packet.stream_index) == stream, time != vidicon_av_nopts_value,
+        !body(av_rescale_q(time, timeBase, PacketDecoder.timeBase))
+      {
+        return
       }
       index += 1
       byteCount += Int(packet.size)
     }
-    return false
   }
 
   private func readNext(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
