@@ -73,6 +73,15 @@ static inline bool vidicon_is_top_field_first(const AVFrame *frame) {
 #endif
 }
 
+/// Whether a frame is one at which decoding can start.
+static inline bool vidicon_is_keyframe(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_MAJOR >= 59
+  return frame->flags & AV_FRAME_FLAG_KEY;
+#else
+  return frame->key_frame;
+#endif
+}
+
 /// Marks a frame as interlaced.
 static inline void vidicon_set_interlaced(AVFrame *frame, bool is_top_field_first) {
 #if LIBAVUTIL_VERSION_MAJOR >= 59

@@ -66,6 +66,40 @@ struct FrameShapeTests {
     }
   }
 
+  /// A file of field-coded HEVC, in which a box moves by 12 pixels from field to field.
+  private static func fieldCoded(_ container: String) throws -> String {
+    try TestMedia.path(
+      "fields.\(container)",
+      [
+        "-f", "lavfi", "-i",
+        "color=black:s=360x288:r=50:d=1[b];color=white:s=80x150:r=50:d=1[w];[b][w]overlay=x='mod(n*12,280)':y=69",
+        "-vf", "interlace=scan=tff,format=yuv420p,setfield=tff,separatefields", "-c:v", "libx265", "-preset",
+        "ultrafast",
+        "-x265-params", "interlace=tff:log-level=none:crf=10",
+      ])
+  }
+
+  @Test(arguments: ["ts", "mp4", "mkv"]) func `fields of HEVC are woven to frames, and shown without combs`(
+    container: String
+  ) throws {
+    let path = try Self.fieldCoded(container)
+    let playback = try FilePlayback(path: path, isLooped: false, isConfined: false, interrupt: LibavInterrupt())
+    let format = try #require(playback.video?.format)
+    #expect(format.width == 360 && format.height == 288 && format.frameRate == 25)
+    let frames = try DecodedFile(path) { frame in
+      let luma = pixels(frame)
+      // Rows within the box.
+      return (frame.timestamp, (75..<213).map { (y: Int) -> Int in (0..<360).first { luma[y * 360 + $0] > 128 } ?? -1 })
+    }.frames
+    try #require(frames.count == 25)
+    for (number, (time, edges)) in frames.enumerated() {
+      // The place of the first field, which comes at the time of the frame.
+      let place = number * 24 % 280
+      #expect(edges.allSatisfy { abs($0 - place) < 3 }, "frame \(number): \(edges)")
+      #expect(abs((time - frames[0].0).nanoseconds - Int64(number) * 40_000_000) < 1_000_000)
+    }
+  }
+
   @Test func `frames of another shape later in a file are fitted, and bars are black`() throws {
     func part(_ name: String, _ size: String) throws -> Data {
       let path = try TestMedia.path(

@@ -11,10 +11,12 @@ final class AVFramePool {
   }
 
   /// A frame in a pixel format, with the size and the properties of another one; nil without memory. Freed by its owner.
+  ///
+  /// - Parameter height: Its height; nil for that of the other one.
   func frame(
-    _ format: AVPixelFormat, like frame: UnsafeMutablePointer<AVFrame>
+    _ format: AVPixelFormat, like frame: UnsafeMutablePointer<AVFrame>, height: Int32? = nil
   ) -> UnsafeMutablePointer<AVFrame>? {
-    let (width, height) = (frame.pointee.width, frame.pointee.height)
+    let (width, height) = (frame.pointee.width, height ?? frame.pointee.height)
     let length = av_image_get_buffer_size(format, width, height, Self.alignment)
     guard length > 0 else { return nil }
     if length != self.length {

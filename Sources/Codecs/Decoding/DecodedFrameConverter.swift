@@ -7,7 +7,8 @@ package import Media
 package final class DecodedFrameConverter {
   /// Format of all frames; nil before the first one.
   package private(set) var format: VideoFormat?
-  private let frameRate: FrameRate
+  /// Frame rate of ``format``, as it is at the first frame.
+  package var frameRate: FrameRate
   private let pixelFormat: PixelFormat?
   private var orientation: Orientation
   private var isMirrored: Bool

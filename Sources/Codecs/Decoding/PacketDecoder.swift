@@ -3,7 +3,7 @@ package import Media
 
 /// Decoder of libavcodec with a queue of packets. Used by one thread at a time.
 ///
-/// Interlaced video is made progressive, high dynamic range is shown as standard, and transparent video over black.
+/// Fields are woven, interlaced video is made progressive, high dynamic range is shown as standard, and transparent video over black.
 ///
 /// Timestamps of packets and frames are nanoseconds on the timeline of the playback.
 package final class PacketDecoder {
@@ -28,6 +28,8 @@ package final class PacketDecoder {
   private var missingStart: Int?
   private var isMissingReported = false
   private let frame: UnsafeMutablePointer<AVFrame>
+  /// Nil for codecs of which libavcodec returns whole frames.
+  private let weaver: FieldWeaver?
   private let deinterlacer = Deinterlacer()
   private let toneMapper = ToneMapper()
   private let flattener = AlphaFlattener()
@@ -92,6 +94,7 @@ package final class PacketDecoder {
     self.context = context
     self.frame = frame
     self.pixel = pixel
+    self.weaver = codec.pointee.id == AV_CODEC_ID_HEVC ? FieldWeaver() : nil
     self.colors = VideoColors(parameters.pointee)
   }
 
@@ -101,6 +104,13 @@ package final class PacketDecoder {
     avcodec_free_context(&context)
     var frame: UnsafeMutablePointer<AVFrame>? = self.frame
     av_frame_free(&frame)
+  }
+
+  /// Rate of the frames that are returned of video with a rate of packets: half of it where these are fields, after the first frame.
+  package func frameRate(_ packets: FrameRate) -> FrameRate {
+    guard self.weaver?.isFieldCoded ?? false else { return packets }
+    let (doubled, isOverflow) = packets.denominator.multipliedReportingOverflow(by: 2)
+    return isOverflow ? packets : FrameRate(packets.numerator, over: doubled)
   }
 
   /// Whether no packet is queued.
@@ -134,6 +144,7 @@ package final class PacketDecoder {
   /// Discards all queued packets and the decoder's delayed frames.
   package func reset() {
     self.removePackets()
+    self.weaver?.reset()
     self.deinterlacer.reset()
     avcodec_flush_buffers(self.context)
     self.isStarted = false
@@ -212,6 +223,7 @@ package final class PacketDecoder {
       }
       self.frameCount += 1
       if self.context.pointee.codec_type == AVMEDIA_TYPE_VIDEO {
+        guard self.weaver?.process(self.frame, rate: self.context.pointee.framerate) ?? true else { continue }
         self.correctPixel()
         self.colors.complete(&self.frame.pointee)
         self.deinterlacer.process(self.frame)
@@ -224,6 +236,7 @@ package final class PacketDecoder {
     if isEnd {
       avcodec_flush_buffers(self.context)
       self.isStarted = false
+      self.weaver?.reset()
     }
     return true
   }

@@ -7,6 +7,7 @@ final class VideoTrack {
   let decoder: PacketDecoder
   /// Whether the file has a single frame, which is repeated without end.
   var isStill = false
+  /// Rate of the packets, which may be fields.
   private let frameRate: FrameRate
   private let converter: DecodedFrameConverter
   /// Decoded frames that have not been dequeued yet.
@@ -71,7 +72,7 @@ final class VideoTrack {
   func nextTime(isGap: Bool) -> Int64? {
     let next = self.frames.first?.timestamp.nanoseconds
     guard let shown = self.shown?.timestamp.nanoseconds else { return next }
-    let interval = self.frameRate.frameInterval.nanoseconds
+    let interval = self.converter.frameRate.frameInterval.nanoseconds
     if let next, next - shown <= max(500_000_000, 2 * interval) { return next }
     return next != nil || isGap ? shown + interval : nil
   }
@@ -94,7 +95,7 @@ final class VideoTrack {
     guard let shown = self.shown?.timestamp else { return }
     while self.frames.count > 1, self.frames[1].timestamp <= shown { self.frames.removeFirst() }
     guard let first = self.frames.first, first.timestamp <= shown else { return }
-    let next = shown + self.frameRate.frameInterval
+    let next = shown + self.converter.frameRate.frameInterval
     if self.frames.count > 1, self.frames[1].timestamp <= next {
       self.frames.removeFirst()
     } else {
@@ -103,7 +104,8 @@ final class VideoTrack {
   }
 
   private func take(_ frame: UnsafeMutablePointer<AVFrame>) {
-    let interval = self.frameRate.frameInterval.nanoseconds
+    self.converter.frameRate = self.decoder.frameRate(self.frameRate)
+    let interval = self.converter.frameRate.frameInterval.nanoseconds
     var time = frame.pointee.best_effort_timestamp
     if let lastTime = self.lastTime, time == vidicon_av_nopts_value || time <= lastTime {
       time = lastTime + interval

@@ -121,6 +121,8 @@ final class NetworkVideoTrack {
   /// Format of the frames; presumed until the first one where the source does not announce their size.
   private(set) var format: VideoFormat
   private let source: String
+  /// Rate of the packets, which may be fields.
+  private let frameRate: FrameRate
   /// A frame of another size than ``format`` had, which its announcement precedes.
   private var heldFrame: VideoFrame?
   private var decoding: Decoding
@@ -159,6 +161,7 @@ final class NetworkVideoTrack {
     }
     self.format = format
     self.source = source
+    self.frameRate = frameRate
     self.converter = DecodedFrameConverter(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
     let (orientation, isMirrored) = DecodedFrameConverter.orientation(displayMatrix)
     if parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored,
@@ -270,6 +273,7 @@ final class NetworkVideoTrack {
     let timestamp = frame.pointee.best_effort_timestamp
     var time = timestamp == vidicon_av_nopts_value ? StreamClock.system.now() : MediaTime(nanoseconds: timestamp)
     if let lastTime { time = max(time, lastTime + SourceTimeline.minimumStep) }
+    self.converter.frameRate = self.decoder.frameRate(self.frameRate)
     guard let converted = self.converter.videoFrame(from: frame, at: time) else {
       return consumer.captureSkipped(at: time)
     }
