@@ -20,6 +20,10 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private let streams: [MediaKind: Int]
   /// Whether packets have no timestamps.
   private let isUntimed: Bool
+  /// Times of packets without timestamps that can be held back; nil where those of the arrival are taken.
+  private var untimed: UntimedPackets?
+  /// A packet that was read before a change of the pace was returned.
+  private var pending: NetworkPacket?
   /// Maximum time to wait for the next packet; nil where the rhythm of the source decides.
   private let readTimeout: MediaDuration?
   private var life = SourceLife(at: StreamClock.system.now())
@@ -84,12 +88,16 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
     let isCamera = specification.scheme.hasPrefix("rtsp")
     let isDatagrams = specification.scheme == "srt" || specification.transport == .udp
+    self.isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
+    self.untimed = self.isUntimed && !isDatagrams && !isCamera ? UntimedPackets(mayBeLive: !isFile) : nil
     self.pace =
-      isSegmented || isFile || specification.isFIFO ? .buffered : isDatagrams ? .unheld : isCamera ? .camera : .pulled
+      self.isUntimed && !isFile
+      ? (self.untimed == nil ? .unheld : .counted)
+      : isSegmented || isFile || specification.isFIFO
+        ? .buffered : isDatagrams ? .unheld : isCamera ? .camera : .pulled
     self.readTimeout =
       specification.isFIFO
       ? Self.writerTimeout : isSegmented ? .seconds(30) : Self.noticesLoss(of: specification) ? nil : Self.mediaTimeout
-    self.isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
     for index in 0..<Int(context.pointee.nb_streams) where !streams.values.contains(index) {
       context.pointee.streams[index]?.pointee.discard = AVDISCARD_ALL
     }
@@ -101,7 +109,9 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   }
 
   func read() throws(VidiconError) -> NetworkItem? {
+    if let packet = self.pending.take() { return .packet(packet) }
     guard let demuxed = LibavPacket() else { throw self.error(-ENOMEM) }
+    let start = StreamClock.system.now()
     self.interrupt.callBegins(limit: self.readTimeout ?? self.life.mediaTimeout)
     let (status, isRefused) = ConnectGuard.run(isActive: !self.specification.allowsLinkLocal) {
       av_read_frame(self.context, demuxed.pointer)
@@ -132,10 +142,26 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     packet.duration = Self.nanoseconds(content.duration, timeBase).flatMap {
       (1...10_000_000_000).contains($0) ? MediaDuration(nanoseconds: $0) : nil
     }
+    if let change = self.setTime(of: &packet, after: now - start) {
+      self.pending = packet
+      return change
+    }
     if kind == .audio, !self.isUntimed {
       self.completeTimes(ofAudio: &packet, demuxed.bytes, stream.pointee.codecpar.pointee.codec_id)
     }
     return .packet(packet)
+  }
+
+  /// Sets the time of a packet without timestamps.
+  ///
+  /// - Parameter wait: Time in which it was waited for.
+  /// - Returns: A change of the pace that precedes the packet; nil without one.
+  private func setTime(of packet: inout NetworkPacket, after wait: MediaDuration) -> NetworkItem? {
+    guard var untimed = self.untimed else { return nil }
+    packet.decodeTime = untimed.time(of: packet.duration, after: wait)?.nanoseconds
+    let isChanged = untimed.isLive != self.untimed?.isLive
+    self.untimed = untimed
+    return isChanged ? .changedPace(untimed.isLive ? .unheld : .counted) : nil
   }
 
   /// Sets the times of audio that libavformat leaves out where its codec is not known yet, or was not when the connection was opened: of

@@ -19,6 +19,8 @@ protocol NetworkConnection: AnyObject, Sendable {
 /// Content of a network source.
 enum NetworkItem {
   case packet(NetworkPacket)
+  /// Another pace of the packets that follow, and another clock.
+  case changedPace(SourceTimeline.Pace)
   /// Codecs of tracks that replace those of their kind; others go on.
   case changedCodecs(TrackCodecs)
   /// Decoding of the video cannot start yet; audio goes on.

@@ -87,7 +87,9 @@ struct NetworkPacket {
     case .demuxed(let packet): made = packet
     }
     made?.pointer.pointee.dts = self.times.decode.nanoseconds
-    made?.pointer.pointee.pts = self.times.presentation.nanoseconds
+    // Frames are in the order of their presentation, and have the decode times of the packets after which they come.
+    made?.pointer.pointee.pts =
+      self.presentationTime == nil ? vidicon_av_nopts_value : self.times.presentation.nanoseconds
     return made
   }
 }

@@ -128,6 +128,9 @@ extension NetworkSession {
       var packet: NetworkPacket
       switch item {
       case .packet(let received): packet = received
+      case .changedPace(let pace):
+        timeline.restart(pace)
+        continue
       case .changedCodecs(let codecs):
         self.buffer.appendChange(codecs)
         continue

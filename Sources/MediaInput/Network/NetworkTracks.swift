@@ -24,13 +24,15 @@ final class NetworkTracks {
         .missingTrack, subject: source, cause: "it sends neither video nor audio",
         nextStep: "list its streams with: ffprobe \(source)")
     }
+    let isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
     var failure: VidiconError?
     var video: (track: NetworkVideoTrack, index: Int)?
     do throws(VidiconError) {
       video = try StreamChoice.open(choice.video) { index throws(VidiconError) in
         // No trap: the indices are those of streams.
         let stream = context.pointee.streams[index]!
-        return try NetworkVideoTrack(stream: stream, frameRate: context.frameRate(of: stream), source: source)
+        return try NetworkVideoTrack(
+          stream: stream, frameRate: context.frameRate(of: stream), isUntimed: isUntimed, source: source)
       }
     } catch {
       failure = error
@@ -133,13 +135,15 @@ final class NetworkVideoTrack {
   /// Whether packets are decoded up to the next keyframe, from which on they may be passed through.
   private var isCatchingUp = false
 
+  /// - Parameter isUntimed: Whether packets have no timestamps, so that only a decoder knows the times of frames that are reordered.
   convenience init(
-    stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, source: String
+    stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, isUntimed: Bool, source: String
   ) throws(VidiconError) {
     // No trap: every stream has parameters.
     try self.init(
       stream.pointee.codecpar!, displayMatrix: vidicon_display_matrix(stream),
       pixel: stream.pointee.sample_aspect_ratio, frameRate: frameRate, source: source)
+    if isUntimed, stream.pointee.codecpar.pointee.video_delay > 0 { self.reader = nil }
   }
 
   /// - Parameters:

@@ -29,7 +29,9 @@ package struct SourceTimeline {
     static let camera = Self.live(burst: Burst(limit: .seconds(5), recovery: 1))
     /// A publisher over TCP.
     static let published = Self.live(burst: Burst(limit: .seconds(1), recovery: 100))
-    /// A source of datagrams, or without timestamps, which cannot be held back.
+    /// A source without timestamps whose packets are counted, and held back from the first one on.
+    static let counted = Self.live(burst: Burst(limit: .zero, recovery: 100))
+    /// A source of datagrams, or without timestamps, which is not held back.
     static let unheld = Self.live(burst: nil)
   }
 
@@ -203,7 +205,8 @@ package struct SourceTimeline {
         }
         self.phase = .held(minimum: range.minimum, maximum: range.maximum, since: since)
         // A live source whose first burst was longer: it was not held back, and all comes equally early.
-        guard arrival - since >= Self.driftSpan, range.maximum < Self.maximumLead else { return time }
+        guard burst?.limit != .zero, arrival - since >= Self.driftSpan, range.maximum < Self.maximumLead
+        else { return time }
         (self.phase, self.burst, self.skipping) = (.live, nil, Set(self.lastTimes.keys))
         return self.rebase(source, to: arrival)
       }

@@ -10,6 +10,8 @@ final class SampleCollector: VideoConsumer {
     var descriptions: [CodecDescription] = []
     var frames: [VideoFrame] = []
     var frameCount = 0
+    /// Time of each frame, and the luma of its first pixel.
+    var shown: [(time: MediaTime, luma: UInt8)] = []
     /// Time of the last frame.
     var lastTime: MediaTime?
     var formats: [VideoFormat] = []
@@ -28,8 +30,10 @@ final class SampleCollector: VideoConsumer {
   }
 
   func consume(_ frame: VideoFrame) {
+    let luma = frame.withPlane(0) { $0.first ?? 0 }
     self.state.withLock { state in
       state.frameCount += 1
+      state.shown.append((frame.timestamp, luma))
       state.lastTime = frame.timestamp
       if state.frames.count < 5 { state.frames.append(frame) }
     }
