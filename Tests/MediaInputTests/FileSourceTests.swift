@@ -364,6 +364,35 @@ struct FileSourceTests {
     #expect(frames.count == 5)
   }
 
+  /// Longer than the minute in which a first frame is searched, of which libavformat has read the beginning alone.
+  @Test(arguments: [true, false]) func `the next video of a film of more than a minute is played from its start`(
+    hasAudio: Bool
+  ) throws {
+    let audio = ["-f", "lavfi", "-i", "aevalsrc='0.5*sin(2*PI*1000*t)*between(t,65,65.1)':s=48000:d=70"]
+    let plain = try TestMedia.path(
+      "long-two-\(hasAudio).mp4",
+      [
+        "-f", "lavfi", "-i", "color=red:s=320x180:r=5:d=70", "-f", "lavfi", "-i",
+        "color=black:s=160x96:r=5:d=70,drawbox=c=white:t=fill:enable='between(t,64.9,65.1)'",
+      ] + (hasAudio ? audio : []) + ["-map", "0", "-map", "1"] + (hasAudio ? ["-map", "2", "-c:a", "aac"] : [])
+        + ["-pix_fmt", "yuv420p", "-preset", "ultrafast"])
+    var bytes = try Data(contentsOf: URL(filePath: plain))
+    // As above: the decoder of the larger video opens, and decodes nothing.
+    let entry = try #require(bytes.ranges(of: Data("avc1".utf8)).suffix(2).first)
+    bytes.replaceSubrange(entry, with: Data("vp09".utf8))
+    let configuration = try #require(bytes.range(of: Data("avcC".utf8)))
+    bytes.replaceSubrange(configuration, with: Data("xxxC".utf8))
+    let played = try PlayedFile(try TestMedia.path("long-\(hasAudio).mp4", bytes: bytes))
+    #expect(played.frames.count == 350 && played.frames.allSatisfy { $0.format.width == 160 })
+    let (first, flashes) = (try #require(played.frames.first), flashes(of: played.frames))
+    try #require(flashes.count == 1)
+    #expect(abs((flashes[0] - first.timestamp).nanoseconds - 65_000_000_000) < 210_000_000)
+    guard hasAudio else { return }
+    let beeps = beginnings(of: played.blocks)
+    try #require(beeps.count == 1)
+    #expect(abs((beeps[0] - flashes[0]).nanoseconds) < 210_000_000)
+  }
+
   @Test func `a track that cannot be decoded takes nothing from the other one, and is named`() throws {
     var bytes = try Data(contentsOf: URL(filePath: try TestMedia.flashAndBeep()))
     for box in [("avc1", "xxxx"), ("avcC", "xxxC")] {
