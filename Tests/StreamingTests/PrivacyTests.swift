@@ -14,9 +14,9 @@ struct PrivacyTests {
   private let stage = LiveStreamEffectsTests()
 
   /// Delivers a frame, and waits until effects have processed it; it may be held back.
-  private func offer(to stream: LiveStream) async throws {
+  private func offer(to stream: LiveStream, format: VideoFormat? = nil) async throws {
     let count = stream.statistics.framesWithEffects
-    self.stage.source.deliver(at: StreamClock.system.now(), luma: 220)
+    self.stage.source.deliver(at: StreamClock.system.now(), format: format, luma: 220)
     try await stream.eventually { stream.statistics.framesWithEffects > count }
   }
 
@@ -273,6 +273,27 @@ struct PrivacyTests {
     stream.isMirrored.toggle()
     try await stream.eventually { stream.statistics.framesWithEffects > count }
     for _ in 0..<6 { try await self.offer(to: stream) }
+    // Frames that were held back before the change may precede it.
+    let after = self.stage.output.lumas(atLeast: shown + 4).dropFirst(shown)
+    let first = try #require(after.firstIndex(where: Self.isCovered))
+    #expect(first - after.startIndex <= 3 && after[first...].allSatisfy(Self.isCovered), "\(after)")
+    await stream.stop()
+  }
+
+  /// Sizes of frames that follow those of 64 × 48.
+  private static let sizes = [(96, 32), (128, 96), (48, 64), (32, 24)]
+
+  @Test(arguments: Self.sizes) func `a frame of another size is searched again`(width: Int, height: Int) async throws {
+    let isAlive = Mutex(true)
+    let mask = PrivacyMask { { _, _ in isAlive.withLock { $0 } } }
+    let stream = try await self.stage.startedStream([mask])
+    while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { try await self.offer(to: stream) }
+    // From here on no search succeeds: what was searched in frames of one size must not be shown in those of another one.
+    isAlive.withLock { $0 = false }
+    let shown = self.stage.output.lumas.count
+    let format = VideoFormat(width: width, height: height)
+    self.stage.source.announce(format)
+    for _ in 0..<7 { try await self.offer(to: stream, format: format) }
     // Frames that were held back before the change may precede it.
     let after = self.stage.output.lumas(atLeast: shown + 4).dropFirst(shown)
     let first = try #require(after.firstIndex(where: Self.isCovered))
