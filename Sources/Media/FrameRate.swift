@@ -22,6 +22,13 @@ public struct FrameRate: Hashable, Comparable, Sendable, CustomStringConvertible
     .ticks(Int64(self.denominator), timescale: self.numerator)
   }
 
+  /// Half of this rate, as of frames of two fields each; this rate where half of it has no fraction of 32 bits.
+  package var halved: FrameRate {
+    let (doubled, isOverflow) = self.denominator.multipliedReportingOverflow(by: 2)
+    if self.numerator.isMultiple(of: 2) { return FrameRate(self.numerator / 2, over: self.denominator) }
+    return isOverflow ? self : FrameRate(self.numerator, over: doubled)
+  }
+
   /// Frames per second, for display and statistics.
   public var framesPerSecond: Double {
     Double(self.numerator) / Double(self.denominator)

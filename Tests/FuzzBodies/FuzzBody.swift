@@ -280,6 +280,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
       precondition((1...16_880).contains(set.width) && (1...33_760).contains(set.height))
       precondition(set.profileLevelID.utf8.count == 6)
     }
+    _ = H265SequenceParameterSet.first(in: bytes)
     if let configuration = try? AVCDecoderConfiguration(parsing: bytes) {
       precondition([1, 2, 4].contains(configuration.lengthSize))
       let sets = configuration.sequenceParameterSets + configuration.pictureParameterSets

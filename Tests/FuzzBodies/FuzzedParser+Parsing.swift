@@ -116,6 +116,7 @@ extension FuzzedParser {
       _ = try H264AccessUnit(parsingAVCC: bytes)
     case .h264PictureParameterSet: _ = try H264PictureParameterSet(parsing: array)
     case .h264SequenceParameterSet: _ = try H264SequenceParameterSet(parsing: array)
+    case .h265SequenceParameterSet: _ = try H265SequenceParameterSet(parsing: array)
     case .streamMuxConfig: _ = try StreamMuxConfig(parsing: array)
     case .credentials:
       _ = AccessToken(parsing: text, role: .viewer)

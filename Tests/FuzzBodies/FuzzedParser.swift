@@ -139,6 +139,8 @@ package enum FuzzedParser: String, CaseIterable {
   case h264PictureParameterSet = "Bitstreams/H264PictureParameterSet"
   /// Sequence parameter set.
   case h264SequenceParameterSet = "Bitstreams/H264SequenceParameterSet"
+  /// Sequence parameter set of HEVC.
+  case h265SequenceParameterSet = "Bitstreams/H265SequenceParameterSet"
   /// Configuration of AAC in LATM.
   case streamMuxConfig = "Bitstreams/StreamMuxConfig"
   /// User and password on the command line.
@@ -206,7 +208,7 @@ package enum FuzzedParser: String, CaseIterable {
     case .flvAudioTag, .flvTagHeader, .flvVideoTag: .flv
     case .mediaDescription, .rtpMap, .sdpAttribute, .sdpFormatParameters, .sessionDescription: .sdp
     case .adtsHeader, .audioSpecificConfig, .avccNALUnits, .avcDecoderConfiguration, .h264AccessUnit,
-      .h264PictureParameterSet, .h264SequenceParameterSet, .streamMuxConfig:
+      .h264PictureParameterSet, .h264SequenceParameterSet, .h265SequenceParameterSet, .streamMuxConfig:
       .bitstreams
     case .credentials, .cameraSpecification, .microphoneSpecification, .screenSpecification, .frameRate,
       .networkSpecification, .sourceSpecification:

@@ -100,6 +100,25 @@ struct FrameShapeTests {
     }
   }
 
+  @Test(arguments: ["ts", "mkv"])
+  func `fields of HEVC are woven over the network, where the size is known at the opening`(
+    container: String
+  ) throws {
+    let path = try Self.fieldCoded(container)
+    let server = try LocalServer.files(in: TestMedia.folder.path)
+    let source = try NetworkSource(url: "http://127.0.0.1:\(server.port)/\(URL(filePath: path).lastPathComponent)")
+    let video = try #require(source.video)
+    #expect(video.format.width == 360 && video.format.height == 288 && video.format.frameRate == 25)
+    let collector = SampleCollector()
+    try video.start(consumer: collector)
+    let state = collector.wait { $0.frameCount >= 15 }
+    video.stop()
+    #expect(state.frameCount >= 15 && state.formats.isEmpty)
+    #expect(state.frames.allSatisfy { $0.format.height == 288 && $0.format.frameRate == 25 })
+    let times = state.shown.prefix(15).map(\.time)
+    #expect(zip(times, times.dropFirst()).allSatisfy { abs(($1 - $0).nanoseconds - 40_000_000) < 1_500_000 })
+  }
+
   @Test func `frames of another shape later in a file are fitted, and bars are black`() throws {
     func part(_ name: String, _ size: String) throws -> Data {
       let path = try TestMedia.path(

@@ -108,9 +108,7 @@ package final class PacketDecoder {
 
   /// Rate of the frames that are returned of video with a rate of packets: half of it where these are fields, after the first frame.
   package func frameRate(_ packets: FrameRate) -> FrameRate {
-    guard self.weaver?.isFieldCoded ?? false else { return packets }
-    let (doubled, isOverflow) = packets.denominator.multipliedReportingOverflow(by: 2)
-    return isOverflow ? packets : FrameRate(packets.numerator, over: doubled)
+    self.weaver?.isFieldCoded ?? false ? packets.halved : packets
   }
 
   /// Whether no packet is queued.

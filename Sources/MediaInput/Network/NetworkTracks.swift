@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import CLibav
 internal import Capture
 internal import Codecs
@@ -156,9 +157,17 @@ final class NetworkVideoTrack {
     self.decoding = .opened(try PacketDecoder(codec, pixel: pixel, source: source))
     var parameters = codec.pointee
     if pixel.num > 0 { parameters.sample_aspect_ratio = pixel }
+    let extradata = Array(
+      UnsafeRawBufferPointer(start: parameters.extradata, count: Int(max(0, parameters.extradata_size))))
+    // Two fields are woven to a frame.
+    let isFieldCoded =
+      parameters.codec_id == AV_CODEC_ID_HEVC
+      && H265SequenceParameterSet.first(in: extradata)?.isFieldCoded ?? false
+    if isFieldCoded { parameters.height &*= 2 }
     // Parameter sets that come with rare keyframes: the size is known with the first of them.
     let presumed = parameters.width == 0 && parameters.height == 0 ? VideoFormat.presumed : nil
-    guard let format = presumed ?? VideoFormat(parameters, frameRate: frameRate) else {
+    guard let format = presumed ?? VideoFormat(parameters, frameRate: isFieldCoded ? frameRate.halved : frameRate)
+    else {
       throw VidiconError(
         .invalidData, subject: source, cause: "its video is larger than 16384 pixels",
         nextStep: "list its streams with: ffprobe \(source)")
@@ -171,8 +180,7 @@ final class NetworkVideoTrack {
     if parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored,
       pixel.num <= 0 || pixel.num == pixel.den
     {
-      let extradata = UnsafeRawBufferPointer(start: parameters.extradata, count: Int(parameters.extradata_size))
-      self.reader = H264PacketReader(extradata: Array(extradata), frameRate: frameRate)
+      self.reader = H264PacketReader(extradata: extradata, frameRate: frameRate)
     }
   }
 
