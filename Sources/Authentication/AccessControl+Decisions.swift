@@ -82,7 +82,7 @@ extension AccessSettings {
     case .watch: role == .viewer || role == .operator
     case .control: role == .operator || self.control == .all && role == .viewer
     case .readRecordings: role == .operator || role == .viewer && self.recordings == .viewers
-    case .publish(let stream): role == .operator || role == .publisher(stream: stream)
+    case .publish(let stream), .readPublisher(let stream): role == .operator || role == .publisher(stream: stream)
     }
   }
 }

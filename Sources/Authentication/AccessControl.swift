@@ -164,6 +164,11 @@ extension AccessControl {
     return token.secret
   }
 
+  /// The token that was given or made for the publishers of a stream, for its operators; nil for none, and for those of the user file.
+  package func publisherToken(of stream: String) -> Secret? {
+    self.state.withLock { $0.tokens.first { $0.role == .publisher(stream: stream) }?.secret }
+  }
+
   /// Whether watching needs a password or token.
   public var isWatchingProtected: Bool {
     self.state.withLock { $0.isWatchingProtected(self.settings) }

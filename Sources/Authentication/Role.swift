@@ -27,6 +27,8 @@ public enum Permission: Hashable, Sendable {
   case readRecordings
   /// Sending the media of a stream.
   case publish(stream: String)
+  /// Reading the state of a stream's publishers; the token is in it for operators.
+  case readPublisher(stream: String)
 }
 
 /// Clients that control streams beside the operators.

@@ -96,6 +96,9 @@ static const unsigned char playlist_mjs[] = {
 static const unsigned char publish_css[] = {
 #embed "../WebPage/Site/publish.css"
 };
+static const unsigned char publish_devices_mjs[] = {
+#embed "../WebPage/Site/publish-devices.mjs"
+};
 static const unsigned char publish_html[] = {
 #embed "../WebPage/Site/publish.html"
 };
@@ -199,6 +202,7 @@ static const vidicon_page_file files[] = {
     FILE_OF("player.mjs", player_mjs),
     FILE_OF("playlist.mjs", playlist_mjs),
     FILE_OF("publish.css", publish_css),
+    FILE_OF("publish-devices.mjs", publish_devices_mjs),
     FILE_OF("publish.html", publish_html),
     FILE_OF("publish.mjs", publish_mjs),
     FILE_OF("publisher.mjs", publisher_mjs),

@@ -23,4 +23,10 @@ public struct StreamAddresses: Hashable, Sendable {
     self.whep = whep
     self.whip = whip
   }
+
+  /// The pages that send the camera of the device that opens them, `https://HOST:PORT/NAME/publish` for each host. Empty without HTTP
+  /// over TLS, which browsers need for cameras.
+  public var publishPages: [String] {
+    self.whip.filter { $0.hasPrefix("https:") }.map { "\($0.dropLast("whip".utf8.count))publish" }
+  }
 }

@@ -37,8 +37,8 @@ extension PublisherAccess {
   /// The page that sends the camera of the device that opens it, with the token in its fragment; nil for other protocols than WHIP, and
   /// without HTTP over TLS, which browsers need. For terminals only.
   func page(of addresses: StreamAddresses) -> String? {
-    guard self.scheme == .whip, let server = addresses.whip.first, server.hasPrefix("https:") else { return nil }
-    return "\(server.dropLast("whip".utf8.count))publish#\(self.key.text)"
+    guard self.scheme == .whip, let page = addresses.publishPages.first else { return nil }
+    return "\(page)#\(self.key.text)"
   }
 }
 

@@ -22,7 +22,7 @@ final class TextStatusDisplay: StatusDisplay {
 
   /// Creates a display that writes to standard output.
   ///
-  /// - Parameter showsQRCode: Whether a terminal gets a QR code of the first stream's page.
+  /// - Parameter showsQRCode: Whether a terminal gets QR codes of the pages that send a phone's camera, or that of the first stream's page.
   init(showsQRCode: Bool) {
     self.showsQRCode = showsQRCode
   }
@@ -52,18 +52,30 @@ final class TextStatusDisplay: StatusDisplay {
     if let fingerprint = server.authorityFingerprint {
       Terminal.print("  Authority    SHA-256 \(fingerprint); phones can trust it: /ca")
     }
-    if self.showsQRCode, let address = Self.address(of: streams, server: server, access: access) {
-      for line in Self.qrCode(address) { Terminal.print("  " + line) }
+    if self.showsQRCode {
+      let codes = Self.codes(of: streams, server: server, access: access)
+      for (name, address) in codes {
+        let lines = Self.qrCode(address)
+        if codes.count > 1, !lines.isEmpty { Terminal.print("  \(name)") }
+        for line in lines { Terminal.print("  " + line) }
+      }
     }
     self.state.withLock { _ = $0.reporter.reports(server: server, streams: streams) }
   }
 
-  /// The address of the QR code: the page that sends the camera of a phone, if a stream waits for one, else that of the first stream.
-  private static func address(of streams: [LiveStream], server: CameraServer, access: AccessSummary) -> String? {
-    let pages = streams.lazy.compactMap { stream in
-      access.publishers.first { $0.stream == stream.name }?.page(of: server.addresses(of: stream))
+  /// Names and addresses of the QR codes: of each stream that waits for a camera the page that sends that of a phone; where there is
+  /// none, the page of the first stream.
+  private static func codes(
+    of streams: [LiveStream], server: CameraServer, access: AccessSummary
+  ) -> [(name: String, address: String)] {
+    let pages = streams.compactMap { stream -> (String, String)? in
+      let publisher = access.publishers.first { $0.stream == stream.name }
+      return publisher?.page(of: server.addresses(of: stream)).map { (stream.name, $0) }
     }
-    return pages.first ?? streams.first.flatMap { server.addresses(of: $0).page.first }
+    guard pages.isEmpty, let first = streams.first, let page = server.addresses(of: first).page.first else {
+      return pages
+    }
+    return [(first.name, page)]
   }
 
   func showKeys(_ hint: String) {

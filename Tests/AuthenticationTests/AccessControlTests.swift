@@ -85,7 +85,8 @@ struct AccessControlTests {
     #expect(Self.decide(.watch, anna, of: closed) == .allowed(.viewer))
     #expect(Self.decide(.control, anna, of: closed) == .forbidden)
     #expect(Self.decide(.readRecordings, anna, of: closed) == .forbidden)
-    for permission in [Permission.watch, .control, .readRecordings, .publish(stream: "x")] {
+    for permission in [Permission.watch, .control, .readRecordings, .publish(stream: "x"), .readPublisher(stream: "x")]
+    {
       #expect(Self.decide(permission, ben, of: closed) == .allowed(.operator))
     }
     let shared = Self.control("anna:sesame", change: { $0.recordings = .viewers })
@@ -99,6 +100,12 @@ struct AccessControlTests {
     let open = Self.control(tokens: [token])
     #expect(Self.decide(.publish(stream: "door"), request, of: open) == .allowed(.publisher(stream: "door")))
     #expect(Self.decide(.publish(stream: "yard"), request, of: open) == .forbidden)
+    let closed = Self.control("a:b", tokens: [token])
+    for access in [open, closed] {
+      #expect(Self.decide(.readPublisher(stream: "door"), request, of: access) == .allowed(.publisher(stream: "door")))
+      #expect(Self.decide(.readPublisher(stream: "yard"), request, of: access) == .forbidden)
+      #expect(Self.decide(.readPublisher(stream: "door"), Self.request(), of: access) == .unauthorized(stale: false))
+    }
     #expect(Self.decide(.control, request, of: open) == .forbidden)
     #expect(Self.decide(.watch, request, of: open) == .allowed(.publisher(stream: "door")))
     #expect(Self.decide(.watch, request, of: Self.control("a:b", tokens: [token])) == .forbidden)
@@ -134,6 +141,17 @@ struct AccessControlTests {
     // Viewers send nothing.
     let anna = Self.decide(.publish(stream: "door"), Self.request("Basic YW5uYTpzZXNhbWU="), of: access)
     #expect(anna == .forbidden)
+  }
+
+  @Test func `the token of a stream's publishers is known where it was given or made, not from the user file`() throws {
+    let token = try #require(AccessToken(parsing: Self.viewerToken, role: .publisher(stream: "door")))
+    let access = Self.control(tokens: [token])
+    let made = access.makeToken(role: .publisher(stream: "yard"))
+    access.setUserFile(try UserFile(parsing: "publisher=gate token=fedcba9876543210"))
+    _ = access.makeToken(role: .operator)
+    #expect(access.publisherToken(of: "door")?.text == Self.viewerToken)
+    #expect(access.publisherToken(of: "yard")?.text == made.text)
+    #expect(access.publisherToken(of: "gate") == nil && access.publisherToken(of: "") == nil)
   }
 
   @Test func `a request to send a stream is asked for its publisher's scheme`() throws {

@@ -30,25 +30,55 @@ extension EndToEnd {
       }
     }
 
-    @Test func `the key c shows the control address, which an operator's phone reads`() async throws {
+    /// Runs the program on a terminal, and returns the lines that keys.py has seen of it.
+    private static func lines(_ how: String, _ options: [String], folder: String) async throws -> [String] {
       struct Seen: Decodable {
         var shown: String
         var exit: Int32
       }
+      let ports = ["--rtsp-port", "0", "--http-port", "0", "--no-discovery"]
+      let run = try await Tool.run(
+        "env",
+        [
+          "XDG_RUNTIME_DIR=\(folder)", "XDG_STATE_HOME=\(folder)", try Tool("python3").path,
+          TestMedia.client("keys.py"), how, try VidiconProcess.path(), "serve",
+        ] + ports + options,
+        within: .seconds(60))
+      try #require(run.succeeded, "\(run.errors)")
+      let seen = try JSONDecoder().decode(Seen.self, from: Data(run.output))
+      #expect(seen.exit == 0)
+      // The status before a line is erased, ECMA-48 §8.3.39.
+      return seen.shown.split(separator: "\r\n").map { $0.components(separatedBy: "\u{1B}[J").last ?? "" }
+    }
+
+    @Test func `each stream that waits for a phone has its code on the terminal, with its own token`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
-        let options = ["--rtsp-port", "0", "--http-port", "0", "--no-discovery", "--no-qr", "--source", "bars"]
-        let run = try await Tool.run(
-          "env",
-          ["XDG_RUNTIME_DIR=\(folder)", try Tool("python3").path, TestMedia.client("keys.py"), "control"]
-            + [try VidiconProcess.path(), "serve"] + options,
-          within: .seconds(60))
-        try #require(run.succeeded, "\(run.errors)")
-        let seen = try JSONDecoder().decode(Seen.self, from: Data(run.output))
-        #expect(seen.exit == 0)
-        // The status before a line is erased, ECMA-48 §8.3.39.
-        let lines = seen.shown.split(separator: "\r\n").map { $0.components(separatedBy: "\u{1B}[J").last ?? "" }
+        let options = [
+          "--https-port", "0", "--webrtc-port", "0", "--stream", "name=left,source=whip:", "--stream",
+          "name=right,source=whip:",
+        ]
+        let lines = try await Self.lines("start", options, folder: folder)
+        let pages = lines.filter { $0.contains("Phone") }.compactMap { $0.split(separator: " ").last.map(String.init) }
+        #expect(pages.count == 2 && Set(pages.compactMap { $0.split(separator: "#").last }).count == 2, "\(pages)")
+        // The name of the stream stands above each code.
+        let isCode = lines.map { $0.contains { "▀▄█".contains($0) } }
+        let starts = lines.indices.filter { isCode[$0] && ($0 == 0 || !isCode[$0 - 1]) }
+        let names = starts.map { lines[$0 - 1].trimmingCharacters(in: .whitespaces) }
+        #expect(names == ["left", "right"])
+        var codes: [String] = []
+        for start in starts {
+          let code = lines[start...].prefix { $0.contains { "▀▄█".contains($0) } }
+          codes.append(try await Self.read(Array(code), folder: folder))
+        }
+        #expect(codes == pages)
+      }
+    }
+
+    @Test func `the key c shows the control address, which an operator's phone reads`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let lines = try await Self.lines("control", ["--no-qr", "--source", "bars"], folder: folder)
         let address = try #require(
-          lines.last { $0.contains("#control=") }?.split(separator: " ").last.map(String.init), "\(seen.shown)")
+          lines.last { $0.contains("#control=") }?.split(separator: " ").last.map(String.init), "\(lines)")
         #expect(address.wholeMatch(of: #/http://[^/]+/live#control=[0-9A-Za-z_-]{16,}/#) != nil, "\(address)")
         let code = lines.filter { $0.contains { "▀▄█".contains($0) } }
         let read = try await Self.read(code, folder: folder)

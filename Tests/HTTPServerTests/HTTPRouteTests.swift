@@ -20,6 +20,7 @@ struct HTTPRouteTests {
       (["api", "streams", "old", "recording", "recording"], .recording(stream: "old/recording")),
       (["api", "streams", "a", "b", "source"], .source(stream: "a/b")),
       (["api", "streams", "a", "level"], .level(stream: "a")), (["api", "streams", "none", "source"], .notFound),
+      (["api", "streams", "a", "b", "publisher"], .publisher(stream: "a/b")),
       (["api", "streams", "a", "other"], .notFound), (["api", "devices"], .devices),
       (["api", "recordings"], .recordingList), (["recordings"], .recordings),
       (["recordings", "a", "b", "x.mp4"], .recordedFile(["a", "b", "x.mp4"])), (["recordings", "a"], .notFound),

@@ -162,6 +162,20 @@ struct HTTPServerTests {
         let refused = try await RawClient.get("/api/qr.svg\(query)", port: port)
         #expect(refused.head.hasPrefix("HTTP/1.1 400"))
       }
+      // A text with a token is in the body, and in no cache.
+      func post(_ text: String, type: String = "text/plain; charset=utf-8") async throws -> (head: String, body: String)
+      {
+        try await HTTPControlTests.send("POST", text, to: "/api/qr.svg", type: type, port: port)
+      }
+      let secret = try await post("äb")
+      #expect(secret.head.hasPrefix("HTTP/1.1 200") && secret.body == "<svg>äb</svg>")
+      #expect(secret.head.contains("Cache-Control: no-store") && !secret.head.contains("ETag"))
+      for (text, type, status) in [
+        ("", "text/plain", "400"), ("abcd", "text/plain", "400"), ("a", "application/json", "415"),
+        (String(repeating: "a", count: 513), "text/plain", "413"),
+      ] {
+        #expect(try await post(text, type: type).head.hasPrefix("HTTP/1.1 \(status)"), "\(text.prefix(9))")
+      }
     }
     try await withServer { _, port in
       let none = try await RawClient.get("/api/qr.svg?text=a", port: port)

@@ -25,7 +25,7 @@ struct OpenAPITests {
     let document = try Self.document()
     #expect(document["openapi"] as? String == "3.1.0")
     let info = try #require(document["info"] as? [String: Any])
-    #expect(info["version"] as? String == "2.2.0")
+    #expect(info["version"] as? String == "2.3.0")
     // A relative URL is resolved against that of the document, §4.8.5: the server may be below a path.
     let servers = try #require(document["servers"] as? [[String: String]])
     #expect(servers.map { $0["url"] } == [".."])
@@ -81,7 +81,7 @@ struct OpenAPITests {
     .list, .health, .metrics, .authority, .streams, .stream("cam"), .recording(stream: "cam"), .source(stream: "cam"),
     .level(stream: "cam"), .effects(stream: "cam"), .effectImage(.mask, stream: "cam"),
     .effectImage(.overlay, stream: "cam"), .rendition("low", stream: "cam"), .events(stream: "cam"),
-    .pushes(stream: "cam"), .devices, .session, .recordingList, .recordings,
+    .pushes(stream: "cam"), .publisher(stream: "cam"), .devices, .session, .recordingList, .recordings,
     .recordedFile(["cam", "r.mp4"]), .openAPI, .qrCode, .pageFile("/_page/a.css"), .page("cam"), .snapshot("cam"),
     .motionJPEG("cam"), .whep("cam"), .whepSession("0", stream: "cam"), .whip("cam"),
     .whipSession("0", stream: "cam"), .publish("cam"), .file("index.m3u8", stream: "cam"), .notFound,
@@ -110,6 +110,7 @@ struct OpenAPITests {
     case .recordings: "/recordings/"
     case .recordedFile: "/recordings/{name}/{recording}"
     case .pushes: "/api/streams/{name}/pushes"
+    case .publisher: "/api/streams/{name}/publisher"
     case .openAPI: "/api/openapi.json"
     case .qrCode: "/api/qr.svg"
     case .page: "/{name}"

@@ -1,4 +1,5 @@
 import Authentication
+import Media
 import NIOCore
 import Serving
 import Streaming
@@ -238,6 +239,76 @@ struct WHIPTests {
       #expect(opened.head.contains("Access-Control-Allow-Origin: https://site.example"))
       #expect(try await self.send("POST", "x", port: port, site).head.hasPrefix("HTTP/1.1 401"))
     }
+  }
+
+  @Test func `operators read the token of publishers, publishers see who watches, and viewers see neither`()
+    async throws
+  {
+    var publisher = WebRTCPublisherStatistics()
+    (publisher.isLive, publisher.roundTrip) = (true, .milliseconds(40))
+    var viewers = ViewerStatistics()
+    viewers.viewers = 3
+    var providers = HTTPServerProviders()
+    providers.publisher = { [publisher] in $0.name == "a/b" ? publisher : nil }
+    providers.statistics = { [viewers] _ in [.init(name: "webrtc", statistics: viewers)] }
+    providers.addresses = { stream in
+      StreamAddresses(whip: ["https://10.0.0.5:8443\(stream.path)/whip", "http://10.0.0.5:8080\(stream.path)/whip"])
+    }
+    for policy in [ControlPolicy.operators, .all, .none] {
+      let access = try Self.access {
+        ($0.protectsWatching, $0.control) = (true, policy)
+      }
+      let control = access.makeToken(role: .operator)
+      try await withServer(access: access, providers: providers) { server, port in
+        for name in ["a/b", "other"] { server.publish(LiveStream(name)) }
+        func read(_ token: String?, _ path: String = "/api/streams/a/b/publisher") async throws -> (
+          head: String, body: String
+        ) {
+          let field = token.map { "Authorization: Bearer \($0)" } ?? "X-None: 1"
+          // Behind a proxy no client is a program on this machine.
+          return try await HTTPControlTests.send("GET", "", to: path, port: port, field, "Via: 1.1 p")
+        }
+        let own = try await read(Self.token)
+        #expect(own.head.hasPrefix("HTTP/1.1 200") && own.head.contains("Cache-Control: no-store"))
+        for part in [
+          #""pages":["https://10.0.0.5:8443/a/b/publish"]"#, #""webrtc":3"#, #""latency":20"#, #""live":true"#,
+        ] {
+          #expect(own.body.contains(part), "\(part) in \(own.body)")
+        }
+        #expect(!own.body.contains(Self.token) && !own.body.contains("token"))
+        let full = try await read(control.text)
+        #expect(full.body.contains(#""token":"\#(Self.token)""#) && full.body.contains("latency"), "\(full.body)")
+        for (token, status) in [
+          (nil, "401"), ("dmlld2VyLXZpZXdlci12aWV3", "403"), ("cHVibGlzaGVyLW9mLW90aGVy", "403"),
+          ("guess-guess-guess-guess", "401"),
+        ] {
+          let refused = try await read(token)
+          #expect(refused.head.hasPrefix("HTTP/1.1 \(status)") && !refused.body.contains(Self.token), "\(policy)")
+        }
+        #expect(try await read(control.text, "/api/streams/other/publisher").head.hasPrefix("HTTP/1.1 404"))
+        for path in ["/api/streams", "/api/streams/a/b", "/metrics"] {
+          #expect(try await !read(control.text, path).body.contains(Self.token), "\(path)")
+        }
+      }
+    }
+  }
+
+  @Test func `the latency of viewers in real time is half of both round trips, and the time to the encoded frame`() {
+    var publisher = WebRTCPublisherStatistics()
+    func latency(_ trips: MediaDuration?...) -> Double? {
+      let viewers = trips.enumerated().map { number, trip in
+        var viewer = WebRTCViewerStatistics(number: number, rendition: "main")
+        viewer.roundTrip = trip
+        return viewer
+      }
+      return PublisherState.latency(publisher, encoded: .milliseconds(15), viewers: viewers)
+    }
+    #expect(latency() == nil)
+    publisher.isLive = true
+    #expect(latency() == nil)
+    publisher.roundTrip = .milliseconds(40)
+    #expect(latency() == 35 && latency(nil) == 35)
+    #expect(latency(.milliseconds(20), nil, .milliseconds(60)) == 55)
   }
 
   @Test func `the entry of a stream names its endpoint and its publisher`() async throws {

@@ -156,11 +156,9 @@ struct StreamEntry: Encodable, Sendable {
     self.renditions = stream.renditions.compactMap {
       RenditionEntry($0, of: published, providers: providers, addresses: addresses, at: now)
     }
-    self.viewers = [
-      "rtsp": 0, "hls": published.viewers(of: .hls, at: now), "mjpeg": published.viewers(of: .mjpeg, at: now),
-    ]
-    for other in providers.statistics(stream) {
-      self.viewers[other.name] = other.statistics.viewers
+    let protocols = providers.statistics(stream)
+    self.viewers = published.viewers(with: protocols, at: now)
+    for other in protocols {
       self.loopLag = max(self.loopLag, (other.statistics.loopLag.seconds * 1000).rounded() / 1000)
       if let list = other.statistics.viewerList {
         self.webrtcViewers = list.prefix(ViewerEntry.maximumCount).map(ViewerEntry.init)
@@ -190,5 +188,14 @@ struct StreamEntry: Encodable, Sendable {
     self.controls = Dictionary(
       controls.filter { $0.kind != .button }.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     self.controlList = controls.map(ControlEntry.init)
+  }
+}
+
+extension PublishedStream {
+  /// Current viewers by protocol, with those of other protocols.
+  func viewers(with others: [HTTPServerProviders.ProtocolStatistics], at now: MediaTime) -> [String: Int] {
+    var viewers = ["rtsp": 0, "hls": self.viewers(of: .hls, at: now), "mjpeg": self.viewers(of: .mjpeg, at: now)]
+    for other in others { viewers[other.name] = other.statistics.viewers }
+    return viewers
   }
 }

@@ -55,10 +55,27 @@ extension HTTPResponder {
 
   /// `/api/qr.svg?text=…`.
   func qrCode(_ target: HTTPTarget, user: HTTPUser) async -> ServerResponse {
-    guard let codes = self.qrCodes else { return .notFound("this server has no QR codes") }
     guard let text = target.parameter("text"), !text.isEmpty else {
       return .text(.badRequest, "the parameter text is missing, empty or not UTF-8")
     }
+    return await self.qrCode(of: text, user: user)
+  }
+
+  /// `POST /api/qr.svg`: for a text with a token, which logs and caches must not have.
+  func qrCode(
+    ofBody request: HTTPRequest, user: HTTPUser, body: BodyReader
+  ) async throws(HTTPRefusal) -> ServerResponse {
+    let bytes = try await self.readBody(of: request, as: ["text/plain"], maximumLength: 512, from: body)
+    guard let text = String(validating: bytes.readableBytesView, as: UTF8.self), !text.isEmpty else {
+      throw HTTPRefusal("the body is empty or not UTF-8")
+    }
+    var response = await self.qrCode(of: text, user: user)
+    (response.caching, response.etag) = (.never, nil)
+    return response
+  }
+
+  private func qrCode(of text: String, user: HTTPUser) async -> ServerResponse {
+    guard let codes = self.qrCodes else { return .notFound("this server has no QR codes") }
     switch await codes.code(for: text, network: user.network, clock: self.clock) {
     case .image(let image):
       var response = ServerResponse(
@@ -71,6 +88,17 @@ extension HTTPResponder {
       self.access.refusals.count(.overLimit)
       return .text(.tooManyRequests, "too many QR codes; try again", [.retryAfter: "1"])
     }
+  }
+
+  /// `/api/streams/NAME/publisher`.
+  func publisherState(of name: String, user: HTTPUser) -> ServerResponse {
+    guard let published = self.streams[name], let publisher = self.providers.publisher(published.stream) else {
+      return .notFound("this stream has no source whip:")
+    }
+    // Publishers have it already.
+    let token = user.role == .operator ? self.access.publisherToken(of: name) : nil
+    return Self.json(
+      PublisherState(publisher, of: published, providers: self.providers, at: self.clock.now(), token: token))
   }
 
   /// `/metrics`.

@@ -153,6 +153,7 @@ struct HTTPResponder: Sendable {
     case (.patch, .whipSession(let id, let name)):
       return try await self.changePublication(id, of: name, request, body: body)
     case (.delete, .whipSession(let id, let name)): return try await self.closePublication(id, of: name)
+    case (.post, .qrCode): return try await self.qrCode(ofBody: request, user: user, body: body)
     case (.post, .session): return try await self.login(request, user: user, body: body)
     case (.delete, .session): return self.endSession(request)
     default: break
@@ -174,6 +175,7 @@ struct HTTPResponder: Sendable {
     case .effects(let name): return self.effects(of: name)
     case .events(let name): return self.faceEvents(of: name)
     case .pushes(let name): return self.pushes(of: name)
+    case .publisher(let name): return self.publisherState(of: name, user: user)
     case .devices: return await self.deviceList(user: user)
     case .session: return self.session(of: user)
     case .openAPI: return self.openAPI()

@@ -31,6 +31,8 @@ package enum HTTPRoute: Hashable, Sendable {
   case events(stream: String)
   /// `/api/streams/NAME/pushes`.
   case pushes(stream: String)
+  /// `/api/streams/NAME/publisher`: what publishers see of the stream.
+  case publisher(stream: String)
   /// `/api/devices`.
   case devices
   /// `/api/recordings`.
@@ -176,6 +178,9 @@ package enum HTTPRoute: Hashable, Sendable {
     case .health, .session, .publish, .pageFile, .authority: nil
     case .recordingList, .recordedFile: .readRecordings
     case .devices, .pushes: .control
+    case .publisher(let name): .readPublisher(stream: name)
+    // A text that is too secret for an address changes nothing.
+    case .qrCode: .watch
     // A session is what its viewer watches with.
     case .whep, .whepSession: .watch
     case .whip(let name), .whipSession(_, let name): .publish(stream: name)
@@ -191,6 +196,7 @@ package enum HTTPRoute: Hashable, Sendable {
     case .rendition: ["PUT", "DELETE"]
     case .stream: ["PATCH"]
     case .session: ["POST", "DELETE"]
+    case .qrCode: ["POST"]
     case .whep: ["POST"]
     case .whepSession, .whipSession: ["PATCH", "DELETE"]
     case .whip: ["POST"]
@@ -226,6 +232,7 @@ package enum HTTPRoute: Hashable, Sendable {
     case "effects/overlay": .effectImage(.overlay, stream: stream)
     case "events": .events(stream: stream)
     case "pushes": .pushes(stream: stream)
+    case "publisher": .publisher(stream: stream)
     default: nil
     }
   }

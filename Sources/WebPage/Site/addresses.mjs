@@ -7,10 +7,7 @@
  * @returns {Array<{name: string, hint: string, address: string}>}
  */
 export function addressesOf(stream, page, root = "/") {
-  const base = reachableBase(stream, page);
-  // Only at the page's own address the server is below the proxy's path.
-  const top = new URL(base === page ? root : "/", base);
-  const at = (path) => (path ? new URL(path.slice(1), top).href : null);
+  const { base, at } = baseOf(stream, page, root);
   return [
     { name: "Web page", hint: "This player, in any browser", address: at(stream.page) },
     { name: "RTSP", hint: "OBS: Media Source, Local File off", address: nearest(stream.rtsp, base) },
@@ -24,6 +21,30 @@ export function addressesOf(stream, page, root = "/") {
 }
 
 /**
+ * The addresses for those who send a camera to a stream, with the token.
+ *
+ * @param {{pages: string[], token: string}} publisher As `/api/streams/NAME/publisher` describes it to operators.
+ */
+export function publishAddressesOf(stream, publisher, page, root = "/") {
+  const { base, at } = baseOf(stream, page, root);
+  // Browsers have cameras for encrypted pages only.
+  const address = base.startsWith("https:") ? at(`${stream.page}/publish`) : nearest(publisher.pages, base);
+  return [
+    { name: "Phone or browser", hint: "Scan, allow, tap Start", address: address && `${address}#${publisher.token}`, isSecret: true },
+    { name: "WHIP", hint: "OBS and other encoders: server", address: address?.replace(/publish$/, "whip") ?? at(stream.whip) },
+    { name: "Token", hint: "Bearer token, for encoders", address: publisher.token, isSecret: true },
+  ].filter((entry) => entry.address);
+}
+
+/** The base URL of a stream's addresses, and the URL of a path there. */
+function baseOf(stream, page, root) {
+  const base = reachableBase(stream, page);
+  // Only at the page's own address the server is below the proxy's path.
+  const top = new URL(base === page ? root : "/", base);
+  return { base, at: (path) => (path ? new URL(path.slice(1), top).href : null) };
+}
+
+/**
  * The base URL under which other machines reach the server: that of this page, or one reported by the server when the page
  * was opened as "localhost".
  */
@@ -33,7 +54,7 @@ function reachableBase(stream, page) {
 }
 
 /** The address with the host of `base`; else the first one. */
-function nearest(addresses, base) {
+export function nearest(addresses, base) {
   const host = new URL(base).hostname;
   // Not every browser's URL class parses the host of "rtsp:".
   const hostOf = (address) => /^\w+:\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^/:]*)/.exec(address)?.[1];

@@ -1,8 +1,11 @@
 // The page that publishes the camera and microphone of this device, at /NAME/publish#TOKEN.
 
+import { nearest } from "./addresses.mjs";
+import { Devices, NO_MICROPHONE } from "./publish-devices.mjs";
 import { Publisher } from "./publisher.mjs";
 import { request } from "./requests.mjs";
 import { pathBelow, root } from "./root.mjs";
+import { viewersOf } from "./server.mjs";
 import * as text from "./text.mjs";
 
 const element = (id) => document.getElementById(id);
@@ -10,22 +13,30 @@ const page = `/${pathBelow().replace(/\/publish$/, "")}`;
 const MESSAGES = {
   connecting: "Connecting…", live: "Live", waiting: "Connecting again…", taken: "Another camera is live.",
 };
+const CHOICE = "vidicon-publish-devices";
 
 const token = tokenOfAddress();
 const publisher = new Publisher(`${page}/whip`, token, show);
-let media = null, facing = "environment", wakeLock = null;
-/** Whether this device may see the stream's state: not where watching needs a password. */
-let maySee = true;
+const devices = new Devices((kind) => exchange(
+  kind, () => visible().then(() => devices.choose(kind, "")), "", kind === "video" ? "The camera is gone." : "The microphone is gone."));
+let wakeLock = null;
+/** The last change of a device; the next one waits for it. */
+let changing = Promise.resolve();
 
 /** Moves the token from the address to the session of the tab, so that it is not in bookmarks and shared links. */
 function tokenOfAddress() {
   const key = `vidicon-publish-token:${root}${page.slice(1)}`, given = location.hash.slice(1);
   history.replaceState(null, "", location.pathname);
+  return stored(key, given) ?? given;
+}
+
+/** A value of the tab's session, after it was set to one that is not empty; null where the browser keeps none. */
+function stored(key, value) {
   try {
-    if (given) sessionStorage.setItem(key, given);
-    return given || sessionStorage.getItem(key);
+    if (value) sessionStorage.setItem(key, value);
+    return sessionStorage.getItem(key);
   } catch {
-    return given;
+    return null;
   }
 }
 
@@ -43,36 +54,18 @@ function complain(message) {
   element("problem").hidden = !message;
 }
 
-const video = () => media?.getVideoTracks()[0];
-const audio = () => media?.getAudioTracks()[0];
-
-/** Opens the camera that faces this way; devices with one camera ignore that. */
-async function openCamera(withAudio) {
-  const constraints = { facingMode: facing, width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
-  const plain = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
-  const opened = await navigator.mediaDevices.getUserMedia({ video: constraints, audio: withAudio && plain });
-  const [track] = opened.getVideoTracks();
-  track.contentHint = "motion";
-  track.addEventListener("ended", () => { if (track === video()) complain("The camera has stopped."); });
-  const { torch, zoom } = track.getCapabilities?.() ?? {};
-  element("torch").hidden = !torch;
-  element("torch").setAttribute("aria-pressed", "false");
-  element("zoom").parentElement.hidden = !zoom;
-  if (zoom) Object.assign(element("zoom"), { min: zoom.min, max: zoom.max, step: zoom.step || 0.1, value: track.getSettings().zoom });
-  return opened;
-}
+const isPublishing = () => "publishing" in document.body.dataset;
 
 async function start() {
   complain("");
   element("start").disabled = true;
   try {
-    media = await openCamera(true).catch((error) => error.name === "NotFoundError" ? openCamera(false) : Promise.reject(error));
-    element("preview").srcObject = media;
+    await devices.open();
     document.body.dataset.publishing = "";
-    element("flip").hidden = (await navigator.mediaDevices.enumerateDevices()).filter(({ kind }) => kind === "videoinput").length < 2;
-    element("mute").hidden = !audio();
-    publisher.start(media.getTracks());
+    const shown = showDevices();
+    publisher.start(devices.tracks);
     keepAwake();
+    await shown;
   } catch (error) {
     end();
     complain(error.name === "NotAllowedError"
@@ -84,73 +77,138 @@ async function start() {
 }
 
 function end() {
-  for (const track of media?.getTracks() ?? []) track.stop();
-  media = element("preview").srcObject = null;
+  devices.close();
+  element("preview").srcObject = null;
   delete document.body.dataset.publishing;
   wakeLock?.release();
   wakeLock = null;
 }
 
-/** Phones hold one camera at a time: the first is closed before the other one is opened. */
-async function flip() {
-  video().stop();
-  facing = facing === "environment" ? "user" : "environment";
-  const [track] = (await openCamera(false)).getVideoTracks();
-  media = new MediaStream([track, ...media.getAudioTracks()]);
-  element("preview").srcObject = media;
-  await publisher.replace(track);
+/** Resolves when the page is shown: one that is hidden gets no camera. */
+async function visible() {
+  if (document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
+}
+
+/** Exchanges a device, and sends what is open then: where the other one fails, the first one again. */
+function exchange(kind, choose, failure, problem = "") {
+  changing = changing.then(async () => {
+    if (!isPublishing()) return;
+    await choose().catch((error) => { problem = `${problem || failure} ${error.message || error.name}`; });
+    if (!isPublishing()) return devices.close();
+    complain(problem);
+    stored(CHOICE, JSON.stringify(devices.choice));
+    await showDevices();
+    if (devices.video) return publisher.replace(kind, devices[kind]);
+    publisher.stop();
+    end();
+  });
+  return changing;
+}
+
+/** Shows the open devices, and those that could be opened in their place. */
+async function showDevices() {
+  const { video, audio } = devices;
+  if (video && element("preview").srcObject?.getVideoTracks()[0] !== video) showCamera(video);
+  if (audio) audio.enabled = element("mute").getAttribute("aria-pressed") !== "true";
+  element("mute").hidden = !audio;
+  const all = await devices.list();
+  element("flip").hidden = all.video.length < 2;
+  element("camera").hidden = all.video.length < 2;
+  fill(element("camera"), all.video, video?.getSettings().deviceId ?? devices.choice.video);
+  const microphones = all.audio.length > 0 ? all.audio : [{ deviceId: "", label: "With microphone" }];
+  fill(element("microphone"), [...microphones, { deviceId: NO_MICROPHONE, label: "No microphone" }],
+    isPublishing() ? audio?.getSettings().deviceId ?? NO_MICROPHONE : devices.choice.audio);
+}
+
+function fill(menu, entries, selected) {
+  menu.replaceChildren(...entries.map(({ deviceId, label }) => new Option(label, deviceId)));
+  menu.value = entries.some(({ deviceId }) => deviceId === selected) ? selected : entries[0]?.deviceId ?? "";
+}
+
+function showCamera(track) {
+  element("preview").srcObject = new MediaStream([track]);
+  const { torch, zoom } = track.getCapabilities?.() ?? {};
+  element("torch").hidden = !torch;
+  element("torch").setAttribute("aria-pressed", "false");
+  element("zoom").parentElement.hidden = !zoom;
+  if (zoom) Object.assign(element("zoom"), { min: zoom.min, max: zoom.max, step: zoom.step || 0.1, value: track.getSettings().zoom });
+}
+
+/** Sets a constraint of the camera. */
+function constrain(constraint) {
+  return devices.video?.applyConstraints({ advanced: [constraint] });
 }
 
 async function keepAwake() {
   wakeLock = await navigator.wakeLock?.request("screen").catch(() => null);
+  if (!isPublishing()) wakeLock?.release();
 }
 
-function toggle(button, apply) {
+async function toggle(button, apply) {
   const isOn = button.getAttribute("aria-pressed") !== "true";
-  button.setAttribute("aria-pressed", `${isOn}`);
-  apply(isOn);
+  try {
+    await apply(isOn);
+    button.setAttribute("aria-pressed", `${isOn}`);
+  } catch (error) {
+    complain(error.message);
+  }
 }
 
 async function measure() {
-  if (!media) return;
+  if (!isPublishing()) return;
   const measured = await publisher.measure();
-  const stream = maySee && await request(`api/streams${page}`, { as: "json", token }).catch(({ status }) => { maySee = !status; });
-  element("network").textContent = measured && `Network: ${measured.quality}`;
+  const seen = measured && await request(`api/streams${page}/publisher`, { as: "json", cache: "no-store", token }).catch(() => null);
+  const viewers = seen && viewersOf(seen);
+  const isKnown = viewers > 0 && seen.latency !== undefined;
+  element("network").textContent = measured ? `Network: ${measured.quality}` : "";
   element("facts").textContent = [
-    measured && text.size(measured.width, measured.height),
-    stream && text.viewers(Object.values(stream.viewers).reduce((sum, count) => sum + count, 0)),
+    measured?.width && text.size(measured.width, measured.height),
+    seen && text.viewers(viewers) + (isKnown ? `, ${text.seconds(seen.latency / 1000)} behind` : ""),
   ].filter(Boolean).join(" · ");
 }
 
-/** Browsers have cameras for pages over HTTPS only. */
+/** Browsers have cameras for pages over HTTPS only. The token, which anybody on the network could read, is not sent. */
 async function explainInsecurity() {
-  element("start").hidden = true;
   element("insecure").hidden = false;
-  const stream = await request(`api/streams${page}`, { as: "json", token }).catch(() => null);
-  const address = stream?.http?.find((url) => url.startsWith("https:"));
+  const stream = await request(`api/streams${page}`, { as: "json", token: null }).catch(() => null);
+  const address = nearest(stream?.http?.filter((url) => url.startsWith("https:")), location.href);
   element("secure").hidden = !address;
   if (address) element("secure").href = `${address}/publish#${token ?? ""}`;
   // There is none where the owner has given a certificate.
-  element("trust").hidden = !await request("ca?form=pem").catch(() => null);
+  element("trust").hidden = !await request("ca?form=pem", { token: null }).catch(() => null);
 }
 
 element("name").textContent = decodeURIComponent(page.slice(1));
 element("start").onclick = start;
 element("stop").onclick = () => { publisher.stop(); end(); };
-element("flip").onclick = () => flip().catch((error) => complain(error.message));
+element("flip").onclick = () => exchange("video", () => devices.flip(), "The other camera cannot be used:");
 element("takeover").onclick = () => publisher.takeOver();
-element("mute").onclick = ({ currentTarget }) => toggle(currentTarget, (isOn) => { audio().enabled = !isOn; });
-element("torch").onclick = ({ currentTarget }) => toggle(currentTarget, (torch) => video().applyConstraints({ advanced: [{ torch }] }));
-element("zoom").oninput = ({ target }) => video()?.applyConstraints({ advanced: [{ zoom: Number(target.value) }] });
+element("mute").onclick = ({ currentTarget }) => toggle(currentTarget, (isOn) => { devices.audio.enabled = !isOn; });
+element("torch").onclick = ({ currentTarget }) => toggle(currentTarget, (torch) => constrain({ torch }));
+element("zoom").oninput = ({ target }) => constrain({ zoom: Number(target.value) })?.catch(() => {});
+for (const [id, kind, failure] of [
+  ["camera", "video", "This camera cannot be used:"], ["microphone", "audio", "This microphone cannot be used:"],
+]) {
+  element(id).onchange = ({ target }) => {
+    devices.choice[kind] = target.value;
+    stored(CHOICE, JSON.stringify(devices.choice));
+    exchange(kind, () => devices.choose(kind, target.value), failure);
+  };
+}
 addEventListener("online", () => publisher.recover());
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden || !media) return;
+  if (document.hidden || !isPublishing()) return;
   keepAwake();
   publisher.recover();
 });
 setInterval(measure, 2000);
-if (!isSecureContext || !navigator.mediaDevices) explainInsecurity();
-else if (!token) {
+if (!isSecureContext || !navigator.mediaDevices || !token) {
   element("start").hidden = true;
-  complain("This address lacks the token: scan the QR code on the server's terminal.");
+  element("devices").hidden = true;
+  if (!isSecureContext || !navigator.mediaDevices) explainInsecurity();
+  else complain("This address lacks the token: scan the QR code on the server's terminal, or on the operator's page.");
+} else {
+  Object.assign(devices.choice, JSON.parse(stored(CHOICE) ?? "{}"));
+  navigator.mediaDevices.addEventListener("devicechange", showDevices);
+  showDevices();
 }

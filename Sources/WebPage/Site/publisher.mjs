@@ -19,6 +19,8 @@ export class Publisher {
   #token;
   #show;
   #tracks = [];
+  /** Senders of the session by kind. */
+  #senders = {};
   #peer = null;
   #session = null;
   /** Entity tag and answer of the session. */
@@ -81,11 +83,14 @@ export class Publisher {
     this.#end();
   }
 
-  /** Sends another track of the same kind, without a new session. */
-  async replace(track) {
-    this.#tracks = this.#tracks.map((other) => other.kind === track.kind ? track : other);
-    const sender = this.#peer?.getSenders().find((sender) => sender.track?.kind === track.kind);
-    await sender?.replaceTrack(track);
+  /** Sends another track of a kind, or none, within the session; a kind that it does not have needs a new one. */
+  async replace(kind, track) {
+    const isNew = !this.#tracks.some((other) => other.kind === kind);
+    this.#tracks = isNew ? [...this.#tracks, track] : this.#tracks.map((other) => other.kind === kind ? track : other);
+    this.#tracks = this.#tracks.filter(Boolean);
+    const sender = this.#senders[kind];
+    if (sender) await sender.replaceTrack(track);
+    else if (track) this.#fail(new Error("another track"));
   }
 
   /** Call it when the network has changed, or the page is visible again. */
@@ -122,7 +127,8 @@ export class Publisher {
 
   async #connect(connected) {
     const peer = this.#peer = new RTCPeerConnection({ iceServers: this.#iceServers });
-    for (const track of this.#tracks) peer.addTransceiver(track, { direction: "sendonly" });
+    this.#senders = Object.fromEntries(
+      this.#tracks.map((track) => [track.kind, peer.addTransceiver(track, { direction: "sendonly" }).sender]));
     peer.addEventListener("connectionstatechange", () => {
       if (peer !== this.#peer) return;
       const state = peer.connectionState;

@@ -1,23 +1,47 @@
 // The panel with the URLs of a stream, to copy or as QR codes.
 
-import { addressesOf } from "./addresses.mjs";
+import { addressesOf, publishAddressesOf } from "./addresses.mjs";
+import { request } from "./requests.mjs";
 import { root, urlOf } from "./root.mjs";
 
 const element = (id) => document.getElementById(id);
 /** Duration of the copied state, in milliseconds. */
 const COPIED_FOR = 1800;
-let shown = "";
+/** JSON of the shown URLs by the id of their list. */
+const shown = {};
+/** What operators know of a stream's publishers, and the stream for which that was requested. */
+let known = { key: "", publisher: null };
 
-/** Shows the URLs of a stream; does nothing while they are unchanged, so that a text selection is kept. */
+/** Shows the URLs of a stream. */
 export function showAddresses(stream) {
-  const addresses = addressesOf(stream, location.href, root);
-  const key = JSON.stringify(addresses);
-  if (key === shown) return;
-  shown = key;
-  element("addresses").replaceChildren(...addresses.map(row));
+  list("addresses", addressesOf(stream, location.href, root));
+  learn(stream);
+  const { publisher } = known;
+  list("publish-addresses", publisher?.token ? publishAddressesOf(stream, publisher, location.href, root) : []);
+  element("publish").hidden = !publisher?.token;
 }
 
-function row({ name, hint, address }) {
+/** Requests the token of a stream's publishers once, as an operator; forgets it when the client is none any more. */
+function learn(stream) {
+  const key = stream.whip && stream.role === "operator" ? `${stream.name} ${stream.startedAt}` : "";
+  if (key === known.key) return;
+  const own = known = { key, publisher: null };
+  if (!key) return;
+  request(`api/streams${stream.page}/publisher`, { as: "json", cache: "no-store" }).then((publisher) => {
+    own.publisher = publisher;
+    if (own === known) showAddresses(stream);
+  }, () => { own.key = ""; });
+}
+
+/** Fills a list; does nothing while its URLs are unchanged, so that a text selection is kept. */
+function list(id, addresses) {
+  const key = JSON.stringify(addresses);
+  if (key === shown[id]) return;
+  shown[id] = key;
+  element(id).replaceChildren(...addresses.map(row));
+}
+
+function row({ name, hint, address, isSecret }) {
   const item = element("address").content.cloneNode(true).firstElementChild;
   const find = (selector) => item.querySelector(selector);
   find("strong").textContent = name;
@@ -28,7 +52,7 @@ function row({ name, hint, address }) {
   label(find(".copy"), `Copy URL: ${name}`, "Copy");
   label(find(".show"), `Show QR code: ${name}`, "QR code");
   find(".copy").addEventListener("click", (event) => copyFrom(event.currentTarget, name, address));
-  find(".show").addEventListener("click", () => showCode(name, address));
+  find(".show").addEventListener("click", () => showCode(name, address, isSecret));
   return item;
 }
 
@@ -73,14 +97,21 @@ async function copy(text) {
   return done;
 }
 
-function showCode(name, address) {
+async function showCode(name, address, isSecret) {
   element("code-name").textContent = name;
-  element("code-image").src = urlOf(`api/qr.svg?text=${encodeURIComponent(address)}`).href;
+  element("code-image").src = isSecret ? await secretCode(address) : urlOf(`api/qr.svg?text=${encodeURIComponent(address)}`).href;
   element("code-image").alt = `QR code of ${address}`;
   element("code-address").textContent = address;
   element("code").showModal();
 }
 
+/** The URL of a code whose text must be in no address: logs contain those. */
+async function secretCode(text) {
+  const image = await request("api/qr.svg", { file: new Blob([text], { type: "text/plain" }), as: "blob" }).catch(() => null);
+  return image ? URL.createObjectURL(image) : "";
+}
+
+element("code").addEventListener("close", () => URL.revokeObjectURL(element("code-image").src));
 // A click outside the dialog closes it.
 element("code").addEventListener("click", (event) => {
   if (event.target === event.currentTarget) event.currentTarget.close();

@@ -123,6 +123,7 @@ requests = [
     ("/api/streams/{name}/source", "/api/streams/none/source", None, 404),
     ("/api/streams/{name}/pushes", f"/api/streams/{name}/pushes", None, 200),
     ("/api/streams/{name}/pushes", "/api/streams/none/pushes", None, 404),
+    ("/api/streams/{name}/publisher", f"/api/streams/{name}/publisher", None, 404),
     ("/{name}/whep", f"/{name}/whep", None, 404),
     ("/api/streams/{name}/level", f"/api/streams/{name}/level", None, 200),
     ("/api/streams/{name}/effects", f"/api/streams/{name}/effects", None, 200),

@@ -64,7 +64,8 @@ def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=Fal
     dark: report that the user prefers dark colors
     names: names of /etc/hosts that Chromium may look up; no others are
     webrtc: connect over the loopback interface too, which browsers do not by themselves
-    camera: have a generated camera and microphone, and permit every page to use them; "denied": permit it to none (Chromium)
+    camera: have a generated camera and microphone, or this number of cameras (Chromium), and permit every page to use them; "denied":
+        permit it to none (Chromium)
     """
     if name == "chromium":
         return Chromium(gesture_for_audio, dark, names, webrtc, camera)
@@ -143,7 +144,8 @@ class Chromium(Browser):
                 arguments.append("--allow-loopback-in-peer-connection")
             if camera:
                 permission = "--deny-permission-prompts" if camera == "denied" else "--use-fake-ui-for-media-stream"
-                arguments += ["--use-fake-device-for-media-stream", permission]
+                count = camera if type(camera) is int else 1
+                arguments += [f"--use-fake-device-for-media-stream=device-count={count}", permission]
             if not gesture_for_audio:
                 arguments.append("--autoplay-policy=no-user-gesture-required")
             wanted = {"browserName": "chrome", "acceptInsecureCerts": True, "timeouts": {"script": SCRIPT_SECONDS * 1000},

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Presses keys of `vidicon serve` on a pseudoterminal, and prints as JSON its output and the final terminal mode.
 
-usage: keys.py quit|interrupt|kill|crash|background|control|publish:FILE VIDICON OPTION...
+usage: keys.py quit|interrupt|kill|crash|background|control|start|publish:FILE VIDICON OPTION...
 
 quit presses m, m, space, space, s and q; interrupt m and Ctrl-C; kill sends SIGQUIT, crash SIGSEGV; background starts it as a
 shell starts a job in the background, where it must not be stopped, and gives it the terminal later; control presses c, and
-prints as "shown" what it shows; publish has ffmpeg publish with the server and stream key that are shown, stores in FILE what
+prints as "shown" what it shows; start prints so what is shown at the start; publish has ffmpeg publish with the server and stream key that are shown, stores in FILE what
 an RTSP player gets of it, and prints the key.
 """
 import fcntl
@@ -180,6 +180,9 @@ try:
         session.press(b"c", "#control=")
         session.until(lambda: session.text[seen:].split(b"#control=")[1].count(b"\n") > 0, "the end of the address")
         result["shown"] = session.text[seen:].decode(errors="replace")
+        os.write(session.master, b"q")
+    elif how == "start":
+        result["shown"] = session.text.decode(errors="replace")
         os.write(session.master, b"q")
     elif how == "publish":
         result["key"] = publish(session, file)

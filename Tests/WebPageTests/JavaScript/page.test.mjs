@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressesOf } from "../../../Sources/WebPage/Site/addresses.mjs";
+import { addressesOf, publishAddressesOf } from "../../../Sources/WebPage/Site/addresses.mjs";
 import * as text from "../../../Sources/WebPage/Site/text.mjs";
 import { waysFor } from "../../../Sources/WebPage/Site/ways.mjs";
 
@@ -30,6 +30,22 @@ test("a host name is kept; protocols that are not served are omitted", () => {
   const addresses = of({ ...STREAM, rtsp: [], mjpeg: undefined }, "https://camera.local/hello");
   assert.equal(addresses[0], "https://camera.local/hello");
   assert.equal(addresses.length, 4);
+});
+
+test("senders get the encrypted page with the token in its fragment, the address for encoders, and the token", () => {
+  const stream = { ...STREAM, whip: "/hello/whip" };
+  const pages = ["https://10.0.0.5:8443/hello/publish", "https://192.168.2.67:8443/hello/publish"];
+  const of = (page, root, given = pages) =>
+    publishAddressesOf(stream, { pages: given, token: "TOKEN" }, page, root).map(({ address, isSecret }) => [address, isSecret ?? false]);
+  assert.deepEqual(of("http://192.168.2.67:8080/hello"), [
+    ["https://192.168.2.67:8443/hello/publish#TOKEN", true], ["https://192.168.2.67:8443/hello/whip", false], ["TOKEN", true]]);
+  // Opened as localhost it shows what a phone can reach.
+  assert.equal(of("http://localhost:8080/hello")[0][0], "https://10.0.0.5:8443/hello/publish#TOKEN");
+  // Behind a proxy with TLS the proxy's address counts, below its path.
+  assert.deepEqual(of("https://cam.example/door/hello", "/door/").map(([address]) => address), [
+    "https://cam.example/door/hello/publish#TOKEN", "https://cam.example/door/hello/whip", "TOKEN"]);
+  // Without HTTPS browsers cannot send.
+  assert.deepEqual(of("http://192.168.2.67:8080/hello", "/", []).map(([address]) => address), ["http://192.168.2.67:8080/hello/whip", "TOKEN"]);
 });
 
 test("the order of ways for each browser", () => {

@@ -22,9 +22,10 @@ class Peer extends EventTarget {
 
   addTransceiver(track, options) {
     assert.deepEqual(options, { direction: "sendonly" });
-    this.senders.push({ track, async replaceTrack(next) { this.track = next; } });
+    const sender = { track, async replaceTrack(next) { this.track = next; } };
+    this.senders.push(sender);
+    return { sender };
   }
-  getSenders() { return this.senders; }
   async setLocalDescription(offer) { this.localDescription = offer ?? { sdp: "offer" }; }
   async setRemoteDescription(description) { this.remoteDescription = description; }
   async createOffer(options) {
@@ -179,13 +180,35 @@ test("another camera is sent within the session, and in the next one", async (co
   const { publisher, tick } = await begin(context, (method) => method === "POST" ? created() : response(200, ""));
   Peer.last.become("connected");
   const other = { kind: "video", id: 3 };
-  await publisher.replace(other);
+  await publisher.replace("video", other);
   assert.deepEqual(Peer.last.senders.map(({ track }) => track.id), [3, 2]);
   assert.equal(Peer.all.length, 1);
   Peer.last.become("failed");
   await settle();
   await tick(1000);
   assert.deepEqual(Peer.last.senders.map(({ track }) => track.id), [3, 2]);
+  publisher.stop();
+});
+
+test("a microphone is switched off and on within the session; one that the session did not have needs a new one", async (context) => {
+  const { publisher, requests, tick } = await begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  Peer.last.become("connected");
+  await publisher.replace("audio", null);
+  await publisher.replace("audio", { kind: "audio", id: 4 });
+  assert.deepEqual([Peer.last.senders.map(({ track }) => track.id), Peer.all.length], [[1, 4], 1]);
+  await publisher.replace("audio", null);
+  Peer.last.become("failed");
+  await settle();
+  await tick(1000);
+  Peer.last.become("connected");
+  assert.deepEqual([Peer.last.senders.map(({ track }) => track.id), Peer.all.length], [[1], 2]);
+  await publisher.replace("audio", null);
+  assert.equal(Peer.all.length, 2);
+  await publisher.replace("audio", { kind: "audio", id: 5 });
+  await settle();
+  assert.equal(requests.at(-1).method, "DELETE");
+  await tick(500);
+  assert.deepEqual([Peer.last.senders.map(({ track }) => track.id), Peer.all.length], [[1, 5], 3]);
   publisher.stop();
 });
 
