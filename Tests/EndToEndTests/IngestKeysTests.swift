@@ -10,7 +10,8 @@ extension EndToEnd {
     private static let paths = [
       "/", "/health", "/metrics", "/live", "/recordings/", "/api/openapi.json", "/api/streams",
       "/api/streams/live", "/api/streams/live/source", "/api/streams/live/level", "/api/streams/live/effects",
-      "/api/streams/live/pushes", "/api/streams/live/recording", "/api/session", "/api/devices", "/api/recordings",
+      "/api/streams/live/pushes", "/api/streams/live/publisher", "/api/streams/live/recording", "/api/session",
+      "/api/devices", "/api/recordings",
     ]
 
     /// Publishes with ffmpeg while `body` runs.

@@ -4,8 +4,8 @@ import Testing
 extension EndToEnd {
   @Suite("WHIP publishers: Chromium and Firefox on a bare page, aiortc, FFmpeg 8")
   struct WHIPPublishers {
-    private static let token = "0123456789abcdef0123"
-    private static let source = [
+    static let token = "0123456789abcdef0123"
+    static let source = [
       "--source", "whip:?token=\(token)", "--size", "640x360", "--fps", "30", "--webrtc-port", "0", "--https-port", "0",
       "--cors", "*",
     ]
@@ -66,7 +66,7 @@ extension EndToEnd {
     }
 
     /// Waits until a publisher's frames are on air.
-    private static func live(_ vidicon: VidiconProcess) async throws -> VidiconEvent.Publisher {
+    static func live(_ vidicon: VidiconProcess) async throws -> VidiconEvent.Publisher {
       let status = try await vidicon.status(within: .seconds(60)) { stream in
         stream.isSlateShown == false && stream.publisher?.isLive == true && (stream.publisher?.framesReceived ?? 0) > 30
       }
@@ -76,7 +76,7 @@ extension EndToEnd {
     /// Checks that a player gets moving video and audio without an error.
     ///
     /// - Parameter movement: Minimum of the maximum mean difference of luma between two frames, ten apart.
-    private static func expectPlays(
+    static func expectPlays(
       _ vidicon: VidiconProcess, seconds: Int = 4, movement: Double = 0.3
     ) async throws {
       let play = try await FFmpeg.play(vidicon.url(), seconds: seconds, within: .seconds(40))
@@ -187,76 +187,6 @@ extension EndToEnd {
           try await Self.expectPlays(vidicon, movement: 0.05)
         }
         #expect(seen.status == 201 && seen.errors == [] && seen.deleted == 200)
-      }
-    }
-
-    /// Output of publish_page.py.
-    private struct Page: Decodable {
-      struct View: Decodable {
-        var address: String
-        var state: String
-        var problem: String
-        var facts: String
-        var isPublishing: Bool
-        var previewWidth: Int
-        var buttons: [String]
-        /// Pixels by which the page is wider than the screen.
-        var overflow: Int
-      }
-
-      var before: View
-      var live: View?
-      var after: View
-      var complaints: [String]
-    }
-
-    /// Runs a client until `body` has ended, and decodes what the page has shown.
-    private static func visiting(
-      _ vidicon: VidiconProcess, _ options: [String] = [], _ body: () async throws -> Void
-    ) async throws -> Page {
-      try await TestMedia.withTemporaryFolder { folder in
-        let until = "\(folder)/until"
-        let url = try vidicon.securePage("/live/publish#\(Self.token)")
-        let client = try ChildProcess(
-          Tool("python3").path, [TestMedia.client("publish_page.py"), url, "--until", until] + options)
-        defer { client.kill() }
-        try await body()
-        try Data().write(to: URL(filePath: until))
-        let exit = await client.end(within: .seconds(40) * MachineShare.timeoutFactor)
-        await client.output.end()
-        try #require(exit == .status(0), "\(client.errors.text)")
-        return try JSONDecoder().decode(Page.self, from: Data(client.output.bytes))
-      }
-    }
-
-    @Test(.tags(.pacing)) func `on a phone's screen, one tap on the page sends the camera, and one ends it`()
-      async throws
-    {
-      // Watching needs a password, which the phone does not have.
-      let viewer = ["--user", "anna:secret-of-a-viewer"]
-      try await VidiconProcess.serving(Self.source + viewer) { vidicon in
-        let page = try await Self.visiting(vidicon) {
-          let live = try await Self.live(vidicon)
-          #expect(live.video == "h264")
-        }
-        #expect(page.before.buttons == ["start"] && page.before.overflow <= 0 && page.before.problem == "")
-        // The token is in no history.
-        #expect(!page.before.address.contains(Self.token))
-        let live = try #require(page.live)
-        #expect(live.isPublishing && live.state == "Live" && live.previewWidth > 0 && live.overflow <= 0)
-        #expect(live.buttons == ["mute", "stop"] && !live.facts.isEmpty)
-        #expect(!page.after.isPublishing && page.after.buttons == ["start"] && page.after.previewWidth == 0)
-        _ = try await vidicon.status { $0.isSlateShown == true && $0.publisher?.isLive == false }
-      }
-    }
-
-    @Test func `a page that may not use the camera says what to do`() async throws {
-      try await VidiconProcess.serving(Self.source) { vidicon in
-        let page = try await Self.visiting(vidicon, ["--deny", "--dark"]) {}
-        #expect(page.after.problem.contains("may not use the camera") && page.after.buttons == ["start"])
-        #expect(page.after.overflow <= 0 && !page.after.isPublishing)
-        let status = try await vidicon.status { $0.isSlateShown == true }
-        #expect(status.publisher?.sessionsOpened == 0)
       }
     }
 

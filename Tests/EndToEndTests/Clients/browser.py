@@ -58,17 +58,18 @@ def wait_for_segments(url):
         time.sleep(0.2)
 
 
-def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=False, camera=False):
+def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=False, camera=False, local_names=()):
     """
     gesture_for_audio: block autoplay with audio until a user gesture, as browsers do by default
     dark: report that the user prefers dark colors
     names: names of /etc/hosts that Chromium may look up; no others are
+    local_names: names that are this machine's for Chromium, though not of the loopback interface as "localhost" is
     webrtc: connect over the loopback interface too, which browsers do not by themselves
     camera: have a generated camera and microphone, or this number of cameras (Chromium), and permit every page to use them; "denied":
         permit it to none (Chromium)
     """
     if name == "chromium":
-        return Chromium(gesture_for_audio, dark, names, webrtc, camera)
+        return Chromium(gesture_for_audio, dark, names, webrtc, camera, local_names)
     return Firefox(gesture_for_audio, dark, webrtc, camera)
 
 
@@ -126,7 +127,7 @@ class Chromium(Browser):
     COMMANDS = {"go": "url", "run": "execute/sync", "run_async": "execute/async", "screenshot": "screenshot",
                 "devtools": "goog/cdp/execute", "log": "se/log"}
 
-    def __init__(self, gesture_for_audio, dark, names, webrtc, camera=False):
+    def __init__(self, gesture_for_audio, dark, names, webrtc, camera=False, local_names=()):
         super().__init__("chromium")
         port = free_port()
         self.address = f"http://127.0.0.1:{port}"
@@ -138,7 +139,7 @@ class Chromium(Browser):
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                 "--hide-scrollbars", "--force-color-profile=srgb", "--disable-background-networking",
                 "--disable-component-update", "--disable-sync", "--host-resolver-rules=" + ", ".join(
-                    ["MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1", *(f"EXCLUDE {host}" for host in names)]),
+                    [*(f"MAP {name} 127.0.0.1" for name in local_names), "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1", *(f"EXCLUDE {host}" for host in names)]),
                 f"--user-data-dir={self.folder}/profile"]
             if webrtc:
                 arguments.append("--allow-loopback-in-peer-connection")
