@@ -203,8 +203,7 @@ document.addEventListener("visibilitychange", () => {
 });
 setInterval(measure, 2000);
 if (!isSecureContext || !navigator.mediaDevices || !token) {
-  element("start").hidden = true;
-  element("devices").hidden = true;
+  for (const id of ["view", "devices", "start"]) element(id).hidden = true;
   if (!isSecureContext || !navigator.mediaDevices) explainInsecurity();
   else complain("This address lacks the token: scan the QR code on the server's terminal, or on the operator's page.");
 } else {

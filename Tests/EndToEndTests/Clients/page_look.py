@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Checks the layout and accessibility of the web page in Chromium, and prints the problems as JSON.
 
-usage: page_look.py BASE NAME FOLDER [STATE ...]     BASE is such as http://127.0.0.1:8080, NAME a stream; screenshots are stored in FOLDER
+usage: page_look.py BASE NAME FOLDER [--token TOKEN] [STATE ...]
+
+BASE is such as http://127.0.0.1:8080, NAME a stream; screenshots are stored in FOLDER. With the token of the stream's publishers, the page
+that sends a camera is checked in place of all others, and where operators find it.
 
 Every state of the pages is checked at desktop and phone size, in light and in dark: nothing is wider than the screen,
 overlaps or is cut off, text has a contrast of at least 4.5 (WCAG 2.2 §1.4.3), and controls are large enough, have an
 accessible name and are visible without scrolling.
 """
+import argparse
 import json
 import pathlib
-import sys
 
 from browser import open_browser
 
@@ -214,16 +217,53 @@ STATES = {
                     [], ["#code-image", "#code-address", "#code button"]),
 }
 
+# A phone with light and zoom, whose devices have long names, and many viewers.
+PHONE = """
+Object.assign(MediaStreamTrack.prototype, { getCapabilities: () => ({ torch: true, zoom: { min: 1, max: 8, step: 0.1 } }) });
+const list = navigator.mediaDevices.enumerateDevices.bind(navigator.mediaDevices);
+navigator.mediaDevices.enumerateDevices = async () => (await list()).map(({ kind, deviceId, label }) =>
+  ({ kind, deviceId, label: label && `${label}, with a name as long as a driver gives` }));
+""" + ANSWER % ("/api/streams/live/publisher", "(answer) => { answer.viewers.hls = 1234; answer.latency = 1234; }")
+OCCUPIED = """
+const real = window.fetch;
+window.fetch = (url, options) => options?.method === "POST" ? Promise.resolve(new Response("taken", { status: 409 })) : real(url, options);
+"""
+DENIED = "navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('Permission denied', 'NotAllowedError'));"
+# The token of another state is in the session of the tab.
+STRANGER = "sessionStorage.clear();"
+CLEAR = "Object.defineProperty(window, 'isSecureContext', { value: false });"
+START = ("const start = document.getElementById('start');"
+         "if (start.onclick && !window.isStarted && document.getElementById('microphone').options.length) {"
+         " window.isStarted = true; start.click(); } ")
+PUBLISH = "/{name}/publish#{token}"
+PUBLISH_STATES = {
+    "publish": (PUBLISH, None, "return document.getElementById('camera').options.length === 2;", [],
+                [".brand", "#name", ".view p", "#camera", "#microphone", "#start"]),
+    "publish-live": (PUBLISH, PHONE, START + "return document.getElementById('state').dataset.state === 'live'"
+                     " && document.getElementById('facts').textContent.includes('behind');", [],
+                     ["#state", "#facts", "#network", "#zoom", "#camera", "#microphone", "#flip", "#mute", "#torch", "#stop"]),
+    "publish-taken": (PUBLISH, OCCUPIED, START + "return document.getElementById('takeover').checkVisibility();", [],
+                      ["#state", "#takeover", "#stop"]),
+    "publish-denied": (PUBLISH, DENIED, START + "return !document.getElementById('problem').hidden;", [], ["#problem", "#start"]),
+    "publish-stranger": ("/{name}/publish", STRANGER, "return !document.getElementById('problem').hidden;", [], ["#problem"]),
+    # What the page of the stream shows to operators.
+    "publish-share": ("/{name}", None, "document.getElementById('publish').scrollIntoView({ block: 'start' });"
+                      "return document.querySelectorAll('#publish-addresses li').length === 3;", [],
+                      ["#publish-addresses .copy", "#publish-addresses .show", "#publish-addresses code"]),
+    "publish-insecure": (PUBLISH, CLEAR, "return document.getElementById('secure').checkVisibility()"
+                         " && document.getElementById('trust').checkVisibility();", [], ["#insecure", "#secure", "#trust"]),
+}
 
-def look(browser, base, name, state, screen, dark, folder):
-    path, script, ready, arguments, needed = STATES[state]
+
+def look(browser, base, name, token, state, screen, dark, folder):
+    path, script, ready, arguments, needed = (STATES | PUBLISH_STATES)[state]
     width, height, phone = SCREENS[screen]
     browser.set_screen(width, height, phone)
     browser.set_dark(dark)
     added = browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=script) if script else None
     try:
         browser.go("about:blank")
-        browser.go(base + path.format(name=name))
+        browser.go(base + path.format(name=name, token=token))
         browser.until(ready, *arguments, seconds=30)
         if "player" in state:
             browser.run(AWAKE)
@@ -239,16 +279,22 @@ def look(browser, base, name, state, screen, dark, folder):
 
 
 def main():
-    base, name, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-    only = sys.argv[4:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("base")
+    parser.add_argument("name")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("states", nargs="*")
+    parser.add_argument("--token")
+    options = parser.parse_args()
     wrong, looks = {}, 0
-    with open_browser("chromium") as browser:
+    states = PUBLISH_STATES if options.token else STATES
+    with open_browser("chromium", webrtc=bool(options.token), camera=2 if options.token else False) as browser:
         browser.devtools("Page.enable")
-        for state in only or STATES:
+        for state in options.states or states:
             for screen in SCREENS:
                 # Colors do not depend on the size of the screen.
                 for dark in (False,) if screen == "small" else (False, True):
-                    found = look(browser, base, name, state, screen, dark, folder)
+                    found = look(browser, options.base, options.name, options.token, state, screen, dark, options.folder)
                     looks += 1
                     if found:
                         wrong[f"{state}, {screen}, {'dark' if dark else 'light'}"] = found
