@@ -69,7 +69,7 @@ extension EndToEnd {
         let live = try #require(page.live)
         #expect(live.isPublishing && live.state == "Live" && live.previewWidth > 0 && live.overflow <= 0)
         #expect(live.buttons == ["mute", "stop"])
-        // Who watches is known by the publisher's token.
+        // The publisher's token suffices for the number of viewers.
         #expect(live.facts.contains("0 viewers"), "\(live.facts)")
         #expect(!page.after.isPublishing && page.after.buttons == ["start"] && page.after.previewWidth == 0)
         _ = try await vidicon.status { $0.isSlateShown == true && $0.publisher?.isLive == false }

@@ -9,7 +9,7 @@ const element = (id) => document.getElementById(id);
 const COPIED_FOR = 1800;
 /** JSON of the shown URLs by the id of their list. */
 const shown = {};
-/** What operators know of a stream's publishers, and the stream for which that was requested. */
+/** State of a stream's publishers as operators get it, and the stream for which it was requested. */
 let known = { key: "", publisher: null };
 
 /** Shows the URLs of a stream. */

@@ -246,7 +246,7 @@ PUBLISH_STATES = {
                       ["#state", "#takeover", "#stop"]),
     "publish-denied": (PUBLISH, DENIED, START + "return !document.getElementById('problem').hidden;", [], ["#problem", "#start"]),
     "publish-stranger": ("/{name}/publish", STRANGER, "return !document.getElementById('problem').hidden;", [], ["#problem"]),
-    # What the page of the stream shows to operators.
+    # The panel of the stream's page for operators.
     "publish-share": ("/{name}", None, "document.getElementById('publish').scrollIntoView({ block: 'start' });"
                       "return document.querySelectorAll('#publish-addresses li').length === 3;", [],
                       ["#publish-addresses .copy", "#publish-addresses .show", "#publish-addresses code"]),

@@ -44,7 +44,7 @@ menu.dispatchEvent(new Event("change"));
 
 
 def flip(browser):
-    """What the page shows with another camera, after a flip, a flip that fails, without microphone, and with another one."""
+    """The state of the page with another camera, after a flip, a flip that fails, without microphone, and with another one."""
     plays = "return document.getElementById('preview').videoWidth > 0 && document.getElementById('camera').selectedIndex === arguments[0]"
     browser.run(CHOOSE, "camera", -1)
     browser.until(plays, CAMERAS - 1)

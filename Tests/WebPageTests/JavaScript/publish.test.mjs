@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { element, settle, wait } from "./browser.mjs";
 
-/** What happened to devices, in order. */
+/** Devices that were opened and closed, in order. */
 const log = [];
 /** Cameras and microphones that are plugged in, and those that another program uses. */
 let plugged = [], used = [];
@@ -165,7 +165,7 @@ test("cameras that face no side are taken in turn", async () => {
   }
 });
 
-test("where the other camera fails, the first one is given back, and the page says so", async () => {
+test("where the other camera fails, the first one goes on, and the page says so", async () => {
   used = ["front"];
   await tap("flip");
   assert.deepEqual(log, ["stop back", "open back"]);
