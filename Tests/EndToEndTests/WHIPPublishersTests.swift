@@ -48,11 +48,12 @@ extension EndToEnd {
     }
 
     private static func aiortc(
-      _ vidicon: VidiconProcess, until: String, codec: String = "h264", token: String = token, takesOver: Bool = false
+      _ vidicon: VidiconProcess, until: String, codec: String = "h264", token: String = token, takesOver: Bool = false,
+      to stream: String = "live"
     ) throws -> [String] {
       [
         "PYTHONPATH=\(try TestMedia.file("aiortc"))", "python3", TestMedia.client("whip_aiortc.py"),
-        vidicon.page("/live/whip"), "--bearer", token, "--until", until, "--codec", codec,
+        vidicon.page("/\(stream)/whip"), "--bearer", token, "--until", until, "--codec", codec,
       ] + (takesOver ? ["--takeover"] : [])
     }
 
@@ -136,6 +137,35 @@ extension EndToEnd {
         }
         // The displaced one has no session any more.
         #expect(first.status == 201 && first.deleted == 404)
+      }
+    }
+
+    @Test(.tags(.demanding)) func `four publishers send four streams at once, and a token opens its own stream alone`()
+      async throws
+    {
+      let names = ["one", "two", "three", "four"]
+      func token(_ name: String) -> String { "token-of-stream-\(name)" }
+      let streams = names.flatMap { ["--stream", "name=\($0),source=whip:?token=\(token($0)),size=320x180,fps=15"] }
+      try await VidiconProcess.serving(streams + ["--webrtc-port", "0", "--https-port", "0"]) { vidicon in
+        /// Publishes streams, one within the other.
+        func publish(_ rest: ArraySlice<String>, _ body: () async throws -> Void) async throws {
+          guard let name = rest.first else { return try await body() }
+          let seen = try await Self.publishing(
+            { try Self.aiortc(vidicon, until: $0, codec: "vp8", token: token(name), to: name) },
+            { try await publish(rest.dropFirst(), body) })
+          #expect(seen.status == 201 && seen.connection == "connected" && seen.deleted == 200, "\(name)")
+        }
+        try await publish(names[...]) {
+          _ = try await vidicon.statusEvent(within: .seconds(60)) { event in
+            event.streams?.allSatisfy {
+              $0.isSlateShown == false && $0.publisher?.isLive == true && ($0.publisher?.framesReceived ?? 0) > 60
+            } == true
+          }
+          let refused = try await Self.publishing({
+            try Self.aiortc(vidicon, until: $0, token: token("two"), to: "one")
+          }) {}
+          #expect(refused.status == 403)
+        }
       }
     }
 
