@@ -293,6 +293,23 @@ struct WHIPTests {
     }
   }
 
+  @Test func `with the machine's policy programs on it read the token, and neither others nor pages of other sites`()
+    async throws
+  {
+    var providers = HTTPServerProviders()
+    providers.publisher = { _ in WebRTCPublisherStatistics() }
+    try await withServer(access: try Self.access { $0.control = .machine }, providers: providers) { server, port in
+      server.publish(LiveStream("a/b"))
+      for (field, status) in [
+        ("X-None: 1", "200"), ("Via: 1.1 p", "401"), ("Origin: https://site.example", "403"),
+      ] {
+        let response = try await HTTPControlTests.send("GET", "", to: "/api/streams/a/b/publisher", port: port, field)
+        #expect(response.head.hasPrefix("HTTP/1.1 \(status)"), "\(field): \(response.head)")
+        #expect(response.body.contains(Self.token) == (status == "200"), "\(field)")
+      }
+    }
+  }
+
   @Test func `the latency of viewers in real time is half of both round trips, and the time to the encoded frame`() {
     var publisher = WebRTCPublisherStatistics()
     func latency(_ trips: MediaDuration?...) -> Double? {
