@@ -60,6 +60,7 @@ async function start() {
   complain("");
   element("start").disabled = true;
   try {
+    await changing;
     await devices.open();
     document.body.dataset.publishing = "";
     const shown = showDevices();
@@ -101,7 +102,7 @@ function exchange(kind, choose, failure, problem = "") {
     if (devices.video) return publisher.replace(kind, devices[kind]);
     publisher.stop();
     end();
-  });
+  }).catch((error) => complain(error.message));
   return changing;
 }
 
