@@ -63,7 +63,11 @@ extension EndToEnd {
         // The name of the stream stands above each code.
         let isCode = lines.map { $0.contains { "▀▄█".contains($0) } }
         let starts = lines.indices.filter { isCode[$0] && ($0 == 0 || !isCode[$0 - 1]) }
-        let names = starts.map { lines[$0 - 1].trimmingCharacters(in: .whitespaces) }
+        let names = starts.map { start in
+          // Without colors, ECMA-48 §8.3.117, and the margin of the code.
+          lines[..<start].map { $0.replacing(#/\u{1B}\[[0-9;]*m/#, with: "").trimmingCharacters(in: .whitespaces) }
+            .last { !$0.isEmpty }
+        }
         #expect(names == ["left", "right"])
         var codes: [String] = []
         for start in starts {
