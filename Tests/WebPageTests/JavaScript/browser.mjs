@@ -75,7 +75,7 @@ Object.assign(globalThis, {
     server.requests.push(request);
     const response = await server.respond(request);
     if (response instanceof Error) return { ok: false, status: 400, text: async () => response.message };
-    return { ok: true, json: async () => response };
+    return { ok: true, json: async () => response, blob: async () => response };
   },
 });
 Object.defineProperty(globalThis, "performance", { value: { now: () => time }, configurable: true });
