@@ -3,8 +3,8 @@ internal import Media
 internal import Serving
 internal import Streaming
 
-/// Response of `/api/streams/NAME/publisher`: what a publisher sees of its stream, also where watching needs a password. Keys are documented
-/// in `openapi.json`.
+/// Response of `/api/streams/NAME/publisher`: what a publisher sees of its stream, also where watching needs a password. Keys are
+/// documented in `openapi.json`.
 struct PublisherState: Encodable, Sendable {
   var publisher: PublisherEntry
   /// Current viewers by protocol.
