@@ -33,7 +33,7 @@ struct GroupStartTests {
     let context = try #require(opened)
     try #require(avformat_find_stream_info(context, nil) >= 0)
     let track = try NetworkVideoTrack(
-      stream: try #require(context.pointee.streams[0]), frameRate: 25, source: "a camera")
+      stream: try #require(context.pointee.streams[0]), frameRate: 25, isUntimed: false, source: "a camera")
     let collector = SampleCollector()
     var number: Int64 = 0
     while let demuxed = LibavPacket(), av_read_frame(context, demuxed.pointer) == 0 {
