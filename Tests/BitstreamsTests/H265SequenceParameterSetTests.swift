@@ -11,7 +11,7 @@ struct H265SequenceParameterSetTests {
   private static let frames = Hexadecimal.decode(
     "42010101600000030090000003000003003FA00B8804872F965654A4C2F0168080000003008000001904")!
 
-  @Test func `fields and frames are told apart`() throws {
+  @Test func `fields and frames are distinguished`() throws {
     #expect(try H265SequenceParameterSet(parsing: Self.fields).isFieldCoded)
     #expect(try !H265SequenceParameterSet(parsing: Self.frames).isFieldCoded)
   }

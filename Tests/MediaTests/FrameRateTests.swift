@@ -44,4 +44,10 @@ struct FrameRateTests {
     let wanted = try #require(FrameRate(parsing: "29.97", in: 1...240))
     #expect(FrameRate.best(of: [15, FrameRate(30_000, over: 1001), 30], notAbove: wanted)?.description == "29.97")
   }
+
+  @Test func `half of a rate is exact, where it is a fraction of 32 bits`() {
+    #expect(FrameRate(50).halved == 25 && FrameRate(60_000, over: 1001).halved == FrameRate(30_000, over: 1001))
+    #expect(FrameRate(25).halved == FrameRate(25, over: 2))
+    #expect(FrameRate(1, over: .max).halved == FrameRate(1, over: .max))
+  }
 }

@@ -65,7 +65,7 @@ final class FieldWeaver {
   /// Whether a field is the first one of its frame: of the parity of the very first, unless two keyframes in a row contradict.
   private func isFirst(_ isTop: Bool, isKeyframe: Bool) -> Bool {
     var beginsWithTop = self.beginsWithTop ?? isTop
-    // Where all fields are keyframes, each second one is the second of a frame.
+    // Each second keyframe is the second field of a frame where all fields are keyframes.
     if isKeyframe, !self.followsKeyframe {
       self.contradictionCount = isTop == beginsWithTop ? 0 : self.contradictionCount + 1
       if self.contradictionCount == 2 { (beginsWithTop, self.contradictionCount) = (isTop, 0) }

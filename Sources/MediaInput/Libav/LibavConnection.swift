@@ -24,6 +24,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private var untimed: UntimedPackets?
   /// A packet that was read before a change of the pace was returned.
   private var pending: NetworkPacket?
+  /// Decode times of video where the container has none; nil where it has, or no frame is reordered.
+  private var decodeTimes: DecodeTimes?
   /// Maximum time to wait for the next packet; nil where the rhythm of the source decides.
   private let readTimeout: MediaDuration?
   private var life = SourceLife(at: StreamClock.system.now())
@@ -95,6 +97,10 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
       ? (self.untimed == nil ? .unheld : .counted)
       : isSegmented || isFile || specification.isFIFO
         ? .buffered : isDatagrams ? .unheld : isCamera ? .camera : .pulled
+    let reorderedCount = streams[.video].flatMap { context.pointee.streams[$0]?.pointee.codecpar.pointee.video_delay }
+    if name.hasPrefix("matroska"), let reorderedCount, reorderedCount > 0 {
+      self.decodeTimes = DecodeTimes(reorderedCount: Int(reorderedCount))
+    }
     self.readTimeout =
       specification.isFIFO
       ? Self.writerTimeout : isSegmented ? .seconds(30) : Self.noticesLoss(of: specification) ? nil : Self.mediaTimeout
@@ -148,6 +154,12 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     }
     if kind == .audio, !self.isUntimed {
       self.completeTimes(ofAudio: &packet, demuxed.bytes, stream.pointee.codecpar.pointee.codec_id)
+    }
+    if kind == .video, let time = packet.presentationTime {
+      packet.decodeTime =
+        self.decodeTimes?.time(
+          of: time, isKeyframe: packet.isKeyframe, interval: (packet.duration ?? .milliseconds(40)).nanoseconds)
+        ?? packet.decodeTime
     }
     return .packet(packet)
   }

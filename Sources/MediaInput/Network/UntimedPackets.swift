@@ -1,14 +1,14 @@
-package import Media
+internal import Media
 
 /// Times of packets that have none, such as H.264 without a container over HTTP or in a named pipe. Pure.
 ///
 /// A file is sent faster than it plays: its packets are counted, by the frame rate that it declares, and held back. A live source is
 /// waited for as long as its packets last; they have their times of arrival, since the rate that it declares may be wrong, and counting
-/// would add latency. The time in which it is waited for tells one from the other, also while packets are held back: one that could send
+/// would add latency. They differ by the time in which they are waited for, also while packets are held back: one that could send
 /// more is not waited for then.
-package struct UntimedPackets {
+struct UntimedPackets {
   /// Whether packets have their times of arrival.
-  package private(set) var isLive = false
+  private(set) var isLive = false
   /// Whether the source may be live; otherwise packets are always counted.
   private let mayBeLive: Bool
   /// Time of the next packet.
@@ -29,7 +29,7 @@ package struct UntimedPackets {
   private static let maximumDuration = MediaDuration.seconds(10)
 
   /// - Parameter mayBeLive: False for a file.
-  package init(mayBeLive: Bool) {
+  init(mayBeLive: Bool) {
     self.mayBeLive = mayBeLive
   }
 
@@ -39,7 +39,7 @@ package struct UntimedPackets {
   ///   - duration: Its duration; nil when unknown.
   ///   - wait: Time in which it was waited for.
   /// - Returns: Its decode time on a clock that begins at 0; nil where it has its time of arrival.
-  package mutating func time(of duration: MediaDuration?, after wait: MediaDuration) -> MediaTime? {
+  mutating func time(of duration: MediaDuration?, after wait: MediaDuration) -> MediaTime? {
     let duration = min(max(duration ?? .zero, .zero), Self.maximumDuration)
     if self.mayBeLive { self.decide(duration, wait) }
     guard !self.isLive, duration > .zero else { return nil }

@@ -95,13 +95,13 @@ struct UntimedPacketsTests {
     let latencies = Self.latencies(5_000) { index, _ in
       Self.start + MediaDuration(nanoseconds: Int64(Double(index) * 40_000_000 / speed))
     }
-    // Those that are shown ahead of a decision have their times.
+    // Frames before the decision have the times of their count.
     #expect(latencies.suffix(4_700).allSatisfy { $0 == 0 }, "\(latencies.max() ?? 0) ms")
     #expect(latencies.allSatisfy { abs($0) <= 3_000 })
   }
 
   @Test func `a file is played in real time from its first frame on, and at most six seconds wait`() {
-    // It is held back while six seconds wait.
+    // The sender is held back while six seconds wait.
     var places: [MediaTime] = []
     let latencies = Self.latencies(2_000) { index, last in
       let arrival = max(places.last ?? Self.start, (last ?? Self.start) + Self.interval - SourceTimeline.maximumLead)

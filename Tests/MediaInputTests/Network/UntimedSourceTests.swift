@@ -28,7 +28,7 @@ struct UntimedSourceTests {
       ])
   }
 
-  /// How a server or a program sends a film, all at once.
+  /// Sender of a film, all at once.
   enum Sender: CaseIterable {
     case server, serverOfFiles, namedPipe
   }
