@@ -150,7 +150,7 @@ package final class HTTPServer: Sendable {
   ///   a malformed address or an unusable user, and errors of the certificate files.
   package func start() async throws(VidiconError) {
     guard self.ports == nil else { return }
-    let address = self.settings.address ?? Self.anyAddress
+    let address = TCPListener.boundAddress(self.settings.address)
     guard (try? SocketAddress(ipAddress: address, port: 0)) != nil else {
       throw VidiconError(
         .invalidSpecification, subject: "address", cause: "not an IPv4 or IPv6 address",
@@ -306,12 +306,6 @@ package final class HTTPServer: Sendable {
     channel.eventLoop.execute {
       if let measurement = ViewerThroughputs.Measurement(channel) { measured(measurement) }
     }
-  }
-
-  /// `::` (IPv6 and IPv4), or `0.0.0.0` on a machine without IPv6.
-  private static var anyAddress: String {
-    let devices = (try? System.enumerateDevices()) ?? []
-    return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
   }
 }
 

@@ -115,7 +115,7 @@ package final class WebRTCServer: StreamServer {
     while true {
       attempts += 1
       let udp = try await DatagramPort.open(
-        address: self.settings.address ?? Self.anyAddress, port: number, on: hub.eventLoop,
+        address: TCPListener.boundAddress(self.settings.address), port: number, on: hub.eventLoop,
         receive: { hub.receive($0, from: $1) }, receiveEnded: { hub.flush() })
       if let tcp = try? await ICETCPPort.open(opener, port: Int(udp.port), sessions: sessions) { return (udp, tcp) }
       // Any free port is to be free for both.
@@ -142,12 +142,6 @@ package final class WebRTCServer: StreamServer {
     try? await self.hub.eventLoop.submit {}.get()
     await port.udp.close()
     await port.tcp?.close()
-  }
-
-  /// `::` (IPv6 and IPv4), or `0.0.0.0` on a machine without IPv6.
-  private static var anyAddress: String {
-    let devices = (try? System.enumerateDevices()) ?? []
-    return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
   }
 }
 
@@ -221,7 +215,7 @@ extension WebRTCServer: WHEPService {
   /// Addresses at which clients reach this machine: those that this client used, those of the settings, then all others that other
   /// machines reach; each for UDP, then each for TCP.
   func candidates(port: UInt16, used: [IPAddress]) -> [TransportAddress] {
-    let isIPv4Only = (self.settings.address ?? Self.anyAddress).contains(":") == false
+    let isIPv4Only = !TCPListener.boundAddress(self.settings.address).contains(":")
     var configured = self.settings.candidateAddresses.compactMap { IPAddress(parsing: $0) }
     var interfaces: [IPAddress] = []
     if let own = self.settings.address, let ip = IPAddress(parsing: own), !["::", "0.0.0.0"].contains(own) {

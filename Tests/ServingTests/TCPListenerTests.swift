@@ -107,6 +107,14 @@ struct TCPListenerTests {
     #expect(["::", "0.0.0.0"].contains(TCPListener.boundAddress(nil)))
   }
 
+  @Test(arguments: [
+    (["127.0.0.1", "::1"], "0.0.0.0"), (["127.0.0.1", "192.0.2.7", "::1"], "0.0.0.0"), ([], "0.0.0.0"),
+    (["127.0.0.1", "::1", "fe80::1"], "::"), (["192.0.2.7", "2001:db8::7"], "::"),
+  ])
+  func `a machine with IPv6 on its loopback interface alone is one without`(addresses: [String], bound: String) throws {
+    #expect(TCPListener.anyAddress(of: try addresses.map { try SocketAddress(ipAddress: $0, port: 0) }) == bound)
+  }
+
   @Test func `clients of one IPv4 address, or of one IPv6 network, count as one`() throws {
     func network(_ address: String) throws -> IPAddress? {
       IPAddress.network(of: try SocketAddress(ipAddress: address, port: 1))

@@ -35,11 +35,15 @@ package struct TCPListener: Sendable {
     self.unprivilegedPort = unprivilegedPort
   }
 
-  /// The address that is bound: the user's; else "::" for IPv6 and IPv4, "0.0.0.0" on a machine without IPv6.
+  /// The address that is bound: the user's; else ``anyAddress(of:)`` for the addresses of this machine.
   package static func boundAddress(_ address: String?) -> String {
-    if let address { return address }
-    let devices = (try? System.enumerateDevices()) ?? []
-    return devices.contains { $0.address?.protocol == .inet6 } ? "::" : "0.0.0.0"
+    address ?? Self.anyAddress(of: ((try? System.enumerateDevices()) ?? []).compactMap(\.address))
+  }
+
+  /// "::" for IPv6 and IPv4, or "0.0.0.0" on a machine without IPv6: one whose only IPv6 address is that of its loopback interface, as
+  /// in many containers, does not resolve "::" (RFC 3493 §6.1, `AI_ADDRCONFIG`).
+  package static func anyAddress(of addresses: [SocketAddress]) -> String {
+    addresses.contains { $0.protocol == .inet6 && $0.ipAddress != "::1" } ? "::" : "0.0.0.0"
   }
 
   /// Open ports of a server, each with its listening channel.
