@@ -9,8 +9,8 @@ package struct AccessRequest {
     case malformed
     case given(Authorization)
 
-    /// Parses the values of the `Authorization` lines.
-    fileprivate init(parsing values: [String]) {
+    /// The proof of the values of the `Authorization` lines.
+    fileprivate init(of values: [String]) {
       guard let first = values.first else {
         self = .none
         return
@@ -57,7 +57,7 @@ package struct AccessRequest {
     allowsBasic: Bool = true, changesState: Bool = false, connectionNonce: String? = nil, isCrossSite: Bool = false
   ) {
     self.init(
-      method: method, proof: Proof(parsing: authorization), token: token, address: address,
+      method: method, proof: Proof(of: authorization), token: token, address: address,
       isOnThisMachine: isOnThisMachine, allowsBasic: allowsBasic, changesState: changesState,
       connectionNonce: connectionNonce, isCrossSite: isCrossSite)
   }

@@ -114,8 +114,9 @@ struct PartTail {
     var moved: [PartFragment]
   }
 
-  /// Maximum number of bytes of payloads, which are read and written again at once: 85 s at 25 Mb/s.
-  static let maximumByteCount = 256 << 20
+  /// Maximum number of bytes of payloads, which are read and written again while the recording waits: 21 s at 25 Mb/s, and some seconds of
+  /// waiting on a slow card.
+  static let maximumByteCount = 64 << 20
   /// Maximum number of samples, of 80 bytes each in memory: 12 minutes of video and audio.
   static let maximumSampleCount = 1 << 16
 

@@ -64,7 +64,9 @@ package struct SourceAccessPolicy {
   /// The allowed part of a list of devices.
   package func allowed(of devices: [CaptureDevice]) -> [CaptureDevice] {
     devices.filter { device in
-      self.kinds.contains(device.kind == .window ? .screen : device.kind) || self.isStart(device.specification)
+      device.kind == .microphone
+        ? self.allows(SourceSpecification.Audio(stringLiteral: device.specification))
+        : self.allows(SourceSpecification.Video(stringLiteral: device.specification))
     }
   }
 }

@@ -14,6 +14,8 @@ internal import Threading
 /// own.open = { request in .init(video: request.video.map { $0 == "sweep" ? sweep : clock }) }
 /// let server = CameraServer(settings: CameraServerSettings(), catalog: own)
 /// ```
+///
+/// Names of its own sources begin with none of the schemes that ``SourceSpecification`` knows, such as `screen:`.
 public struct SourceCatalog: Sendable {
   /// A source that is generated rather than captured.
   public struct Generator: Hashable, Sendable {
@@ -133,7 +135,8 @@ public struct SourceCatalog: Sendable {
 
   /// The part of this catalog whose names pass a test.
   ///
-  /// - Parameter isOffered: Receives the text that names a source, such as `v4l2:/dev/video0`.
+  /// - Parameter isOffered: Receives the name of a source, such as `v4l2:/dev/video0`: of a device as it is listed, of a requested source
+  ///   in the form of ``SourceSpecification/Video/name``.
   public func limited(to isOffered: @escaping @Sendable (String) -> Bool) -> SourceCatalog {
     var catalog = SourceCatalog(
       devices: { [devices] in devices().filter { isOffered($0.specification) } },

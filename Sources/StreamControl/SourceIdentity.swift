@@ -76,11 +76,25 @@ package struct SourceIdentity: Hashable, Sendable {
       return ((cameraNames?(camera) ?? []).union(place.isEmpty ? [] : ["v4l2:\(place)"]), true)
     case .screen(let screen): return (["screen:\(self.display(screen.display))"], true)
     case .pipe: return (["pipe:"], true)
-    case .other(let name):
-      let parts = name.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      let place = parts.count == 2 ? parts[1].prefix { $0 != "?" } : ""
-      return (place.isEmpty ? [] : ["\(parts[0].lowercased()):\(place)"], true)
+    case .other(let name): return (self.other(name, cameraNames), true)
     case .plasma, .noise, .bars, .published, nil: return ([], true)
+    }
+  }
+
+  /// Names of a source that is known by its name only, as of a capturer of the program's own. One whose options cannot be parsed, or whose
+  /// scheme is written in another way, is still the file, camera or screen that it names.
+  private static func other(_ name: String, _ cameraNames: ((CameraSpecification) -> Set<String>)?) -> Set<String> {
+    guard let colon = name.firstIndex(of: ":") else { return [] }
+    let (scheme, rest) = (name[..<colon].lowercased(), String(name[name.index(after: colon)...]))
+    let place = String(rest.prefix { $0 != "?" })
+    switch scheme {
+    case "file": return self.file(rest)
+    case "screen": return ["screen:\(self.display(place.isEmpty ? nil : place))"]
+    case "pipe": return ["pipe:"]
+    case "v4l2":
+      let names = cameraNames.flatMap { names in (try? CameraSpecification(parsing: place)).map(names) } ?? []
+      return names.union(place.isEmpty ? [] : ["v4l2:\(place)"])
+    default: return place.isEmpty ? [] : ["\(scheme):\(place)"]
     }
   }
 

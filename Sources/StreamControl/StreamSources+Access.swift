@@ -76,8 +76,17 @@ extension StreamSources {
   /// Checks that devices are in the catalog's list, which takes seconds.
   private func checkListed(_ devices: [String]) async throws(VidiconError) {
     guard !devices.isEmpty else { return }
-    let listed = Set((await self.catalog.listDevices() ?? []).map(\.specification))
+    let listed = Set((await self.catalog.listDevices() ?? []).map(\.sourceName))
     if let missing = devices.first(where: { !listed.contains($0) }) { throw .operatorOnly(missing) }
+  }
+}
+
+extension CaptureDevice {
+  /// The name of the device as a source, in the form of ``SourceSpecification/Video/name``.
+  fileprivate var sourceName: String {
+    self.kind == .microphone
+      ? SourceSpecification.Audio(stringLiteral: self.specification).name
+      : SourceSpecification.Video(stringLiteral: self.specification).name
   }
 }
 

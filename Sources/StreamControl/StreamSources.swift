@@ -21,8 +21,8 @@ public final class StreamSources: Sendable {
   package let start: SourceSelection
   private let current: Mutex<SourceSelection>
   let privacy: SourcePrivacy
-  /// Name of the video source that the stream's capturer has, where its owner gave none.
-  private let capturerName = Mutex<String?>(nil)
+  /// The video source by the name that the stream's capturer has, where its owner gave none.
+  private let capturerVideo = Mutex<SourceSpecification.Video?>(nil)
   /// The current video source, and during a switch the next one, and the one that comes back when that fails.
   private let videos: Mutex<(current: IdentifiedSource, next: IdentifiedSource?, previous: IdentifiedSource?)>
   /// Source to which a Swift caller switches video by ``LiveStream/switchVideo(to:)``; nil without such a change.
@@ -113,8 +113,9 @@ public final class StreamSources: Sendable {
 
   private func endDirectSwitch(to name: String?, succeeded: Bool) {
     if succeeded {
-      self.capturerName.withLock { $0 = name }
-      self.setVideo(name.map { .init(stringLiteral: $0) })
+      let video = name.map { SourceSpecification.Video(stringLiteral: $0) }
+      self.capturerVideo.withLock { $0 = video }
+      self.setVideo(video)
     }
     self.directVideo.withLock { $0 = nil }
     Task { [privacy] in await privacy.update() }
@@ -122,13 +123,13 @@ public final class StreamSources: Sendable {
 
   /// Adopts the name that the stream's capturer has, for a Swift caller who attaches capturers and no names.
   func followCapturer() {
-    let name = self.stream.videoSource?.sourceName
-    let isNew = self.capturerName.withLock { known in
-      guard name != known, self.video?.name == known else { return false }
-      known = name
+    let video = self.stream.videoSource?.sourceName.map { SourceSpecification.Video(stringLiteral: $0) }
+    let isNew = self.capturerVideo.withLock { known in
+      guard video != known, self.video == known else { return false }
+      known = video
       return true
     }
-    if isNew { self.setVideo(name.map { .init(stringLiteral: $0) }) }
+    if isNew { self.setVideo(video) }
   }
 
   /// Records that video is being switched to a source.

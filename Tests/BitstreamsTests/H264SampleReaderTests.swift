@@ -134,7 +134,7 @@ struct H264SampleReaderTests {
     }
     #expect(contents.map { $0 == .early(missing: 7) } == (0..<10).map { $0 == 6 })
     #expect(contents.allSatisfy { if case .early = $0 { true } else { false } })
-    // What the sender calls a keyframe is one after some seconds.
+    // A keyframe by the word of the sender is one after some seconds.
     #expect(
       Self.read(&reader, Self.unit(Self.slice), isMarked: true, at: .zero + .seconds(5)).content
         == .frame(payload: Self.payload(Self.slice), isStart: true))

@@ -92,11 +92,17 @@ struct FieldWeaverTests {
     let rate = AVRational(num: 0, den: 1)
     let whole = try Self.field("t", at: 0, isField: false)
     #expect(weaver.process(whole.pointer, rate: rate) && whole.pointer.pointee.height == 8 && !weaver.isFieldCoded)
-    #expect(!weaver.process(try Self.field("t", at: 1).pointer, rate: rate))
+    let first = try Self.field("t", at: 1)
+    #expect(!weaver.process(first.pointer, rate: rate))
     let wider = try Self.field("B", at: 2, width: 32)
     #expect(weaver.process(wider.pointer, rate: rate) && wider.pointer.pointee.width == 16)
     #expect(wider.columns[0].allSatisfy { $0 == 1 } && weaver.isFieldCoded)
     weaver.reset()
-    #expect(!weaver.process(try Self.field("B", at: 3).pointer, rate: rate))
+    let last = try Self.field("B", at: 3)
+    #expect(!weaver.process(last.pointer, rate: rate))
+    // Whole frames again.
+    let next = try Self.field("t", at: 4, isField: false)
+    #expect(weaver.process(next.pointer, rate: rate) && !weaver.isFieldCoded)
+    withExtendedLifetime([whole, first, wider, last, next]) {}
   }
 }

@@ -94,7 +94,7 @@ struct FrameShapeTests {
     try #require(frames.count == 25)
     for (number, (time, edges)) in frames.enumerated() {
       // The place of the first field, which comes at the time of the frame.
-      let place = number * 24 % 280
+      let place = (number * 24 + 12) % 280
       #expect(edges.allSatisfy { abs($0 - place) < 3 }, "frame \(number): \(edges)")
       #expect(abs((time - frames[0].0).nanoseconds - Int64(number) * 40_000_000) < 1_000_000)
     }

@@ -11,6 +11,11 @@ package struct H264ParameterSets: Sendable {
     var bytes: [UInt8]
   }
 
+  /// Maximum size of a set, in bytes: that of its length in `avcC`.
+  private static let maximumByteCount = 65_535
+  /// Maximum size of all sets, in bytes, which precede each keyframe where there are several.
+  private static let maximumTotalByteCount = 256 << 10
+
   private var sequences: [Entry] = []
   private var pictureSets: [Entry] = []
   /// Identifiers of the pair that describes the stream: the first, or those that a keyframe has changed.
@@ -26,7 +31,7 @@ package struct H264ParameterSets: Sendable {
     for set in configuration.pictureParameterSets { _ = self.adoptPictureSet(set) }
   }
 
-  /// Whether a set was left out since it cannot be parsed; a decoder may be able to.
+  /// Whether a set was left out since it is too large, or cannot be parsed; a decoder may be able to.
   private(set) var hasUnreadable = false
 
   /// Whether the stream uses more than one of a kind.
@@ -65,7 +70,8 @@ package struct H264ParameterSets: Sendable {
 
   /// - Returns: The identifier of a set that is new or has changed; nil for one that is known or cannot be parsed.
   private mutating func adoptSequence(_ bytes: [UInt8]) -> UInt8? {
-    guard let id = (try? H264SequenceParameterSet(parsing: bytes))?.id else {
+    if self.sequences.contains(where: { $0.bytes == bytes }) { return nil }
+    guard self.fits(bytes), let id = (try? H264SequenceParameterSet(parsing: bytes))?.id else {
       self.hasUnreadable = true
       return nil
     }
@@ -74,12 +80,18 @@ package struct H264ParameterSets: Sendable {
   }
 
   private mutating func adoptPictureSet(_ bytes: [UInt8]) -> UInt8? {
-    guard let id = (try? H264PictureParameterSet(parsing: bytes))?.id else {
+    if self.pictureSets.contains(where: { $0.bytes == bytes }) { return nil }
+    guard self.fits(bytes), let id = (try? H264PictureParameterSet(parsing: bytes))?.id else {
       self.hasUnreadable = true
       return nil
     }
     self.pictureSetID = self.pictureSetID ?? id
     return Self.store(Entry(id: id, bytes: bytes), in: &self.pictureSets)
+  }
+
+  private func fits(_ bytes: [UInt8]) -> Bool {
+    let total = (self.sequences + self.pictureSets).reduce(bytes.count) { $0 + $1.bytes.count }
+    return bytes.count <= Self.maximumByteCount && total <= Self.maximumTotalByteCount
   }
 
   private static func store(_ entry: Entry, in entries: inout [Entry]) -> UInt8? {

@@ -45,7 +45,15 @@ package struct H264SampleReader: Sendable {
   }
 
   /// Whether one pair of parameter sets describes the stream, as outputs need.
-  package var isOnePair: Bool { !self.parameterSets.areSeveral && !self.parameterSets.hasUnreadable }
+  package var isOnePair: Bool {
+    !self.parameterSets.areSeveral && !self.parameterSets.hasUnreadable && (self.isDescribed || self.description == nil)
+  }
+
+  /// Whether the description is that of the parameter sets.
+  private var isDescribed: Bool {
+    guard let description, let pair = self.parameterSets.pair else { return false }
+    return description.sequenceParameterSet == pair.sequence && description.pictureParameterSet == pair.pictureSet
+  }
 
   /// Whether decoding has started at an IDR picture, so that another start can be waited for after a loss.
   package var isAtKeyframe: Bool { self.start.isAtKeyframe }
@@ -65,6 +73,8 @@ package struct H264SampleReader: Sendable {
   package mutating func adopt(_ unit: H264AccessUnit) -> H264Description? {
     guard !unit.sequenceParameterSets.isEmpty || !unit.pictureParameterSets.isEmpty else { return nil }
     self.parameterSets.adopt(unit)
+    // As with each keyframe of most encoders.
+    if self.isDescribed { return nil }
     return (try? self.describe()) ?? nil
   }
 

@@ -33,6 +33,7 @@ final class FieldWeaver {
     // Fields of odd heights have no whole lines of color.
     guard vidicon_is_interlaced(field), field.pointee.height % 2 == 0 else {
       self.reset()
+      self.isFieldCoded = false
       return true
     }
     self.isFieldCoded = true

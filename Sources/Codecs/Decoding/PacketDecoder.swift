@@ -1,3 +1,4 @@
+internal import Bitstreams
 package import CLibav
 package import Media
 
@@ -19,14 +20,7 @@ package final class PacketDecoder {
   private var firstTime: Int64?
   /// Decode time without a frame after which damaged ones are returned: 20 s, in nanoseconds.
   private static let blindTimeout: Int64 = 20_000_000_000
-  /// Decode time without a frame after which that is reported: 3 s, in nanoseconds.
-  private static let reportTime: Int64 = 3_000_000_000
-  /// Whether a keyframe was decoded since the start, a reset or the end of the file; also of codecs whose decoders wait for it.
-  private var isStarted = false
-  /// Number of packets before the first frame.
-  private var waitingCount = 0
-  private var missingStart: Int?
-  private var isMissingReported = false
+  private var start: DecodingStart
   private let frame: UnsafeMutablePointer<AVFrame>
   /// Nil for codecs of which libavcodec returns whole frames.
   private let weaver: FieldWeaver?
@@ -94,7 +88,8 @@ package final class PacketDecoder {
     self.context = context
     self.frame = frame
     self.pixel = pixel
-    self.weaver = codec.pointee.id == AV_CODEC_ID_HEVC ? FieldWeaver() : nil
+    self.weaver = Self.isWoven(parameters.pointee) ? FieldWeaver() : nil
+    self.start = DecodingStart(codec.pointee.id)
     self.colors = VideoColors(parameters.pointee)
   }
 
@@ -109,6 +104,14 @@ package final class PacketDecoder {
   /// Rate of the frames that are returned of video with a rate of packets: half of it where these are fields, after the first frame.
   package func frameRate(_ packets: FrameRate) -> FrameRate {
     self.weaver?.isFieldCoded ?? false ? packets.halved : packets
+  }
+
+  /// Whether frames may come as fields: of HEVC, unless its parameter sets say that it has whole frames. Messages of single frames, from which
+  /// libavcodec takes that, are wrong in some streams.
+  private static func isWoven(_ parameters: AVCodecParameters) -> Bool {
+    guard parameters.codec_id == AV_CODEC_ID_HEVC else { return false }
+    let extradata = UnsafeRawBufferPointer(start: parameters.extradata, count: Int(max(0, parameters.extradata_size)))
+    return H265SequenceParameterSet.first(in: Array(extradata))?.isFieldCoded ?? true
   }
 
   /// Whether no packet is queued.
@@ -145,7 +148,7 @@ package final class PacketDecoder {
     self.weaver?.reset()
     self.deinterlacer.reset()
     avcodec_flush_buffers(self.context)
-    self.isStarted = false
+    self.start.reset()
   }
 
   /// Returns frames of video, too, that refer to frames which the decoder does not have. Encoders with intra refresh may mark no
@@ -160,34 +163,17 @@ package final class PacketDecoder {
     let first = self.firstTime ?? time
     self.firstTime = first
     if time &- first >= Self.blindTimeout { self.returnDamagedFrames() }
-    self.waitingCount += 1
-    if time &- first >= Self.reportTime, !self.isMissingReported {
-      (self.isMissingReported, self.missingStart) = (true, self.waitingCount)
-    }
   }
 
-  /// Whether a packet precedes the first keyframe, so that the decoder would make damaged frames of it.
-  private func precedesStart(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
-    guard !self.isStarted else { return false }
-    let isBlind = self.context.pointee.flags & AV_CODEC_FLAG_OUTPUT_CORRUPT != 0
-    if packet.pointee.flags & AV_PKT_FLAG_KEY != 0 || isBlind || self.waitsForStart {
-      self.isStarted = true
-      return false
-    }
-    return true
-  }
+  /// Whether packets before the first keyframe were skipped, and none was decoded.
+  package var hasOnlySkipped: Bool { self.frameCount == 0 && self.start.hasSkipped }
 
-  /// Whether the decoder itself returns nothing before a keyframe: those of HEVC and MPEG make up what frames refer to.
-  private var waitsForStart: Bool {
-    switch self.context.pointee.codec_id {
-    case AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4: false
-    default: true
-    }
-  }
+  /// Decodes from any packet on: there is no keyframe, and damaged frames are better than none.
+  package func startAnywhere() { self.start.startAnywhere() }
 
-  /// Removes and returns the number of packets before the first frame, which has not come for long; nil where it was returned, or has
+  /// Removes and returns the number of packets before the first keyframe, which has not come for long; nil where it was returned, or has
   /// come.
-  package func takeMissingStart() -> Int? { self.missingStart.take() }
+  package func takeMissingStart() -> Int? { self.start.takeMissing() }
 
   /// Decodes the next packet.
   ///
@@ -204,7 +190,9 @@ package final class PacketDecoder {
     }
     self.byteCount -= Int(packet?.pointee.size ?? 0)
     if self.frameCount == 0, let packet { self.noteWait(until: packet.pointee.dts) }
-    if let start = packet, self.precedesStart(start) {
+    if let content = packet?.pointee,
+      self.start.skips(isKeyframe: content.flags & AV_PKT_FLAG_KEY != 0, at: content.dts)
+    {
       av_packet_free(&packet)
       return true
     }
@@ -233,7 +221,7 @@ package final class PacketDecoder {
     }
     if isEnd {
       avcodec_flush_buffers(self.context)
-      self.isStarted = false
+      self.start.reset()
       self.weaver?.reset()
     }
     return true

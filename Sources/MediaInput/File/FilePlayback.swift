@@ -245,7 +245,7 @@ final class FilePlayback {
 
   /// Decodes the first frame and audio block, of the first track of each kind that can be decoded.
   private func decodeFirst() throws(VidiconError) {
-    repeat { self.decodeFirstOfBoth() } while self.selectNext()
+    repeat { self.decodeFirstOfBoth() } while self.startAnywhere() || self.selectNext()
     if self.isVideoUndecodable {
       self.failures[.video] = self.failure("none of its video can be decoded")
       self.setActive(video: false, audio: self.isAudioActive)
@@ -271,6 +271,23 @@ final class FilePlayback {
     return self.isEnded || self.passCount > 0 || audio.decoder.corruptCount > 0
   }
 
+  /// Starts again from any packet on where the video has no keyframe, as a part that was cut out of a long group.
+  ///
+  /// - Returns: False where that would be of no use.
+  private func startAnywhere() -> Bool {
+    guard self.isVideoUndecodable, let decoder = self.video?.decoder, decoder.hasOnlySkipped else { return false }
+    decoder.startAnywhere()
+    self.beginAgain()
+    return true
+  }
+
+  /// Reads the file from its start, as if nothing of it had been read.
+  private func beginAgain() {
+    (self.passCount, self.emptyPasses, self.framesBeforePass) = (0, 0, self.frameCount)
+    self.isAtStart = false
+    self.restart()
+  }
+
   /// Replaces tracks that cannot be decoded by the next ones of their kinds, and starts again.
   ///
   /// - Returns: False when there is nothing to replace, or no other track.
@@ -286,9 +303,7 @@ final class FilePlayback {
     }
     guard (video, audio) != (self.file.videoStream, self.file.audioStream) else { return false }
     self.file.select(video: video, audio: audio)
-    (self.passCount, self.emptyPasses, self.framesBeforePass) = (0, 0, self.frameCount)
-    self.isAtStart = false
-    self.restart()
+    self.beginAgain()
     return true
   }
 

@@ -38,9 +38,12 @@ struct FileTimeline {
 
     /// Time from the last packet to another one; nil where they cannot be compared. Reordering spares keyframes, and decode times.
     func step(to packet: Packet, shift: Int64) -> Int64? {
-      if packet.isKeyframe { return self.shown.map { packet.presentationTime + shift - $0 } }
-      guard packet.isOrdered else { return nil }
-      return self.decoded.map { packet.decodeTime + shift - $0 }
+      let decoding = packet.isOrdered ? self.decoded.map { packet.decodeTime + shift - $0 } : nil
+      guard packet.isKeyframe else { return decoding }
+      let showing = self.shown.map { packet.presentationTime + shift - $0 }
+      // Some files mark each frame as a keyframe, those that are reordered too.
+      if let showing, showing <= 0, let decoding, decoding > 0 { return decoding }
+      return showing
     }
 
     mutating func append(_ packet: Packet) {

@@ -20,6 +20,12 @@ extension UnsafeMutablePointer<AVFormatContext> {
     return status
   }
 
+  /// Whether packets have no timestamps, as those of H.264 and HEVC without a container.
+  var isUntimed: Bool {
+    guard let format = self.pointee.iformat?.pointee else { return false }
+    return format.flags & AVFMT_NOTIMESTAMPS != 0 || ["h264", "hevc", "vvc"].contains(String(cString: format.name))
+  }
+
   /// Frame rate of a stream, from its header or timestamps; 25 when neither is plausible (1/60 to 240).
   func frameRate(of stream: UnsafeMutablePointer<AVStream>) -> FrameRate {
     for rate in [av_guess_frame_rate(self, stream, nil), stream.pointee.avg_frame_rate]

@@ -12,6 +12,9 @@ struct DecodeTimes {
   private var waiting: [Int64] = []
   /// The last decode time.
   private var last = Int64.min
+  private var followsKeyframe = false
+  /// Whether keyframes follow each other, although frames are reordered: each frame has the mark, which says nothing then.
+  private var isMarkUsed = true
 
   /// Distance of two packets from which on the clock has jumped.
   private static let maximumStep: Int64 = 5_000_000_000
@@ -30,7 +33,9 @@ struct DecodeTimes {
   ///   - isKeyframe: Whether decoding can start there, so that no packet before it is shown after it.
   ///   - interval: Time from frame to frame.
   mutating func time(of presentation: Int64, isKeyframe: Bool, interval: Int64) -> Int64 {
-    if self.hasJumped(to: presentation, isKeyframe: isKeyframe) {
+    if isKeyframe, self.followsKeyframe, self.reorderedCount > 0 { self.isMarkUsed = false }
+    self.followsKeyframe = isKeyframe
+    if self.hasJumped(to: presentation, isKeyframe: isKeyframe && self.isMarkUsed) {
       (self.first, self.latest, self.waiting, self.last) = (presentation, .min, [], .min)
     }
     let first = self.first ?? presentation

@@ -90,7 +90,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
     let isCamera = specification.scheme.hasPrefix("rtsp")
     let isDatagrams = specification.scheme == "srt" || specification.transport == .udp
-    self.isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
+    self.isUntimed = context.isUntimed
     self.untimed = self.isUntimed && !isDatagrams && !isCamera ? UntimedPackets(mayBeLive: !isFile) : nil
     self.pace =
       self.isUntimed && !isFile

@@ -22,7 +22,7 @@ final class NetworkTracks {
         .missingTrack, subject: source, cause: "it sends neither video nor audio",
         nextStep: "list its streams with: ffprobe \(source)")
     }
-    let isUntimed = context.pointee.iformat.pointee.flags & AVFMT_NOTIMESTAMPS != 0
+    let isUntimed = context.isUntimed
     var failure: VidiconError?
     var video: (track: NetworkVideoTrack, index: Int)?
     do throws(VidiconError) {

@@ -16,7 +16,7 @@ enum VideoHandling: Sendable {
 /// Video track of one connection: passes H.264 through, decodes other codecs.
 final class NetworkVideoTrack {
   private enum Decoding {
-    /// Nothing was decoded yet: samples that are passed through need no decoder.
+    /// A decoder that no packet has needed yet: samples are passed through without it.
     case unopened(open: () throws(VidiconError) -> PacketDecoder)
     case opened(PacketDecoder)
     case failed
@@ -106,7 +106,7 @@ final class NetworkVideoTrack {
   /// Number of packets and frames that could not be decoded.
   var corruptCount: Int { if case .opened(let decoder) = self.decoding { decoder.corruptCount } else { 0 } }
 
-  /// The decoder; nil where it cannot be opened, which the consumer is told once.
+  /// The decoder; nil where it cannot be opened, which is reported to the consumer once.
   private func decoder(for consumer: any VideoConsumer) -> PacketDecoder? {
     switch self.decoding {
     case .opened(let decoder): return decoder

@@ -68,6 +68,7 @@ async function start() {
     keepAwake();
     await shown;
   } catch (error) {
+    publisher.stop();
     end();
     complain(error.name === "NotAllowedError"
       ? "This page may not use the camera. Permit it in the browser's settings, then tap Start."
@@ -99,6 +100,8 @@ function exchange(kind, choose, failure, problem = "") {
     complain(problem);
     stored(CHOICE, JSON.stringify(devices.choice));
     await showDevices();
+    // A microphone that was exchanged is as muted as the one before.
+    if (devices.audio) devices.audio.enabled = element("mute").getAttribute("aria-pressed") !== "true";
     if (devices.video) return publisher.replace(kind, devices[kind]);
     publisher.stop();
     end();
@@ -171,7 +174,7 @@ async function measure() {
 /** Browsers have cameras for pages over HTTPS only. The token, which anybody on the network could read, is not sent. */
 async function explainInsecurity() {
   element("insecure").hidden = false;
-  const stream = await request(`api/streams${page}`, { as: "json", token: null }).catch(() => null);
+  const stream = await request(`api/streams${page}`, { as: "json", token: null, credentials: "omit" }).catch(() => null);
   const address = nearest(stream?.http?.filter((url) => url.startsWith("https:")), location.href);
   element("secure").hidden = !address;
   if (address) element("secure").href = `${address}/publish#${token ?? ""}`;
@@ -184,7 +187,7 @@ element("start").onclick = start;
 element("stop").onclick = () => { publisher.stop(); end(); };
 element("flip").onclick = () => exchange("video", () => devices.flip(), "The other camera cannot be used:");
 element("takeover").onclick = () => publisher.takeOver();
-element("mute").onclick = ({ currentTarget }) => toggle(currentTarget, (isOn) => { devices.audio.enabled = !isOn; });
+element("mute").onclick = ({ currentTarget }) => toggle(currentTarget, (isOn) => { if (devices.audio) devices.audio.enabled = !isOn; });
 element("torch").onclick = ({ currentTarget }) => toggle(currentTarget, (torch) => constrain({ torch }));
 element("zoom").oninput = ({ target }) => constrain({ zoom: Number(target.value) })?.catch(() => {});
 for (const [id, kind, failure] of [

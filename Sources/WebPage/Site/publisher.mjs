@@ -119,6 +119,7 @@ export class Publisher {
     this.#peer?.close();
     if (this.#session) this.#delete(this.#session);
     this.#peer = this.#session = null;
+    this.#senders = {};
   }
 
   #delete(session) {

@@ -15,12 +15,12 @@ export class RequestError extends Error {
  * Sends a request and returns the body of the response.
  *
  * @param {string} url A URL, or a path below the root of the server.
- * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, file?: Blob, method?: string, token?: string|null, transferred?: (seconds: number) => void}} options
+ * @param {{signal?: AbortSignal, seconds?: number, as?: "text"|"json"|"arrayBuffer"|"blob", cache?: RequestCache, json?: object, file?: Blob, method?: string, token?: string|null, credentials?: RequestCredentials, transferred?: (seconds: number) => void}} options
  *   `json` or `file` is sent as the body, by default with POST; the error message is then the text of the response. `token` is sent
- *   in place of the page's. `transferred` gets the time from the head of the response to the end of its body.
+ *   in place of the page's; with `credentials` "omit" the browser asks for no password. `transferred` gets the time from the head of the response to the end of its body.
  * @throws {RequestError} or, when aborted, the reason of `signal`.
  */
-export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, file, method, token = operatorToken(), transferred } = {}) {
+export async function request(url, { signal, seconds = 10, as = "text", cache = "default", json, file, method, token = operatorToken(), credentials = "same-origin", transferred } = {}) {
   signal?.throwIfAborted();
   const controller = new AbortController();
   const forward = () => controller.abort(signal.reason);
@@ -30,7 +30,7 @@ export async function request(url, { signal, seconds = 10, as = "text", cache = 
     const type = json ? "application/json" : file?.type || "application/octet-stream";
     const upload = (json || file) && { method: "POST", body: file ?? JSON.stringify(json) };
     const headers = { ...(upload && { "Content-Type": type }), ...(token && { Authorization: `Bearer ${token}` }) };
-    const response = await fetch(urlOf(url), { signal: controller.signal, cache, headers, ...upload, ...(method && { method }) });
+    const response = await fetch(urlOf(url), { signal: controller.signal, cache, credentials, headers, ...upload, ...(method && { method }) });
     if (!response.ok) {
       const reason = (upload && (await response.text()).trim()) || `The server responded with status ${response.status}.`;
       throw new RequestError(reason, response.status);

@@ -11,6 +11,8 @@ const COPIED_FOR = 1800;
 const shown = {};
 /** State of a stream's publishers as operators get it, and the stream for which it was requested. */
 let known = { key: "", publisher: null };
+/** Number of codes that were chosen. */
+let codes = 0;
 
 /** Shows the URLs of a stream. */
 export function showAddresses(stream) {
@@ -98,8 +100,12 @@ async function copy(text) {
 }
 
 async function showCode(name, address, isSecret) {
+  const own = ++codes;
+  const image = isSecret ? await secretCode(address) : urlOf(`api/qr.svg?text=${encodeURIComponent(address)}`).href;
+  // Another one was chosen meanwhile.
+  if (own !== codes) return URL.revokeObjectURL(image);
   element("code-name").textContent = name;
-  element("code-image").src = isSecret ? await secretCode(address) : urlOf(`api/qr.svg?text=${encodeURIComponent(address)}`).href;
+  element("code-image").src = image;
   element("code-image").alt = `QR code of ${address}`;
   element("code-address").textContent = address;
   element("code").showModal();
