@@ -41,6 +41,19 @@ struct FileTimelineTests {
     return times
   }
 
+  @Test(arguments: [false, true]) func `marks of keyframes say nothing where reordered frames have them`(
+    hasDiscontinuities: Bool
+  ) {
+    let places: [Int64] = [0, 3, 2, 1, 6, 5, 4, 7, 10, 9, 8, 11]
+    for interval: Int64 in [40, 400] {
+      let packets = places.enumerated().map { index, place in
+        Self.packet(.video, place * interval, decode: Int64(index - 2) * interval, duration: interval)
+      }
+      let placed = Self.placed(packets, hasDiscontinuities: hasDiscontinuities)
+      #expect(placed[.video] == places.map { $0 * interval })
+    }
+  }
+
   /// A slide show: its frames, their interval, the end of its audio, and its duration, in milliseconds.
   struct Slides: Sendable {
     var frames: [Int64]

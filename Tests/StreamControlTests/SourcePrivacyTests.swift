@@ -275,6 +275,35 @@ struct SourcePrivacyTests {
     withExtendedLifetime(sources) {}
   }
 
+  @Test func `a capturer is known by the source that it names in any form, and so is the one that replaces it`() {
+    let privacy = SourcePrivacy()
+    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    let sources = [
+      StreamSources(hiding, video: "screen::7", catalog: Self.catalog, privacy: privacy),
+      StreamSources(other, video: nil, catalog: Self.catalog, privacy: privacy),
+    ]
+    hiding.effects = [PrivacyMask()]
+    other.attachVideo(NamedCapturer("v4l2:/dev/video63?fps=30&size=640x480"))
+    privacy.cover()
+    #expect(other.effects.isEmpty && sources[1].video == "v4l2:/dev/video63?size=640x480&fps=30")
+    other.attachVideo(NamedCapturer("screen::7?fps=1/2"))
+    privacy.cover()
+    #expect(other.effects.contains { $0.isPrivacy })
+  }
+
+  /// Bars under another source's name.
+  private final class NamedCapturer: VideoCapturer {
+    let sourceName: String?
+    private let capturer = BarsCapturer(width: 64, height: 36)
+
+    init(_ name: String) { self.sourceName = name }
+
+    var format: VideoFormat { self.capturer.format }
+    var isStarted: Bool { self.capturer.isStarted }
+    func start(consumer: any VideoConsumer) throws(VidiconError) { try self.capturer.start(consumer: consumer) }
+    func stop() { self.capturer.stop() }
+  }
+
   /// A camera that takes its time to start.
   private final class SlowCamera: VideoCapturer {
     let (isStarting, mayStart) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -314,6 +343,9 @@ struct SourcePrivacyTests {
     ("http://192.0.2.7/x", "file:http://192.0.2.7:80/x"), ("http://camera.invalid/x", "http://CAMERA.invalid/x?y"),
     ("v4l2:/dev/video63?size=1x1", "v4l2:/dev/video63"), ("v4l2:/dev/../dev/null", "v4l2:/dev/null"),
     ("screen::7", "screen::7.0?region=0,0,9,9"), ("screen:unix:7", "screen::7?window=5"),
+    // Names of capturers and catalogs of one's own, which cannot be parsed.
+    ("screen::7", "screen::7?fps=300"), ("screen::7", "SCREEN::7"), ("v4l2:/dev/video63", "V4L2:/dev/video63?fps=0"),
+    ("file:/dev/../dev/null", "FILE:/dev/null"), ("pipe:", "Pipe:"), ("own:a", "OWN:a?b"),
   ])
   func `names of one source`(first: String, second: String) {
     #expect(SourceIdentity(named: first).isSame(as: SourceIdentity(named: second)))

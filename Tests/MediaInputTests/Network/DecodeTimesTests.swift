@@ -43,6 +43,11 @@ struct DecodeTimesTests {
     #expect(Array(times.suffix(12)) == Array(10..<22))
   }
 
+  @Test func `marks of keyframes say nothing where each frame has one`() {
+    let film = Self.group + Self.group.map { $0 + 12 }
+    #expect(Self.times(film, keyframes: Set(0..<24)) == Array(-2..<22))
+  }
+
   @Test func `damaged times do not trap`() {
     let limit: Int64 = 1 << 60
     var times = DecodeTimes(reorderedCount: 16)
