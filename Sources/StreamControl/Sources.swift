@@ -86,13 +86,6 @@ public struct Sources: Sendable {
     if case .file(let path) = requestedAudio, isFIFO(path) {
       requestedAudio = .network(NetworkSpecification(fifo: path))
     }
-    var hold: FIFOHold?
-    if connection == .awaited, case .network(let address) = requestedAudio, address.isFIFO,
-      requested != .network(address)
-    {
-      hold = FIFOHold(path: address.url)
-    }
-    defer { withExtendedLifetime(hold) {} }
     switch requested {
     case .plasma:
       self.video = PlasmaCapturer(width: width, height: height, frameRate: frameRate)

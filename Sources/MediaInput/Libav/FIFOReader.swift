@@ -40,25 +40,3 @@ final class FIFOReader: Sendable {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
   }
 }
-
-/// A named pipe that is open for reading, and of which nothing is read: a program that writes to several pipes opens them one after the
-/// other, each when the one before has a reader, and fills them at the same time.
-package final class FIFOHold: Sendable {
-  private let descriptor: Int32
-  /// Bytes that are written before the writer waits: more than three seconds of uncompressed audio, in which another pipe is looked
-  /// into for its tracks. Linux has 64 KiB by default.
-  private static let byteCount: Int32 = 1 << 20
-
-  /// Opens the pipe without waiting; nil when it cannot be opened.
-  package init?(path: String) {
-    self.descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-    guard self.descriptor >= 0 else { return nil }
-    #if !canImport(Darwin)
-    // F_SETPIPE_SZ, which Swift's Glibc module lacks. In vain beyond the system's maximum, which is this by default.
-    let command: Int32 = 1031
-    _ = fcntl(self.descriptor, command, Self.byteCount)
-    #endif
-  }
-
-  deinit { close(self.descriptor) }
-}
