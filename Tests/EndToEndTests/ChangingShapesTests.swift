@@ -57,7 +57,7 @@ extension EndToEnd {
       /// Luma of the brightest pixel of the face, brows to mouth, in a square.
       var face: Int { self.values(69..<83, 39..<56).max() ?? 0 }
       /// Luma of the darkest pixel of the bright door beside the face, in a square.
-      var door: Int { self.values(99..<109, 30..<44).min() ?? 0 }
+      var door: Int { self.values(108..<113, 30..<44).min() ?? 0 }
       /// Luma of the brightest pixel of the bars that the publisher sends.
       var bars: Int { (self.values(36..<124, 0..<17) + self.values(36..<124, 73..<90)).max() ?? 0 }
     }

@@ -98,6 +98,9 @@ extension EndToEnd {
         rows.append(characters.map { "▀█".contains($0) ? 0 : 255 })
         rows.append(characters.map { "▄█".contains($0) ? 0 : 255 })
       }
+      // The lines of the margin have no modules: zbarimg does not find each code without one, ISO/IEC 18004 §6.3.8.
+      let margin = Array(repeating: [UInt8](repeating: 255, count: rows.first?.count ?? 0), count: 4)
+      rows = margin + rows + margin
       let pixels = rows.flatMap { row in
         Array(repeating: row.flatMap { Array(repeating: $0, count: 4) }, count: 4).joined()
       }
