@@ -1,28 +1,70 @@
+import Foundation
 import Testing
 
 @testable import HTTPServer
 
 @Suite("Prometheus text format 0.0.4")
 struct MetricsTests {
-  @Test func `HELP and TYPE are followed by one line per label set`() {
+  @Test func `a row of a table is HELP and TYPE, then one line for each value of each subject`() {
+    let table: [Metric<[String: Int]>] = [
+      Metric("a_total", .counter, "Total of a.") { $0["a"] },
+      Metric("b", .gauge, "All of b.", by: "kind") { counts in
+        ["d", "e"].compactMap { key in counts[key].map { (key, $0) } }
+      },
+      Metric("c", .gauge, "No c.") { $0["c"] },
+    ]
     var text = MetricsText()
-    text.append("a_total", .counter, "Total of a.", [(["stream": "x"], 1), (["stream": "y", "kind": "z"], 0.25)])
-    text.append("b", .gauge, "One b.", -3)
-    text.append("c", .gauge, "No c.", [])
+    text.append(table, of: [([("stream", "x")], ["a": 1]), ([("stream", "y")], ["a": -2, "d": 3, "e": 4])])
+    let further: [Metric<Double>] = [
+      Metric("f", .gauge, "One f.") { $0 }, Metric("g", .gauge, "Whether.") { $0 == 0.25 },
+    ]
+    text.append(further, of: [([], 0.25)])
     #expect(
       text.text == """
         # HELP vidicon_a_total Total of a.
         # TYPE vidicon_a_total counter
         vidicon_a_total{stream="x"} 1
-        vidicon_a_total{stream="y",kind="z"} 0.25
-        # HELP vidicon_b One b.
+        vidicon_a_total{stream="y"} -2
+        # HELP vidicon_b All of b.
         # TYPE vidicon_b gauge
-        vidicon_b -3
+        vidicon_b{stream="y",kind="d"} 3
+        vidicon_b{stream="y",kind="e"} 4
+        # HELP vidicon_f One f.
+        # TYPE vidicon_f gauge
+        vidicon_f 0.25
+        # HELP vidicon_g Whether.
+        # TYPE vidicon_g gauge
+        vidicon_g 1
 
         """)
   }
 
   @Test func `labels are escaped`() {
     #expect(MetricsText.escape("a\\b\"c\nd é") == "a\\\\b\\\"c\\nd é")
+  }
+
+  /// Name and type of each row of all tables.
+  private static let rows: [(name: String, kind: MetricsText.Kind)] =
+    Metric.ofStreams.map { ($0.name, $0.kind) } + Metric.ofRenditions.map { ($0.name, $0.kind) }
+    + Metric.ofWebRTCViewers.map { ($0.name, $0.kind) } + Metric.ofPublishers.map { ($0.name, $0.kind) }
+    + Metric.ofPushes.map { ($0.name, $0.kind) } + Metric.ofRecorders.map { ($0.name, $0.kind) }
+    + Metric.ofRecordings.map { ($0.name, $0.kind) } + Metric.ofServer.map { ($0.name, $0.kind) }
+
+  @Test func `no name is in the tables twice, and those of counters end in total`() {
+    #expect(Set(Self.rows.map(\.name)).count == Self.rows.count)
+    for row in Self.rows { #expect(row.name.hasSuffix("_total") == (row.kind == .counter), "\(row.name)") }
+  }
+
+  @Test func `each metric that the documentation names is in the tables`() throws {
+    let folder = URL(filePath: #filePath).appending(path: "../../../docs").standardizedFileURL
+    var found: Set<String> = []
+    for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+    where file.pathExtension == "md" {
+      for match in try String(contentsOf: file, encoding: .utf8).matches(of: /vidicon_(?<name>[a-z_]*[a-z])/) {
+        found.insert(String(match.output.name))
+      }
+    }
+    #expect(found.count >= 10)
+    #expect(found.subtracting(Self.rows.map(\.name)).sorted() == [])
   }
 }

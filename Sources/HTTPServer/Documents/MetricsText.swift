@@ -8,34 +8,33 @@ struct MetricsText {
     case gauge
   }
 
+  /// Names and values of labels, in the order of the text.
+  typealias Labels = [(name: String, value: String)]
+
   /// The value of `Content-Type`.
   static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
   private(set) var text = ""
 
-  /// Appends a metric.
-  ///
-  /// - Parameters:
-  ///   - name: Name without the prefix `vidicon_`.
-  ///   - samples: Labels and value of each line; when empty, the metric is omitted.
-  mutating func append(
-    _ name: String, _ kind: Kind, _ help: String, _ samples: [(labels: KeyValuePairs<String, String>, value: Double)]
-  ) {
-    guard !samples.isEmpty else { return }
-    self.text += "# HELP vidicon_\(name) \(help)\n# TYPE vidicon_\(name) \(kind.rawValue)\n"
-    for sample in samples {
-      self.text += "vidicon_\(name)"
-      if !sample.labels.isEmpty {
-        let labels = sample.labels.map { label in "\(label.key)=\"\(Self.escape(label.value))\"" }
-        self.text += "{\(labels.joined(separator: ","))}"
+  /// Appends the rows of a table for its subjects; a row without a value is left out.
+  mutating func append<Subject>(_ table: [Metric<Subject>], of subjects: [(labels: Labels, subject: Subject)]) {
+    for metric in table {
+      var lines = ""
+      for (labels, subject) in subjects {
+        for (label, value) in metric.values(subject) {
+          let all = metric.label.map { labels + [($0, label)] } ?? labels
+          lines += "vidicon_\(metric.name)\(Self.text(of: all)) \(Self.format(value.metric))\n"
+        }
       }
-      self.text += " \(Self.format(sample.value))\n"
+      guard !lines.isEmpty else { continue }
+      self.text += "# HELP vidicon_\(metric.name) \(metric.help)\n"
+      self.text += "# TYPE vidicon_\(metric.name) \(metric.kind.rawValue)\n" + lines
     }
   }
 
-  /// Appends a metric without labels.
-  mutating func append(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
-    self.append(name, kind, help, [(labels: [:] as KeyValuePairs<String, String>, value: Double(value))])
+  private static func text(of labels: Labels) -> String {
+    if labels.isEmpty { return "" }
+    return "{\(labels.map { "\($0.name)=\"\(Self.escape($0.value))\"" }.joined(separator: ","))}"
   }
 
   private static func format(_ value: Double) -> String {
