@@ -270,3 +270,48 @@ extension UserFile {
     self.users.contains { $0.role == .viewer } || self.tokens.contains { $0.role == .viewer }
   }
 }
+
+/// Limits reports to one a minute by subject, with the number of events since the last one.
+struct ReportLimiter {
+  /// Minimum time between two reports on a subject.
+  static let interval = MediaDuration.seconds(60)
+  /// Maximum number of subjects; when full, those that were reported more than ``interval`` ago are dropped, else all.
+  static let maximumSubjects = 1024
+
+  private var entries: [String: (reported: MediaTime, pending: Int)] = [:]
+
+  /// Counts an event.
+  ///
+  /// - Returns: The number of events to report; nil when the last report is too recent.
+  mutating func count(_ subject: String, now: MediaTime) -> Int? {
+    if let entry = self.entries[subject], now - entry.reported < Self.interval {
+      self.entries[subject] = (entry.reported, entry.pending + 1)
+      return nil
+    }
+    let pending = self.entries[subject]?.pending ?? 0
+    if self.entries.count >= Self.maximumSubjects {
+      self.entries = self.entries.filter { now - $0.value.reported < Self.interval }
+      if self.entries.count >= Self.maximumSubjects { self.entries = [:] }
+    }
+    self.entries[subject] = (now, 0)
+    return pending + 1
+  }
+}
+
+/// Results of comparisons that are remembered: a bounded number of marks, the oldest of which is dropped for a further one.
+struct RecentMarks {
+  /// Maximum number of marks.
+  static let maximumCount = 256
+
+  private var marks: [[UInt8]] = []
+
+  /// Whether a mark is remembered.
+  func contains(_ mark: [UInt8]) -> Bool { self.marks.contains(mark) }
+
+  /// Remembers a mark.
+  mutating func insert(_ mark: [UInt8]) {
+    guard !self.contains(mark) else { return }
+    if self.marks.count >= Self.maximumCount { self.marks.removeFirst() }
+    self.marks.append(mark)
+  }
+}

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Media
+public import Media
 internal import Threading
 
 // Safe because all mutable properties are used on `queue` only.
@@ -149,4 +149,17 @@ public final class ServiceAnnouncer: @unchecked Sendable {
     let delay = self.delay.next()
     self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(delay.nanoseconds)), execute: retry)
   }
+}
+
+/// Outcome of the announcement of services, reported by `ServiceAnnouncer`.
+public enum DiscoveryEvent: Hashable, Sendable {
+  /// The service is registered, for the first time or again after a failure.
+  ///
+  /// - Parameters:
+  ///   - service: The service that was passed to `ServiceAnnouncer/announce(_:)`.
+  ///   - name: Its instance name on the network: with a number when another service has the requested name.
+  case announced(Service, name: String)
+  /// Services cannot be registered, or are no longer registered. Reported once per outage; registration is retried, and
+  /// each service is then reported as announced.
+  case unavailable(VidiconError)
 }

@@ -1,6 +1,6 @@
 internal import CEffects
 internal import CYUV
-internal import Media
+public import Media
 
 /// Drawing operations on an I420 frame. Everything is clipped to the frame.
 struct Canvas {
@@ -114,4 +114,56 @@ extension Canvas {
       Int32(size.y), kFilterBox)
     withExtendedLifetime((source.buffer, self.buffer)) {}
   }
+}
+
+/// A color in limited-range Y, Cb, Cr.
+public struct FrameColor: Hashable, Sendable {
+  /// Luma: 16 (black) to 235 (white).
+  public var luma: UInt8
+  /// Blue difference (Cb): 16 to 240, 128 for gray.
+  public var cb: UInt8
+  /// Red difference (Cr): 16 to 240, 128 for gray.
+  public var cr: UInt8
+
+  /// Creates a gray from 16 (black) to 235 (white).
+  public init(luma: UInt8) {
+    (self.luma, self.cb, self.cr) = (luma, 128, 128)
+  }
+
+  /// Converts red, green and blue to the color of a matrix.
+  public init(red: UInt8, green: UInt8, blue: UInt8, matrix: ColorMatrix = .bt601) {
+    let weights = matrix.weights
+    func sum(_ row: Int, _ offset: Int32) -> UInt8 {
+      let value = weights[row] * Int32(red) + weights[row + 1] * Int32(green) + weights[row + 2] * Int32(blue)
+      return UInt8(clamping: (value + 32768) >> 16 + offset)
+    }
+    (self.luma, self.cb, self.cr) = (sum(0, 16), sum(3, 128), sum(6, 128))
+  }
+}
+
+/// Region of a frame with even coordinates, except at the right and bottom edge of a frame of odd size.
+struct FrameRegion: Hashable {
+  let x: Int
+  let y: Int
+  let width: Int
+  let height: Int
+
+  /// Creates the region of a whole frame.
+  init(width: Int, height: Int) {
+    (self.x, self.y, self.width, self.height) = (0, 0, width, height)
+  }
+
+  /// Intersects a box with a frame and extends it to even coordinates; nil when empty.
+  init?(from low: SIMD2<Float>, to high: SIMD2<Float>, width: Int, height: Int) {
+    func bounded(_ value: Float, _ limit: Int) -> Float { max(0, min(value, Float(limit))) }
+    // Comparisons with NaN are false.
+    guard low.x < high.x, low.y < high.y else { return nil }
+    let (left, top) = (Int(bounded(low.x, width)) & ~1, Int(bounded(low.y, height)) & ~1)
+    let right = min(width, (Int(bounded(high.x, width).rounded(.up)) + 1) & ~1)
+    let bottom = min(height, (Int(bounded(high.y, height).rounded(.up)) + 1) & ~1)
+    guard left < right, top < bottom else { return nil }
+    (self.x, self.y, self.width, self.height) = (left, top, right - left, bottom - top)
+  }
+
+  var raw: vidicon_area { vidicon_area(x: self.x, y: self.y, width: self.width, height: self.height) }
 }

@@ -64,3 +64,46 @@ public struct InferencePlan: Sendable {
     self.outputs = graph.outputs.map { Port(name: $0.name, shape: $0.shape, place: layout.places[$0.value] ?? 0) }
   }
 }
+
+/// SIMD instruction set of the kernels, such as AVX2. The last one of ``available`` exists on every machine. Results
+/// differ between instruction sets only by the rounding of sums.
+public struct InstructionSet: Hashable, Sendable, CustomStringConvertible {
+  /// The instruction sets of this processor, fastest first.
+  public static let available = (0..<vidicon_kernels_count()).map(InstructionSet.init)
+
+  /// The fastest instruction set of this processor.
+  public static var fastest: InstructionSet { Self(index: 0) }
+
+  private let index: Int
+
+  private init(index: Int) {
+    self.index = index
+  }
+
+  /// Name of the instruction set, such as "AVX2".
+  public var description: String { String(cString: self.kernels.name) }
+
+  var kernels: vidicon_kernels {
+    guard let kernels = vidicon_kernels_at(self.index) else { preconditionFailure("each index is that of kernels") }
+    return kernels.pointee
+  }
+}
+
+/// Immutable memory with the constants of a plan in the layout of the kernels, aligned for the widest registers.
+// Safe because nothing is written after the initializer.
+final class ConstantStore: @unchecked Sendable {
+  let floats: UnsafePointer<Float>
+  private let memory: UnsafeMutableRawPointer
+
+  /// Copies constants to aligned memory.
+  init(_ values: [Float]) {
+    self.memory = .allocate(byteCount: max(1, values.count) * 4, alignment: 4 * ArenaLayout.alignment)
+    let floats = self.memory.bindMemory(to: Float.self, capacity: values.count)
+    values.withUnsafeBufferPointer { source in
+      if let base = source.baseAddress { floats.initialize(from: base, count: source.count) }
+    }
+    self.floats = UnsafePointer(floats)
+  }
+
+  deinit { self.memory.deallocate() }
+}

@@ -1,3 +1,4 @@
+internal import Codecs
 package import Media
 
 /// Codec configuration of a publisher's track: what a decoder must know before the first sample.
@@ -30,5 +31,27 @@ package enum PublishedCodec: Hashable, Sendable {
   /// Frame rate of video: nominal where the codec does not state it.
   var frameRate: FrameRate {
     if case .h264(let video) = self { video.frameRate } else { FrameRate(30) }
+  }
+}
+
+extension PublishedCodec {
+  /// The format of the frames of video; nil of audio, and without a size.
+  var videoFormat: VideoFormat? {
+    switch self {
+    case .h264(let video):
+      VideoFormat(decodedWidth: video.width, height: video.height, frameRate: self.frameRate)
+    case .vp8(let width, let height): VideoFormat(decodedWidth: width, height: height, frameRate: self.frameRate)
+    case .aac, .opus: nil
+    }
+  }
+
+  /// Parameters of libavcodec with the decoder configuration of the track; nil when memory is exhausted.
+  var parameters: CodecParameters? {
+    switch self {
+    case .h264(let video): CodecParameters(video)
+    case .vp8(let width, let height): CodecParameters(vp8Width: width, height: height)
+    case .opus: .opus()
+    case .aac(let audio): CodecParameters(audio)
+    }
   }
 }

@@ -258,3 +258,30 @@ extension STUNMessage {
   /// Whether USE-CANDIDATE is among the attributes.
   package var nominates: Bool { self.attributes.contains(.useCandidate) }
 }
+
+/// The cyclic redundancy check of ITU-T V.42 §8.1.1.6.2, which Ethernet, ZIP and STUN's FINGERPRINT use.
+enum CRC32 {
+  /// Remainders of the 256 bytes for the reflected polynomial 0xEDB88320.
+  private static let table: [UInt32] = (0..<256).map { byte in
+    (0..<8).reduce(UInt32(byte)) { remainder, _ in remainder & 1 == 0 ? remainder >> 1 : remainder >> 1 ^ 0xEDB8_8320 }
+  }
+
+  /// Computes the check of some bytes.
+  static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
+    ~bytes.reduce(UInt32.max) { $0 >> 8 ^ Self.table[Int(($0 ^ UInt32($1)) & 0xFF)] }
+  }
+}
+
+/// The 96 bits that match a STUN response with its request, RFC 8489 §5.
+package struct STUNTransactionID: Hashable, Sendable {
+  /// The first 32 bits.
+  let head: UInt32
+  /// The other 64 bits.
+  let tail: UInt64
+
+  /// Creates an identifier from 96 bits, which must be random.
+  package init(_ head: UInt32, _ tail: UInt64) {
+    self.head = head
+    self.tail = tail
+  }
+}
