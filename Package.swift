@@ -68,9 +68,8 @@ let package = Package(
     .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
     .target(name: "Containers", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(name: "HLS", dependencies: ["Bitstreams", "Containers", "Media", nioCore], swiftSettings: settings),
-    .target(name: "RateControl", dependencies: ["Media"], swiftSettings: settings),
     .target(
-      name: "Pushing", dependencies: ["Media", "Authentication", "RateControl", "RTMP", "WebRTC", nioCore],
+      name: "Pushing", dependencies: ["Media", "Authentication", "RTMP", "WebRTC", nioCore],
       swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .target(
@@ -90,50 +89,58 @@ let package = Package(
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ], swiftSettings: settings),
     .target(
-      name: "WebPage", dependencies: ["CWebPage", "Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
+      name: "WebPage",
+      dependencies: ["CDocuments", "Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
       exclude: ["Site"], swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
-    .target(name: "Threading", dependencies: ["Media", "CThreading"], swiftSettings: settings),
+    .target(name: "Libc", swiftSettings: settings),
+    .target(name: "Threading", dependencies: ["Libc", "Media", "CSystem"], swiftSettings: settings),
     .target(
-      name: "Capture", dependencies: ["Media", "Threading", "CCapture"], swiftSettings: settings),
+      name: "Capture", dependencies: ["Libc", "Media", "Threading", "CCapture"], swiftSettings: settings),
     .target(
       name: "Codecs", dependencies: ["Media", "Bitstreams", "CLibav", "CYUV", "CCapture", nioCore],
       swiftSettings: settings),
     .target(
       name: "CaptureDevices",
       dependencies: [
-        "Media", "Bitstreams", "Threading", "Capture", "Codecs", "CLibav", "CYUV", "CCapture", "CV4L2", nioCore, xcb,
+        "Libc", "Media", "Bitstreams", "Threading", "Capture", "Codecs", "CLibav", "CYUV", "CCapture", "CV4L2", nioCore,
+        xcb,
         .target(name: "CALSA", condition: .when(platforms: [.linux])),
       ], swiftSettings: settings),
     .target(
       name: "MediaInput",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Threading", "RTP", "RTSP", "Capture", "Codecs", "CConnectGuard",
-        "CLibav",
-        nioCore,
+        "Libc", "Media", "Authentication", "Bitstreams", "Threading", "RTP", "RTSP", "Capture", "Codecs",
+        "CConnectGuard",
+        "CLibav", nioCore,
       ],
       swiftSettings: settings),
     .target(name: "Inference", dependencies: ["Media", "CInference"], swiftSettings: settings),
     .target(
       name: "Effects",
       dependencies: [
-        "Media", "Threading", "Codecs", "Inference", "CEffects", "CInference", "CYUV",
+        "Libc", "Media", "Threading", "Codecs", "Inference", "CEffects", "CInference", "CYUV",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: settings),
     .target(
       name: "Streaming",
-      dependencies: ["Media", "Bitstreams", "Threading", "Capture", "Codecs", "Effects", "CYUV", "CCapture", nioCore],
+      dependencies: [
+        "Libc", "Media", "Bitstreams", "Threading", "Capture", "Codecs", "Effects", "CYUV", "CCapture", nioCore,
+      ],
       swiftSettings: settings),
     .target(
       name: "Recording",
-      dependencies: ["Media", "Bitstreams", "Containers", "Threading", "CThreading", "Effects", "Streaming", nioCore],
+      dependencies: [
+        "Libc", "Media", "Bitstreams", "Containers", "Threading", "CSystem", "Effects", "Streaming", nioCore,
+      ],
       swiftSettings: settings),
     .target(
       name: "StreamControl",
       dependencies: [
-        "Media", "Authentication", "Pushing", "Threading", "Capture", "MediaInput", "Effects", "Streaming", "Recording",
+        "Libc", "Media", "Authentication", "Pushing", "Threading", "Capture", "MediaInput", "Effects", "Streaming",
+        "Recording",
       ],
       swiftSettings: settings),
 
@@ -143,14 +150,14 @@ let package = Package(
     .target(
       name: "Serving",
       dependencies: [
-        "Media", "Authentication", "Streaming", "Threading", "CThreading", "CTransport", nioCore, nioPosix,
+        "Libc", "Media", "Authentication", "Streaming", "Threading", "CSystem", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
       name: "RTSPServer",
       dependencies: [
-        "Media", "Authentication", "Serving", "MediaInput", "Threading", "RTP", "RTSP", "Streaming",
+        "Libc", "Media", "Authentication", "Serving", "MediaInput", "Threading", "RTP", "RTSP", "Streaming",
         "CDatagrams", nioCore, nioPosix,
       ], swiftSettings: settings),
     .target(
@@ -161,9 +168,8 @@ let package = Package(
     .target(
       name: "Publishing",
       dependencies: [
-        "Media", "Authentication", "Codecs", "Serving", "DTLS", "Pushing", "RTMP", "Streaming", "Threading",
-        "WebRTC",
-        nioCore, nioPosix,
+        "Libc", "Media", "Authentication", "Codecs", "Serving", "DTLS", "Pushing", "RTMP", "Streaming", "Threading",
+        "WebRTC", nioCore, nioPosix,
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
@@ -171,16 +177,14 @@ let package = Package(
     .target(
       name: "WebRTCServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Codecs", "Serving", "DTLS", "MediaInput",
-        "RateControl", "RTP", "Streaming", "Threading", "WebRTC",
-        "CDatagrams", nioCore,
-        nioPosix,
+        "Media", "Authentication", "Bitstreams", "Codecs", "Libc", "Serving", "DTLS", "MediaInput", "RTP", "Streaming",
+        "Threading", "WebRTC", "CDatagrams", nioCore, nioPosix,
       ], swiftSettings: settings),
     .target(
       name: "HTTPServer",
       dependencies: [
         "Media", "Authentication", "Bitstreams", "Serving", "Threading", "Capture", "Effects", "HLS",
-        "Streaming", "Pushing", "RateControl", "Recording", "StreamControl", "COpenAPI", "CTransport", "CZlib", nioCore,
+        "Libc", "Streaming", "Pushing", "Recording", "StreamControl", "CDocuments", "CSystem", "CZlib", nioCore,
         nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -196,7 +200,7 @@ let package = Package(
         .product(name: "X509", package: "swift-certificates"),
       ], exclude: ["Documents/openapi.json"], swiftSettings: settings),
     .target(
-      name: "Discovery", dependencies: ["Media", "Threading", "CDNSSD", "CDiscovery", "CQREncode", nioCore],
+      name: "Discovery", dependencies: ["Libc", "Media", "Threading", "CDNSSD", "CDiscovery", "CQREncode", nioCore],
       swiftSettings: settings,
       linkerSettings: [.linkedLibrary("dns_sd", .when(platforms: [.linux]))]),
     .target(
@@ -215,8 +219,7 @@ let package = Package(
         "MediaInput",
         "Codecs",
         "Effects", "Publishing", "Pushing",
-        "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "CTerminal", "CThreading",
-        "Yams",
+        "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "CSystem", "Libc", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(name: "VidiconMain", dependencies: ["VidiconCommand"], swiftSettings: settings),
@@ -229,13 +232,10 @@ let package = Package(
     .target(name: "CDiscovery"),
     .target(name: "CDTLS", dependencies: ["COpenSSL"]),
     .target(name: "CEffects"),
-    .target(name: "CTerminal"),
-    .target(name: "CThreading"),
-    .target(name: "CTransport"),
+    .target(name: "CDocuments"),
+    .target(name: "CSystem"),
     .target(name: "CV4L2"),
     .target(name: "CInference"),
-    .target(name: "COpenAPI"),
-    .target(name: "CWebPage"),
 
     // Libraries of the system.
     .systemLibrary(
@@ -280,12 +280,12 @@ let package = Package(
     .testTarget(
       name: "WebRTCTests",
       dependencies: [
-        "WebRTC", "WebRTCPeers", "Authentication", "Media", "RateControl", "RTP", "TestSupport", nioCore,
+        "WebRTC", "WebRTCPeers", "Authentication", "Media", "RTP", "TestSupport", nioCore,
       ], swiftSettings: settings),
     // A client of WebRTC without cryptography, for tests over virtual time.
     .target(
       name: "WebRTCPeers",
-      dependencies: ["WebRTC", "Authentication", "Media", "RTP", "RateControl", "TestSupport", nioCore],
+      dependencies: ["WebRTC", "Authentication", "Media", "RTP", "TestSupport", nioCore],
       path: "Tests/WebRTCPeers", swiftSettings: settings),
     // Sessions under bad networks by hundreds of seeds: EndToEndTests run its release build.
     .executableTarget(
@@ -294,7 +294,7 @@ let package = Package(
       name: "WebRTCServerTests",
       dependencies: [
         "WebRTCServer", "WebRTC", "WebRTCPeers", "Authentication", "Capture", "Serving",
-        "Media", "MediaInput", "RTP", "RateControl", "Streaming", "Threading", nioCore,
+        "Media", "MediaInput", "RTP", "Streaming", "Threading", nioCore,
         nioPosix, .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
@@ -308,8 +308,6 @@ let package = Package(
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Containers", "Media", "TransportStreams", nioCore],
       swiftSettings: settings),
-    .testTarget(
-      name: "RateControlTests", dependencies: ["RateControl", "Media"], swiftSettings: settings),
     .testTarget(
       name: "PushingTests",
       dependencies: ["Pushing", "Authentication", "Media", "RTMP", "TestSupport", "WebRTC", nioCore],
@@ -328,14 +326,15 @@ let package = Package(
     .testTarget(
       name: "MediaInputTests",
       dependencies: [
-        "MediaInput", "Bitstreams", "CLibav", "Capture", "Codecs", "Media", "RTP", "TestSupport", "Threading",
+        "MediaInput", "Bitstreams", "CLibav", "Capture", "Codecs", "Libc", "Media", "RTP", "TestSupport", "Threading",
         "TransportStreams", nioCore,
       ],
       swiftSettings: settings),
     .testTarget(
       name: "StreamControlTests",
       dependencies: [
-        "StreamControl", "Capture", "CaptureDevices", "Effects", "Media", "MediaInput", "Recording", "Streaming",
+        "StreamControl", "Capture", "CaptureDevices", "Effects", "Libc", "Media", "MediaInput", "Recording",
+        "Streaming",
         "TestSupport", "Threading",
       ],
       swiftSettings: settings),
@@ -410,7 +409,8 @@ let package = Package(
     .testTarget(
       name: "ServingTests",
       dependencies: [
-        "Serving", "Authentication", "Capture", "Media", "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
+        "Serving", "Authentication", "Capture", "Libc", "Media", "Streaming", "TestSupport", "Threading", nioCore,
+        nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
@@ -421,8 +421,7 @@ let package = Package(
     .testTarget(
       name: "RTSPServerTests",
       dependencies: [
-        "RTSPServer", "Authentication", "Capture", "CDatagrams", "COffload", "Serving", "MediaInput",
-        "RTP",
+        "RTSPServer", "Authentication", "Capture", "CDatagrams", "COffload", "Libc", "Serving", "MediaInput", "RTP",
         "RTSP", "Media", "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
@@ -436,8 +435,8 @@ let package = Package(
     .testTarget(
       name: "PublishingTests",
       dependencies: [
-        "Publishing", "Authentication", "Capture", "Containers", "Media", "Pushing", "RTMP", "Streaming", "TestSupport",
-        "Threading", nioCore, nioPosix,
+        "Publishing", "Authentication", "Capture", "Containers", "Libc", "Media", "Pushing", "RTMP", "Streaming",
+        "TestSupport", "Threading", nioCore, nioPosix,
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// The names of this machine in `/etc/hosts`, hosts(5).
 enum HostsFile {

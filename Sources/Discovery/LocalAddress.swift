@@ -1,10 +1,5 @@
+internal import Libc
 internal import NIOCore
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// An IP address of one of this machine's interfaces.
 struct LocalAddress: Hashable, Sendable {

@@ -1,11 +1,6 @@
 internal import CDiscovery
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The addresses and names of this machine on its networks.
 public enum NetworkAddresses {

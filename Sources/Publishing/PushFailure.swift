@@ -1,15 +1,10 @@
+internal import Libc
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 internal import RTMP
 internal import WebRTC
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// One line for the owner about the end of a connection, without address and stream key.
 enum PushFailure {

@@ -1,4 +1,5 @@
 internal import Authentication
+internal import Libc
 internal import Media
 internal import NIOCore
 internal import NIOPosix
@@ -7,12 +8,6 @@ internal import NIOTLS
 internal import RTMP
 internal import Serving
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// One connection of a push to a server: performs what ``RTMPClientSession`` decides. Used on its event loop only.
 final class RTMPPushHandler: ChannelDuplexHandler {

@@ -1,5 +1,5 @@
 internal import Media
-internal import RateControl
+internal import WebRTC
 
 /// The bitrate of a push's own encoding: by what leaves the connection, or by what the protocol estimates. Pure: `now` is an
 /// argument.

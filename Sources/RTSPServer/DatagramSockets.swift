@@ -1,16 +1,11 @@
 internal import CDatagrams
+internal import Libc
 internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import RTP
 internal import Serving
 internal import Synchronization
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Sends the datagrams of viewers; ``DatagramSockets``.
 protocol DatagramSending: Sendable {

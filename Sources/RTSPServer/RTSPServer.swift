@@ -1,4 +1,5 @@
 package import Authentication
+internal import Libc
 package import Media
 internal import NIOCore
 package import NIOPosix
@@ -6,12 +7,6 @@ internal import RTSP
 package import Serving
 package import Streaming
 internal import Synchronization
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// An RTSP server, RFC 2326, for any number of streams and viewers.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// Free space of the disk of a folder, for this user.
 struct DiskSpace: Equatable {

@@ -1,10 +1,5 @@
-internal import CThreading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import CSystem
+internal import Libc
 
 /// Gives a file a name that no other file has, on every file system.
 ///

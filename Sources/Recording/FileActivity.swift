@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Judges whether an unfinished recording is being written, on file systems without locks: NFS without a lock service, 9P,
 /// some SMB and FUSE file systems.

@@ -1,11 +1,6 @@
+internal import Libc
 internal import Media
 internal import NIOCore
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// An open file or folder, closed with the last reference.
 final class FileDescriptor: Sendable {

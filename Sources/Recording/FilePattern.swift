@@ -1,10 +1,5 @@
+internal import Libc
 public import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// File name pattern of a recording: a path with date and time fields, filled in when a file is created.
 ///

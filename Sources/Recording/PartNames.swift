@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Creates the files of one recording, each with a unique name.
 struct PartNames {

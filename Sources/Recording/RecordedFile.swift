@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// File that this program has recorded, or is recording.
 public struct RecordedFile: Hashable, Sendable {

@@ -1,11 +1,6 @@
 internal import Containers
+internal import Libc
 package import NIOCore
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Contents of the boxes before the media data of a file of this program: its marker and its recorder.
 package struct RecordingHead: Hashable, Sendable {

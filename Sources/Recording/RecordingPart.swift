@@ -1,13 +1,8 @@
-internal import CThreading
+internal import CSystem
 internal import Containers
+internal import Libc
 internal import Media
 internal import NIOCore
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// File that is being recorded: contains complete fragments only, each synchronized to disk before the next is
 /// written.

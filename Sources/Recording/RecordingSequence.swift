@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Sequence numbers of the files of a recorder, ascending in the order of their creation whatever the clock does.
 ///

@@ -1,12 +1,7 @@
+internal import Libc
 public import Media
 internal import Streaming
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Lists recorded files, and finishes those that a crash left open.
 public enum Recordings {

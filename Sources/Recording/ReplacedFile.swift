@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// An existing file that a recording is to replace, locked where its file system has locks.
 struct ReplacedFile {

@@ -1,14 +1,9 @@
 internal import Effects
+internal import Libc
 public import Media
 package import NIOCore
 public import Streaming
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Folder for snapshots of streams, as viewers see them: JPEG files named by stream and time, such as
 /// `live_2026-11-21_14-03-59.jpg`.

@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Files with random names beside a recording, locked while they are in use; repairs remove unlocked ones.
 enum TemporaryFile {

@@ -1,12 +1,7 @@
 internal import Containers
+internal import Libc
 internal import Media
 internal import NIOCore
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A recording that a crash may have left unfinished, opened and locked.
 struct UnfinishedRecording {

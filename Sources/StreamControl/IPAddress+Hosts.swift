@@ -1,10 +1,5 @@
 internal import Authentication
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 extension IPAddress {
   /// The addresses of a host name, or a numeric address itself; none where the name is not known. Blocks.

@@ -1,12 +1,7 @@
 internal import Authentication
 package import Capture
+internal import Libc
 internal import MediaInput
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The device, file or address that a video source's name refers to, whatever its options: one source has many names.
 ///

@@ -1,13 +1,8 @@
 internal import Authentication
 internal import Capture
+internal import Libc
 internal import Media
 internal import MediaInput
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The files and hosts that a client with the operator role may reach through a source.
 ///

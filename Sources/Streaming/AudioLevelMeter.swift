@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Level of audio in decibels below full scale: 0 is full scale, -120 stands for silence.
 public struct AudioLevel: Hashable, Sendable {

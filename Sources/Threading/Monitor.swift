@@ -1,10 +1,5 @@
+internal import Libc
 package import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 // Safe because `state` is only accessed while `mutex` is held.
 /// A value behind a lock, with a condition on which threads wait for it to change (Hoare's monitor).

@@ -1,11 +1,6 @@
+internal import Libc
 public import Media
 internal import Synchronization
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The monotonic clock of every timestamp, and its mapping to wall-clock time.
 ///

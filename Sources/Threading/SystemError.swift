@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// The system's description of an error number (`strerror`), such as "No such file or directory".
 package func systemErrorMessage(_ number: Int32) -> String {

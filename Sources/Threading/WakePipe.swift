@@ -1,11 +1,6 @@
+internal import Libc
 package import Media
 internal import Synchronization
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Interrupts a thread that waits for a file descriptor (the self-pipe technique).
 package final class WakePipe: Sendable {

@@ -1,10 +1,5 @@
-internal import CThreading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import CSystem
+internal import Libc
 
 /// The time of day, for names and ages of files. Follows every correction of the machine's clock, unlike ``StreamClock``.
 package struct WallClock: Sendable {

@@ -1,12 +1,7 @@
-internal import CThreading
+internal import CSystem
+internal import Libc
 package import Media
 internal import Synchronization
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A thread for calls that block: devices, codecs, files.
 ///

@@ -1,4 +1,4 @@
-internal import CThreading
+internal import CSystem
 
 #if canImport(Darwin)
 internal import Darwin

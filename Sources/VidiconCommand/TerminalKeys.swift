@@ -1,4 +1,4 @@
-import CTerminal
+import CSystem
 import Threading
 
 /// The keys pressed on the terminal while the program serves.

@@ -1,4 +1,4 @@
-import CTerminal
+import CSystem
 import Dispatch
 
 #if canImport(Darwin)

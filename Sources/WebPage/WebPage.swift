@@ -1,4 +1,4 @@
-internal import CWebPage
+internal import CDocuments
 internal import Crypto
 internal import Media
 public import NIOCore
@@ -79,7 +79,7 @@ public enum WebPage {
   /// Returns a file that is always embedded.
   private static func named(_ name: String) -> File {
     guard let file = Self.files[name] else {
-      // Safe because Sources/CWebPage/files.c embeds it; a test compares that list with the folder.
+      // Safe because Sources/CDocuments/page.c embeds it; a test compares that list with the folder.
       preconditionFailure("the web page has no \(name)")
     }
     return file

@@ -1,15 +1,10 @@
 internal import CDatagrams
+internal import Libc
 internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import Serving
 internal import WebRTC
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The UDP port of all sessions: read by one event loop, which also sends. Each datagram has the address of this machine that it
 /// was sent to, and is answered from there: clients accept no other.

@@ -1,6 +1,5 @@
 internal import Media
 internal import NIOCore
-internal import RateControl
 internal import Serving
 internal import Streaming
 internal import Synchronization

@@ -2,7 +2,6 @@ internal import Authentication
 internal import Media
 internal import NIOCore
 internal import RTP
-internal import RateControl
 internal import Serving
 internal import Streaming
 internal import Synchronization

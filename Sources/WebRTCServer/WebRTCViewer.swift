@@ -1,5 +1,4 @@
 internal import Media
-internal import RateControl
 internal import Serving
 internal import Streaming
 internal import Synchronization

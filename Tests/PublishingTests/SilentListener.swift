@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import Libc
 
 /// A TCP port on loopback at which nothing is accepted: the system completes connections until its queue is full, and answers
 /// none after that. Or one at which nothing listens, which no other socket gets meanwhile.

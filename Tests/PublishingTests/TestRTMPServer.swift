@@ -1,3 +1,4 @@
+import Libc
 import Media
 import NIOCore
 import NIOPosix
@@ -5,12 +6,6 @@ import NIOSSL
 import RTMP
 import Synchronization
 import Threading
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// A server on loopback that accepts publishers, and keeps what they send.
 final class TestRTMPServer: Sendable {

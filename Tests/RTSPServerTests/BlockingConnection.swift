@@ -1,10 +1,5 @@
+import Libc
 import NIOCore
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// A TCP connection to this machine with a receive buffer of a chosen size, for a thread that may block.
 final class BlockingConnection {

@@ -2,6 +2,7 @@ import Authentication
 import CDatagrams
 import Capture
 import Foundation
+import Libc
 import Media
 import MediaInput
 import NIOCore
@@ -13,12 +14,6 @@ import Synchronization
 import Testing
 
 @testable import RTSPServer
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite("Publishing over RTSP and UDP, on real sockets")
 struct DatagramPublisherTests {

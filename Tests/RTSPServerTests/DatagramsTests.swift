@@ -1,17 +1,12 @@
 import CDatagrams
 import COffload
 import Foundation
+import Libc
 import NIOCore
 import NIOPosix
 import Testing
 
 @testable import RTSPServer
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite("Datagrams in batches")
 struct DatagramsTests {

@@ -13,7 +13,6 @@ enum Floor: Comparable {
     "Bitstreams": .pure,
     "Containers": .pure,
     "HLS": .pure,
-    "RateControl": .pure,
     "RTP": .pure,
     "Authentication": .pure,
     "RTSP": .pure,
@@ -21,6 +20,7 @@ enum Floor: Comparable {
     "WebRTC": .pure,
     "Pushing": .pure,
     "WebPage": .pure,
+    "Libc": .engine,
     "Threading": .engine,
     "DTLS": .engine,
     "Capture": .engine,
@@ -45,16 +45,19 @@ enum Floor: Comparable {
   ]
 
   /// The only modules of others that a pure target imports.
-  static let modulesForPure: Set<String> = ["CWebPage", "Crypto", "CryptoExtras", "NIOCore", "Synchronization"]
+  static let modulesForPure: Set<String> = ["CDocuments", "Crypto", "CryptoExtras", "NIOCore", "Synchronization"]
 
   /// Modules that reach the network or the user.
   static let modulesForEdges: Set<String> = ["ArgumentParser", "NIO", "NIOPosix", "NIOSSL", "Yams"]
 
-  /// C modules that only some targets import, so that others do not link X11, ALSA or libav.
+  /// C modules that only some targets import, so that others do not link X11, ALSA or libav, and name the C library once.
   static let roomsOfModules: [String: Set<String>] = [
     "CALSA": ["CaptureDevices"],
     "CConnectGuard": ["MediaInput"],
     "CDTLS": ["DTLS"],
+    "Darwin": ["Libc"],
+    "Glibc": ["Libc"],
+    "Musl": ["Libc"],
     "CV4L2": ["CaptureDevices"],
     "CXCB": ["CaptureDevices"],
     "CLibav": ["CaptureDevices", "Codecs", "MediaInput"],

@@ -1,13 +1,8 @@
+import Libc
 import NIOCore
 import NIOEmbedded
 import Serving
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite("Failures to accept connections")
 struct AcceptFailureHandlerTests {

@@ -1,15 +1,10 @@
+import Libc
 import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
 
 @testable import Serving
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite("Sockets that have room again")
 struct SocketWritabilityTests {

@@ -1,13 +1,8 @@
+import Libc
 import Media
 import NIOCore
 import Serving
 import Testing
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite("Errors of ports, for users")
 struct VidiconErrorPortTests {

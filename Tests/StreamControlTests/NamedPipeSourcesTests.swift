@@ -1,18 +1,13 @@
 import Capture
 import CaptureDevices
 import Foundation
+import Libc
 import Media
 import TestSupport
 import Testing
 import Threading
 
 @testable import StreamControl
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite("Named pipes as sources", .timeLimit(.minutes(5)))
 struct NamedPipeSourcesTests {

@@ -1,18 +1,13 @@
 import Capture
 import Effects
 import Foundation
+import Libc
 import Media
 import TestSupport
 import Testing
 
 @testable import StreamControl
 @testable import Streaming
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite("Sources that streams hide", .timeLimit(.minutes(5)))
 struct SourcePrivacyTests {

@@ -2,7 +2,6 @@ internal import Authentication
 package import Media
 internal import NIOCore
 internal import RTP
-internal import RateControl
 internal import TestSupport
 package import WebRTC
 

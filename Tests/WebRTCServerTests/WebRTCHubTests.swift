@@ -3,7 +3,6 @@ import Media
 import NIOCore
 import NIOEmbedded
 import RTP
-import RateControl
 import Serving
 import Streaming
 import Testing

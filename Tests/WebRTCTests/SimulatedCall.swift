@@ -1,6 +1,5 @@
 import Media
 import RTP
-import RateControl
 import TestSupport
 import WebRTCPeers
 

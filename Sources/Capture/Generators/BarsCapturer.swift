@@ -1,11 +1,6 @@
+internal import Libc
 public import Media
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A test image: color bars with the date and time of day, a white flash each second, and a ``TimecodeStrip``.
 ///

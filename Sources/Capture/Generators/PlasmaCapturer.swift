@@ -1,11 +1,6 @@
 internal import CCapture
+internal import Libc
 public import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A plasma effect: flowing colors made of moving sine waves, in RGB with 3 bytes per pixel.
 public final class PlasmaCapturer: GeneratedVideoCapturer {

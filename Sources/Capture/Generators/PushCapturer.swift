@@ -1,11 +1,6 @@
+internal import Libc
 public import Media
 public import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Video that is pushed at any time and from any thread: from a socket, another library's callback, a renderer.
 ///

@@ -1,10 +1,5 @@
+internal import Libc
 public import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A beep each second: 100 ms of 1 kHz at -12 dBFS from each whole second of wall-clock time on, with 2 ms fades; silence
 /// in between.

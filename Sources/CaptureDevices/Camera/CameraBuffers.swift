@@ -1,13 +1,8 @@
 internal import CV4L2
+internal import Libc
 internal import Media
 internal import Synchronization
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 // Safe because `memories` is constant, and only the device writes to them, while it owns the buffer.
 /// The buffers that a device captures into, mapped until the last frame that references one is released.

@@ -1,11 +1,6 @@
 package import Capture
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The cameras of this machine.
 package enum CameraDevices {

@@ -1,14 +1,9 @@
 internal import CV4L2
 internal import Capture
+internal import Libc
 internal import Media
 internal import Synchronization
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The capture loop of a camera: delivers frames until it is stopped, and searches for the camera when it is lost.
 final class CameraPlayback: Sendable {

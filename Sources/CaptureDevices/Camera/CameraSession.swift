@@ -1,14 +1,9 @@
 internal import CV4L2
 internal import Capture
 internal import Codecs
+internal import Libc
 internal import Media
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// An open camera that is streaming, until ``close()``. Used by one thread at a time.
 final class CameraSession {

@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Speed of a camera's USB connection, which the kernel reports in sysfs.
 ///

@@ -1,11 +1,6 @@
 internal import CV4L2
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// An open video device; closed with the last reference. Its calls never block and may come from several threads.
 final class V4L2Device: Sendable {

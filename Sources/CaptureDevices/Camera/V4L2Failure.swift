@@ -1,11 +1,6 @@
+internal import Libc
 internal import Media
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A failed system call on a video device.
 struct V4L2Failure: Error, Hashable {

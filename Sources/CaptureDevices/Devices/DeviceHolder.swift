@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// A process that has a device open, from /proc.
 struct DeviceHolder: Hashable, CustomStringConvertible {

@@ -3,7 +3,7 @@ internal import Media
 
 #if canImport(CALSA)
 internal import CALSA
-internal import Glibc
+internal import Libc
 #endif
 
 /// The microphones of this machine.

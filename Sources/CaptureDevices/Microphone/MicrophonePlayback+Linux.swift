@@ -3,7 +3,7 @@ internal import Threading
 
 #if canImport(CALSA)
 internal import CALSA
-internal import Glibc
+internal import Libc
 internal import Media
 
 /// The capture loop of a microphone: opens the device, delivers its blocks, and searches for it after it was lost.

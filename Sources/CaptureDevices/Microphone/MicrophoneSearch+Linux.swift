@@ -1,7 +1,7 @@
 #if canImport(CALSA)
 internal import CALSA
 internal import Capture
-internal import Glibc
+internal import Libc
 internal import Media
 
 /// Resolves a ``MicrophoneSpecification`` to a PCM and opens it.

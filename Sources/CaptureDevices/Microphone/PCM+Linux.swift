@@ -2,7 +2,7 @@ internal import Threading
 
 #if canImport(CALSA)
 internal import CALSA
-internal import Glibc
+internal import Libc
 internal import Media
 
 /// An ALSA PCM open for capture. Used by one thread.

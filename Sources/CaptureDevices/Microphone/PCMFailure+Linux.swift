@@ -3,7 +3,7 @@ internal import Threading
 
 #if canImport(CALSA)
 internal import CALSA
-internal import Glibc
+internal import Libc
 
 /// A failed call of the ALSA library.
 struct PCMFailure: Error, Hashable {

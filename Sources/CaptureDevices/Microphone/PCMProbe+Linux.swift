@@ -2,7 +2,7 @@ internal import Capture
 
 #if canImport(CALSA)
 internal import CALSA
-internal import Glibc
+internal import Libc
 internal import Media
 
 /// The formats that a PCM offers, or why it cannot be opened.

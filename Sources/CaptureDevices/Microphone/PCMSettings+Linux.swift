@@ -1,6 +1,6 @@
 #if canImport(CALSA)
 internal import CALSA
-internal import Glibc
+internal import Libc
 internal import Media
 
 /// The hardware and software parameters of an open PCM.

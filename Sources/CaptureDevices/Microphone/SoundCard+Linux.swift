@@ -1,6 +1,6 @@
 #if canImport(CALSA)
 internal import CALSA
-internal import Glibc
+internal import Libc
 
 /// A sound card with capture devices.
 struct SoundCard: Hashable {

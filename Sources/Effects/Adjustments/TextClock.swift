@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Draws the time of day into each frame, such as `2026-11-21 14:03:59`.
 public final class TextClock: VideoEffect {

@@ -1,10 +1,5 @@
+internal import Libc
 public import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 extension OverlayImage {
   /// Reads and decodes a PNG (of an animated one its first frame) or JPEG file. Blocks on the disk.

@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A possible face found by a detector: a box, six key points and a score. Positions and sizes are in units of the
 /// searched area, or of the result of ``moved(by:scaledBy:)``.

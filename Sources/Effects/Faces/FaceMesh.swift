@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// The surface of a face as 468 or 478 points, with measures of eyes and mouth. Left and right are the person's.
 public struct FaceMesh: Hashable, Sendable {

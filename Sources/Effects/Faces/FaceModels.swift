@@ -1,12 +1,7 @@
 internal import Crypto
 public import Inference
+internal import Libc
 public import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Face models, as listed in `docs/models.md`.
 public enum FaceModel: String, CaseIterable, Sendable {

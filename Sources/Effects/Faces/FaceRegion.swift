@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// Square of a frame that a detector searches, in pixels.
 public struct FaceTile: Hashable, Sendable {

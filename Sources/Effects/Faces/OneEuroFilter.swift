@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// Smooths the points of a face at rest without delaying those of a moving face: a low-pass filter whose cutoff
 /// frequency rises with the speed (Casiez, Roussel, Vogel: 1€ Filter, 2012).

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// Position, size and rotation of a face, or of a part of it.
 struct FaceOutline {

@@ -1,10 +1,5 @@
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Second look at a candidate with a low score: both detectors search a square around it, in which it has the size that they
 /// see best. Pure: callers run the models.

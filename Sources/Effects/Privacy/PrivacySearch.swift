@@ -1,12 +1,7 @@
 internal import CYUV
+internal import Libc
 internal import Media
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Treatment of candidates that are not likely, and continue no face.
 package enum WeakCandidates: Hashable, Sendable {

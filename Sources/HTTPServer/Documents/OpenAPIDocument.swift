@@ -1,5 +1,5 @@
 internal import Authentication
-internal import COpenAPI
+internal import CDocuments
 internal import Crypto
 internal import Media
 internal import NIOCore

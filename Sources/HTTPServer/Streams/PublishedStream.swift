@@ -1,7 +1,7 @@
 internal import Capture
+internal import HLS
 internal import Media
 internal import NIOCore
-internal import RateControl
 internal import Streaming
 internal import Synchronization
 internal import Threading

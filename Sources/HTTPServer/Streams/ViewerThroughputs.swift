@@ -1,4 +1,4 @@
-internal import CTransport
+internal import CSystem
 internal import Media
 internal import NIOCore
 

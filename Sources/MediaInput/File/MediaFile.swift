@@ -1,12 +1,7 @@
 internal import CLibav
 internal import Codecs
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A file or URL opened by libavformat: its streams and packets, with rewinding.
 final class MediaFile {

@@ -1,11 +1,6 @@
 internal import Codecs
+internal import Libc
 internal import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A named pipe that is open for reading, with a writer. Reads of its descriptor do not block.
 final class FIFOReader: Sendable {

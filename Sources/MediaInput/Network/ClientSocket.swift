@@ -1,15 +1,10 @@
 internal import Authentication
 internal import CLibav
 internal import Codecs
+internal import Libc
 internal import Media
 internal import NIOCore
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A TCP connection to a server, used by one thread at a time; its calls end when a source is stopped.
 struct ClientSocket: ~Copyable {

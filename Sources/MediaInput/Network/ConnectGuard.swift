@@ -1,11 +1,6 @@
 internal import Authentication
 internal import CConnectGuard
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// Refuses connections of libavformat to link-local and cloud metadata addresses, and lets its connections over TCP end when the peer
 /// cannot be reached any more: libavformat 5.1 has no option for that, and a silent camera would look like a lost one.

@@ -1,14 +1,9 @@
 internal import Codecs
+internal import Libc
 internal import Media
 internal import NIOCore
 internal import RTP
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// A stream of H.264 and AAC that an RTSP server sends interleaved in its connection. Used by one thread at a time.
 ///

@@ -1,17 +1,12 @@
 internal import Authentication
 internal import CLibav
 internal import Codecs
+internal import Libc
 internal import Media
 internal import NIOCore
 internal import RTP
 internal import RTSP
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Receives a stream from an RTSP server over one connection: its requests, the RTP packets between the responses, and reports.
 struct RTSPTransfer: ~Copyable {

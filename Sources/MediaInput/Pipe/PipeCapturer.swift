@@ -1,13 +1,8 @@
 public import Capture
+internal import Libc
 public import Media
 internal import Synchronization
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Frames that another program writes into a pipe as YUV4MPEG2:
 /// `ffmpeg … -f yuv4mpegpipe -pix_fmt yuv420p - | vidicon serve --source pipe:`.

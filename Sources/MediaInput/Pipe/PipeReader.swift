@@ -1,11 +1,6 @@
+internal import Libc
 internal import Media
 internal import Threading
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Reads from a file descriptor; another thread can interrupt a read.
 ///

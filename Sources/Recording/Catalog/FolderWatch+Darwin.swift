@@ -1,5 +1,5 @@
 #if canImport(Darwin)
-internal import Darwin
+internal import Libc
 
 /// Folder watch by kqueue(2), which says that a folder has changed, but not which entry. Used by one thread at a time.
 final class KqueueWatch: FolderWatch {

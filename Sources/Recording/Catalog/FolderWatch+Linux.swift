@@ -1,5 +1,5 @@
 #if os(Linux)
-internal import Glibc
+internal import Libc
 
 /// Folder watch by inotify(7). Used by one thread at a time.
 final class InotifyWatch: FolderWatch {

@@ -1,11 +1,6 @@
+internal import Libc
 internal import Media
 internal import Synchronization
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The files of a recorder, kept in memory, so that a request neither lists folders nor opens other files.
 ///

@@ -1,11 +1,6 @@
+internal import Libc
 package import NIOCore
 internal import Synchronization
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// First handler of a listening channel: reports `accept` calls that failed for lack of descriptors or memory.
 ///

@@ -1,10 +1,5 @@
+internal import Libc
 package import NIOCore
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 extension ChannelHandlerContext {
   /// Minimum of the limit of unsent bytes, in bytes.

@@ -1,11 +1,6 @@
+internal import Libc
 package import NIOCore
 internal import NIOPosix
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The socket of a channel without encryption, to which bytes are sent without the cost of the channel's pipeline. Used on the channel's
 /// event loop.

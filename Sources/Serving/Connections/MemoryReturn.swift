@@ -1,4 +1,4 @@
-internal import CThreading
+internal import CSystem
 package import Media
 internal import Threading
 

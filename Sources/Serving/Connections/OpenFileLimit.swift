@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// The limit of open files of this process, `RLIMIT_NOFILE`.
 package enum OpenFileLimit {

@@ -1,4 +1,4 @@
-internal import CTransport
+internal import CSystem
 package import NIOCore
 internal import Synchronization
 internal import Threading

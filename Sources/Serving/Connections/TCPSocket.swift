@@ -1,11 +1,6 @@
-internal import CTransport
+internal import CSystem
+internal import Libc
 package import Media
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// State of a TCP socket that the system knows.
 package enum TCPSocket {

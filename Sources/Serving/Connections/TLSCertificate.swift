@@ -1,12 +1,7 @@
+internal import Libc
 package import Media
 internal import NIOCore
 package import NIOSSL
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Paths of a TLS server's certificate chain and private key.
 public struct CertificateFiles: Hashable, Sendable {

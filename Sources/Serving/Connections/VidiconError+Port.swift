@@ -1,11 +1,6 @@
+internal import Libc
 package import Media
 internal import NIOCore
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 extension VidiconError {
   /// Creates the error of a server that failed to bind or listen to a port.

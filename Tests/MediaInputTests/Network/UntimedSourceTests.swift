@@ -1,17 +1,12 @@
 import Capture
 import Foundation
+import Libc
 import Media
 import TestSupport
 import Testing
 import Threading
 
 @testable import MediaInput
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @Suite("Network sources without timestamps: H.264 without a container", .timeLimit(.minutes(5)))
 struct UntimedSourceTests {

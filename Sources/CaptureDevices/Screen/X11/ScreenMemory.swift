@@ -1,7 +1,7 @@
 #if os(Linux)
 internal import CCapture
 internal import CXCB
-internal import Glibc
+internal import Libc
 
 // Safe because it only owns the mapping; its user synchronizes access to the bytes.
 /// Memory for a frame that an X server on the same machine can write to.

@@ -1,7 +1,7 @@
 #if os(Linux)
 internal import CXCB
 internal import Capture
-internal import Glibc
+internal import Libc
 internal import Media
 
 /// The frame buffers of a screen capture. Each records which rows of the screen have changed since it was last updated, and

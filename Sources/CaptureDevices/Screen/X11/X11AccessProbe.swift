@@ -2,7 +2,7 @@
 internal import CALSA  // The release build attributes `timeval` to this module.
 internal import Media
 internal import Threading
-internal import Glibc
+internal import Libc
 
 /// A first connection to an X server, which probes whether the server accepts the user's credentials.
 ///

@@ -1,6 +1,6 @@
 #if os(Linux)
 internal import CXCB
-internal import Glibc
+internal import Libc
 internal import Synchronization
 
 /// Credentials for an X server: the cookie in the file that `XAUTHORITY` names.

@@ -1,7 +1,7 @@
 #if os(Linux)
 internal import Threading
 internal import CXCB
-internal import Glibc
+internal import Libc
 internal import Media
 
 /// A failed request to an X server.

@@ -1,7 +1,7 @@
 #if os(Linux)
 internal import Media
 internal import CXCB
-internal import Glibc
+internal import Libc
 
 /// An X display, from a name such as `:0` or `host:0.1` or from the environment.
 struct X11Display: Hashable, Sendable {

@@ -1,6 +1,6 @@
 // Embeds Sources/HTTPServer/Documents/openapi.json at compile time: no file is read at run time.
 
-#include "COpenAPI.h"
+#include "OpenAPIDocument.h"
 
 // C23 has #embed; compilers that know it accept it in older C too, with a warning.
 #pragma clang diagnostic ignored "-Wc23-extensions"

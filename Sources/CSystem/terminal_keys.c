@@ -1,4 +1,4 @@
-#include "CTerminal.h"
+#include "TerminalKeys.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // Embeds the files of Sources/WebPage/Site at compile time: no file is read at run time. A new file needs an array and an
 // entry of `files`; WebPageTests compares the list with the folder.
 
-#include "CWebPage.h"
+#include "PageFiles.h"
 
 // C23 has #embed; compilers that know it accept it in older C too, with a warning.
 #pragma clang diagnostic ignored "-Wc23-extensions"

@@ -1,5 +1,5 @@
-#ifndef CTERMINAL_H
-#define CTERMINAL_H
+#ifndef VIDICON_TERMINAL_KEYS_H
+#define VIDICON_TERMINAL_KEYS_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
-#ifndef VIDICON_CWEBPAGE_H
-#define VIDICON_CWEBPAGE_H
+#ifndef VIDICON_PAGE_FILES_H
+#define VIDICON_PAGE_FILES_H
 
 #include <stddef.h>
 

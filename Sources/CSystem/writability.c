@@ -1,4 +1,4 @@
-#include "CTransport.h"
+#include "TCPConnections.h"
 
 #include <errno.h>
 #include <stddef.h>

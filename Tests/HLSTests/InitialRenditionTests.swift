@@ -1,4 +1,4 @@
-import RateControl
+import HLS
 import Testing
 
 @Suite("Rendition that a player starts with")

@@ -1,7 +1,7 @@
 import Media
 import Testing
 
-@testable import RateControl
+@testable import WebRTC
 
 @Suite("What one viewer gets, from the estimate of its path")
 struct ViewerRenditionTests {

@@ -1,4 +1,4 @@
-#include "CTransport.h"
+#include "TCPConnections.h"
 
 #ifdef __linux__
 #include <linux/tcp.h>

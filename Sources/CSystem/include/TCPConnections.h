@@ -1,5 +1,5 @@
-#ifndef VIDICON_CTRANSPORT_H
-#define VIDICON_CTRANSPORT_H
+#ifndef VIDICON_TCP_CONNECTIONS_H
+#define VIDICON_TCP_CONNECTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

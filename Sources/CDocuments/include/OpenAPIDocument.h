@@ -1,5 +1,5 @@
-#ifndef VIDICON_COPENAPI_H
-#define VIDICON_COPENAPI_H
+#ifndef VIDICON_OPENAPI_DOCUMENT_H
+#define VIDICON_OPENAPI_DOCUMENT_H
 
 #include <stddef.h>
 
