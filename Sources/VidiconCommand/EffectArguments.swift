@@ -42,14 +42,4 @@ struct EffectArguments: ParsableArguments {
 
   @Option(help: "Save a snapshot, as viewers see it, when a smile begins: smile:FOLDER.")
   var snapshotOn: String?
-
-  /// Keys and values of the options on the command line; nil for absent ones.
-  var values: [(StreamOptions.Key, String?)] {
-    [
-      (.faces, self.faces), (.privacyMinFace, self.privacyMinFace), (.mask, self.mask), (.maskPart, self.maskPart),
-      (.maskAnchors, self.maskAnchors),
-      (.smooth, self.smooth), (.overlay, self.overlay), (.clock, self.clock ? "true" : nil),
-      (.snapshotOn, self.snapshotOn),
-    ]
-  }
 }

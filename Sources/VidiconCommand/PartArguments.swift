@@ -33,13 +33,4 @@ struct PartArguments: ParsableArguments {
       "Record this rendition of the stream, such as low; it is encoded while it is recorded. (default: main)",
       valueName: "name"))
   var recordRendition: String?
-
-  /// Keys and values of the options on the command line; nil for absent ones.
-  var values: [(StreamOptions.Key, String?)] {
-    [
-      (.splitDuration, self.splitDuration), (.splitSize, self.splitSize), (.keepAge, self.keepAge),
-      (.keepSize, self.keepSize), (.keepFree, self.keepFree), (.overwrite, self.overwrite ? "true" : nil),
-      (.title, self.title), (.recordRendition, self.recordRendition),
-    ]
-  }
 }

@@ -3,29 +3,27 @@ import ArgumentParser
 /// The command-line options of `vidicon serve` for servers that a stream is sent to.
 struct PushArguments: ParsableArguments {
   @Option(
-    name: .customLong("push"),
     help: """
       A server that the stream is sent to, rtmp://HOST/APP/KEY, rtmps://HOST/APP/KEY or whip+https://HOST/PATH, with options before it: \
       rendition=low,bitrate=1500k,adaptive=no,url=rtmp://…; repeatable. Other users of this machine see options in the list \
       of processes; --push-file and the variable VIDICON_PUSH hide them.
       """)
-  var targets: [String] = []
+  var push: [String] = []
 
-  @Option(name: .customLong("push-file"), help: "A file of servers, one a line as --push, readable by its owner only.")
-  var file: String?
+  @Option(help: "A file of servers, one a line as --push, readable by its owner only.")
+  var pushFile: String?
 
+  /// A push of the configuration file has its own token.
   @Option(
-    name: .customLong("push-token-file"),
     help: """
       A file with the token of WHIP servers, readable by its owner only; for pushes of --push, --push-file and VIDICON_PUSH that \
       have none. The variable VIDICON_PUSH_TOKEN has the token itself.
       """)
-  var tokenFile: String?
+  var pushTokenFile: String?
 
   @Option(
-    name: .customLong("push-ca"),
     help:
       "A PEM file of authorities that certificates of rtmps and whip+https servers may come from, beside those of the system."
   )
-  var authorityFile: String?
+  var pushCA: String?
 }

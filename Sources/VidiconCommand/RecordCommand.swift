@@ -21,22 +21,29 @@ struct RecordCommand: AsyncParsableCommand {
 
   @OptionGroup var stream: StreamArguments
 
-  @Option(help: "Stop after this recorded time, without pauses, such as 60s; source files are looped.")
-  var duration: String?
+  @OptionGroup(title: "Recording") var parts: PartArguments
 
-  @OptionGroup var parts: PartArguments
+  @OptionGroup(title: "This run") var options: Options
 
-  @Flag(help: "End with the source, also with --duration.")
-  var exitOnEOF = false
+  /// Options of one run, and that of the configuration file.
+  struct Options: ParsableArguments {
+    @OptionGroup var file: FileArguments
 
-  @Flag(help: "Progress as JSON, one object per line, on standard output.")
-  var json = false
+    @Option(help: "Stop after this recorded time, without pauses, such as 60s; source files are looped.")
+    var duration: String?
+
+    @Flag(help: "End with the source, also with --duration.")
+    var exitOnEOF = false
+
+    @Flag(help: "Progress as JSON, one object per line, on standard output.")
+    var json = false
+  }
 
   func run() async throws {
-    let options = try ServeConfiguration.stream(self.stream, parts: self.parts, into: self.output)
+    let options = try ServeConfiguration.stream(of: self)
     guard var settings = try options.recordingSettings(existing: .refuse) else { return }
-    settings.duration = try self.duration.map(Quantity.duration)
-    let loops = self.duration != nil && !self.exitOnEOF
+    settings.duration = try self.options.duration.map(Quantity.duration)
+    let loops = self.options.duration != nil && !self.options.exitOnEOF
     let pauses = PauseSignal()
     let interruption = Task { await TerminationSignals.shared.wait() }
     let startup = Task { [settings] in try await Self.start(options, settings, loop: loops) }
@@ -46,7 +53,7 @@ struct RecordCommand: AsyncParsableCommand {
     if options.acceptsAnyCertificate {
       Terminal.warn("\(options.name): its source is not verified (insecure=1); its media may be another's")
     }
-    let display = RecordDisplay(recorder, of: stream, isJSON: self.json)
+    let display = RecordDisplay(recorder, of: stream, isJSON: self.options.json)
     let reporter = Task { for await event in recorder.events { display.show(event) } }
     let pausing = Task { await pauses.togglePauses(of: [recorder]) }
     let snapshots = options.effects.snapshotFolder.map { folder in

@@ -25,7 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
     ProcessLimits.avoidHugePages()
     let pauses = PauseSignal()
     let display: any StatusDisplay =
-      self.options.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.noQR)
+      self.options.run.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.run.noQR)
     // Shown after the addresses.
     let (announcements, announced) = AsyncStream.makeStream(of: DiscoveryEvent.self)
     var userFile = configuration.userFile.map { UserFileMonitor(path: $0) }
@@ -36,7 +36,8 @@ struct ServeCommand: AsyncParsableCommand {
       report: { Terminal.warn($0) })
     if let users { server.access.setUserFile(users) }
     let interruption = Task { await TerminationSignals.shared.wait() }
-    let startup = Task { [loop = !self.options.exitOnEOF] in try await Self.start(server, configuration, loop: loop) }
+    let loops = !self.options.run.exitOnEOF
+    let startup = Task { try await Self.start(server, configuration, loop: loops) }
     // Before the streams are published, an interruption leaves nothing to end in order.
     guard let (streams, choice) = try await startup.result(unless: interruption)?.get() else { return }
     let access = Self.makeAccessSummary(server, configuration)
@@ -137,7 +138,7 @@ struct ServeCommand: AsyncParsableCommand {
     _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>,
     keys: TerminalKeys?, access: AccessSummary
   ) async -> Ending {
-    let exitsAtEnd = self.options.exitOnEOF
+    let exitsAtEnd = self.options.run.exitOnEOF
     return await withTaskGroup(of: Ending?.self) { group in
       group.addTask {
         await interruption.value

@@ -18,7 +18,7 @@ extension ServeConfiguration {
       "\(path): all users of this machine can read it, and it has stream keys of pushes; change that with chmod 600")
   }
 
-  /// Parses the text of a configuration file; `docs/configuration.md` describes every key.
+  /// Parses the text of a configuration file, whose keys are ``Key`` and ``StreamOptions/Key``; `docs/configuration.md` describes them.
   package init(yaml text: String, path: String) throws(VidiconError) {
     let root: Node?
     do {
@@ -34,33 +34,6 @@ extension ServeConfiguration {
     let reader = YAMLReader(path: path)
     for (key, value) in try reader.mapping(root, keys: Key.self) {
       switch key {
-      case .bind: self.bind = try reader.text(value)
-      case .rtspPort: self.rtspPort = try Self.port(reader.integer(value), "\(path): rtspPort")
-      case .rtspUDP: self.rtspUDP = try reader.boolean(value)
-      case .pushAuthorities: self.pushAuthorityFile = try reader.text(value)
-      case .httpPort: self.httpPort = try Self.port(reader.integer(value), "\(path): httpPort")
-      case .httpsPort: self.httpsPort = try Self.port(reader.integer(value), "\(path): httpsPort")
-      case .discovery: self.isAnnounced = try reader.boolean(value)
-      case .control: self.access.control = try Self.control(reader.text(value), "\(path): control")
-      case .recordingsFor:
-        self.access.recordings = try Self.recordings(reader.text(value), "\(path): recordingsFor")
-      case .behindProxy: self.access.proxies = try reader.texts(value)
-      case .hosts: self.access.hosts = try reader.texts(value)
-      case .cors: self.access.corsOrigins = try reader.texts(value)
-      case .embed: self.access.allowsEmbedding = try reader.boolean(value)
-      case .insecureBasic: self.access.allowsInsecureBasic = try reader.boolean(value)
-      case .userFile: self.userFile = try reader.text(value)
-      case .files: self.fileFolders = try reader.texts(value)
-      case .linkLocal: self.allowsLinkLocal = try reader.boolean(value)
-      case .rtspsPort: self.rtspsPort = try Self.port(reader.integer(value), "\(path): rtspsPort")
-      case .rtmpPort: self.rtmpPort = try Self.port(reader.integer(value), "\(path): rtmpPort")
-      case .rtmpsPort: self.rtmpsPort = try Self.port(reader.integer(value), "\(path): rtmpsPort")
-      case .webrtcPort: self.webRTCPort = try Self.port(reader.integer(value), "\(path): webrtcPort")
-      case .webrtc: self.isWebRTCOn = try reader.boolean(value)
-      case .iceAddresses: self.iceAddresses = try reader.texts(value)
-      case .iceServers: self.iceServers = try Self.iceServers(reader.texts(value))
-      case .tlsCertificate: self.tlsCertificate = try reader.text(value)
-      case .tlsKey: self.tlsKey = try reader.text(value)
       case .users:
         for user in try reader.sequence(value) { try self.appendUser(user, reader) }
       case .streams:
@@ -69,16 +42,15 @@ extension ServeConfiguration {
         if streams.contains(where: { $0[StreamOptions.Key.push.rawValue] != nil }) {
           self.warnOfReadableKeys(in: path)
         }
+      default:
+        let texts = try key.isList ? reader.texts(value) : [reader.text(value)]
+        do throws(VidiconError) {
+          try self.set(key, to: texts, named: key.rawValue)
+        } catch {
+          throw error.of(reader.place(of: value))
+        }
       }
     }
-  }
-
-  private enum Key: String, CaseIterable {
-    case bind, rtspPort, rtspUDP, rtspsPort, rtmpPort, rtmpsPort, webrtc, webrtcPort, iceAddresses, iceServers,
-      httpPort,
-      httpsPort, discovery, tlsCertificate,
-      tlsKey, users, control, recordingsFor, behindProxy, hosts, cors, embed, insecureBasic, userFile, files, linkLocal,
-      pushAuthorities, streams
   }
 
   private enum UserKey: String, CaseIterable {
@@ -252,13 +224,6 @@ private struct YAMLReader {
     } catch {
       throw error.of(self.place(of: node))
     }
-  }
-
-  func integer(_ node: Node) throws(VidiconError) -> Int {
-    guard let value = Int(try self.text(node)) else {
-      throw self.failure(node, "expected a whole number")
-    }
-    return value
   }
 
   func boolean(_ node: Node) throws(VidiconError) -> Bool {

@@ -53,13 +53,23 @@ package struct StreamOptions: Equatable {
     var height: Int
   }
 
-  /// The keys of `--stream` and the configuration file.
-  enum Key: String, CaseIterable {
+  /// The table of a stream's settings: options, keys of `--stream`, and keys of the configuration file.
+  enum Key: String, SettingKey {
     case preset, name, source, audio, size, fps, bitrate, scaling, encoder, profile, vbv, passThrough, rendition
     case audioBitrate, whipToken
     case push, pushFile
     case faces, privacyMinFace, mask, maskPart, maskAnchors, smooth, overlay, clock, snapshotOn
     case record, recordings, splitDuration, splitSize, keepAge, keepSize, keepFree, overwrite, title, recordRendition
+
+    /// Whether the option applies to each stream of a configuration file, and not to an only one: recordings, and the token of publishers.
+    var isForEveryStream: Bool {
+      switch self {
+      case .record, .recordings, .splitDuration, .splitSize, .keepAge, .keepSize, .keepFree, .overwrite, .title,
+        .recordRendition, .whipToken:
+        true
+      default: false
+      }
+    }
   }
 
   /// Parses and sets one value.

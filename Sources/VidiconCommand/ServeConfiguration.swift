@@ -1,0 +1,135 @@
+import ArgumentParser
+import Authentication
+import Foundation
+import Media
+import Pushing
+import StreamControl
+import Streaming
+import Vidicon
+
+/// The configuration of `vidicon serve`, from the command line and the configuration file.
+package struct ServeConfiguration: Equatable {
+  package var streams: [StreamOptions] = []
+  var bind: String?
+  package var rtspPort = 8554
+  var rtspUDP = false
+  package var httpPort = 8080
+  var httpsPort: Int?
+  var isAnnounced = true
+  /// Whether a network source must be there at the start.
+  var exitsOnFailure = false
+  var access = AccessSettings()
+  /// Path of a PEM file of further authorities for `rtmps` servers.
+  var pushAuthorityFile: String?
+  /// Path of the file of further users and tokens.
+  var userFile: String?
+  /// Folders whose files may be chosen over HTTP.
+  var fileFolders: [String] = []
+  /// Whether network sources at link-local addresses may be chosen over HTTP.
+  var allowsLinkLocal = false
+  var rtspsPort: Int?
+  var rtmpPort: Int?
+  var rtmpsPort: Int?
+  /// Nil for 8189, or any free one where that is in use.
+  var webRTCPort: Int?
+  var isWebRTCOn = true
+  /// Addresses at which WebRTC clients reach this machine beside its own.
+  var iceAddresses: [String] = []
+  /// STUN and TURN servers for WebRTC clients.
+  var iceServers: [ICEServer] = []
+  var tlsCertificate: String?
+  var tlsKey: String?
+  /// Lines about the configuration file that the owner is to know.
+  var warnings: [String] = []
+
+  /// Default settings, without a stream.
+  package init() {}
+}
+
+extension ServeConfiguration {
+  /// Reads the configuration file, if there is one, and checks it together with the options, which override it.
+  init(_ options: ServeOptions) throws(VidiconError) {
+    try self.init(unchecked: options)
+    try self.validate()
+  }
+
+  /// Reads the configuration file, if there is one, and the options, without what ``validate()`` checks.
+  init(unchecked options: ServeOptions) throws(VidiconError) {
+    try self.init(fileOf: options.run.file)
+    try self.apply(options)
+    if !options.access.operators.isEmpty {
+      let viewers = options.access.user.isEmpty ? [] : self.access.users
+      self.access.users = viewers + (try Self.users(options.access.operators, role: .operator, "--operator"))
+    }
+    try self.apply(options.push, environment: ProcessInfo.processInfo.environment)
+    self.exitsOnFailure = options.run.exitOnFailure
+    for index in self.streams.indices { self.streams[index].isForWebRTC = self.isWebRTCOn }
+    self.openPublishPort()
+  }
+
+  private init(fileOf arguments: FileArguments) throws(VidiconError) {
+    self = try arguments.config.map { path throws(VidiconError) in try ServeConfiguration(contentsOf: path) } ?? .init()
+  }
+
+  /// The only stream of `vidicon record`.
+  static func stream(of command: RecordCommand) throws(VidiconError) -> StreamOptions {
+    var configuration = try ServeConfiguration(fileOf: command.options.file)
+    try configuration.apply(command)
+    guard configuration.streams.count == 1 else {
+      throw .usage("--stream", "vidicon record records one stream", "for several use vidicon serve with --record")
+    }
+    var stream = configuration.streams[0]
+    try stream.set(.record, to: command.output)
+    try stream.effects.validate()
+    if let scheme = stream.publishScheme {
+      throw .usage(
+        "the source \(scheme.sourceName)", "vidicon record opens no port that a publisher reaches",
+        "use vidicon serve with --record")
+    }
+    return stream
+  }
+
+  /// Applies the settings among a command's options. Those of a stream are defaults of each `--stream`, and override the only stream of
+  /// a configuration file; those of recordings apply to every stream of a file.
+  private mutating func apply(_ arguments: some ParsableArguments) throws(VidiconError) {
+    let settings = arguments.settings(of: Key.self)
+    let isReplacingStreams = settings.contains { $0.key == .streams }
+    // Pushes are added to those of the file, and those of the environment to them.
+    let ofStream = arguments.settings(of: StreamOptions.Key.self).filter { ![.push, .pushFile].contains($0.key) }
+    if self.streams.count > 1, ofStream.contains(where: { !$0.key.isForEveryStream }) {
+      throw .usage("--config", "the file has several streams", "change them there, or use --stream")
+    }
+    if self.streams.isEmpty || isReplacingStreams { self.streams = [self.streams.first ?? StreamOptions()] }
+    let values = ofStream.map { ($0.key, $0.texts.joined(separator: String(StreamOptions.renditionSeparator))) }
+    for index in self.streams.indices { try self.streams[index].set(values) }
+    if isReplacingStreams, ofStream.contains(where: { $0.key == .name }) {
+      throw .usage("--name", "it cannot be given with --stream", "write --stream name=NAME")
+    }
+    for (key, texts) in settings { try self.set(key, to: texts, named: "--\(key.optionName)") }
+  }
+
+  /// Adds the pushes of the options and the environment to the only stream; in a file or `--stream` each has its own.
+  private mutating func apply(
+    _ options: PushArguments, environment: [String: String]
+  ) throws(VidiconError) {
+    var targets: [PushTarget] = []
+    for text in options.push { targets.append(try StreamOptions.push(text)) }
+    if let path = options.pushFile { targets += try StreamOptions.pushes(inFile: path) }
+    if let text = environment[StreamOptions.pushVariable] { targets += try StreamOptions.pushes(inVariable: text) }
+    let token =
+      try options.pushTokenFile.map { path throws(VidiconError) in try StreamOptions.pushToken(inFile: path) }
+      ?? environment[StreamOptions.pushTokenVariable].map { Secret($0) }
+    if let token {
+      for index in targets.indices { try targets[index].setDefaultToken(token) }
+    }
+    if options.pushTokenFile != nil, !targets.contains(where: \.isWHIP) {
+      throw .usage("--push-token-file", "no push is of WHIP", "give --push whip+https://HOST/PATH")
+    }
+    guard !targets.isEmpty else { return }
+    guard self.streams.count == 1 else {
+      throw .usage(
+        "--push", "there are several streams", "give each its own: push in the configuration file or in --stream")
+    }
+    self.streams[0].pushes += targets
+  }
+}
