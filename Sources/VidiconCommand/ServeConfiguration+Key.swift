@@ -1,6 +1,5 @@
 import Authentication
 import Media
-import StreamControl
 
 extension ServeConfiguration {
   /// The table of the server's settings; ``StreamOptions/Key`` is that of a stream's.

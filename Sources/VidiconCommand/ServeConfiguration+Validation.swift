@@ -2,12 +2,10 @@ import Authentication
 import CaptureDevices
 internal import Effects
 import Media
-import MediaInput
 import Publishing
 import Recording
 import StreamControl
 import Streaming
-import Vidicon
 
 extension ServeConfiguration {
   /// Checks settings that depend on each other, whichever of the command line and the file they come from.

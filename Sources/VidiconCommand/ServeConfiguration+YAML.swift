@@ -59,24 +59,18 @@ extension ServeConfiguration {
 
   /// Appends a user with a name and a password, or a token.
   private mutating func appendUser(_ node: Node, _ reader: YAMLReader) throws(VidiconError) {
-    var (name, password, token, roleName, stream) = ("", "", "", "viewer", "")
+    var values: [UserKey: String] = [:]
     for (key, value) in try reader.mapping(node, keys: UserKey.self, showsKeys: false) {
-      switch key {
-      case .name: name = try reader.text(value)
-      case .password: password = try reader.text(value)
-      case .token: token = try reader.text(value)
-      case .role: roleName = try reader.text(value)
-      case .stream: stream = try reader.text(value)
-      }
+      values[key] = try reader.text(value)
     }
+    let (name, password, token) = (values[.name] ?? "", values[.password] ?? "", values[.token] ?? "")
     let role: Role
-    switch roleName {
-    case "viewer": role = .viewer
-    case "operator": role = .operator
-    case "publisher" where !stream.isEmpty: role = .publisher(stream: stream)
+    switch (values[.role], values[.stream] ?? "") {
+    case (nil, _), ("viewer", _): role = .viewer
+    case ("operator", _): role = .operator
+    case ("publisher", let stream) where !stream.isEmpty: role = .publisher(stream: stream)
     default:
-      throw reader.failure(
-        node, "the role of a user is viewer, operator, or publisher with a stream")
+      throw reader.failure(node, "the role of a user is viewer, operator, or publisher with a stream")
     }
     if !token.isEmpty {
       guard password.isEmpty, let token = AccessToken(parsing: token, role: role) else {

@@ -3,8 +3,6 @@ import Authentication
 import Foundation
 import Media
 import Pushing
-import StreamControl
-import Streaming
 import Vidicon
 
 /// The configuration of `vidicon serve`, from the command line and the configuration file.

@@ -4,7 +4,7 @@ import ArgumentParser
 ///
 /// Each side only delivers the setting's text. Its raw value is the key of the file, ``optionName`` the option, and `set(_:to:)` of the
 /// table's owner parses and checks the text of either side. An option with that name in a group of a command is found by
-/// ``ArgumentParser/ParsableArguments/settings(of:)``; `SettingTableTests` fails where one of the sides, or the documentation, lacks a setting.
+/// `ParsableArguments.settings(of:)`; `SettingTableTests` fails where one of the sides, or the documentation, lacks a setting.
 protocol SettingKey: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
   /// Name of the option, without the hyphens before it; one that begins with `no-` is a flag that sets `false`.
   var optionName: String { get }

@@ -82,11 +82,15 @@ package struct StreamOptions: Equatable {
     case .size: self.size = try Self.size(text)
     case .fps: self.frameRate = try Self.frameRate(text)
     case .bitrate: self.bitrate = try Self.videoBitrate(text)
-    case .scaling: self.scaling = try Self.scaling(text)
+    case .scaling:
+      self.scaling = try Self.choice(text, "it is not a scaling mode", "give fit (with bars) or fill (with crop)")
     case .encoder: self.encoder = text
-    case .profile: self.profile = try Self.profile(text)
+    case .profile where text == "auto": self.profile = nil
+    case .profile:
+      self.profile = try Self.choice(text, "it is not a profile", "give baseline, main, high or auto") as H264Profile
     case .vbv: self.rateBuffer = try Self.rateBuffer(text)
-    case .passThrough: self.passThrough = try Self.passThrough(text)
+    case .passThrough:
+      self.passThrough = try Self.choice(text, "it is no mode of passing through", "give auto, on or off")
     case .rendition: self.renditions = try Self.renditions(text)
     case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
     case .whipToken: self.whipToken = try Self.whipToken(text)
@@ -300,22 +304,6 @@ extension StreamOptions {
     }
   }
 
-  private static func passThrough(_ text: String) throws(VidiconError) -> VideoSettings.PassThrough {
-    guard let mode = VideoSettings.PassThrough(rawValue: text) else {
-      throw .usage(quoted(text), "it is no mode of passing through", "give auto, on or off")
-    }
-    return mode
-  }
-
-  /// Parses `auto`, which is nil, or a profile.
-  private static func profile(_ text: String) throws(VidiconError) -> H264Profile? {
-    if text == "auto" { return nil }
-    guard let profile = H264Profile(rawValue: text) else {
-      throw .usage(quoted(text), "it is not a profile", "give baseline, main, high or auto")
-    }
-    return profile
-  }
-
   /// Parses the length of the rate control buffer, seconds such as `0.5`.
   private static func rateBuffer(_ text: String) throws(VidiconError) -> MediaDuration {
     let length = try Quantity.duration(text)
@@ -325,10 +313,11 @@ extension StreamOptions {
     return length
   }
 
-  private static func scaling(_ text: String) throws(VidiconError) -> VideoSettings.Scaling {
-    guard let scaling = VideoSettings.Scaling(rawValue: text) else {
-      throw .usage(quoted(text), "it is not a scaling mode", "give fit (with bars) or fill (with crop)")
-    }
-    return scaling
+  /// Parses one of the names of a type.
+  private static func choice<Choice: RawRepresentable<String>>(
+    _ text: String, _ cause: String, _ nextStep: String
+  ) throws(VidiconError) -> Choice {
+    guard let choice = Choice(rawValue: text) else { throw .usage(quoted(text), cause, nextStep) }
+    return choice
   }
 }

@@ -11,6 +11,7 @@ struct ExitStatusTests {
     arguments: [
       (["serve", "--fps", "0"], "\"0\": it is not a frame rate; give 1 to 240"),
       (["serve", "--rtsp-port", "70000"], "--rtsp-port: 70000 is not a port; give 1 to 65535"),
+      (["serve", "--rtsp-port", "abc"], "--rtsp-port: \"abc\" is not a port; give 1 to 65535"),
       (
         ["serve", "--rtsp-port", "1", "--http-port", "1"],
         "--http-port: it is 1, as --rtsp-port is; give each a port of its own"

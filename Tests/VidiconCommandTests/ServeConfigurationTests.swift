@@ -159,14 +159,24 @@ struct ServeConfigurationTests {
     #expect(configuration.streams[1].source == nil)
   }
 
+  @Test(arguments: [("on", true), ("true", true), ("off", false), ("false", false)])
+  func `WebRTC is on or off, or true or false, on either side`(text: String, isOn: Bool) throws {
+    #expect(try self.configuration("webrtc: \(text)").isWebRTCOn == isOn)
+    #expect(try ServeConfiguration(ServeOptions.parse(["--webrtc", text])).isWebRTCOn == isOn)
+  }
+
   @Test(arguments: [
     ("", "empty"),
     ("[1, 2]", "expected keys and values"),
     ("colour: red", "unknown key \"colour\""),
     ("streams:\n  - {name: a, colour: red}", "unknown key \"colour\""),
-    ("rtspPort: abc", "vidicon.yaml:1:11: expected a whole number"),
-    ("rtspPort: 70000", "is not a port"),
-    ("rtspUDP: 1", "expected true or false"),
+    ("rtspPort: abc", "vidicon.yaml:1:11: rtspPort: \"abc\" is not a port; give 1 to 65535"),
+    ("rtspPort: 70000", "vidicon.yaml:1:11: rtspPort: 70000 is not a port"),
+    ("rtspUDP: 1", "vidicon.yaml:1:10: rtspUDP: \"1\": it is neither true nor false"),
+    ("bind: [127.0.0.1]", "vidicon.yaml:1:7: expected a single value"),
+    ("hosts: [{a: b}]", "vidicon.yaml:1:9: expected a single value"),
+    ("webrtc: no", "vidicon.yaml:1:9: webrtc \"no\": it is neither on nor off; give on or off"),
+    ("iceServers: [\"stun:\"]", "vidicon.yaml:1:13: an ICE server: "),
     ("streams: a", "expected a list"),
     ("control: some", "control: \"some\" is not a setting of it; give operators, machine, all or none"),
     ("streams:\n  - {name: a, size: [1, 2]}", "expected a single value"),
@@ -191,6 +201,8 @@ struct ServeConfigurationTests {
     "users: [{name: anna, password: @sesame}]",
     "users: [{name: anna, pass word: sesame}]", "users: anna:sesame", "users: [anna:sesame]",
     "users: [{name: anna, password: sesame, role: boss}]", "users: [{name: \"anna:sesame\", password: x}]",
+    "iceServers: [\"turn:anna:sesame\"]", "rtspPort: anna:sesame", "webrtc: anna:sesame", "embed: anna:sesame",
+    "control: anna:sesame",
     "users: [{token: sesame}]", "users: [{name: anna, password: [sesame]}]", "users:\n\t- sesame",
     "streams: [{name: a, source: \"rtsp://anna:sesame@h\", fps: x}]", "streams: [\"rtsp://anna:sesame@h\"]",
   ])
