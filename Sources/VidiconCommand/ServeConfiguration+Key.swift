@@ -80,24 +80,24 @@ extension ServeConfiguration {
     case .insecureBasic: self.access.allowsInsecureBasic = try Self.boolean(text, name)
     case .behindProxy: self.access.proxies = texts
     case .pushAuthorities: self.pushAuthorityFile = text
-    case .streams: try self.setStreams(texts)
+    case .streams:
+      let defaults = self.streams.first ?? StreamOptions()
+      self.streams = try texts.map { text throws(VidiconError) in try StreamOptions(parsing: text, defaults: defaults) }
     }
   }
 
+  /// Parses a port number; 0 stands for any free one.
   private static func port(_ text: String, _ name: String) throws(VidiconError) -> Int {
-    guard let number = Int(text) else { throw Self.noPort(quoted(text), name) }
-    return try Self.port(number, name)
-  }
-
-  /// Checks a port number; 0 stands for any free one.
-  static func port(_ number: Int, _ name: String) throws(VidiconError) -> Int {
-    guard (0...65_535).contains(number) else { throw Self.noPort("\(number)", name) }
+    let number = Int(text)
+    guard let number, (0...65_535).contains(number) else {
+      throw .usage(
+        name, "\(number.map(String.init) ?? quoted(text)) is not a port", "give 1 to 65535, or 0 for any free one")
+    }
     return number
   }
 
-  private static func noPort(_ text: String, _ name: String) -> VidiconError {
-    .usage(name, "\(text) is not a port", "give 1 to 65535, or 0 for any free one")
-  }
+  /// Checks a port number; 0 stands for any free one.
+  static func port(_ number: Int, _ name: String) throws(VidiconError) -> Int { try Self.port("\(number)", name) }
 
   private static func boolean(_ text: String, _ name: String) throws(VidiconError) -> Bool {
     do throws(VidiconError) {
@@ -130,21 +130,12 @@ extension ServeConfiguration {
 
   /// Parses users such as `NAME:PASSWORD`; no error quotes them, since a text may be a password alone by mistake.
   static func users(_ texts: [String], role: Role, _ name: String) throws(VidiconError) -> [Credentials] {
-    var users: [Credentials] = []
-    for text in texts {
+    try texts.map { text throws(VidiconError) in
       guard let user = Credentials(parsing: text, role: role) else {
         throw .usage(name, "a name, a colon and a password are expected", "give NAME:PASSWORD")
       }
       guard user.isUsable else { throw .usage(name, "a user has no password", "give NAME:PASSWORD") }
-      users.append(user)
+      return user
     }
-    return users
-  }
-
-  /// Replaces the streams by those of texts such as `name=NAME,source=SPEC`; the first of them has the defaults of all.
-  private mutating func setStreams(_ texts: [String]) throws(VidiconError) {
-    let defaults = self.streams.first ?? StreamOptions()
-    self.streams = []
-    for text in texts { self.streams.append(try StreamOptions(parsing: text, defaults: defaults)) }
   }
 }

@@ -157,12 +157,14 @@ private struct YAMLReader {
     return Array(sequence)
   }
 
+  /// The members of a list, or of a single value.
+  private func members(_ node: Node) -> [Node] {
+    if case .sequence(let sequence) = node { Array(sequence) } else { [node] }
+  }
+
   /// A list of values, or one value.
   func texts(_ node: Node) throws(VidiconError) -> [String] {
-    guard case .sequence(let sequence) = node else { return [try self.text(node)] }
-    var texts: [String] = []
-    for node in sequence { texts.append(try self.text(node)) }
-    return texts
+    try self.members(node).map { node throws(VidiconError) in try self.text(node) }
   }
 
   func text(_ node: Node) throws(VidiconError) -> String {
@@ -174,9 +176,7 @@ private struct YAMLReader {
 
   /// The text of `--rendition`: of a value, or of a list whose members are values, or keys and values.
   func renditions(_ node: Node) throws(VidiconError) -> String {
-    guard case .sequence(let sequence) = node else { return try self.rendition(node) }
-    var texts: [String] = []
-    for node in sequence { texts.append(try self.rendition(node)) }
+    let texts = try self.members(node).map { node throws(VidiconError) in try self.rendition(node) }
     return texts.isEmpty ? "none" : texts.joined(separator: String(StreamOptions.renditionSeparator))
   }
 
@@ -189,10 +189,7 @@ private struct YAMLReader {
 
   /// The pushes of a value, or of a list whose members are URLs, or keys and values. No error quotes them.
   func pushes(_ node: Node) throws(VidiconError) -> [PushTarget] {
-    guard case .sequence(let sequence) = node else { return [try self.push(node)] }
-    var targets: [PushTarget] = []
-    for node in sequence { targets.append(try self.push(node)) }
-    return targets
+    try self.members(node).map { node throws(VidiconError) in try self.push(node) }
   }
 
   private enum PushKey: String, CaseIterable {

@@ -110,8 +110,7 @@ extension ServeConfiguration {
   private mutating func apply(
     _ options: PushArguments, environment: [String: String]
   ) throws(VidiconError) {
-    var targets: [PushTarget] = []
-    for text in options.push { targets.append(try StreamOptions.push(text)) }
+    var targets = try options.push.map { text throws(VidiconError) in try StreamOptions.push(text) }
     if let path = options.pushFile { targets += try StreamOptions.pushes(inFile: path) }
     if let text = environment[StreamOptions.pushVariable] { targets += try StreamOptions.pushes(inVariable: text) }
     let token =
