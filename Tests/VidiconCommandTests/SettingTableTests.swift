@@ -88,6 +88,8 @@ struct SettingTableTests {
   @Test(arguments: StreamOptions.Key.allCases)
   func `an option, a key of the file and a key of --stream set the same for a stream`(key: StreamOptions.Key) throws {
     let files = try Files()
+    // The folder is removed with its last reference.
+    defer { withExtendedLifetime(files) {} }
     let (arguments, yaml) = try Self.both(key, files: files)
     let configuration = try Self.configuration(arguments)
     #expect(try configuration != Self.initial.get())
@@ -101,6 +103,7 @@ struct SettingTableTests {
 
   @Test func `an option overrides the file, and --stream its streams`() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let path = "\(folder.path)/vidicon.yaml"
     let text = """
       rtspPort: 1
