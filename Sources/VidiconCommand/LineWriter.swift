@@ -1,11 +1,6 @@
+import Libc
 import Media
 import Threading
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Writes lines to a file descriptor on a thread of its own, so that a reader that stalls never blocks the program.
 ///

@@ -1,10 +1,5 @@
 package import Foundation
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// One HTTP/1.1 request to a server on this machine, RFC 9112, on a connection of its own.
 package struct LocalRequest {

@@ -1,12 +1,7 @@
 import ArgumentParser
 import Authentication
+import Libc
 import Media
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// `vidicon password`: prints the scrypt hash of a password, for user files.
 struct PasswordCommand: ParsableCommand {

@@ -1,13 +1,8 @@
 import Dispatch
+import Libc
 import Media
 import Recording
 import StreamControl
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Handler of SIGUSR1, which pauses and resumes recordings.
 struct PauseSignal: Sendable {

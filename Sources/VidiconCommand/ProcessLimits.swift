@@ -1,10 +1,5 @@
 internal import CSystem
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
+internal import Libc
 
 /// Limits of what this process uses of the system.
 enum ProcessLimits {

@@ -1,11 +1,6 @@
 package import ArgumentParser
+import Libc
 internal import Media
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// The program: parses the command line, and reports every failure as one line and an exit status.
 package struct RootCommand: AsyncParsableCommand {

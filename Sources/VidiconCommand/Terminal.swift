@@ -1,12 +1,7 @@
 import Foundation
+import Libc
 import Media
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Line-based output to standard output and standard error.
 enum Terminal {

@@ -1,11 +1,6 @@
 import CSystem
 import Dispatch
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
+import Libc
 
 /// Waits for Ctrl-C (SIGINT), for SIGTERM of a service manager, or for SIGHUP of a terminal that is closed. A second SIGINT or
 /// SIGTERM ends the program at once. A program that has no terminal goes on after SIGHUP: there it is a supervisor's or a log

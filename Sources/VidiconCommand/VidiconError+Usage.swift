@@ -1,10 +1,5 @@
+import Libc
 package import Media
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 extension VidiconError {
   /// A wrong option or configuration, which ends the program with exit status 64.

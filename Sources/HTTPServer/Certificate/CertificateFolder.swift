@@ -1,13 +1,8 @@
+internal import Libc
 internal import Media
 internal import Recording
 internal import SwiftASN1
 internal import X509
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials

@@ -1,10 +1,5 @@
+internal import Libc
 internal import NIOCore
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// The names and addresses under which browsers reach this machine, for the certificate of HTTP over TLS.
 struct CertificateNames: Hashable, Sendable {

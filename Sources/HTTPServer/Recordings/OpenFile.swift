@@ -1,14 +1,9 @@
 internal import Authentication
+internal import Libc
 internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
-
-#if canImport(Darwin)
-internal import Darwin
-#else
-internal import Glibc
-#endif
 
 /// Opens files for responses, up to a maximum number at a time: of a client network half of it, of all clients but
 /// operators three quarters.
