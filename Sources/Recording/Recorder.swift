@@ -91,6 +91,7 @@ public final class Recorder: Sendable {
     }
     guard let session else { return RecordingStatus() }
     var status = session.status
+    status.file = status.path.map { self.settings.pattern.name(ofFile: $0) }
     let isFinishing = !isRunning && !session.isOver
     if isFinishing { status.state = .finishing }
     status.finishingCount = finishing + (isFinishing ? 1 : 0)

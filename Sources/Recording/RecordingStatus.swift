@@ -22,6 +22,8 @@ public struct RecordingStatus: Hashable, Sendable {
   public var state = State.idle
   /// File of the current part, or of the last one; nil before the first.
   public var path: String?
+  /// Name of that file, as ``RecordedFile/name``.
+  public var file: String?
   /// Number of parts so far.
   public var partCount = 0
   /// Total duration of all parts, without pauses.
@@ -43,6 +45,9 @@ public struct RecordingStatus: Hashable, Sendable {
   public var unfinishedPartCount = 0
   /// Error that stopped the recording.
   public var error: VidiconError?
+
+  /// Number of video and audio frames dropped.
+  public var samplesDropped: Int { self.videoSamplesDropped + self.audioSamplesDropped }
 
   /// Creates the status of an idle recorder.
   public init() {}

@@ -1,10 +1,10 @@
 package import Media
 package import Recording
 
-/// Remote control of one stream's recorder. Statuses and messages name files, never folders.
+/// Remote control of one stream's recorder. ``RecordingStatus/file`` and messages name files, never folders.
 package struct RecordingControl: Sendable {
   /// Action that a client requests of a recorder.
-  package enum Action: String, Hashable, Sendable, CaseIterable, Decodable {
+  package enum Action: String, Hashable, Sendable, CaseIterable, Codable {
     /// Starts a recording.
     case start
     /// Ends the recording; its files are finished in the background, while the next one can start.
@@ -15,44 +15,12 @@ package struct RecordingControl: Sendable {
     case resume
   }
 
-  /// Progress of the current recording, or result of the last one.
-  package struct Status: Hashable, Sendable {
-    /// The recorder's state. A requested pause or resume is shown at once, before the samples up to it are written.
-    package var state: RecordingStatus.State
-    /// Name of the file being written, or of the last one; nil before the first.
-    package var file: String?
-    /// Length of all parts together, without pauses.
-    package var duration: MediaDuration
-    /// Bytes written to all parts.
-    package var byteCount: Int
-    /// Bits per second over the last seconds.
-    package var bitrate: Int
-    /// Video and audio samples dropped because the disk was too slow.
-    package var drops: Int
-    /// Reason why the recorder stopped by itself, for users; nil while it has not.
-    package var error: String?
-
-    /// Creates a status; by default that of a recorder that has not recorded.
-    package init(
-      state: RecordingStatus.State = .idle, file: String? = nil, duration: MediaDuration = .zero, byteCount: Int = 0,
-      bitrate: Int = 0, drops: Int = 0, error: String? = nil
-    ) {
-      self.state = state
-      self.file = file
-      self.duration = duration
-      self.byteCount = byteCount
-      self.bitrate = bitrate
-      self.drops = drops
-      self.error = error
-    }
-  }
-
   /// Performs an action; ``Action/stop`` returns at once, and the files are finished in the background.
   ///
   /// Throws ``VidiconError``: `wrongState` when the action does not fit the recorder's state, other codes when it failed.
   package var perform: @Sendable (Action) async throws(VidiconError) -> Void
-  /// The current status. Does not block.
-  package var status: @Sendable () -> Status
+  /// Status of the recorder. A requested pause or resume is shown at once, before the samples up to it are written. Does not block.
+  package var status: @Sendable () -> RecordingStatus
   /// The recorder's files, oldest first. May block.
   package var files: @Sendable () -> [RecordedFile]
   /// One of the files, by its ``RecordedFile/name``. Reads nothing but that file; may block.
@@ -60,7 +28,7 @@ package struct RecordingControl: Sendable {
 
   /// Creates a control from closures, for tests.
   package init(
-    perform: @escaping @Sendable (Action) async throws(VidiconError) -> Void, status: @escaping @Sendable () -> Status,
+    perform: @escaping @Sendable (Action) async throws(VidiconError) -> Void, status: @escaping @Sendable () -> RecordingStatus,
     files: @escaping @Sendable () -> [RecordedFile], file: @escaping @Sendable (_ name: String) -> RecordedFile?
   ) {
     self.perform = perform
@@ -74,12 +42,9 @@ package struct RecordingControl: Sendable {
     self.init { action throws(VidiconError) in
       try await recorder.perform(action)
     } status: {
-      let status = recorder.status
-      return Status(
-        state: status.state.shown(isPauseRequested: recorder.isPauseRequested),
-        file: status.path.map { recorder.settings.pattern.name(ofFile: $0) },
-        duration: status.duration, byteCount: status.byteCount, bitrate: status.bitrate,
-        drops: status.videoSamplesDropped + status.audioSamplesDropped, error: status.error?.reason)
+      var status = recorder.status
+      status.state = status.state.shown(isPauseRequested: recorder.isPauseRequested)
+      return status
     } files: {
       recorder.files()
     } file: {

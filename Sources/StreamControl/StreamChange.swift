@@ -14,8 +14,8 @@ package struct SourceSelection: Hashable, Sendable {
   }
 }
 
-/// The names of a stream's sources as clients send them, and as they are shown.
-package struct SourceNames: Hashable, Sendable {
+/// The names of a stream's sources as clients send them, and as they are shown; in JSON the body of `PUT /api/streams/NAME/source`.
+package struct SourceNames: Codable, Hashable, Sendable {
   /// The video source; nil where it has no name, or stays as it is.
   package var video: String?
   /// The audio source; nil where it has no name, or stays as it is.
@@ -50,4 +50,26 @@ public struct StreamChange: Hashable, Sendable {
 
   /// Creates a change that keeps every setting.
   public init() {}
+}
+
+extension StreamChange: Encodable {
+  /// Keys of a change in JSON.
+  package enum Key: String, CodingKey, CaseIterable {
+    case bitrate, mirror, rotation, mute, pause, controls
+  }
+
+  /// Encodes the body of `PATCH /api/streams/NAME`: settings that are kept are left out.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encodeIfPresent(self.bitrate, forKey: .bitrate)
+    try container.encodeIfPresent(self.isMirrored, forKey: .mirror)
+    try container.encodeIfPresent(self.rotation?.rawValue, forKey: .rotation)
+    try container.encodeIfPresent(self.isMuted, forKey: .mute)
+    try container.encodeIfPresent(self.isPaused, forKey: .pause)
+    if !self.controls.isEmpty {
+      try container.encode(self.controls, forKey: .controls)
+    } else if self.resetsControls {
+      try container.encodeNil(forKey: .controls)
+    }
+  }
 }

@@ -403,7 +403,14 @@ extension CameraServer {
 
   /// Current number of viewers of a rendition over RTSP, RTMP, WebRTC and HLS; they are among those of the stream.
   public func viewers(of rendition: Rendition) -> Int {
-    self.servers.reduce(self.http?.hlsViewers(of: rendition) ?? 0) { $0 + $1.statistics(of: rendition).viewers }
+    self.viewersByProtocol(of: rendition).values.reduce(0, +)
+  }
+
+  /// Current number of viewers of a rendition by protocol, such as `rtsp`; they are among those of the stream.
+  package func viewersByProtocol(of rendition: Rendition) -> [String: Int] {
+    var viewers = ["hls": self.http?.hlsViewers(of: rendition) ?? 0]
+    for server in self.servers { viewers[type(of: server).protocolName] = server.statistics(of: rendition).viewers }
+    return viewers
   }
 
   /// Counters of a stream's viewers by protocol, such as `rtsp`; without those over HTTP.

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import HTTPServer
 import Media
+import StreamControl
 
 /// `vidicon control`: changes a stream of a server that runs on this machine.
 struct ControlCommand: ParsableCommand {
@@ -46,33 +48,13 @@ struct ControlArguments: Equatable {
     var body: Data
   }
 
-  /// A change of settings, the body of `PATCH /api/streams/NAME`.
-  private struct Settings: Encodable, Equatable {
-    var bitrate: Int?
-    var mirror: Bool?
-    var rotation: Int?
-    var mute: Bool?
-    var pause: Bool?
-  }
-
-  /// The body of `PUT /api/streams/NAME/source`.
-  private struct Source: Encodable, Equatable {
-    var video: String?
-    var audio: String?
-  }
-
-  /// The body of `POST /api/streams/NAME/recording`.
-  private struct Recording: Encodable, Equatable {
-    var action: String
-  }
-
   private static let keys = "source, audio, bitrate, mirror, mute, pause, rotation, record"
 
   /// Name of the stream; nil for the only one.
   private(set) var name: String?
-  private var settings = Settings()
-  private var source = Source()
-  private var recording: Recording?
+  private var settings = StreamChange()
+  private var source = SourceNames()
+  private var recording: RecordingRequest?
 
   /// Parses `[NAME] KEY=VALUE…`.
   init(_ words: [String]) throws(VidiconError) {
@@ -103,19 +85,19 @@ struct ControlArguments: Equatable {
     case "source": self.source.video = Self.absolute(text)
     case "audio": self.source.audio = Self.absolute(text)
     case "bitrate": self.settings.bitrate = try StreamOptions.videoBitrate(text)
-    case "mirror": self.settings.mirror = try StreamOptions.boolean(text)
-    case "mute": self.settings.mute = try StreamOptions.boolean(text)
-    case "pause": self.settings.pause = try StreamOptions.boolean(text)
+    case "mirror": self.settings.isMirrored = try StreamOptions.boolean(text)
+    case "mute": self.settings.isMuted = try StreamOptions.boolean(text)
+    case "pause": self.settings.isPaused = try StreamOptions.boolean(text)
     case "rotation":
-      guard let rotation = Int(text), [0, 90, 180, 270].contains(rotation) else {
+      guard let rotation = Int(text).flatMap(Orientation.init) else {
         throw .usage(quoted(text), "it is not a rotation", "give 0, 90, 180 or 270")
       }
       self.settings.rotation = rotation
     case "record":
-      guard ["start", "stop", "pause", "resume"].contains(text) else {
+      guard let action = RecordingControl.Action(rawValue: text) else {
         throw .usage(quoted(text), "it is not an action of a recording", "give start, stop, pause or resume")
       }
-      self.recording = Recording(action: text)
+      self.recording = RecordingRequest(action: action)
     default: throw .usage(quoted(key), "there is no such key", "give one of \(Self.keys)")
     }
   }
@@ -132,8 +114,8 @@ struct ControlArguments: Equatable {
       guard let body = try? encoder.encode(body) else { fatalError("a command that is no JSON") }
       requests.append(Request(method: method, path: "/api/streams\(page)\(path)", body: body))
     }
-    if self.source != Source() { append("PUT", "/source", self.source) }
-    if self.settings != Settings() { append("PATCH", "", self.settings) }
+    if self.source != SourceNames() { append("PUT", "/source", self.source) }
+    if self.settings != StreamChange() { append("PATCH", "", self.settings) }
     if let recording { append("POST", "/recording", recording) }
     return requests
   }

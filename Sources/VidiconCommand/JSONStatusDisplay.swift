@@ -94,46 +94,13 @@ final class JSONStatusDisplay: StatusDisplay {
       /// Frames that viewers saw covered as a whole, and times that the search for faces was started again.
       var framesCovered: Int?
       var faceDetectionRestarts: Int?
-      var recording: JSONRecording.Status?
-      var pushes: [PushDescription]
-      var renditions: [Rendition]
+      var recording: RecordingEntry?
+      var pushes: [PushReportEntry]
+      var renditions: [RenditionEntry]
       /// Present only with viewers over WebRTC.
-      var webrtc: [ViewerMeasurements]?
+      var webrtc: [ViewerEntry]?
       /// Present only with the source whip:.
-      var publisher: JSONPublisher?
-    }
-
-    struct Rendition: Encodable {
-      var name: String
-      var width: Int
-      var height: Int
-      /// Target bitrate in bits per second.
-      var bitrate: Int
-      /// Whether its encoder is open.
-      var isEncoding: Bool
-      /// Whether its encoder could not be opened, or has failed.
-      var hasFailed: Bool
-      var framesEncoded: Int
-      var framesDropped: Int
-      /// Time of encoding a frame; absent before the first.
-      var encodeMilliseconds: Double?
-      /// Current viewers over all protocols; they are among those of the stream.
-      var viewers: Int
-
-      /// - Returns: Nil for the main one.
-      init?(_ rendition: Streaming.Rendition, viewers: Int) {
-        guard let format = rendition.format else { return nil }
-        let statistics = rendition.statistics
-        self.name = rendition.name
-        (self.width, self.height) = (format.width, format.height)
-        self.bitrate = rendition.bitrate
-        self.isEncoding = statistics.isRunning
-        self.hasFailed = rendition.hasFailed
-        self.framesEncoded = statistics.framesEncoded
-        self.framesDropped = statistics.framesDropped
-        self.encodeMilliseconds = statistics.meanEncodeMilliseconds.map { ($0 * 100).rounded() / 100 }
-        self.viewers = viewers
-      }
+      var publisher: PublisherEntry?
     }
 
     var event = "status"
@@ -238,18 +205,18 @@ final class JSONStatusDisplay: StatusDisplay {
             framesDroppedByEffects: $0.effectTime == nil ? nil : $0.stream.framesDroppedByEffects,
             framesCovered: $0.effectTime == nil ? nil : $0.stream.framesCovered,
             faceDetectionRestarts: $0.effectTime == nil ? nil : $0.stream.faceDetectionRestarts,
-            recording: $0.recording.map { JSONRecording.Status($0) },
-            pushes: $0.pushes.map { PushDescription($0) },
-            renditions: $0.renditions.compactMap { Status.Rendition($0.rendition, viewers: $0.viewers) },
-            webrtc: $0.webRTCViewers.isEmpty ? nil : $0.webRTCViewers.map { ViewerMeasurements($0) },
-            publisher: $0.publisher.map { JSONPublisher($0) })
+            recording: $0.recording.map { RecordingEntry($0) },
+            pushes: $0.pushes.map { PushReportEntry($0) },
+            renditions: $0.renditions.compactMap { RenditionEntry($0.rendition, viewers: $0.viewers) },
+            webrtc: $0.webRTCViewers.isEmpty ? nil : $0.webRTCViewers.map { ViewerEntry($0) },
+            publisher: $0.publisher.map { PublisherEntry($0) })
         },
         refusals: Dictionary(uniqueKeysWithValues: server.refusals.map { ($0.rawValue, $1) }),
         acceptFailures: server.acceptFailures))
   }
 
   func showRecording(_ event: RecordingEvent, of stream: String) {
-    self.print(JSONRecording.Event(event, of: stream))
+    self.print(JSONRecordingEvent(event, of: stream))
     event.warn(of: stream)
   }
 

@@ -1,3 +1,4 @@
+import HTTPServer
 import Media
 import Recording
 import Streaming
@@ -8,7 +9,7 @@ import Synchronization
 final class RecordDisplay: Sendable {
   private struct Status: Encodable {
     var event = "status"
-    var recording: JSONRecording.Status
+    var recording: RecordingEntry
     // Present only with effects; the time is per frame.
     var faces: Int?
     var effectMilliseconds: Double?
@@ -30,7 +31,7 @@ final class RecordDisplay: Sendable {
   func show(_ event: RecordingEvent) {
     // Not shown here: a failure ends the program, which reports it.
     let isEnd = if case .failed = event { true } else { false }
-    if self.isJSON { Terminal.print(json: JSONRecording.Event(event, of: self.stream.name)) }
+    if self.isJSON { Terminal.print(json: JSONRecordingEvent(event, of: self.stream.name)) }
     guard !isEnd else { return }
     if self.isJSON { event.warn(of: self.stream.name) } else { event.show(of: self.stream.name) }
   }
@@ -50,8 +51,8 @@ final class RecordDisplay: Sendable {
     let statistics = self.stream.statistics
     let (drops, effectTime) = (statistics.totalFramesDropped, statistics.effectMilliseconds)
     if self.isJSON {
-      var recording = JSONRecording.Status(status)
-      recording.dropped += drops
+      var recording = RecordingEntry(status)
+      recording.drops = status.samplesDropped + drops
       return Terminal.print(
         json: Status(
           recording: recording, faces: effectTime == nil ? nil : statistics.faces, effectMilliseconds: effectTime))

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPServer
 import Media
 
 /// A server that runs on this machine, as its user's other programs reach it.
@@ -98,11 +99,8 @@ struct RunningServer {
   }
 
   /// The streams, or the one of a name.
-  func streams(named name: String?) throws(VidiconError) -> [RemoteStreamState] {
-    struct List: Decodable {
-      var streams: [RemoteStreamState]
-    }
-    let list = try self.decode(List.self, from: try self.request("GET", "/api/streams")).streams
+  func streams(named name: String?) throws(VidiconError) -> [StreamEntry] {
+    let list = try self.decode(StreamList.self, from: try self.request("GET", "/api/streams")).streams
     guard let name else { return list }
     let named = list.filter { $0.name == name }
     guard named.isEmpty else { return named }
@@ -121,90 +119,5 @@ struct RunningServer {
         .unsupported, subject: self.subject, cause: "the program there is no server of this version",
         nextStep: "run the server's own vidicon")
     }
-  }
-}
-
-/// State of a stream of the running server, as `/api/streams` describes it.
-struct RemoteStreamState: Decodable, Equatable {
-  struct Video: Decodable, Equatable {
-    var width: Int
-    var height: Int
-    var frameRate: Double
-    var bitrate: Int
-  }
-
-  struct Rendition: Decodable, Equatable {
-    var name: String
-    var width: Int
-    var height: Int
-    var frameRate: Double
-    var bitrate: Int
-    var encoding: Bool
-    var failed: Bool
-    var viewers: [String: Int]
-    var encodeMilliseconds: Double?
-
-    /// A line for users.
-    var line: String {
-      var parts = [
-        self.name, "\(self.width)×\(self.height)", String(format: "%.4g fps", self.frameRate),
-        String(format: "%.2f Mb/s", Double(self.bitrate) / 1e6),
-      ]
-      let count = self.viewers.values.reduce(0, +)
-      if self.failed { return (parts + ["failed"]).joined(separator: "   ") }
-      parts.append(!self.encoding ? "unused" : count == 1 ? "1 viewer" : "\(count) viewers")
-      if self.encoding, let time = self.encodeMilliseconds { parts.append(String(format: "%.1f ms per frame", time)) }
-      return parts.joined(separator: "   ")
-    }
-  }
-
-  struct Source: Decodable, Equatable {
-    var video: String?
-    var audio: String?
-    /// Whether it accepts any TLS certificate.
-    var insecure: Bool
-  }
-
-  var name: String
-  /// Path of its page.
-  var page: String
-  /// Addresses of its page.
-  var http: [String]
-  var video: Video?
-  /// Absent in responses of older servers.
-  var renditions: [Rendition]?
-  var viewers: [String: Int]
-  var slate: Bool
-  var source: Source?
-  var mirror: Bool?
-  var rotation: Int?
-  var mute: Bool?
-  var pause: Bool?
-
-  /// Lines for users.
-  ///
-  /// - Parameter token: An operator's token, for the address that a browser controls with; nil without one.
-  func lines(token: String?) -> [String] {
-    var parts = [self.name]
-    if let video {
-      parts.append("\(video.width)×\(video.height)")
-      parts.append(String(format: "%.4g fps", video.frameRate))
-      parts.append(String(format: "%.2f Mb/s", Double(video.bitrate) / 1e6))
-    }
-    let count = self.viewers.values.reduce(0, +)
-    parts.append(count == 1 ? "1 viewer" : "\(count) viewers")
-    if self.slate { parts.append("no signal") }
-    if self.mirror == true { parts.append("mirrored") }
-    if let rotation, rotation != 0 { parts.append("rotated by \(rotation)°") }
-    if self.mute == true { parts.append("muted") }
-    if self.pause == true { parts.append("paused") }
-    var lines = [parts.joined(separator: "   ")]
-    if let video = self.source?.video { lines.append("  Source     \(video)") }
-    if let audio = self.source?.audio { lines.append("  Audio      \(audio)") }
-    if self.source?.insecure == true { lines.append("  Source     its certificate is not verified (insecure=1)") }
-    for rendition in self.renditions ?? [] { lines.append("  Rendition  \(rendition.line)") }
-    if let page = self.http.first { lines.append("  Browser    \(page)") }
-    if let token, let page = self.http.first { lines.append("  Control    \(page)#control=\(token)") }
-    return lines
   }
 }

@@ -192,26 +192,14 @@ private struct YAMLReader {
     try self.members(node).map { node throws(VidiconError) in try self.push(node) }
   }
 
-  private enum PushKey: String, CaseIterable {
-    case url, rendition, bitrate, adaptive, token
-  }
-
   private func push(_ node: Node) throws(VidiconError) -> PushTarget {
     do throws(VidiconError) {
       guard case .mapping = node else { return try StreamOptions.push(try self.text(node)) }
-      var (url, rendition, bitrate, isAdaptive): (String, String, Int?, Bool) = ("", RenditionName.main, nil, true)
-      var token: Secret?
-      for (key, value) in try self.mapping(node, keys: PushKey.self, showsKeys: false) {
-        switch key {
-        case .url: url = try self.text(value)
-        case .rendition: rendition = try self.text(value)
-        case .bitrate: bitrate = try StreamOptions.videoBitrate(try self.text(value))
-        case .adaptive: isAdaptive = try self.boolean(value)
-        case .token: token = Secret(try self.text(value))
-        }
+      var values: [StreamOptions.PushKey: String] = [:]
+      for (key, value) in try self.mapping(node, keys: StreamOptions.PushKey.self, showsKeys: false) {
+        values[key] = try self.text(value)
       }
-      return try PushTarget(
-        url: url, token: token, rendition: rendition, bitrate: bitrate, isAdaptive: isAdaptive)
+      return try StreamOptions.push(values)
     } catch {
       throw error.of(self.place(of: node))
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPServer
 
 /// `vidicon status`: shows the streams of a server that runs on this machine.
 struct StatusCommand: ParsableCommand {

@@ -4,8 +4,9 @@ import Media
 import Pushing
 
 extension StreamOptions {
-  private enum PushKey: String, CaseIterable {
-    case rendition, bitrate, adaptive, token
+  /// Keys of a push, in its text and in the configuration file.
+  enum PushKey: String, CaseIterable {
+    case url, rendition, bitrate, adaptive, token
   }
 
   /// The variable of the environment with URLs, separated by white space.
@@ -17,8 +18,7 @@ extension StreamOptions {
   /// Parses a push: a URL, or `rendition=low,bitrate=1500k,adaptive=no,token=TOKEN,url=URL`, where everything behind `url=` is the
   /// URL. No error quotes the text, since it has a stream key or a token.
   static func push(_ text: String) throws(VidiconError) -> PushTarget {
-    var (rendition, bitrate, isAdaptive): (String, Int?, Bool) = (RenditionName.main, nil, true)
-    var token: Secret?
+    var values: [PushKey: String] = [:]
     var rest = text[...]
     while !rest.hasPrefix("url="), !rest.hasPrefix("rtmp"), !rest.hasPrefix("whip+"),
       let comma = rest.firstIndex(of: ",")
@@ -26,19 +26,25 @@ extension StreamOptions {
       let pair = rest[..<comma].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       rest = rest[rest.index(after: comma)...]
       guard pair.count == 2, let key = PushKey(rawValue: String(pair[0])) else { throw Self.pushUsage }
-      let value = String(pair[1])
-      switch key {
-      case .rendition: rendition = value
-      case .bitrate: bitrate = try Self.videoBitrate(value)
-      case .token: token = Secret(value)
-      case .adaptive:
-        guard value == "yes" || value == "no" else { throw Self.pushUsage }
-        isAdaptive = value == "yes"
-      }
+      values[key] = String(pair[1])
     }
-    if rest.hasPrefix("url=") { rest = rest.dropFirst(4) }
+    values[.url] = String(rest.hasPrefix("url=") ? rest.dropFirst(4) : rest)
+    return try Self.push(values)
+  }
+
+  /// Creates a push from the texts of its keys, of which no error quotes one. ``PushTarget`` checks the values.
+  static func push(_ values: [PushKey: String]) throws(VidiconError) -> PushTarget {
+    let bitrate = values[.bitrate].map(Self.bitsPerSecond)
+    let isAdaptive: Bool? =
+      switch values[.adaptive] {
+      case nil, "yes", "true": true
+      case "no", "false": false
+      default: nil
+      }
+    guard bitrate != .some(nil), let isAdaptive else { throw Self.pushUsage }
     return try PushTarget(
-      url: String(rest), token: token, rendition: rendition, bitrate: bitrate, isAdaptive: isAdaptive)
+      url: values[.url] ?? "", token: values[.token].map { Secret($0) },
+      rendition: values[.rendition] ?? RenditionName.main, bitrate: bitrate ?? nil, isAdaptive: isAdaptive)
   }
 
   private static let pushUsage = VidiconError.usage(

@@ -260,31 +260,39 @@ extension StreamOptions {
     return Size(width: width, height: height)
   }
 
-  static func frameRate(_ text: String) throws(VidiconError) -> FrameRate {
-    guard let rate = FrameRate(parsing: text, in: 1...240) else {
-      throw .usage(quoted(text), "it is not a frame rate", "give 1 to 240, such as 30, 29.97 or 30000/1001")
+  static func frameRate(
+    _ text: String, in range: ClosedRange<Double> = 1...240
+  ) throws(VidiconError) -> FrameRate {
+    guard let rate = FrameRate(parsing: text, in: range) else {
+      throw .usage(
+        quoted(text), "it is not a frame rate",
+        "give \(Int(range.lowerBound)) to \(Int(range.upperBound)), such as 30, 29.97 or 30000/1001")
     }
     return rate
   }
 
   /// Parses a video bitrate in bits per second, such as `2300k`.
   static func videoBitrate(_ text: String) throws(VidiconError) -> Int {
-    try Self.bitrate(text, in: 10_000...200_000_000, example: "2300k")
+    try Self.bitrate(text, in: StreamChange.bitrates, example: "2300k")
   }
 
   private static func bitrate(
     _ text: String, in range: ClosedRange<Int>, example: String
   ) throws(VidiconError) -> Int {
-    let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6]
-    let factor = text.last.flatMap { factors[$0] }
-    guard let number = Double(factor == nil ? text[...] : text.dropLast()), number.isFinite,
-      (Double(range.lowerBound)...Double(range.upperBound)).contains(number * (factor ?? 1))
-    else {
+    guard let bitrate = Self.bitsPerSecond(text), range.contains(bitrate) else {
       throw .usage(
         quoted(text), "it is not a bitrate",
         "give \(range.lowerBound / 1000)k to \(range.upperBound / 1000)k, such as \(example)")
     }
-    return Int(number * (factor ?? 1))
+    return bitrate
+  }
+
+  /// Parses any bitrate, such as `2300k` or `1.5M`; nil for other texts and for numbers that are too large.
+  static func bitsPerSecond(_ text: String) -> Int? {
+    let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6]
+    let factor = text.last.flatMap { factors[$0] }
+    guard let number = Double(factor == nil ? text[...] : text.dropLast()) else { return nil }
+    return Int(exactly: (number * (factor ?? 1)).rounded(.towardZero))
   }
 
   private mutating func apply(preset text: String) throws(VidiconError) {

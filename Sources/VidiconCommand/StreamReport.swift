@@ -22,8 +22,8 @@ struct StreamReport {
   /// Status of its recording; nil without a recorder.
   var recording: RecordingStatus?
   var pushes: [PushReport] = []
-  /// Further renditions of the stream, with their current numbers of viewers over all protocols.
-  var renditions: [(rendition: Rendition, viewers: Int)] = []
+  /// Further renditions of the stream, with their current numbers of viewers by protocol.
+  var renditions: [(rendition: Rendition, viewers: [String: Int])] = []
   /// Encoded frames per second.
   var frameRate = 0.0
   /// Time of effects per frame, in milliseconds; nil without effects.
@@ -43,7 +43,7 @@ struct StreamReport {
     self.http = server.httpStatistics(of: stream)
     self.acceptsAnyCertificate = server.sources(of: stream)?.acceptsAnyCertificate ?? false
     self.recording = server.recorder(of: stream)?.status
-    self.renditions = stream.renditions.map { ($0, server.viewers(of: $0)) }
+    self.renditions = stream.renditions.map { ($0, server.viewersByProtocol(of: $0)) }
     self.pushes = server.pushes(of: stream)?.reports ?? []
     guard let last, interval > 0 else { return }
     self.framesCovered = max(0, self.stream.framesCovered - last.stream.framesCovered)

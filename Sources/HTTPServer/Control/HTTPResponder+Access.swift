@@ -293,24 +293,6 @@ extension Permission {
   }
 }
 
-/// Response of `/api/session`.
-private struct SessionEntry: Encodable {
-  var role: String?
-  var steerable: Bool
-  var login: LoginMethod
-  var token: String?
-}
-
-/// Methods by which a client can log in to control.
-enum LoginMethod: String, Encodable {
-  /// With an operator's password, or a token.
-  case password
-  /// With a token: a password would be sent without encryption.
-  case token
-  /// No login, since control is off.
-  case none
-}
-
 /// Body of `POST /api/session`.
 private struct LoginBody: Decodable {
   var name: String

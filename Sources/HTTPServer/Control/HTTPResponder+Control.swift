@@ -45,7 +45,7 @@ extension HTTPResponder {
     if let sources = self.providers.controls(stream.stream).sources, sources.hasControls,
       let controls = await stream.controls.run({ sources.controls })
     {
-      entry.setControls(controls)
+      entry.setDeviceControls(controls)
     }
     return Self.json(entry)
   }

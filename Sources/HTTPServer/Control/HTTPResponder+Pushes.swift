@@ -12,7 +12,7 @@ extension HTTPResponder {
   func pushes(of name: String) -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let pushes = self.providers.controls(stream).pushes else { return Self.noPushes }
-    return Self.json(PushList(pushes: pushes.reports().map { PushDescription($0) }))
+    return Self.json(PushList(pushes.reports()))
   }
 
   /// `PUT /api/streams/NAME/pushes`.

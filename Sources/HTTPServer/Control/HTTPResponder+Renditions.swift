@@ -65,38 +65,3 @@ extension HTTPResponder {
     return await self.streamEntry(name, user: user)
   }
 }
-
-extension RenditionSettings {
-  private enum Key: String, CaseIterable {
-    case width, height, bitrate, frameRate
-  }
-
-  /// Frame rates of a rendition, in frames per second; the stream's is the maximum.
-  private static let frameRates = 1.0...1000.0
-
-  /// Parses the body of `PUT /api/streams/NAME/renditions/RENDITION`.
-  package init(_ json: JSONValue, name: String) throws(HTTPRefusal) {
-    let form = #"{"width": 640, "height": 360, "bitrate": 450000, "frameRate": 15}, where frameRate may be left out"#
-    guard case .object(let members) = json else { throw HTTPRefusal("the body is \(form)") }
-    var integers: [Key: Int] = [:]
-    var frameRate: FrameRate?
-    for (text, value) in members.sorted(by: { $0.key < $1.key }) {
-      guard let key = Key(rawValue: text) else { throw .unknownKey(text, known: Key.allCases.map(\.rawValue)) }
-      switch (key, value) {
-      case (.frameRate, .null): break
-      case (.frameRate, .integer(let rate)): frameRate = FrameRate(parsing: "\(rate)", in: Self.frameRates)
-      case (.frameRate, .number(let rate)): frameRate = FrameRate(parsing: "\(rate)", in: Self.frameRates)
-      case (.width, .integer(let number)), (.height, .integer(let number)), (.bitrate, .integer(let number)):
-        integers[key] = number
-      default: throw HTTPRefusal("\"\(text)\" is a number")
-      }
-      if key == .frameRate, value != .null, frameRate == nil {
-        throw HTTPRefusal("\"frameRate\" is a number from 1 to 1000, with at most three decimals")
-      }
-    }
-    guard let width = integers[.width], let height = integers[.height], let bitrate = integers[.bitrate] else {
-      throw HTTPRefusal("width, height and bitrate are required: the body is \(form)")
-    }
-    self.init(name: name, width: width, height: height, bitrate: bitrate, frameRate: frameRate)
-  }
-}

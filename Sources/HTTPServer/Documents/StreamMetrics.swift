@@ -37,7 +37,7 @@ struct StreamMetrics {
   let publisher: WebRTCPublisherStatistics?
   let pushes: [PushReport]
   /// nil without a recorder.
-  let recording: RecordingControl.Status?
+  let recording: RecordingStatus?
 
   init(_ published: PublishedStream, providers: HTTPServerProviders, at now: MediaTime) {
     let controls = providers.controls(published.stream)
@@ -240,9 +240,9 @@ extension Metric<PushStatus> {
   ]
 }
 
-extension Metric<RecordingControl.Status> {
+extension Metric<RecordingStatus> {
   /// Metrics of each recorder that all clients see.
-  static let ofRecorders: [Metric<RecordingControl.Status>] = [
+  static let ofRecorders: [Metric<RecordingStatus>] = [
     Metric("recording_state", .gauge, "1 for the current state of the recorder, 0 for the others.", by: "state") {
       recording in
       RecordingStatus.State.allCases.map { ($0.rawValue, recording.state == $0) }
@@ -250,7 +250,7 @@ extension Metric<RecordingControl.Status> {
   ]
 
   /// Metrics of each recorder for clients that may list recordings.
-  static let ofRecordings: [Metric<RecordingControl.Status>] = [
+  static let ofRecordings: [Metric<RecordingStatus>] = [
     Metric("recording_seconds", .gauge, "Duration of the current or last recording without pauses, in seconds.") {
       $0.duration
     },
@@ -258,6 +258,6 @@ extension Metric<RecordingControl.Status> {
     Metric(
       "recording_drops", .gauge,
       "Video and audio frames of the current or last recording lost because the disk was too slow."
-    ) { $0.drops },
+    ) { $0.samplesDropped },
   ]
 }

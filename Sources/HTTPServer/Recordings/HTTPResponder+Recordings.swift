@@ -25,7 +25,7 @@ extension HTTPResponder {
     // Other viewers see that the stream is recorded, not what about it.
     return self.mayReadRecordings(user)
       ? Self.json(RecordingEntry(recorder.status(), stream: name))
-      : Self.json(RecordingStateEntry(state: recorder.status().state.rawValue))
+      : Self.json(RecordingEntry(state: recorder.status().state))
   }
 
   /// `POST /api/streams/NAME/recording`.

@@ -2,6 +2,7 @@ internal import Authentication
 internal import HTTPTypes
 internal import Media
 internal import NIOCore
+internal import Serving
 internal import Streaming
 internal import Threading
 
@@ -39,7 +40,7 @@ extension HTTPResponder {
     var entry = StreamEntry(stream, providers: self.providers, at: now, audience: self.audience(user))
     entry.role = user.role?.name ?? Role.viewer.name
     entry.steerable = self.mayControl(user)
-    entry.login = self.login(of: user)
+    entry.login = self.login(of: user).rawValue
     return entry
   }
 
@@ -97,8 +98,14 @@ extension HTTPResponder {
     }
     // Publishers have it already.
     let token = user.role == .operator ? self.access.publisherToken(of: name) : nil
+    let statistics = self.providers.statistics(published.stream)
     return Self.json(
-      PublisherState(publisher, of: published, providers: self.providers, at: self.clock.now(), token: token))
+      PublisherState(
+        publisher, viewers: published.viewers(with: statistics, at: self.clock.now()),
+        latency: PublisherState.latency(
+          publisher, encoded: published.stream.statistics.videoLatency,
+          viewers: statistics.flatMap { $0.statistics.viewerList ?? [] }),
+        pages: self.providers.addresses(published.stream).publishPages, token: token?.text))
   }
 
   /// `/metrics`.

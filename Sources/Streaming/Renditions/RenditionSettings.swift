@@ -20,6 +20,10 @@ public struct RenditionSettings: Hashable, Sendable {
   public static let maximumCount = 16
   /// Maximum length of a name, in characters.
   public static let maximumNameLength = 32
+  /// Range of ``bitrate``, in bits per second.
+  public static let bitrates = 10_000...200_000_000
+  /// Range of ``frameRate``, in frames per second; more than the stream's has no effect.
+  public static let frameRates = 1.0...1000.0
   /// Names that have another meaning in addresses.
   public static let reservedNames: Set<String> = ["ca", RenditionName.main, "mjpeg", "publish", "whep", "whip"]
 
@@ -87,7 +91,7 @@ public struct RenditionSettings: Hashable, Sendable {
     guard sizes.contains(self.width), sizes.contains(self.height), self.width % 2 == 0, self.height % 2 == 0 else {
       return "its size \(self.width)x\(self.height) is not made of even numbers from 16 to 8192"
     }
-    return (10_000...200_000_000).contains(self.bitrate) ? nil : "its bitrate is not 10k to 200000k"
+    return Self.bitrates.contains(self.bitrate) ? nil : "its bitrate is not 10k to 200000k"
   }
 
   /// Reason why a stream of a format cannot have the rendition; nil when it can.

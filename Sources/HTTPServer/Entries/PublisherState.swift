@@ -1,37 +1,38 @@
-internal import Authentication
-internal import Media
-internal import Serving
-internal import Streaming
+package import Media
+package import Serving
 
 /// Response of `/api/streams/NAME/publisher`: what a publisher sees of its stream, also where watching needs a password. Keys are
 /// documented in `openapi.json`.
-struct PublisherState: Encodable, Sendable {
-  var publisher: PublisherEntry
+package struct PublisherState: Codable, Hashable, Sendable {
+  package var publisher: PublisherEntry
   /// Current viewers by protocol.
-  var viewers: [String: Int]
+  package var viewers: [String: Int]
   /// In milliseconds; nil without a publisher.
-  var latency: Double?
-  var pages: [String]
+  package var latency: Double?
+  package var pages: [String]
   /// nil for clients that are not operators.
-  var token: String?
+  package var token: String?
 
-  init(
-    _ publisher: WebRTCPublisherStatistics, of published: PublishedStream, providers: HTTPServerProviders,
-    at now: MediaTime, token: Secret?
+  /// Describes the publishers of a stream.
+  ///
+  /// - Parameters:
+  ///   - viewers: Current viewers by protocol.
+  ///   - latency: In milliseconds, see ``latency(_:encoded:viewers:)``.
+  ///   - pages: Addresses of the pages that send a camera.
+  ///   - token: Token of publishers; nil for clients that are not operators.
+  package init(
+    _ publisher: WebRTCPublisherStatistics, viewers: [String: Int], latency: Double?, pages: [String], token: String?
   ) {
-    let statistics = providers.statistics(published.stream)
     self.publisher = PublisherEntry(publisher)
-    self.viewers = published.viewers(with: statistics, at: now)
-    self.latency = Self.latency(
-      publisher, encoded: published.stream.statistics.videoLatency,
-      viewers: statistics.flatMap { $0.statistics.viewerList ?? [] })
-    self.pages = providers.addresses(published.stream).publishPages
-    self.token = token?.text
+    self.viewers = viewers
+    self.latency = latency
+    self.pages = pages
+    self.token = token
   }
 
   /// Estimate of the time after which viewers in real time get what the publisher sends, in milliseconds: half of the publisher's round
   /// trip, the time to the end of the encoding, and half of the mean round trip of viewers over WebRTC.
-  static func latency(
+  package static func latency(
     _ publisher: WebRTCPublisherStatistics, encoded: MediaDuration, viewers: [WebRTCViewerStatistics]
   ) -> Double? {
     guard publisher.isLive, let roundTrip = publisher.roundTrip else { return nil }

@@ -1,33 +1,45 @@
 internal import Media
+package import Pushing
+
+/// The JSON of `/api/streams/NAME/pushes`.
+package struct PushList: Codable, Hashable, Sendable {
+  /// Pushes of the stream, in the order of its list.
+  package var pushes: [PushReportEntry]
+
+  /// Describes the pushes of a stream.
+  package init(_ reports: [PushReport]) {
+    self.pushes = reports.map(PushReportEntry.init)
+  }
+}
 
 /// A push as JSON, for the HTTP API and the status of `--json`; has no stream key. `openapi.json` and `docs/configuration.md`
 /// document its keys.
-package struct PushDescription: Encodable, Sendable {
-  var id: Int
-  var server: String
-  var rendition: String
+package struct PushReportEntry: Codable, Hashable, Sendable {
+  package var id: Int
+  package var server: String
+  package var rendition: String
   /// Name of the ``PushStatus/Phase``.
-  var state: String
+  package var state: String
   /// Bits per second that were sent during the last second.
-  var bitrate: Int
+  package var bitrate: Int
   /// Target bitrate of the video, in bits per second.
-  var videoBitrate: Int
-  var ownEncoding: Bool
+  package var videoBitrate: Int
+  package var ownEncoding: Bool
   /// Whether the push waits for an encoding of its own, because the maximum number of encodings is in use.
-  var waitingForEncoding: Bool
+  package var waitingForEncoding: Bool
   /// Age of the oldest media that has not left, in seconds.
-  var queue: Double
-  var framesDropped: Int
-  var audioFramesDropped: Int
-  var reconnects: Int
-  var failedAttempts: Int
-  var bytesSent: Int
+  package var queue: Double
+  package var framesDropped: Int
+  package var audioFramesDropped: Int
+  package var reconnects: Int
+  package var failedAttempts: Int
+  package var bytesSent: Int
   /// Reason why the last connection or attempt has ended; nil before the first has.
-  var lastFailure: String?
+  package var lastFailure: String?
   /// Seconds until the next attempt; nil while none waits.
-  var nextAttempt: Double?
+  package var nextAttempt: Double?
 
-  /// Describes a push.
+  /// Rounds the age of the queue to milliseconds, and the time of the next attempt to tenths of a second.
   package init(_ report: PushReport) {
     let status = report.status
     self.id = report.id
