@@ -28,7 +28,8 @@ package struct RecordingControl: Sendable {
 
   /// Creates a control from closures, for tests.
   package init(
-    perform: @escaping @Sendable (Action) async throws(VidiconError) -> Void, status: @escaping @Sendable () -> RecordingStatus,
+    perform: @escaping @Sendable (Action) async throws(VidiconError) -> Void,
+    status: @escaping @Sendable () -> RecordingStatus,
     files: @escaping @Sendable () -> [RecordedFile], file: @escaping @Sendable (_ name: String) -> RecordedFile?
   ) {
     self.perform = perform

@@ -1,4 +1,5 @@
 public import Media
+internal import Streaming
 
 /// Sources of a stream: those that it has, or those that replace them.
 package struct SourceSelection: Hashable, Sendable {
@@ -31,7 +32,7 @@ package struct SourceNames: Codable, Hashable, Sendable {
 /// Settings to change on a running stream; nil keeps the current value.
 public struct StreamChange: Hashable, Sendable {
   /// Range of ``bitrate``, in bits per second.
-  public static let bitrates = 10_000...200_000_000
+  public static let bitrates = RenditionSettings.bitrates
 
   /// Video bitrate, in bits per second.
   public var bitrate: Int?

@@ -57,12 +57,9 @@ extension StreamOptions {
         "--rendition", "\(quoted(text)) lacks its name, size or bitrate",
         "give all three, such as name=low,size=640x360,bitrate=450k")
     }
-    guard let bitrate = Self.bitsPerSecond(bitrate) else {
-      throw .usage(quoted(bitrate), "it is not a bitrate", "give bits per second, such as 450k")
-    }
     let (dimensions, rate) = (try Self.renditionSize(size), try values[.fps].map(Self.renditionFrameRate))
     return RenditionSettings(
-      name: name, width: dimensions.width, height: dimensions.height, bitrate: bitrate, frameRate: rate,
-      encoder: values[.encoder])
+      name: name, width: dimensions.width, height: dimensions.height, bitrate: try Self.videoBitrate(bitrate),
+      frameRate: rate, encoder: values[.encoder])
   }
 }

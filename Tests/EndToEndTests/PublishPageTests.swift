@@ -72,7 +72,7 @@ extension EndToEnd {
         // The publisher's token suffices for the number of viewers.
         #expect(live.facts.contains("0 viewers"), "\(live.facts)")
         #expect(!page.after.isPublishing && page.after.buttons == ["start"] && page.after.previewWidth == 0)
-        _ = try await vidicon.status { $0.isSlateShown == true && $0.publisher?.isLive == false }
+        _ = try await vidicon.status { $0.isSlateShown == true && $0.publisher?.live == false }
       }
     }
 
@@ -110,7 +110,7 @@ extension EndToEnd {
         #expect(try #require(page.live).facts.contains("×"))
         // The end of DTLS may come before the DELETE, which then finds no session.
         #expect(page.complaints.filter { !$0.contains("status of 404") } == [])
-        let status = try await vidicon.status { $0.publisher?.isLive == false }
+        let status = try await vidicon.status { $0.publisher?.live == false }
         #expect(status.publisher?.sessionsOpened == 1)
       }
     }

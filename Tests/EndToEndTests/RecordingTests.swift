@@ -26,7 +26,7 @@ extension EndToEnd {
         VidiconProcess.path(), ["record", path, "--json"] + RecordedFile.source)
       defer { child.kill() }
       // Status lines are a second apart; a busy machine may skip one.
-      let hasBegun = #/"seconds":[1-9]/#
+      let hasBegun = #/"duration":[1-9]/#
       try await child.says(hasBegun)
       #expect(await child.end(within: .milliseconds(Int.random(in: 500...2_500))) == nil)
       let end = try #require(child.killMicroseconds)

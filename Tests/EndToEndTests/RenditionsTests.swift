@@ -349,16 +349,16 @@ extension EndToEnd {
         #expect(unused.map(\.name) == ["low", "tiny"])
         #expect(unused.map(\.width) == [640, 160] && unused.map(\.height) == [360, 90])
         #expect(unused.map(\.bitrate) == [450_000, 64_000])
-        #expect(unused.allSatisfy { !$0.isEncoding && !$0.hasFailed && $0.framesEncoded == 0 })
-        #expect(unused.allSatisfy { $0.encodeMilliseconds == nil && $0.viewers == 0 })
+        #expect(unused.allSatisfy { !$0.encoding && !$0.failed && $0.framesEncoded == 0 })
+        #expect(unused.allSatisfy { $0.encodeMilliseconds == nil && $0.viewers.values.allSatisfy { $0 == 0 } })
         let viewer = try RTSPDialogue(port: vidicon.rtspPort, path: "/live/tiny")
         #expect(try viewer.play().status == 200)
         let status = try await vidicon.status { ($0.renditions?.last?.framesEncoded ?? 0) > 15 }
         let (low, tiny) = (try #require(status.renditions?.first), try #require(status.renditions?.last))
-        #expect(tiny.isEncoding && tiny.framesDropped == 0 && tiny.bitrate == 64_000)
-        #expect(tiny.viewers == 1 && low.viewers == 0 && status.viewers == 1)
+        #expect(tiny.encoding && tiny.framesDropped == 0 && tiny.bitrate == 64_000)
+        #expect(tiny.viewers["rtsp"] == 1 && low.viewers["rtsp"] == 0 && status.viewers == 1)
         #expect(try #require(tiny.encodeMilliseconds) > 0)
-        #expect(!low.isEncoding && low.framesEncoded == 0)
+        #expect(!low.encoding && low.framesEncoded == 0)
         #expect(status.datagramsDropped == 0)
         withExtendedLifetime(viewer) {}
       }

@@ -69,7 +69,7 @@ extension EndToEnd {
     /// Waits until a publisher's frames are on air.
     static func live(_ vidicon: VidiconProcess) async throws -> VidiconEvent.Publisher {
       let status = try await vidicon.status(within: .seconds(60)) { stream in
-        stream.isSlateShown == false && stream.publisher?.isLive == true && (stream.publisher?.framesReceived ?? 0) > 30
+        stream.isSlateShown == false && stream.publisher?.live == true && (stream.publisher?.framesReceived ?? 0) > 30
       }
       return try #require(status.publisher)
     }
@@ -130,7 +130,7 @@ extension EndToEnd {
           #expect(refused.status == 409 && refused.retryAfter == "3")
           let next = try await Self.publishing({ try Self.aiortc(vidicon, until: $0, takesOver: true) }) {
             _ = try await vidicon.status {
-              $0.publisher?.sessionsTakenOver == 1 && $0.publisher?.isLive == true && $0.isSlateShown == false
+              $0.publisher?.sessionsTakenOver == 1 && $0.publisher?.live == true && $0.isSlateShown == false
             }
           }
           #expect(next.status == 201 && next.deleted == 200)
@@ -158,7 +158,7 @@ extension EndToEnd {
         try await publish(names[...]) {
           _ = try await vidicon.statusEvent(within: .seconds(60)) { event in
             event.streams?.allSatisfy {
-              $0.isSlateShown == false && $0.publisher?.isLive == true && ($0.publisher?.framesReceived ?? 0) > 60
+              $0.isSlateShown == false && $0.publisher?.live == true && ($0.publisher?.framesReceived ?? 0) > 60
             } == true
           }
           let refused = try await Self.publishing({

@@ -16,7 +16,7 @@ struct HTTPRecordingTests {
   /// Recording control with the state rules of the real one, and files in a temporary folder.
   final class FakeRecorder: Sendable {
     let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-http-\(UUID().uuidString)")
-    private let status = Mutex(RecordingControl.Status())
+    private let status = Mutex(RecordingStatus())
     private let files = Mutex<[RecordedFile]>([])
 
     init() throws {
@@ -25,7 +25,7 @@ struct HTTPRecordingTests {
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-    func set(_ status: RecordingControl.Status) { self.status.withLock { $0 = status } }
+    func set(_ status: RecordingStatus) { self.status.withLock { $0 = status } }
 
     /// Adds a file to the list; also creates it on disk unless `content` is nil.
     @discardableResult
@@ -103,6 +103,14 @@ struct HTTPRecordingTests {
     return (String(text[..<end.lowerBound]), String(text[end.upperBound...]))
   }
 
+  /// The status of a recording of 12 bytes that has lost 2 frames of video and 1 of audio.
+  private static func status(_ state: RecordingStatus.State, duration: MediaDuration) -> RecordingStatus {
+    var status = RecordingStatus()
+    (status.state, status.duration, status.byteCount) = (state, duration, 12)
+    (status.videoSamplesDropped, status.audioSamplesDropped) = (2, 1)
+    return status
+  }
+
   // MARK: - Control
 
   @Test func `a recording is started, paused, resumed and stopped, and each response has its state`() async throws {
@@ -119,10 +127,12 @@ struct HTTPRecordingTests {
 
   @Test func `the state contains everything about a recording except folders`() async throws {
     try await self.withRecorder { fake, port in
-      fake.set(
-        .init(
-          state: .failed, file: "21 ä/a.mp4", duration: .milliseconds(1500), byteCount: 12, bitrate: 64_000, drops: 3,
-          error: "the disk is full; make room"))
+      var status = Self.status(.failed, duration: .milliseconds(1500))
+      (status.path, status.file, status.partCount) = ("/secret/21 ä/a.mp4", "21 ä/a.mp4", 2)
+      status.bitrate = 64_000
+      status.error = VidiconError(
+        .noSpace, subject: "/secret/21 ä/a.mp4", cause: "the disk is full", nextStep: "make room")
+      fake.set(status)
       let response = try await RawClient.get(Self.path, port: port)
       #expect(
         response.body == #"{"bitrate":64000,"bytes":12,"drops":3,"duration":1.5,"error":"the disk is full; make room","#
@@ -145,7 +155,9 @@ struct HTTPRecordingTests {
     }
     let token = access.makeToken(role: .operator)
     try await self.withRecorder(access) { fake, port in
-      fake.set(.init(state: .recording, file: "a.mp4", duration: .seconds(3), byteCount: 12, error: "/home/me is full"))
+      var status = Self.status(.recording, duration: .seconds(3))
+      (status.path, status.file) = ("/home/me/a.mp4", "a.mp4")
+      fake.set(status)
       let seen = try await RawClient.get(Self.path, port: port)
       #expect((seen.body == #"{"state":"recording"}"#) == !seesFile)
       #expect(seen.body.contains("a.mp4") == seesFile)
@@ -313,7 +325,7 @@ struct HTTPRecordingTests {
 
   @Test func `metrics contain the state of a recording`() async throws {
     try await self.withRecorder { fake, port in
-      fake.set(.init(state: .paused, duration: .milliseconds(1500), byteCount: 12, drops: 3))
+      fake.set(Self.status(.paused, duration: .milliseconds(1500)))
       let text = try await RawClient.get("/metrics", port: port).body
       for line in [
         #"vidicon_recording_state{stream="cam/1",state="paused"} 1"#,
@@ -332,7 +344,7 @@ struct HTTPRecordingTests {
     let access = AccessControl.permissive { $0.control = .operators }
     let token = access.makeToken(role: .operator).text
     try await self.withRecorder(access) { fake, port in
-      fake.set(.init(state: .recording, duration: .milliseconds(1500), byteCount: 12, drops: 3))
+      fake.set(Self.status(.recording, duration: .milliseconds(1500)))
       let names = ["recording_seconds{", "recording_bytes{", "recording_drops{"]
       let open = try await RawClient.get("/metrics", port: port).body
       #expect(open.contains(#"vidicon_recording_state{stream="cam/1",state="recording"} 1"#))

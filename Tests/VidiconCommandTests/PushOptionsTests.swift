@@ -133,6 +133,28 @@ struct PushOptionsTests {
     #expect(configuration.streams[0].pushes == [target])
   }
 
+  @Test func `values are checked by the same rules in options and in the configuration file`() throws {
+    let special = try PushTarget(url: Self.url, rendition: "low", bitrate: 1_500_000, isAdaptive: false)
+    for adaptive in ["no", "false"] {
+      #expect(try Self.pushes(["--push", "rendition=low,bitrate=1500k,adaptive=\(adaptive),\(Self.url)"]) == [special])
+      let file = "{rendition: low, bitrate: 1.5M, adaptive: \"\(adaptive)\", url: \"\(Self.url)\"}"
+      let configuration = try ServeConfiguration(
+        yaml: "streams:\n  - name: a\n    push: [\(file)]", path: "v.yaml")
+      #expect(configuration.streams[0].pushes == [special])
+    }
+    for (key, value, cause) in [
+      ("bitrate", "9k", "its bitrate is out of range"), ("token", "SECRET", "a token is of WHIP"),
+    ] {
+      let option = #expect(throws: VidiconError.self) { try Self.pushes(["--push", "\(key)=\(value),\(Self.url)"]) }
+      let inFile = #expect(throws: VidiconError.self) {
+        try ServeConfiguration(
+          yaml: "streams:\n  - name: a\n    push: [{\(key): \(value), url: \"\(Self.url)\"}]", path: "v.yaml")
+      }
+      #expect(option?.description.contains(cause) == true && inFile?.description.contains(cause) == true)
+      #expect(inFile?.description.hasPrefix("v.yaml:3") == true)
+    }
+  }
+
   @Test func `a configuration file with stream keys that all users can read is one line, without them`() throws {
     let pushing = "streams:\n  - name: a\n    push: \(Self.url)\n  - name: b\n    push: [\(Self.url)]\n"
     for (text, mode, count) in [
@@ -151,7 +173,8 @@ struct PushOptionsTests {
   @Test func `what cannot be pushed to is one line without the key`() throws {
     let texts = [
       "SECRET", "rtmp://h/SECRET", "x=SECRET,rtmp://h/a/k", "adaptive=SECRET,rtmp://h/a/k", "SECRET,SECRET",
-      "rendition=low", "url=SECRET", "http://SECRET", "rtmp://h/a/", "",
+      "rendition=low", "bitrate=SECRET,rtmp://h/a/k", "bitrate=1e99,rtmp://h/a/SECRET", "url=SECRET", "http://SECRET",
+      "rtmp://h/a/", "",
     ]
     for text in texts {
       let error = #expect(throws: VidiconError.self, "\(text)") { try Self.pushes(["--push", text]) }

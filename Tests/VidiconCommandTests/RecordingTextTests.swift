@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 import Media
 import Testing
 
@@ -68,15 +69,16 @@ struct RecordingTextTests {
 
   @Test func `the status as JSON has every field, in seconds, bytes and bits per second`() throws {
     var status = RecordingStatus()
-    (status.state, status.path, status.partCount) = (.paused, "a/clip.mp4", 2)
+    (status.state, status.path, status.file, status.partCount) = (.failed, "a/clip.mp4", "clip.mp4", 2)
     (status.duration, status.byteCount) = (.milliseconds(1500), 17_249_000)
-    (status.bitrate, status.videoSamplesDropped) = (2_296_000, 3)
+    (status.bitrate, status.videoSamplesDropped, status.audioSamplesDropped) = (2_296_000, 3, 4)
+    status.error = Self.error
     #expect(
-      try self.json(JSONRecording.Status(status)) == [
-        "state": "paused", "path": "a/clip.mp4", "parts": 2, "seconds": 1.5, "bytes": 17_249_000, "bitrate": 2_296_000,
-        "dropped": 3,
+      try self.json(RecordingEntry(status)) == [
+        "state": "failed", "path": "a/clip.mp4", "parts": 2, "duration": 1.5, "bytes": 17_249_000,
+        "bitrate": 2_296_000, "drops": 7, "error": "the disk is full; remove other files",
       ])
-    #expect(try self.json(JSONRecording.Status(RecordingStatus()))["path"] == nil)
+    #expect(try self.json(RecordingEntry(RecordingStatus()))["path"] == nil)
   }
 
   @Test func `each event as JSON names its change, with the file or the error it concerns`() throws {
@@ -92,7 +94,7 @@ struct RecordingTextTests {
     ]
     for (event, fields) in zip(Self.events, expected) {
       let common: [String: JSONValue] = ["event": "recording", "stream": "live"]
-      #expect(try self.json(JSONRecording.Event(event, of: "live")) == common.merging(fields) { $1 }, "\(event)")
+      #expect(try self.json(JSONRecordingEvent(event, of: "live")) == common.merging(fields) { $1 }, "\(event)")
     }
     #expect(expected.count == Self.events.count)
   }

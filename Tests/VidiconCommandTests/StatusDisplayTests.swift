@@ -255,7 +255,7 @@ struct StatusDisplayTests {
     }
     #expect(
       recording
-        == ["state": "idle", "parts": 0, "seconds": 0, "bytes": 0, "bitrate": 0, "dropped": 0])
+        == ["state": "idle", "parts": 0, "duration": 0, "bytes": 0, "bitrate": 0, "drops": 0])
     let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "docs/configuration.md")
     let documentation = try String(contentsOf: file, encoding: .utf8)
@@ -263,7 +263,7 @@ struct StatusDisplayTests {
     #expect(words.isSuperset(of: stream.keys) && words.isSuperset(of: recording.keys))
     // And every change of a recording.
     let changes = try RecordingTextTests.events.map { event in
-      let data = try JSONEncoder().encode(JSONRecording.Event(event, of: "door"))
+      let data = try JSONEncoder().encode(JSONRecordingEvent(event, of: "door"))
       return try JSONDecoder().decode([String: JSONValue].self, from: data)["change"]
     }
     for change in changes {

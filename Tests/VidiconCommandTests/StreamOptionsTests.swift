@@ -110,6 +110,7 @@ struct StreamOptionsTests {
     "", "low", "name=low", "name=low,size=640x360", "name=low,size=640x360,bitrate=450k,fps=0",
     "name=low,size=640x360x1,bitrate=450k", "name=low,size=640x360,bitrate=450k,name=b", "auto;none",
     "name=low,size=640x360,bitrate=450k,color=red", "name=low,size=640x360,bitrate=450k;",
+    "name=low,size=640x360,bitrate=1", "name=low,size=640x360,bitrate=450k,fps=1001",
   ])
   func `other renditions are refused in one line`(text: String) {
     #expect {

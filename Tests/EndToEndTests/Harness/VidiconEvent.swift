@@ -31,7 +31,7 @@ struct VidiconEvent: Decodable {
 
   /// The publishers of a stream over WebRTC.
   struct Publisher: Decodable {
-    var isLive: Bool
+    var live: Bool
     var video: String?
     var audio: String?
     var framesReceived: Int
@@ -49,12 +49,13 @@ struct VidiconEvent: Decodable {
     var width: Int
     var height: Int
     var bitrate: Int
-    var isEncoding: Bool
-    var hasFailed: Bool
+    var encoding: Bool
+    var failed: Bool
     var framesEncoded: Int
     var framesDropped: Int
     var encodeMilliseconds: Double?
-    var viewers: Int
+    /// By protocol.
+    var viewers: [String: Int]
   }
 
   /// A push of a stream.

@@ -92,7 +92,7 @@ extension Smoke {
         let path = "\(folder)/killed.mp4"
         let child = try ChildProcess(VidiconProcess.path(), ["record", path, "--json"] + RecordedFile.source)
         defer { child.kill() }
-        try await child.says(#/"seconds":([5-9]|[0-9]{2})/#, within: .seconds(30))
+        try await child.says(#/"duration":([5-9]|[0-9]{2})/#, within: .seconds(30))
         child.kill()
         #expect(await child.end(within: .seconds(30) * MachineShare.timeoutFactor) == .signal(SIGKILL))
         try await Files.check(path, "fragmented")

@@ -1,15 +1,16 @@
 import Foundation
 import Media
+import Pushing
 import Testing
 
-@testable import Pushing
+@testable import HTTPServer
 
 @Suite("A push as JSON")
-struct PushDescriptionTests {
+struct PushReportEntryTests {
   private static func json(_ report: PushReport) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(PushDescription(report)), as: UTF8.self)
+    return String(decoding: try encoder.encode(PushReportEntry(report)), as: UTF8.self)
   }
 
   @Test func `a measured bitrate stands beside the target`() throws {
