@@ -1,4 +1,5 @@
 internal import HTTPServer
+internal import Media
 internal import NIOCore
 internal import StreamControl
 

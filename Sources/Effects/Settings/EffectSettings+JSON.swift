@@ -47,16 +47,16 @@ extension EffectSettings: Codable {
   ///
   /// - Throws: A ``VidiconError``.
   public init(from decoder: any Decoder) throws {
-    let object = try StrictObject(decoder, keys: Key.allCases.map(\.rawValue))
-    self.faces = try object.name("faces", of: Faces.self) ?? .off
-    self.privacyMinimumFace = try object.number("privacyMinFace", in: PrivacyMask.minimumFaceRange)
-    self.mask = try object.name("mask", of: Mask.self)
-    self.maskPart = try object.name("maskPart", of: FaceMask.Part.self) ?? .face
-    self.maskAnchors = try object.object("maskAnchors", MaskAnchors.init)
-    self.smooth = try object.number("smooth", in: 0...1) ?? 0
-    self.overlay = try object.object("overlay", Overlay.init)
-    self.clock = try object.boolean("clock") ?? false
-    self.color = try object.object("color", Color.init) ?? Color()
+    let members = try JSONMembers(JSONValue(from: decoder), keys: Key.self)
+    self.faces = try members.name(.faces, of: Faces.self) ?? .off
+    self.privacyMinimumFace = try members.number(.privacyMinFace, in: PrivacyMask.minimumFaceRange)
+    self.mask = try members.name(.mask, of: Mask.self)
+    self.maskPart = try members.name(.maskPart, of: FaceMask.Part.self) ?? .face
+    self.maskAnchors = try members.object(.maskAnchors).map { try MaskAnchors($0, "maskAnchors") }
+    self.smooth = try members.number(.smooth, in: 0...1) ?? 0
+    self.overlay = try members.object(.overlay).map { try Overlay($0, "overlay") }
+    self.clock = try members.boolean(.clock) ?? false
+    self.color = try members.object(.color).map { try Color($0, "color") } ?? Color()
   }
 
   /// Encodes all keys; unset ones as null.
@@ -79,11 +79,11 @@ extension EffectSettings.Overlay: Encodable {
     case position, opacity
   }
 
-  fileprivate init(_ decoder: any Decoder, _ path: String) throws {
-    let object = try StrictObject(decoder, path, keys: Key.allCases.map(\.rawValue))
+  fileprivate init(_ json: JSONValue, _ path: String) throws {
+    let members = try JSONMembers(json, path, keys: Key.self)
     self.init()
-    self.position = try object.name("position", of: OverlayPosition.self) ?? self.position
-    self.opacity = try object.number("opacity", in: 0...1) ?? self.opacity
+    self.position = try members.name(.position, of: OverlayPosition.self) ?? self.position
+    self.opacity = try members.number(.opacity, in: 0...1) ?? self.opacity
   }
 
   /// Encodes the keys `position` and `opacity`.
@@ -95,13 +95,17 @@ extension EffectSettings.Overlay: Encodable {
 }
 
 extension EffectSettings.Color {
-  fileprivate init(_ decoder: any Decoder, _ path: String) throws {
-    let object = try StrictObject(decoder, path, keys: ["brightness", "contrast", "saturation", "temperature"])
+  private enum Key: String, CaseIterable {
+    case brightness, contrast, saturation, temperature
+  }
+
+  fileprivate init(_ json: JSONValue, _ path: String) throws {
+    let members = try JSONMembers(json, path, keys: Key.self)
     self.init()
-    self.brightness = try object.number("brightness", in: -1...1) ?? 0
-    self.contrast = try object.number("contrast", in: -1...1) ?? 0
-    self.saturation = try object.number("saturation", in: -1...1) ?? 0
-    self.temperature = try object.number("temperature", in: -1...1) ?? 0
+    self.brightness = try members.number(.brightness, in: -1...1) ?? 0
+    self.contrast = try members.number(.contrast, in: -1...1) ?? 0
+    self.saturation = try members.number(.saturation, in: -1...1) ?? 0
+    self.temperature = try members.number(.temperature, in: -1...1) ?? 0
   }
 }
 
@@ -110,13 +114,17 @@ extension MaskAnchors {
   ///
   /// - Throws: A ``VidiconError``.
   public init(from decoder: any Decoder) throws {
-    try self.init(decoder, "")
+    try self.init(JSONValue(from: decoder), "")
   }
 
-  fileprivate init(_ decoder: any Decoder, _ path: String) throws {
-    let object = try StrictObject(decoder, path, keys: ["left", "right"])
+  private enum Key: String, CaseIterable {
+    case left, right
+  }
+
+  fileprivate init(_ json: JSONValue, _ path: String) throws {
+    let members = try JSONMembers(json, path, keys: Key.self)
     // Eyes may be outside the image, as with a hat or a beard.
-    self.init(left: try object.point("left", in: -4...5), right: try object.point("right", in: -4...5))
+    self.init(left: try members.point(.left, in: -4...5), right: try members.point(.right, in: -4...5))
     let distance = self.right - self.left
     guard (distance * distance).sum() >= 1e-4 else {
       throw VidiconError.invalidEffectSetting(

@@ -20,7 +20,7 @@ extension PushEntry {
   static func list(_ json: JSONValue) throws(HTTPRefusal) -> [PushEntry] {
     let reason = "the body is \(Self.form)"
     let members = try JSONMembers(json, keys: ListKey.self, form: Self.form, secretsReason: reason)
-    guard let values = try members.value(.pushes, "", as: \.array) else { throw HTTPRefusal(reason) }
+    let values = try members.requiredValue(.pushes, "", as: \.array)
     var entries: [PushEntry] = []
     for value in values { entries.append(try Self.entry(value)) }
     return entries

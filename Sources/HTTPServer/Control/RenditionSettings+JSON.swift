@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 package import Streaming
 
 extension RenditionSettings {
@@ -12,7 +12,7 @@ extension RenditionSettings {
     let members = try JSONMembers(json, keys: Key.self, form: form)
     func integer(_ key: Key) throws(HTTPRefusal) -> Int? { try members.value(key, "is a number", as: \.integer) }
     let bitrate = try integer(.bitrate)
-    let frameRate = try members.value(.frameRate, Self.frameRateRule, as: Self.frameRate) ?? nil
+    let frameRate = try members.optionalValue(.frameRate, Self.frameRateRule, as: Self.frameRate)
     let height = try integer(.height)
     guard let width = try integer(.width), let height, let bitrate else {
       throw HTTPRefusal("width, height and bitrate are required: the body is \(form)")
@@ -23,13 +23,9 @@ extension RenditionSettings {
   private static let frameRateRule =
     "is a number from \(Int(Self.frameRates.lowerBound)) to \(Int(Self.frameRates.upperBound)), with at most three decimals"
 
-  /// The frame rate of a number, an inner nil for null; nil for other values and those out of range.
-  private static func frameRate(_ json: JSONValue) -> FrameRate?? {
-    switch json {
-    case .null: .some(nil)
-    case .integer(let rate): FrameRate(parsing: "\(rate)", in: Self.frameRates).map { .some($0) }
-    case .number(let rate): FrameRate(parsing: "\(rate)", in: Self.frameRates).map { .some($0) }
-    default: nil
-    }
+  /// The frame rate of a number; nil for other values and those out of range.
+  private static func frameRate(_ json: JSONValue) -> FrameRate? {
+    let text = json.integer.map { "\($0)" } ?? json.double.map { "\($0)" }
+    return text.flatMap { FrameRate(parsing: $0, in: Self.frameRates) }
   }
 }
