@@ -19,15 +19,20 @@ struct RecordCommand: AsyncParsableCommand {
     help: "The file, such as clip.mp4; with time fields, such as %F_%H-%M-%S.mp4, each file gets its own name.")
   var output: String
 
-  @OptionGroup var stream: StreamArguments
+  @OptionGroup(title: "Sources") var sources: SourceArguments
+
+  @OptionGroup(title: "Video and audio") var encoding: EncodingArguments
+
+  @OptionGroup(title: "Faces and other effects") var effects: EffectArguments
 
   @OptionGroup(title: "Recording") var parts: PartArguments
 
   @OptionGroup(title: "This run") var options: Options
 
-  /// Options of one run, and that of the configuration file.
+  /// The configuration file, and options of one run.
   struct Options: ParsableArguments {
-    @OptionGroup var file: FileArguments
+    @Option(help: "A YAML file with these settings; command-line options override it.")
+    var config: String?
 
     @Option(help: "Stop after this recorded time, without pauses, such as 60s; source files are looped.")
     var duration: String?

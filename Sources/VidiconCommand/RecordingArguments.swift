@@ -15,6 +15,4 @@ struct RecordingArguments: ParsableArguments {
       cannot be started.
       """)
   var recordings: String?
-
-  @OptionGroup var parts: PartArguments
 }

@@ -64,11 +64,11 @@ extension ServeConfiguration {
     case .webrtc: self.isWebRTCOn = try Self.isOn(text, name)
     case .webrtcPort: self.webRTCPort = try Self.port(text, name)
     case .iceAddresses: self.iceAddresses = texts
-    case .iceServers: self.iceServers = try Self.iceServers(texts)
+    case .iceServers: self.iceServers = try Self.iceServers(texts, named: name)
     case .discovery: self.isAnnounced = try Self.boolean(text, name)
     case .tlsCertificate: self.tlsCertificate = text
     case .tlsKey: self.tlsKey = text
-    case .users: self.access.users = try Self.users(texts, role: .viewer, name)
+    case .users: (self.access.users, self.access.tokens) = (try Self.users(texts, role: .viewer, name), [])
     case .userFile: self.userFile = text
     case .control: self.access.control = try Self.policy(text, name, "operators, machine, all or none")
     case .recordingsFor: self.access.recordings = try Self.policy(text, name, "operators or viewers")
@@ -112,7 +112,7 @@ extension ServeConfiguration {
     switch text {
     case "on", "true": return true
     case "off", "false": return false
-    default: throw .usage("\(name) \(quoted(text))", "it is neither on nor off", "give on or off")
+    default: throw .usage(name, "\(quoted(text)) is neither on nor off", "give on or off")
     }
   }
 

@@ -53,11 +53,11 @@ extension ServeConfiguration {
 
   /// Reads the configuration file, if there is one, and the options, without what ``validate()`` checks.
   init(unchecked options: ServeOptions) throws(VidiconError) {
-    try self.init(fileOf: options.run.file)
+    try self.init(file: options.run.config)
     try self.apply(options)
     if !options.access.operators.isEmpty {
-      let viewers = options.access.user.isEmpty ? [] : self.access.users
-      self.access.users = viewers + (try Self.users(options.access.operators, role: .operator, "--operator"))
+      if options.access.user.isEmpty { try self.set(.users, to: [], named: "--operator") }
+      self.access.users += try Self.users(options.access.operators, role: .operator, "--operator")
     }
     try self.apply(options.push, environment: ProcessInfo.processInfo.environment)
     self.exitsOnFailure = options.run.exitOnFailure
@@ -65,13 +65,14 @@ extension ServeConfiguration {
     self.openPublishPort()
   }
 
-  private init(fileOf arguments: FileArguments) throws(VidiconError) {
-    self = try arguments.config.map { path throws(VidiconError) in try ServeConfiguration(contentsOf: path) } ?? .init()
+  /// Reads a configuration file, if there is one.
+  private init(file path: String?) throws(VidiconError) {
+    self = try path.map { path throws(VidiconError) in try ServeConfiguration(contentsOf: path) } ?? .init()
   }
 
   /// The only stream of `vidicon record`.
   static func stream(of command: RecordCommand) throws(VidiconError) -> StreamOptions {
-    var configuration = try ServeConfiguration(fileOf: command.options.file)
+    var configuration = try ServeConfiguration(file: command.options.config)
     try configuration.apply(command)
     guard configuration.streams.count == 1 else {
       throw .usage("--stream", "vidicon record records one stream", "for several use vidicon serve with --record")
@@ -97,8 +98,11 @@ extension ServeConfiguration {
     if self.streams.count > 1, ofStream.contains(where: { !$0.key.isForEveryStream }) {
       throw .usage("--config", "the file has several streams", "change them there, or use --stream")
     }
-    if self.streams.isEmpty || isReplacingStreams { self.streams = [self.streams.first ?? StreamOptions()] }
-    let values = ofStream.map { ($0.key, $0.texts.joined(separator: String(StreamOptions.renditionSeparator))) }
+    // The streams of the file are replaced with all that they say, such as where they are sent to.
+    if self.streams.isEmpty || isReplacingStreams { self.streams = [StreamOptions()] }
+    let values = ofStream.map { key, texts in
+      (key, key == .rendition ? texts.joined(separator: String(StreamOptions.renditionSeparator)) : texts[0])
+    }
     for index in self.streams.indices { try self.streams[index].set(values) }
     if isReplacingStreams, ofStream.contains(where: { $0.key == .name }) {
       throw .usage("--name", "it cannot be given with --stream", "write --stream name=NAME")

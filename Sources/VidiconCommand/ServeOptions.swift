@@ -3,16 +3,20 @@ import ArgumentParser
 /// The command-line options of `vidicon serve`, each in a group with a title; the settings among them are in ``ServeConfiguration/Key``
 /// and ``StreamOptions/Key``.
 struct ServeOptions: ParsableArguments {
-  @OptionGroup var stream: StreamArguments
+  @OptionGroup(title: "Sources") var sources: SourceArguments
+  @OptionGroup(title: "Video and audio") var encoding: EncodingArguments
+  @OptionGroup(title: "Faces and other effects") var effects: EffectArguments
   @OptionGroup(title: "Recording") var recording: RecordingArguments
+  @OptionGroup(title: "Recording") var parts: PartArguments
   @OptionGroup(title: "Sending on") var push: PushArguments
   @OptionGroup(title: "Ports") var ports: PortArguments
   @OptionGroup(title: "Access") var access: AccessArguments
   @OptionGroup(title: "This run") var run: Run
 
-  /// Options of one run, which are no settings of the server: the configuration file does not have them.
+  /// The configuration file, and options of one run, which the file does not have.
   struct Run: ParsableArguments {
-    @OptionGroup var file: FileArguments
+    @Option(help: "A YAML file with these settings; command-line options override it.")
+    var config: String?
 
     @Flag(name: .customLong("no-qr"), help: "Do not show a QR code of the page's address on the terminal.")
     var noQR = false

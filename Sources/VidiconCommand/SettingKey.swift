@@ -42,7 +42,8 @@ extension ParsableArguments {
         case let option as Option<String?>: option.wrappedValue.map { [$0] } ?? []
         case let option as Option<[String]>: option.wrappedValue
         case let flag as Flag<Bool>: flag.wrappedValue ? [name.hasPrefix("no-") ? "false" : "true"] : []
-        default: [String]()
+        // None of the groups has another one, which would be lost without a word.
+        default: preconditionFailure("the option --\(name) has a type that is not read")
         }
       return texts.isEmpty ? [] : [(key, texts)]
     }

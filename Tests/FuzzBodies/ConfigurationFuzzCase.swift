@@ -26,7 +26,10 @@ struct ConfigurationFuzzCase {
       precondition((0...65_535).contains(configuration.rtspPort) && (0...65_535).contains(configuration.httpPort))
       precondition(configuration.streams.allSatisfy { Self.isName($0.name) }, "names are parts of a URL")
     } catch {
-      precondition(error.description.hasPrefix(path) && error.exitStatus == 64, "a message begins with the file's name")
+      precondition(error.description.hasPrefix(path), "a message begins with the file's name")
+      // A secret may stand in a file of its own, which this text may name.
+      precondition(
+        error.exitStatus == 64 || self.text.contains("@") || self.text.contains("pushFile"), "it is wrong usage")
     }
   }
 

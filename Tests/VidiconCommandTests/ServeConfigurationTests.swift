@@ -84,7 +84,7 @@ struct ServeConfigurationTests {
     try servers.fileHandleForWriting.write(contentsOf: Data("# ours\nstun:stun.example.net\n".utf8))
     try servers.fileHandleForWriting.close()
     let file = "@/dev/fd/\(servers.fileHandleForReading.fileDescriptor)"
-    #expect(try ServeConfiguration.iceServers([file]).map { "\($0)" } == ["stun:stun.example.net"])
+    #expect(try ServeConfiguration.iceServers([file], named: "iceServers").map { "\($0)" } == ["stun:stun.example.net"])
   }
 
   @Test(
@@ -175,7 +175,7 @@ struct ServeConfigurationTests {
     ("rtspUDP: 1", "vidicon.yaml:1:10: rtspUDP: \"1\": it is neither true nor false"),
     ("bind: [127.0.0.1]", "vidicon.yaml:1:7: expected a single value"),
     ("hosts: [{a: b}]", "vidicon.yaml:1:9: expected a single value"),
-    ("webrtc: no", "vidicon.yaml:1:9: webrtc \"no\": it is neither on nor off; give on or off"),
+    ("webrtc: no", "vidicon.yaml:1:9: webrtc: \"no\" is neither on nor off; give on or off"),
     ("iceServers: [\"stun:\"]", "vidicon.yaml:1:13: an ICE server: "),
     ("streams: a", "expected a list"),
     ("control: some", "control: \"some\" is not a setting of it; give operators, machine, all or none"),

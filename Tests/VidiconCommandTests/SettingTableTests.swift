@@ -109,23 +109,27 @@ struct SettingTableTests {
       rtspPort: 1
       hosts: [a, b]
       embed: true
-      users: [{name: anna, password: x}, {name: joe, password: y}]
-      streams: [{name: a, size: 64x48}]
+      users: [{name: anna, password: x}, {name: joe, password: y}, {token: 0123456789abcdef, role: operator}]
+      streams: [{name: a, size: 64x48, push: "rtmp://push.example.net/app/key"}]
       """
     try text.write(toFile: path, atomically: true, encoding: .utf8)
     let file = try Self.configuration(["--config", path])
     #expect(file.rtspPort == 1 && file.access.hosts == ["a", "b"] && file.access.allowsEmbedding)
+    #expect(file.access.tokens.count == 1 && file.streams[0].pushes.count == 1)
     let both = try Self.configuration([
       "--config", path, "--rtsp-port", "2", "--host", "c", "--no-embed", "--operator", "eve:z", "--size", "32x32",
     ])
     #expect(both.rtspPort == 2 && both.access.hosts == ["c"] && !both.access.allowsEmbedding)
     #expect(both.access.users.map(\.user) == ["eve"] && both.access.users.map(\.role) == [.operator])
+    #expect(both.access.tokens.isEmpty, "a token of the file is a user that was replaced")
     #expect(both.streams.map(\.name) == ["a"] && both.streams[0].size == .init(width: 32, height: 32))
     let replaced = try Self.configuration([
-      "--config", path, "--user", "eve:z", "--operator", "bob:z", "--stream", "name=b,fps=10", "--stream", "name=c",
+      "--config", path, "--user", "eve:z", "--operator", "bob:z", "--size", "16x16", "--stream", "name=b,fps=10",
+      "--stream", "name=c",
     ])
     #expect(replaced.access.users.map(\.user) == ["eve", "bob"] && replaced.streams.map(\.name) == ["b", "c"])
-    #expect(replaced.streams.map(\.size) == [.init(width: 64, height: 48), .init(width: 64, height: 48)])
+    #expect(replaced.streams.map(\.size) == [.init(width: 16, height: 16), .init(width: 16, height: 16)])
+    #expect(replaced.streams.allSatisfy(\.pushes.isEmpty) && replaced.access.tokens.isEmpty)
   }
 
   @Test func `an option without a key has a reason`() throws {
