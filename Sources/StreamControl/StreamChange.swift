@@ -59,7 +59,8 @@ extension StreamChange: Encodable {
     case bitrate, mirror, rotation, mute, pause, controls
   }
 
-  /// Encodes the body of `PATCH /api/streams/NAME`: settings that are kept are left out.
+  /// Encodes the body of `PATCH /api/streams/NAME`: settings that are kept are left out. A body either sets controls or resets them all;
+  /// of a change that does both, the former is encoded.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encodeIfPresent(self.bitrate, forKey: .bitrate)

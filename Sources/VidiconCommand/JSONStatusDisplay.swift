@@ -205,7 +205,7 @@ final class JSONStatusDisplay: StatusDisplay {
             framesDroppedByEffects: $0.effectTime == nil ? nil : $0.stream.framesDroppedByEffects,
             framesCovered: $0.effectTime == nil ? nil : $0.stream.framesCovered,
             faceDetectionRestarts: $0.effectTime == nil ? nil : $0.stream.faceDetectionRestarts,
-            recording: $0.recording.map { RecordingEntry($0) },
+            recording: $0.recording.map { RecordingEntry(withPathOf: $0) },
             pushes: $0.pushes.map { PushReportEntry($0) },
             renditions: $0.renditions.compactMap { RenditionEntry($0.rendition, viewers: $0.viewers) },
             webrtc: $0.webRTCViewers.isEmpty ? nil : $0.webRTCViewers.map { ViewerEntry($0) },

@@ -51,7 +51,7 @@ final class RecordDisplay: Sendable {
     let statistics = self.stream.statistics
     let (drops, effectTime) = (statistics.totalFramesDropped, statistics.effectMilliseconds)
     if self.isJSON {
-      var recording = RecordingEntry(status)
+      var recording = RecordingEntry(withPathOf: status)
       recording.drops = status.samplesDropped + drops
       return Terminal.print(
         json: Status(

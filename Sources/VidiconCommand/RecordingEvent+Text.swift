@@ -58,7 +58,7 @@ extension RecordingStatus {
   func progress(drops: Int) -> String {
     var parts = [
       Quantity.text(self.duration), Quantity.text(byteCount: self.byteCount),
-      String(format: "%.2f Mb/s", Double(self.bitrate) / 1e6), "\(drops + self.videoSamplesDropped) dropped",
+      String(format: "%.2f Mb/s", Double(self.bitrate) / 1e6), "\(drops + self.samplesDropped) dropped",
     ]
     if self.state != .recording { parts.append(self.state.rawValue) }
     return parts.joined(separator: "   ")

@@ -114,7 +114,13 @@ extension ServeConfiguration {
   private mutating func apply(
     _ options: PushArguments, environment: [String: String]
   ) throws(VidiconError) {
-    var targets = try options.push.map { text throws(VidiconError) in try StreamOptions.push(text) }
+    var targets = try options.push.map { text throws(VidiconError) in
+      do throws(VidiconError) {
+        return try StreamOptions.push(text)
+      } catch {
+        throw error.of("--push")
+      }
+    }
     if let path = options.pushFile { targets += try StreamOptions.pushes(inFile: path) }
     if let text = environment[StreamOptions.pushVariable] { targets += try StreamOptions.pushes(inVariable: text) }
     let token =

@@ -25,12 +25,14 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     let server = try RunningServer.find(self.server)
     if self.token { return Terminal.print(try server.requireToken()) }
+    if self.json, self.name == nil {
+      return Terminal.print(String(decoding: try server.request("GET", "/api/streams"), as: UTF8.self))
+    }
     let streams = try server.streams(named: self.name)
     guard self.json else {
       for stream in streams { for line in stream.lines(token: server.token) { Terminal.print(line) } }
       return
     }
-    let path = self.name == nil ? "/api/streams" : "/api/streams\(streams[0].page)"
-    Terminal.print(String(decoding: try server.request("GET", path), as: UTF8.self))
+    Terminal.print(String(decoding: try server.request("GET", "/api/streams\(streams[0].page)"), as: UTF8.self))
   }
 }

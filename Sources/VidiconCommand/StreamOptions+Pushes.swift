@@ -26,7 +26,9 @@ extension StreamOptions {
       let pair = rest[..<comma].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       rest = rest[rest.index(after: comma)...]
       guard pair.count == 2, let key = PushKey(rawValue: String(pair[0])) else { throw Self.pushUsage }
-      values[key] = String(pair[1])
+      guard values.updateValue(String(pair[1]), forKey: key) == nil else {
+        throw .usage("the push", "\(key.rawValue) is given twice", "give it once")
+      }
     }
     values[.url] = String(rest.hasPrefix("url=") ? rest.dropFirst(4) : rest)
     return try Self.push(values)
@@ -35,20 +37,22 @@ extension StreamOptions {
   /// Creates a push from the texts of its keys, of which no error quotes one. ``PushTarget`` checks the values.
   static func push(_ values: [PushKey: String]) throws(VidiconError) -> PushTarget {
     let bitrate = values[.bitrate].map(Self.bitsPerSecond)
-    let isAdaptive: Bool? =
-      switch values[.adaptive] {
-      case nil, "yes", "true": true
-      case "no", "false": false
-      default: nil
-      }
-    guard bitrate != .some(nil), let isAdaptive else { throw Self.pushUsage }
+    guard bitrate != .some(nil) else {
+      throw .usage("the push", "its bitrate is no number", "give bits per second, such as 1500k")
+    }
+    let isAdaptive: Bool
+    switch values[.adaptive] {
+    case nil, "yes", "true": isAdaptive = true
+    case "no", "false": isAdaptive = false
+    default: throw .usage("the push", "its adaptive is neither yes nor no", "give one of them")
+    }
     return try PushTarget(
       url: values[.url] ?? "", token: values[.token].map { Secret($0) },
       rendition: values[.rendition] ?? RenditionName.main, bitrate: bitrate ?? nil, isAdaptive: isAdaptive)
   }
 
   private static let pushUsage = VidiconError.usage(
-    "--push", "it is neither a URL nor options before one",
+    "the push", "it is neither a URL nor options before one",
     "give rtmp://HOST/APP/KEY or whip+https://HOST/PATH, or rendition=low,bitrate=1500k,adaptive=no,url=rtmp://HOST/APP/KEY"
   )
 

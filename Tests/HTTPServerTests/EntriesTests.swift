@@ -65,6 +65,36 @@ struct EntriesTests {
   }
 
   @Test(arguments: Self.responses)
+  func `every member of an entry is in its response here`(response: Response) throws {
+    /// Compares the members of a value with the keys of its JSON, and so on inside.
+    func compare(_ value: Any, _ json: Any, at place: String) {
+      let mirror = Swift.Mirror(reflecting: value)
+      switch (mirror.displayStyle, json) {
+      case (.optional, _):
+        if let wrapped = mirror.children.first { compare(wrapped.value, json, at: place) }
+      case (.collection, let array as [Any]):
+        for (member, json) in zip(mirror.children, array) { compare(member.value, json, at: place) }
+      case (.struct, let object as [String: Any]) where !(value is StreamEntry.Effects):
+        // Folders are for the user of the program.
+        let labels = mirror.children.compactMap(\.label).filter {
+          !(value is RecordingEntry && ["path", "parts"].contains($0))
+        }
+        #expect(Set(labels) == Set(object.keys), "\(place)")
+        for member in mirror.children {
+          guard let label = member.label, let json = object[label] else { continue }
+          compare(member.value, json, at: "\(place).\(label)")
+        }
+      default: break
+      }
+    }
+    func check<Entry: Codable>(_ type: Entry.Type) throws {
+      let json = try JSONSerialization.jsonObject(with: Data(response.json.utf8))
+      compare(try Self.decode(type, response.json), json, at: response.schema)
+    }
+    try check(response.type)
+  }
+
+  @Test(arguments: Self.responses)
   func `each key of an entry is one of the OpenAPI document, and each of the document one of an entry`(
     response: Response
   ) throws {
@@ -124,7 +154,7 @@ struct EntriesTests {
     var status = RecordingStatus()
     (status.state, status.path, status.file, status.partCount) = (.recording, "/home/me/a.mp4", "a.mp4", 2)
     (status.videoSamplesDropped, status.audioSamplesDropped) = (1, 2)
-    let (own, seen) = (RecordingEntry(status), RecordingEntry(status, stream: "cam"))
+    let (own, seen) = (RecordingEntry(withPathOf: status), RecordingEntry(status, stream: "cam"))
     #expect((own.path, own.parts, own.file) == ("/home/me/a.mp4", 2, nil))
     #expect((seen.path, seen.parts, seen.file) == (nil, nil, "/recordings/cam/a.mp4"))
     #expect(own.drops == 3 && seen.drops == 3)

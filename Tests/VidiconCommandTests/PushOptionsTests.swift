@@ -144,6 +144,7 @@ struct PushOptionsTests {
     }
     for (key, value, cause) in [
       ("bitrate", "9k", "its bitrate is out of range"), ("token", "SECRET", "a token is of WHIP"),
+      ("bitrate", "1500kb", "its bitrate is no number"), ("adaptive", "maybe", "neither yes nor no"),
     ] {
       let option = #expect(throws: VidiconError.self) { try Self.pushes(["--push", "\(key)=\(value),\(Self.url)"]) }
       let inFile = #expect(throws: VidiconError.self) {
@@ -151,6 +152,7 @@ struct PushOptionsTests {
           yaml: "streams:\n  - name: a\n    push: [{\(key): \(value), url: \"\(Self.url)\"}]", path: "v.yaml")
       }
       #expect(option?.description.contains(cause) == true && inFile?.description.contains(cause) == true)
+      #expect(option?.description.hasPrefix("--push: ") == true)
       #expect(inFile?.description.hasPrefix("v.yaml:3") == true)
     }
   }
@@ -174,7 +176,7 @@ struct PushOptionsTests {
     let texts = [
       "SECRET", "rtmp://h/SECRET", "x=SECRET,rtmp://h/a/k", "adaptive=SECRET,rtmp://h/a/k", "SECRET,SECRET",
       "rendition=low", "bitrate=SECRET,rtmp://h/a/k", "bitrate=1e99,rtmp://h/a/SECRET", "url=SECRET", "http://SECRET",
-      "rtmp://h/a/", "",
+      "rtmp://h/a/", "bitrate=1500k,bitrate=SECRET,rtmp://h/a/k", "",
     ]
     for text in texts {
       let error = #expect(throws: VidiconError.self, "\(text)") { try Self.pushes(["--push", text]) }

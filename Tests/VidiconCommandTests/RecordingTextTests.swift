@@ -59,7 +59,7 @@ struct RecordingTextTests {
   @Test func `progress counts the frames dropped before the encoder and by the disk`() {
     var status = RecordingStatus()
     (status.state, status.duration, status.byteCount) = (.recording, .seconds(60), 17_249_000)
-    (status.bitrate, status.videoSamplesDropped) = (2_296_000, 3)
+    (status.bitrate, status.videoSamplesDropped, status.audioSamplesDropped) = (2_296_000, 1, 2)
     #expect(status.progress(drops: 4) == "00:01:00   17.2 MB   2.30 Mb/s   7 dropped")
     for state in [RecordingStatus.State.waiting, .paused, .finishing, .failed] {
       status.state = state
@@ -74,11 +74,11 @@ struct RecordingTextTests {
     (status.bitrate, status.videoSamplesDropped, status.audioSamplesDropped) = (2_296_000, 3, 4)
     status.error = Self.error
     #expect(
-      try self.json(RecordingEntry(status)) == [
+      try self.json(RecordingEntry(withPathOf: status)) == [
         "state": "failed", "path": "a/clip.mp4", "parts": 2, "duration": 1.5, "bytes": 17_249_000,
         "bitrate": 2_296_000, "drops": 7, "error": "the disk is full; remove other files",
       ])
-    #expect(try self.json(RecordingEntry(RecordingStatus()))["path"] == nil)
+    #expect(try self.json(RecordingEntry(withPathOf: RecordingStatus()))["path"] == nil)
   }
 
   @Test func `each event as JSON names its change, with the file or the error it concerns`() throws {

@@ -24,7 +24,7 @@ struct StreamEntryTextTests {
     return try #require(try Self.server.decode(StreamList.self, from: Data(json.utf8)).streams.first)
   }
 
-  @Test func `a stream of an older server, without renditions and rights, is shown`() throws {
+  @Test func `a stream without renditions and rights is shown`() throws {
     let stream = try Self.streams()
     #expect(stream.renditions == nil && stream.role == nil)
     #expect(stream.lines(token: nil) == ["door   1 viewer", "  Browser    http://h:8080/door"])

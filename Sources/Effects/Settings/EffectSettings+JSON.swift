@@ -45,7 +45,7 @@ extension EffectSettings: Codable {
 
   /// Decodes settings; absent or null values have their defaults.
   ///
-  /// - Throws: A ``VidiconError``.
+  /// - Throws: A ``VidiconError``; a `DecodingError` for a number that `Double` cannot hold.
   public init(from decoder: any Decoder) throws {
     let members = try JSONMembers(JSONValue(from: decoder), keys: Key.self)
     self.faces = try members.name(.faces, of: Faces.self) ?? .off
@@ -112,7 +112,7 @@ extension EffectSettings.Color {
 extension MaskAnchors {
   /// Decodes anchors.
   ///
-  /// - Throws: A ``VidiconError``.
+  /// - Throws: A ``VidiconError``; a `DecodingError` for a number that `Double` cannot hold.
   public init(from decoder: any Decoder) throws {
     try self.init(JSONValue(from: decoder), "")
   }

@@ -6,7 +6,7 @@ extension RenditionSettings {
     case width, height, bitrate, frameRate
   }
 
-  /// Parses the body of `PUT /api/streams/NAME/renditions/RENDITION`; the stream checks the values.
+  /// Parses the body of `PUT /api/streams/NAME/renditions/RENDITION`; the stream checks the other values than the frame rate.
   package init(_ json: JSONValue, name: String) throws(HTTPRefusal) {
     let form = #"{"width": 640, "height": 360, "bitrate": 450000, "frameRate": 15}, where frameRate may be left out"#
     let members = try JSONMembers(json, keys: Key.self, form: form)

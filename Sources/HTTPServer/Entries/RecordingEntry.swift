@@ -17,7 +17,7 @@ package struct RecordingEntry: Codable, Hashable, Sendable {
   package var duration: Double?
   package var bytes: Int?
   package var bitrate: Int?
-  /// Video and audio frames that the disk was too slow for.
+  /// Video and audio frames that the disk was too slow for; of `vidicon record` also those that were dropped before the encoder.
   package var drops: Int?
   package var error: String?
 
@@ -27,7 +27,7 @@ package struct RecordingEntry: Codable, Hashable, Sendable {
   }
 
   /// Describes a recording by the path of its file, for the user of the program.
-  package init(_ status: RecordingStatus) {
+  package init(withPathOf status: RecordingStatus) {
     self.init(state: status.state)
     self.path = status.path
     self.parts = status.partCount
