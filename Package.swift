@@ -39,7 +39,7 @@ let package = Package(
     .library(name: "Streaming", targets: ["Streaming"]),
     .library(name: "Recording", targets: ["Recording"]),
     .library(name: "StreamControl", targets: ["StreamControl"]),
-    .library(name: "HTTPServer", targets: ["HTTPServer"]),
+    .library(name: "HTTPServer", targets: ["HTTPServer", "HLSServer", "ControlAPI"]),
     .library(name: "Discovery", targets: ["Discovery"]),
     .library(name: "Vidicon", targets: ["Vidicon"]),
     .executable(name: "vidicon", targets: ["VidiconMain"]),
@@ -183,9 +183,7 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Serving", "Threading", "Capture", "Effects", "HLS",
-        "Libc", "Streaming", "Pushing", "Recording", "StreamControl", "CDocuments", "CSystem", "CZlib", nioCore,
-        nioPosix,
+        "Libc", "Media", "Authentication", "Serving", "Threading", "CSystem", "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -196,8 +194,23 @@ let package = Package(
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOTLS", package: "swift-nio"),
         .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "X509", package: "swift-certificates"),
+      ], swiftSettings: settings),
+    .target(
+      name: "HLSServer",
+      dependencies: [
+        "Media", "Authentication", "HLS", "HTTPServer", "Threading", "Streaming", nioCore, nioPosix,
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ], swiftSettings: settings),
+    .target(
+      name: "ControlAPI",
+      dependencies: [
+        "Media", "Authentication", "Bitstreams", "Serving", "Threading", "Capture", "Effects", "HLS", "HLSServer",
+        "HTTPServer", "Streaming", "Pushing", "Recording", "StreamControl", "CDocuments", nioCore, nioPosix,
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
       ], exclude: ["Documents/openapi.json"], swiftSettings: settings),
     .target(
       name: "Discovery", dependencies: ["Libc", "Media", "Threading", "CDNSSD", "CDiscovery", "CQREncode", nioCore],
@@ -207,8 +220,8 @@ let package = Package(
       name: "Vidicon",
       dependencies: [
         "Authentication", "Serving", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput",
-        "Effects", "Streaming", "Recording", "StreamControl", "RTSPServer", "RTMPServer", "HTTPServer", "Discovery",
-        "Publishing", "Pushing", "RTMP", "WebPage", "WebRTC", "WebRTCServer", nioCore,
+        "Effects", "Streaming", "Recording", "StreamControl", "RTSPServer", "RTMPServer", "HTTPServer", "HLSServer",
+        "ControlAPI", "Discovery", "Publishing", "Pushing", "RTMP", "WebPage", "WebRTC", "WebRTCServer", nioCore,
         nioPosix,
       ],
       swiftSettings: settings),
@@ -219,7 +232,7 @@ let package = Package(
         "MediaInput",
         "Codecs",
         "Effects", "Publishing", "Pushing",
-        "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "Discovery", "CSystem", "Libc", "Yams",
+        "Streaming", "Recording", "StreamControl", "RTSPServer", "ControlAPI", "Discovery", "CSystem", "Libc", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(name: "VidiconMain", dependencies: ["VidiconCommand"], swiftSettings: settings),
@@ -445,10 +458,8 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "TestSupport", "Authentication", "Capture", "Serving", "Effects", "HLS", "Media",
-        "Pushing",
-        "Recording", "StreamControl", "Streaming", "Threading",
-        nioCore, nioPosix,
+        "HTTPServer", "HLSServer", "ControlAPI", "TestSupport", "Authentication", "Capture", "Serving", "Effects",
+        "HLS", "Media", "Pushing", "Recording", "StreamControl", "Streaming", "Threading", nioCore, nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -464,8 +475,8 @@ let package = Package(
     .testTarget(
       name: "VidiconTests",
       dependencies: [
-        "Vidicon", "Serving", "HTTPServer", "Media", "RTMP", "RTSP", "RTSPServer", "Streaming", "TestSupport",
-        nioCore, nioPosix,
+        "Vidicon", "ControlAPI", "Serving", "HTTPServer", "Media", "RTMP", "RTSP", "RTSPServer", "Streaming",
+        "TestSupport", nioCore, nioPosix,
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: settings),
@@ -473,8 +484,8 @@ let package = Package(
       name: "VidiconCommandTests",
       dependencies: [
         "VidiconCommand", "Vidicon", "TestSupport", "Authentication", "Capture", "CaptureDevices", "Serving",
-        "MediaInput", "Effects", "HTTPServer", "Publishing", "Pushing", "Recording", "StreamControl", "Streaming",
-        "Media", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "MediaInput", "Effects", "ControlAPI", "HTTPServer", "Publishing", "Pushing", "Recording", "StreamControl",
+        "Streaming", "Media", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
 
@@ -483,9 +494,8 @@ let package = Package(
       name: "FuzzBodies",
       dependencies: [
         "Authentication", "Bitstreams", "CaptureDevices", "Codecs", "Containers", "Effects", "HLS", "HLSRules",
-        "HTTPServer", "Inference", "Media", "MediaInput", "RTMP", "RTP", "RTSP", "Recording", "StreamControl",
-        "DTLS",
-        "VidiconCommand", "WebRTC", "WebRTCPeers", "CV4L2", "Capture", nioCore,
+        "ControlAPI", "HTTPServer", "Inference", "Media", "MediaInput", "RTMP", "RTP", "RTSP", "Recording",
+        "StreamControl", "DTLS", "VidiconCommand", "WebRTC", "WebRTCPeers", "CV4L2", "Capture", nioCore,
         .product(name: "HTTPTypes", package: "swift-http-types"), "TransportStreams",
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),

@@ -1,4 +1,4 @@
-// Embeds Sources/HTTPServer/Documents/openapi.json at compile time: no file is read at run time.
+// Embeds Sources/ControlAPI/Documents/openapi.json at compile time: no file is read at run time.
 
 #include "OpenAPIDocument.h"
 
@@ -6,7 +6,7 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char document[] = {
-#embed "../HTTPServer/Documents/openapi.json"
+#embed "../ControlAPI/Documents/openapi.json"
 };
 
 const unsigned char *vidicon_openapi_document(size_t *count) {

@@ -2,6 +2,7 @@ internal import Containers
 internal import Libc
 internal import Media
 internal import NIOCore
+internal import Threading
 
 /// Converts a fragmented MP4 file to a progressive one.
 ///

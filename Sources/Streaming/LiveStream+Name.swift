@@ -17,19 +17,7 @@ extension LiveStream {
 
   /// A slash and the percent-encoded name, RFC 3986 §2.3; slashes are kept.
   public static func path(ofName name: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var bytes = [UInt8(ascii: "/")]
-    for byte in name.utf8 {
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"), UInt8(ascii: "/"):
-        bytes.append(byte)
-      default:
-        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    "/" + PercentEncoding.encode(name, keepsSlashes: true)
   }
 
   /// Reason why a name cannot be part of an address, for a user to read; nil when it can.

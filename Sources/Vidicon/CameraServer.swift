@@ -1,6 +1,8 @@
 public import Authentication
+public import ControlAPI
 public import Discovery
-public import HTTPServer
+public import HLSServer
+internal import HTTPServer
 public import Media
 internal import NIOCore
 internal import NIOPosix
@@ -45,7 +47,7 @@ public final class CameraServer: Sendable {
   private let webRTC: WebRTCServer?
   /// The servers of RTSP, RTMP and WebRTC, as far as they are on.
   private let servers: [any StreamServer]
-  private let http: HTTPServer?
+  private let http: WebServer?
   private let announcer: ServiceAnnouncer?
   private let listening = Listening()
   private let publications = Publications()
@@ -124,9 +126,9 @@ public final class CameraServer: Sendable {
     self.rtmp = rtmp
     self.webRTC = webRTC
     self.http = settings.http.map { [listening, publications] http in
-      HTTPServer(
+      WebServer(
         settings: http, access: access, passwords: passwords,
-        providers: HTTPServerProviders(
+        providers: WebServerProviders(
           servers: servers, webRTC: webRTC, addresses: { listening.addresses(of: $0) },
           controls: { publications.controls(of: $0) },
           catalog: catalog), group: group, registry: registry, report: report)

@@ -1,4 +1,4 @@
-package import HTTPServer
+package import ControlAPI
 
 /// The ports that a ``CameraServer`` listens on; nil for a protocol that is off.
 public struct CameraServerPorts: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import ArgumentParser
+import ControlAPI
 import Foundation
-import HTTPServer
 import Media
 import StreamControl
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import HTTPServer
+import ControlAPI
 import Media
 import StreamControl
 import Vidicon

@@ -1,5 +1,5 @@
+import ControlAPI
 import Discovery
-import HTTPServer
 import Media
 import Publishing
 import Pushing

@@ -1,4 +1,4 @@
-import HTTPServer
+import ControlAPI
 import Media
 import Recording
 import Streaming

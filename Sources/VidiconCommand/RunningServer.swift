@@ -1,6 +1,6 @@
 import ArgumentParser
+import ControlAPI
 import Foundation
-import HTTPServer
 import Media
 
 /// A server that runs on this machine, as its user's other programs reach it.

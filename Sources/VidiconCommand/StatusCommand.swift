@@ -1,6 +1,6 @@
 import ArgumentParser
+import ControlAPI
 import Foundation
-import HTTPServer
 
 /// `vidicon status`: shows the streams of a server that runs on this machine.
 struct StatusCommand: ParsableCommand {

@@ -1,3 +1,4 @@
+internal import ControlAPI
 internal import HTTPServer
 internal import Media
 internal import NIOCore

@@ -4,6 +4,7 @@ internal import Capture
 internal import CaptureDevices
 internal import Codecs
 internal import Containers
+internal import ControlAPI
 internal import Effects
 internal import Foundation
 internal import HLS

@@ -26,7 +26,7 @@ package enum FuzzedParser: String, CaseIterable {
   /// Buffer of a camera that compresses in H.264.
   case cameraAccessUnit = "CaptureDevices/CameraAccessUnits"
   /// JSON body of a request.
-  case jsonValue = "HTTPServer/JSONValue"
+  case jsonValue = "ControlAPI/JSONValue"
   /// RTP payload of H.264.
   case h264PacketContent = "RTP/H264PacketContent"
   /// Descriptor before an RTP payload of VP8.

@@ -1,4 +1,5 @@
 internal import Authentication
+internal import ControlAPI
 internal import HTTPServer
 internal import HTTPTypes
 internal import NIOCore

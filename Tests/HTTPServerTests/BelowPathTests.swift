@@ -5,6 +5,7 @@ import Streaming
 import TestSupport
 import Testing
 
+@testable import ControlAPI
 @testable import HTTPServer
 
 @Suite("A server below a path of a reverse proxy", .timeLimit(.minutes(5)))
@@ -15,7 +16,7 @@ struct BelowPathTests {
     proxies: [String] = [], users: [Credentials] = [], tokens: [AccessToken] = [],
     _ body: (_ port: Int) async throws -> Void
   ) async throws {
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.whep = WebRTCSessionsStub()
     providers.whip = WebRTCSessionsStub()
     providers.file = { page in

@@ -13,6 +13,7 @@ import Testing
 import Threading
 import X509
 
+@testable import ControlAPI
 @testable import HTTPServer
 
 @Suite("Certificate of HTTPS", .timeLimit(.minutes(5)))
@@ -255,7 +256,7 @@ extension CertificateTests {
 // MARK: /ca
 
 extension CertificateTests {
-  private static func get(_ path: String, of server: HTTPServer, accept: String? = nil) async -> ServerResponse {
+  private static func get(_ path: String, of server: WebServer, accept: String? = nil) async -> ServerResponse {
     var request = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: path)
     request.headerFields[.accept] = accept
     let client = HTTPClient(address: "192.0.2.1", localAddress: "192.0.2.2")
@@ -271,7 +272,7 @@ extension CertificateTests {
     try await Self.withFolder { folder in
       var settings = HTTPServerSettings.patient()
       settings.tls = .init(port: 0, certificate: .localAuthority(folder: folder))
-      var providers = HTTPServerProviders()
+      var providers = WebServerProviders()
       providers.file = { page in
         page == .authority
           ? .init(body: ByteBuffer(string: "the page"), mediaType: "text/html; charset=utf-8", etag: "\"a\"") : nil

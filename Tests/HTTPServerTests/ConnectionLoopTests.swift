@@ -152,7 +152,8 @@ struct ConnectionLoopTests {
     let (guardian, channel) = try self.connect(loop)
     let counters = HTTPCounters()
     for number in 0..<17 {
-      let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: counters)
+      let exchange = ExchangeHandler(
+        limits: HTTPServerLimits(), counters: counters, application: StubApplication())
       guardian.exchangeBegan(exchange, channel: channel)
       #expect(guardian.responseIsEndless(number % 2 == 0 ? .events : .motionJPEG) == (number < 16))
     }
@@ -163,7 +164,8 @@ struct ConnectionLoopTests {
   }
 
   @Test func `an HTTP/2 response whose end is not sent in 20 seconds is stalled`() throws {
-    let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters())
+    let exchange = ExchangeHandler(
+      limits: HTTPServerLimits(), counters: HTTPCounters(), application: StubApplication())
     let stream = EmbeddedChannel(handler: exchange, loop: self.eventLoop)
     let request = HTTPRequest(method: .get, scheme: "https", authority: "localhost", path: "/live/snapshot.jpg")
     try stream.writeInbound(HTTPRequestPart.head(request))

@@ -7,6 +7,8 @@ import Serving
 import Streaming
 import Testing
 
+@testable import ControlAPI
+@testable import HLSServer
 @testable import HTTPServer
 
 @Suite("Entries of the HTTP API")

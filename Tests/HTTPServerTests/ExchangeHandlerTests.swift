@@ -40,14 +40,16 @@ struct ExchangeHandlerTests {
     return response
   }
 
+  private static func exchange(_ response: @escaping @Sendable (HTTPRequest) -> ServerResponse?) -> ExchangeHandler {
+    ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters(), application: StubApplication(response))
+  }
+
   /// An HTTP/1 connection whose requests are answered at once, unless their path is `/task`.
   private func connect(
     isPrepared: Bool, _ loop: ConnectionLoop
   ) throws -> (channel: EmbeddedChannel, counter: Counter, guardian: ConnectionGuard) {
     let (counter, guardian) = (Counter(), ConnectionGuard(loop: loop))
-    let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters()) { request, _ in
-      request.path != "/task" ? Self.response(isPrepared: isPrepared) : nil
-    }
+    let exchange = Self.exchange { $0.path != "/task" ? Self.response(isPrepared: isPrepared) : nil }
     let channel = EmbeddedChannel(loop: self.eventLoop)
     try channel.pipeline.syncOperations.addHandlers([
       counter, guardian, HTTPResponseEncoder(), ByteToMessageHandler(HTTPRequestDecoder()),
@@ -121,9 +123,7 @@ struct ExchangeHandlerTests {
   @Test func `400 responses of HTTP/2 are 400 flushes`() throws {
     for _ in 0..<400 {
       let counter = FlushCounter()
-      let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters()) { _, _ in
-        Self.response(isPrepared: true)
-      }
+      let exchange = Self.exchange { _ in Self.response(isPrepared: true) }
       let stream = EmbeddedChannel(handlers: [counter, exchange], loop: self.eventLoop)
       defer { _ = try? stream.finish(acceptAlreadyClosed: true) }
       Self.receive(stream)
@@ -158,9 +158,7 @@ struct ExchangeHandlerTests {
     EmbeddedChannel, ExchangeHandler, ByteBuffer
   ) {
     let body = ByteBuffer(bytes: (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
-    let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters()) { _, _ in
-      ServerResponse(.ok, body: .bytes(body))
-    }
+    let exchange = Self.exchange { _ in ServerResponse(.ok, body: .bytes(body)) }
     let stream = EmbeddedChannel(handlers: handlers + [exchange], loop: self.eventLoop)
     Self.receive(stream)
     return (stream, exchange, body)
@@ -214,7 +212,7 @@ struct ExchangeHandlerTests {
   }
 
   @Test func `a request of HTTP/2 that needs a task is passed to it`() throws {
-    let exchange = ExchangeHandler(limits: HTTPServerLimits(), counters: HTTPCounters())
+    let exchange = Self.exchange { _ in nil }
     let stream = EmbeddedChannel(handler: exchange, loop: self.eventLoop)
     defer { _ = try? stream.finish(acceptAlreadyClosed: true) }
     Self.receive(stream)

@@ -5,7 +5,7 @@ import NIOCore
 import Streaming
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 @Suite("Messages about tracked faces")
 struct FaceMessagesTests {

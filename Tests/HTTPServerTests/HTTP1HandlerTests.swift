@@ -9,7 +9,7 @@ import Testing
 @Suite("Persistence, Expect and Host of HTTP/1")
 struct HTTP1HandlerTests {
   private static func channel() -> EmbeddedChannel {
-    EmbeddedChannel(handler: HTTP1Handler(bodyBytes: 10))
+    EmbeddedChannel(handler: HTTP1Handler(bodyBytes: 10, application: StubApplication()))
   }
 
   private static func head(
@@ -83,7 +83,7 @@ struct HTTP1HandlerTests {
   func `a response may pass this handler where its head does not depend on the only request`(
     version: HTTPVersion, fields: [(String, String)], isPassing: Bool
   ) throws {
-    let handler = HTTP1Handler(bodyBytes: 10)
+    let handler = HTTP1Handler(bodyBytes: 10, application: StubApplication())
     let channel = EmbeddedChannel(handler: handler)
     defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
     let hasEndedNone = handler.endOnlyRequest()

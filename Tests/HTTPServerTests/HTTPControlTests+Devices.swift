@@ -5,7 +5,7 @@ import StreamControl
 import Streaming
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 extension HTTPControlTests {
   @Test func `devices are listed with their formats and controls`() async throws {

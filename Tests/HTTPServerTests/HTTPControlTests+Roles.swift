@@ -1,7 +1,7 @@
 import Authentication
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 extension HTTPControlTests {
   /// Anna watches with a password.

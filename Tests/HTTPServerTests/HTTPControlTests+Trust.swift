@@ -5,6 +5,7 @@ import StreamControl
 import Synchronization
 import Testing
 
+@testable import ControlAPI
 @testable import HTTPServer
 
 extension HTTPControlTests {

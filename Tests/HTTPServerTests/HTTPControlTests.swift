@@ -9,6 +9,7 @@ import Streaming
 import Synchronization
 import Testing
 
+@testable import ControlAPI
 @testable import HTTPServer
 
 extension SourceCatalog {
@@ -79,7 +80,7 @@ struct HTTPControlTests {
     _ body: (Fixture, _ port: Int) async throws -> Void
   ) async throws {
     let fixture = try await Fixture()
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.controls = { StreamControls(sources: $0 === fixture.stream ? fixture.sources : nil) }
     providers.catalog = catalog
     try await withServer(access: access, providers: providers) { server, port in

@@ -12,7 +12,9 @@ import TestSupport
 import Testing
 import Threading
 
+@testable import ControlAPI
 @testable import Effects
+@testable import HLSServer
 @testable import HTTPServer
 
 @Suite("Effects and events over HTTP", .timeLimit(.minutes(5)))
@@ -20,11 +22,11 @@ struct HTTPEffectsTests {
   /// Runs a server with the streams `cam/1`, whose effects can be changed but have no face models, and `other`.
   private func withEffects(
     _ access: AccessControl = .permissive(),
-    _ body: (StreamEffects, HTTPServer, _ port: Int) async throws -> Void
+    _ body: (StreamEffects, WebServer, _ port: Int) async throws -> Void
   ) async throws {
     let stream = LiveStream("cam/1")
     let effects = StreamEffects(stream, factory: EffectFactory(models: FaceModels(folder: "/nowhere")))
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.controls = { StreamControls(effects: $0 === stream ? effects : nil) }
     try await withServer(access: access, providers: providers) { server, port in
       for stream in [stream, LiveStream("other")] { server.publish(stream) }
@@ -250,19 +252,20 @@ struct HTTPEffectsTests {
 
   @Test func `an event stream begins with the face positions, then sends events until the stream ends`() async throws {
     try await self.withEffects { _, server, port in
-      let stream = try #require(server.streams["cam/1"])
+      let stream = try #require(server.hls.streams["cam/1"]?.stream)
+      let faces = try #require(server.responder.controlled[stream]?.faces)
       let start = MediaTime.zero + .seconds(10)
-      stream.faces.consume(FaceMessagesTests.frame(at: start, [FaceMessagesTests.face(1)]))
+      faces.consume(FaceMessagesTests.frame(at: start, [FaceMessagesTests.face(1)]))
       let request = "GET \(Self.events) HTTP/1.1\r\nHost: localhost\r\n\r\n"
       let listeners = (0..<3).map { _ in
         Task { try await RawClient.connect(port: port).exchange([request], until: "0\r\n\r\n") }
       }
-      try await eventually { stream.faces.listenerCount == 3 }
+      try await eventually { faces.listenerCount == 3 }
       let box = Face.Box(x: 1, y: 2, width: 3, height: 4)
       let event = FaceEvent(.blink, face: 1, time: start + .seconds(1), box: box)
-      stream.faces.consume(
+      faces.consume(
         FaceMessagesTests.frame(at: start + .seconds(1), [FaceMessagesTests.face(1)], [event]))
-      server.unpublish(stream.stream)
+      server.unpublish(stream)
       for listener in listeners {
         let text = try await listener.value
         #expect(text.hasPrefix("HTTP/1.1 200"))
@@ -273,18 +276,19 @@ struct HTTPEffectsTests {
         let (first, second) = (text.firstRange(of: "event: faces"), text.firstRange(of: "event: face\n"))
         #expect(try #require(first).lowerBound < #require(second).lowerBound)
       }
-      #expect(stream.faces.listenerCount == 0)
+      #expect(faces.listenerCount == 0)
     }
   }
 
   @Test func `an open event stream does not prevent the server from stopping`() async throws {
     var text: Task<String, any Error>?
     try await self.withEffects { _, server, port in
-      let stream = try #require(server.streams["cam/1"])
+      let stream = try #require(server.hls.streams["cam/1"]?.stream)
+      let faces = try #require(server.responder.controlled[stream]?.faces)
       text = Task {
         try await RawClient.connect(port: port).exchange(["GET \(Self.events) HTTP/1.1\r\nHost: localhost\r\n\r\n"])
       }
-      try await eventually { stream.faces.listenerCount == 1 }
+      try await eventually { faces.listenerCount == 1 }
     }
     #expect(try await text?.value.hasSuffix("\r\n0\r\n\r\n") == true)
   }

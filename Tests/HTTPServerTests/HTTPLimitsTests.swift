@@ -3,6 +3,8 @@ import Media
 import NIOCore
 import Testing
 
+@testable import ControlAPI
+@testable import HLSServer
 @testable import HTTPServer
 
 @Suite("Body limits and caching policies")
@@ -14,11 +16,12 @@ struct HTTPLimitsTests {
   ])
   func `only image uploads may be long`(method: String, path: String, limit: Int) {
 
-    #expect(HTTPBodyLimits.maximumBytes(method: method, path: path, default: 100) == limit)
+    #expect(StubApplication().maximumBodyBytes(method: method, path: path, default: 100) == limit)
   }
 
   @Test func `a default above the limit of images applies to images too`() {
-    let limit = HTTPBodyLimits.maximumBytes(method: "PUT", path: "/api/streams/a/effects/mask", default: 9 << 20)
+    let limit = StubApplication().maximumBodyBytes(
+      method: "PUT", path: "/api/streams/a/effects/mask", default: 9 << 20)
     #expect(limit == 9 << 20)
   }
 

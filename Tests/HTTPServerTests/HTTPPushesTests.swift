@@ -6,7 +6,7 @@ import Streaming
 import Synchronization
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 @Suite("Pushes over HTTP", .timeLimit(.minutes(5)))
 struct HTTPPushesTests {
@@ -45,7 +45,7 @@ struct HTTPPushesTests {
   ) async throws {
     let pushes = try Pushes()
     let stream = LiveStream("cam/1")
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.controls = { StreamControls(pushes: $0 === stream ? pushes.control : nil) }
     try await withServer(access: access, providers: providers) { server, port in
       for stream in [stream, LiveStream("other")] { server.publish(stream) }

@@ -9,6 +9,7 @@ import Synchronization
 import Testing
 import Threading
 
+@testable import ControlAPI
 @testable import HTTPServer
 @testable import Recording
 

@@ -8,6 +8,7 @@ import Streaming
 import Synchronization
 import Testing
 
+@testable import ControlAPI
 @testable import HTTPServer
 @testable import Recording
 
@@ -75,7 +76,7 @@ struct HTTPRecordingTests {
     _ body: (FakeRecorder, _ port: Int) async throws -> Void
   ) async throws {
     let fake = try FakeRecorder()
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.controls = { StreamControls(recording: $0.name == "cam/1" ? fake.recorder : nil) }
     providers.file = { page in
       page == .recordings ? .init(body: ByteBuffer(string: "<page>"), mediaType: "text/html", etag: "\"p\"") : nil

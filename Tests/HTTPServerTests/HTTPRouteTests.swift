@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 @Suite("Routes")
 struct HTTPRouteTests {

@@ -8,13 +8,15 @@ import Streaming
 import TestSupport
 import Testing
 
+@testable import ControlAPI
+@testable import HLSServer
 @testable import HTTPServer
 
 @Suite("HTTP server", .timeLimit(.minutes(5)))
 struct HTTPServerTests {
   @Test func `a port in use is named in the error`() async throws {
     try await withServer { _, port in
-      let second = HTTPServer(settings: HTTPServerSettings(port: port), access: .permissive())
+      let second = WebServer(settings: HTTPServerSettings(port: port), access: .permissive())
       await #expect(
         throws: VidiconError(
           .portInUse, subject: "port \(port)", cause: "in use by another program",
@@ -29,7 +31,7 @@ struct HTTPServerTests {
   @Test func `an address that is a name is rejected`() async {
     var settings = HTTPServerSettings.patient()
     settings.address = "localhost"
-    let server = HTTPServer(settings: settings, access: .permissive())
+    let server = WebServer(settings: settings, access: .permissive())
     await #expect { try await server.start() } throws: { ($0 as? VidiconError)?.code == .invalidSpecification }
     await server.stop()
   }
@@ -153,7 +155,7 @@ struct HTTPServerTests {
   }
 
   @Test func `a QR code is returned for a text, or an error for a text that is too long or missing`() async throws {
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.qrCode = { $0.utf8.count > 3 ? nil : "<svg>\($0)</svg>" }
     try await withServer(providers: providers) { _, port in
       let code = try await RawClient.get("/api/qr.svg?text=%C3%A4b", port: port)
@@ -186,7 +188,7 @@ struct HTTPServerTests {
   @Test func `the lag of event loops and the UDP buffer are in the metrics, the lag in the entry of the stream`()
     async throws
   {
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     var statistics = ViewerStatistics()
     (statistics.viewers, statistics.viewersClosedAsSlow, statistics.loopLag) = (3, 2, .microseconds(140_300))
     (statistics.datagramsDropped, statistics.udpSendBufferLength) = (5, 425_984)
@@ -232,7 +234,7 @@ struct HTTPServerTests {
     (measured.roundTrip, measured.fractionLost, measured.estimatedBitrate) = (.microseconds(51_340), 0.0234, 812_000)
     (measured.packetsSent, measured.packetsRetransmitted) = (900, 11)
     (measured.framesSkipped, measured.keyframesRequested, measured.feedbackDropped) = (5, 2, 77)
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     let all = [measured] + (9..<120).map { WebRTCViewerStatistics(number: $0, rendition: "main") }
     var webRTC = ViewerStatistics()
     (webRTC.viewers, webRTC.viewerList, webRTC.sessionsFailed) = (112, all, [.wrongFingerprint: 1])
@@ -348,7 +350,7 @@ struct HTTPServerTests {
   @Test(arguments: [("", "pw"), ("a:b", "pw"), ("a", "")])
   func `a name or password that cannot be used is rejected`(user: String, password: String) async {
     let access = AccessControl.permissive { $0.users = [Credentials(user: user, password: password)] }
-    let server = HTTPServer(settings: HTTPServerSettings(port: 0), access: access)
+    let server = WebServer(settings: HTTPServerSettings(port: 0), access: access)
     await #expect { try await server.start() } throws: { ($0 as? VidiconError)?.code == .invalidSpecification }
     await server.stop()
   }
@@ -372,10 +374,10 @@ struct HTTPServerTests {
 /// Runs a server during `body`.
 func withServer(
   _ settings: HTTPServerSettings = .patient(), access: AccessControl = .permissive(),
-  providers: HTTPServerProviders = HTTPServerProviders(), registry: ConnectionRegistry = ConnectionRegistry(),
-  _ body: (HTTPServer, _ port: Int) async throws -> Void
+  providers: WebServerProviders = WebServerProviders(), registry: ConnectionRegistry = ConnectionRegistry(),
+  _ body: (WebServer, _ port: Int) async throws -> Void
 ) async throws {
-  let server = HTTPServer(settings: settings, access: access, providers: providers, registry: registry)
+  let server = WebServer(settings: settings, access: access, providers: providers, registry: registry)
   do {
     try await server.start()
     try await body(server, try #require(server.ports?.http))

@@ -2,6 +2,7 @@ import Authentication
 import Streaming
 import Testing
 
+@testable import ControlAPI
 @testable import HTTPServer
 
 /// Feeds nearly valid texts to the server's own request parsers.

@@ -1,7 +1,7 @@
 import Authentication
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 @Suite("Memory of uploads")
 struct ImageUploadsTests {

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import Threading
 
-@testable import HTTPServer
+@testable import ControlAPI
+@testable import HLSServer
 @testable import Streaming
 
 @Suite("Responses without a task", .timeLimit(.minutes(5)))
@@ -18,7 +19,7 @@ struct ImmediateResponsesTests {
   }
 
   @Test func `requests that are sent together are answered in their order, also behind one that waits`() async throws {
-    try await MediaTransfersTests.withSegment { _, _, port, segment in
+    try await DiscardableTransfersTests.withSegment { _, _, port, segment in
       let end = StreamClock.system.now() + .seconds(300)
       var text = ""
       repeat {
@@ -45,10 +46,10 @@ struct ImmediateResponsesTests {
   }
 
   @Test func `a client that does not read its responses gets no more than fits into its connection`() async throws {
-    try await MediaTransfersTests.withSegment { stream, published, port, _ in
-      let segment = try await MediaTransfersTests.longSegment(of: published)
-      let client = try MediaTransfersTests.Client(port: port, receiveBuffer: 4096)
-      let length = try MediaTransfersTests.length(try await RawClient.get(segment, port: port).head)
+    try await DiscardableTransfersTests.withSegment { stream, published, port, _ in
+      let segment = try await DiscardableTransfersTests.longSegment(of: published)
+      let client = try DiscardableTransfersTests.Client(port: port, receiveBuffer: 4096)
+      let length = try DiscardableTransfersTests.length(try await RawClient.get(segment, port: port).head)
       let before = published.bytesSent(of: .hls)
       for _ in 0..<400 { client.request(segment) }
       try await eventually { published.bytesSent(of: .hls) > before }

@@ -4,6 +4,7 @@ import StreamControl
 import Streaming
 import Testing
 
+@testable import ControlAPI
 @testable import HTTPServer
 
 @Suite("Members of a request's JSON")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 @Suite("Prometheus text format 0.0.4")
 struct MetricsTests {

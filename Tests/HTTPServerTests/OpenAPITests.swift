@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 @Suite("OpenAPI document")
 struct OpenAPITests {
@@ -16,7 +16,7 @@ struct OpenAPITests {
   }
 
   @Test func `the file in the tree is embedded, byte by byte`() throws {
-    let file = try Data(contentsOf: Self.folder.appending(path: "Sources/HTTPServer/Documents/openapi.json"))
+    let file = try Data(contentsOf: Self.folder.appending(path: "Sources/ControlAPI/Documents/openapi.json"))
     #expect(Data(OpenAPIDocument.bytes.readableBytesView) == file)
     #expect(OpenAPIDocument.etag.wholeMatch(of: /"[0-9a-f]{24}"/) != nil)
   }

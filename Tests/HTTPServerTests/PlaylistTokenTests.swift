@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import HTTPServer
+@testable import HLSServer
 
 @Suite("Tokens in playlists")
 struct PlaylistTokenTests {

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 import Threading
 
+@testable import ControlAPI
+@testable import HLSServer
 @testable import HTTPServer
 @testable import Streaming
 
@@ -18,8 +20,8 @@ struct PreparedResponsesTests {
 
   private static let client = HTTPClient(address: "192.0.2.1", localAddress: "192.0.2.2")
 
-  private static func prepared(_ request: HTTPRequest, _ server: HTTPServer) -> ServerResponse? {
-    server.responder.preparedResponse(to: request, client: Self.client)
+  private static func prepared(_ request: HTTPRequest, _ server: WebServer) -> ServerResponse? {
+    server.hls.preparedResponse(to: request, client: Self.client)
   }
 
   /// The bytes that NIO's encoder makes of a response's head.
@@ -41,8 +43,8 @@ struct PreparedResponsesTests {
   }
 
   @Test func `they are those of other requests, counted in the same way`() async throws {
-    try await MediaTransfersTests.withServerOfSegment { server, _, segment in
-      let published = try #require(server.streams["a"])
+    try await DiscardableTransfersTests.withServerOfSegment { server, _, segment in
+      let published = try #require(server.hls.streams["a"])
       let browser: HTTPFields = [
         .userAgent: "a browser", .acceptEncoding: "gzip, br", .accept: "*/*", .acceptLanguage: "en",
         .connection: "keep-alive",
@@ -74,7 +76,7 @@ struct PreparedResponsesTests {
   }
 
   @Test func `requests on whose fields a response depends are left to others`() async throws {
-    try await MediaTransfersTests.withServerOfSegment { server, _, segment in
+    try await DiscardableTransfersTests.withServerOfSegment { server, _, segment in
       #expect(Self.prepared(Self.get(segment), server) != nil)
       let fields: [HTTPFields] = [
         [.range: "bytes=0-1"], [.ifNoneMatch: "\"a\""], [.ifRange: "\"a\""], [.ifModifiedSince: "now"],
@@ -95,10 +97,10 @@ struct PreparedResponsesTests {
   }
 
   @Test func `what is kept does not grow with the number of requests`() async throws {
-    try await MediaTransfersTests.withServerOfSegment { server, _, segment in
+    try await DiscardableTransfersTests.withServerOfSegment { server, _, segment in
       for number in 0..<400 {
         #expect(Self.prepared(Self.get("\(segment)?number=\(number)"), server) != nil)
-        let counts = server.responder.prepared.counts
+        let counts = server.hls.prepared.counts
         #expect(counts.targets <= PreparedResponses.maximumCount && counts.responses <= PreparedResponses.maximumCount)
       }
       #expect(Self.prepared(Self.get("\(segment)?\(String(repeating: "a", count: 2000))"), server) == nil)
@@ -106,15 +108,15 @@ struct PreparedResponsesTests {
   }
 
   @Test func `media that were discarded, and streams that are removed, are no longer found`() async throws {
-    try await MediaTransfersTests.withServerOfSegment { server, _, segment in
-      let published = try #require(server.streams["a"])
+    try await DiscardableTransfersTests.withServerOfSegment { server, _, segment in
+      let published = try #require(server.hls.streams["a"])
       #expect(Self.prepared(Self.get(segment), server) != nil)
       published.stream.discardEarlier()
       try await eventually { Self.prepared(Self.get(segment), server) == nil }
       try await eventually { Self.prepared(Self.get("/a/playlist.m3u8"), server) != nil }
       server.unpublish(published.stream)
       #expect(Self.prepared(Self.get("/a/playlist.m3u8"), server) != nil)
-      server.streams.remove(published)
+      server.hls.streams.remove(published)
       #expect(Self.prepared(Self.get("/a/playlist.m3u8"), server) == nil)
     }
   }

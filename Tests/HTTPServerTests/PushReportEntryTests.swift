@@ -3,7 +3,7 @@ import Media
 import Pushing
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 @Suite("A push as JSON")
 struct PushReportEntryTests {

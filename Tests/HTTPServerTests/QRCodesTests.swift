@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import Threading
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 @Suite("QR codes of texts that clients give")
 struct QRCodesTests {

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 import Threading
 
+@testable import ControlAPI
+@testable import HLSServer
 @testable import HTTPServer
 @testable import Streaming
 
@@ -20,9 +22,9 @@ struct RenditionsOverHTTPTests {
   }
 
   private func withPublishedStream(
-    access: AccessControl, _ body: (_ server: HTTPServer, _ stream: LiveStream, _ port: Int) async throws -> Void
+    access: AccessControl, _ body: (_ server: WebServer, _ stream: LiveStream, _ port: Int) async throws -> Void
   ) async throws {
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.controls = { StreamControls(sources: StreamSources($0, video: "plasma", catalog: .none)) }
     try await withServer(access: access, providers: providers) { server, port in
       let low = RenditionSettings(name: "low", width: 32, height: 32, bitrate: 50_000)
@@ -170,7 +172,7 @@ struct RenditionsOverHTTPTests {
 
   @Test func `a request that waits for a removed rendition is answered`() async throws {
     try await self.withPublishedStream(access: .permissive()) { server, stream, port in
-      let hls = try #require(server.streams[stream]).hls
+      let hls = try #require(server.hls.streams[stream]).hls
       // On a slow machine the segment may be there before the rendition is removed.
       for number in 1...10 {
         let name = "r\(number)"

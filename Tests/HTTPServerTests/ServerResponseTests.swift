@@ -4,6 +4,7 @@ import Media
 import NIOCore
 import Testing
 
+@testable import HLSServer
 @testable import HTTPServer
 
 @Suite("Responses, RFC 9110 and RFC 9111")

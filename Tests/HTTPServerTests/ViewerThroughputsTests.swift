@@ -1,14 +1,15 @@
 import Media
 import Testing
 
+@testable import HLSServer
 @testable import HTTPServer
 
 @Suite("Throughput of HLS viewers")
 struct ViewerThroughputsTests {
   private let viewer = ViewerThroughputs.Viewer(address: "10.0.0.2", userAgent: "a")
 
-  private static func filled(_ bitrate: Int) -> ViewerThroughputs.Measurement {
-    ViewerThroughputs.Measurement(bitrate: bitrate)
+  private static func filled(_ bitrate: Int) -> ConnectionThroughput {
+    ConnectionThroughput(bitrate: bitrate)
   }
 
   @Test func `a filled network is known, with the mean of what it was before`() {

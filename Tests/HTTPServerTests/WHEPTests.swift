@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 @Suite("WHEP, draft-ietf-wish-whep", .timeLimit(.minutes(5)))
 struct WHEPTests {
@@ -15,7 +15,7 @@ struct WHEPTests {
     _ body: (WebRTCSessionsStub, _ port: Int) async throws -> Void
   ) async throws {
     let service = WebRTCSessionsStub(links: links)
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     if isOn { providers.whep = service }
     try await withServer(access: access, providers: providers) { server, port in
       server.publish(LiveStream("a/b"))

@@ -6,7 +6,7 @@ import Streaming
 import Synchronization
 import Testing
 
-@testable import HTTPServer
+@testable import ControlAPI
 
 @Suite("WHIP, RFC 9725", .timeLimit(.minutes(5)))
 struct WHIPTests {
@@ -32,7 +32,7 @@ struct WHIPTests {
     access: AccessControl? = nil, isOn: Bool = true, _ body: (WebRTCSessionsStub, _ port: Int) async throws -> Void
   ) async throws {
     let service = WebRTCSessionsStub(links: ["<stun:a.example>; rel=\"ice-server\""])
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     if isOn { providers.whip = service }
     let access = try access ?? Self.access()
     try await withServer(access: access, providers: providers) { server, port in
@@ -207,9 +207,9 @@ struct WHIPTests {
   }
 
   @Test func `the page that sends a camera needs no password of a viewer, other pages do`() async throws {
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.file = { page in
-      HTTPServerProviders.File(body: ByteBuffer(string: "\(page)"), mediaType: "text/html", etag: "\"a\"")
+      WebServerProviders.File(body: ByteBuffer(string: "\(page)"), mediaType: "text/html", etag: "\"a\"")
     }
     let access = try Self.access { $0.protectsWatching = true }
     try await withServer(access: access, providers: providers) { server, port in
@@ -248,7 +248,7 @@ struct WHIPTests {
     (publisher.isLive, publisher.roundTrip) = (true, .milliseconds(40))
     var viewers = ViewerStatistics()
     viewers.viewers = 3
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.publisher = { [publisher] in $0.name == "a/b" ? publisher : nil }
     providers.statistics = { [viewers] _ in [.init(name: "webrtc", statistics: viewers)] }
     providers.addresses = { stream in
@@ -296,7 +296,7 @@ struct WHIPTests {
   @Test func `with the machine's policy programs on it read the token, and neither others nor pages of other sites`()
     async throws
   {
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.publisher = { _ in WebRTCPublisherStatistics() }
     try await withServer(access: try Self.access { $0.control = .machine }, providers: providers) { server, port in
       server.publish(LiveStream("a/b"))
@@ -332,7 +332,7 @@ struct WHIPTests {
     var publisher = WebRTCPublisherStatistics()
     (publisher.isLive, publisher.videoCodec, publisher.framesReceived) = (true, "vp8", 12)
     publisher.attemptsRefused = 3
-    var providers = HTTPServerProviders()
+    var providers = WebServerProviders()
     providers.publisher = { [publisher] in $0.name == "a" ? publisher : nil }
     try await withServer(providers: providers) { server, port in
       for name in ["a", "b"] { server.publish(LiveStream(name)) }

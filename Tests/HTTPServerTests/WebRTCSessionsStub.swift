@@ -3,8 +3,6 @@ import NIOCore
 import Serving
 import Synchronization
 
-@testable import HTTPServer
-
 /// Sessions of viewers and publishers without WebRTC, which respond as tests want.
 final class WebRTCSessionsStub: WHEPService, WHIPService {
   struct State {

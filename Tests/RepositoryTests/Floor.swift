@@ -38,6 +38,8 @@ enum Floor: Comparable {
     "Publishing": .edge,
     "WebRTCServer": .edge,
     "HTTPServer": .edge,
+    "HLSServer": .edge,
+    "ControlAPI": .edge,
     "Discovery": .edge,
     "Vidicon": .edge,
     "VidiconCommand": .edge,

@@ -12,7 +12,7 @@ enum Vocabulary {
     "DecodedSound": "DecodedAudioConverter", "EffectStudio": "EffectFactory", "H264VideoUsability": "VUIParameters",
     "HLSAnswer": "HLSResponse", "HLSCut": "HLSSegmenterAction", "HTTPAnswer": "ServerResponse",
     "HTTPServerControl": "StreamControl", "HTTPServerDevices": "SourceCatalog", "HTTPServerEffects": "StreamControl",
-    "HTTPServerExtras": "HTTPServerProviders", "HTTPServerRecorder": "RecordingControl",
+    "HTTPServerExtras": "WebServerProviders", "HTTPServerRecorder": "RecordingControl",
     "Handover": "TransferBox", "JPEGPictures": "JPEGDecoder",
     "Patience": "withTimeout", "PictureConverter": "SwscaleConverter", "PictureQueue": "FrameQueue",
     "PlainMovie": "ProgressiveMP4", "RTPError": "ParsingError", "RTPSequence": "RTPSenderState",

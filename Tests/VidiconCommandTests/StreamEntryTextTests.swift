@@ -1,5 +1,5 @@
+import ControlAPI
 import Foundation
-import HTTPServer
 import Media
 import Streaming
 import Testing

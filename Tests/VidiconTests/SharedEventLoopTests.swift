@@ -1,3 +1,4 @@
+import ControlAPI
 import Foundation
 import HTTPServer
 import NIOCore
@@ -72,7 +73,7 @@ private final class SharedLoopServers: Sendable {
   let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   let broadcaster: RTPBroadcaster
   private let rtsp: RTSPServer
-  private let http: HTTPServer
+  private let http: WebServer
   private let feed = LiveStream("feed")
   private let live = LiveStream("live", video: VideoSettings(width: 64, height: 64, frameRate: 30))
 
@@ -86,7 +87,7 @@ private final class SharedLoopServers: Sendable {
     self.rtsp = RTSPServer(
       settings: rtspSettings, access: access, passwords: PasswordChecker(access: access), group: self.group,
       registry: registry)
-    self.http = HTTPServer(settings: httpSettings, access: access, group: self.group, registry: registry)
+    self.http = WebServer(settings: httpSettings, access: access, group: self.group, registry: registry)
     try await self.rtsp.start()
     try await self.http.start()
     self.rtsp.directory.outputs.publish(

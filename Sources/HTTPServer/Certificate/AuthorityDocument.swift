@@ -1,14 +1,16 @@
 internal import Media
-internal import NIOCore
+package import NIOCore
 internal import SwiftASN1
 internal import X509
 
 /// The certificate of the local authority, without its key, in the two forms that systems import.
-struct AuthorityDocument: Sendable {
-  let pem: ByteBuffer
-  let der: ByteBuffer
+package struct AuthorityDocument: Sendable {
+  /// The certificate in PEM.
+  package let pem: ByteBuffer
+  /// The certificate in DER.
+  package let der: ByteBuffer
   /// SHA-256 of the DER form: pairs of upper-case hexadecimal digits separated by colons.
-  let fingerprint: String
+  package let fingerprint: String
 
   init(of authority: LocalAuthority) throws(VidiconError) {
     var serializer = DER.Serializer()

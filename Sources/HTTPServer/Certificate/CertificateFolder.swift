@@ -1,7 +1,7 @@
 internal import Libc
 internal import Media
-internal import Recording
 internal import SwiftASN1
+internal import Threading
 internal import X509
 
 #if canImport(FoundationEssentials)

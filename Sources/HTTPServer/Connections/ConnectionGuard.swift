@@ -27,7 +27,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var streamCount = 0
   /// Requests whose responses are not finished.
   private var openExchanges = 0
-  /// Number of open responses that have no end before the video stream's, by their use.
+  /// Number of open responses that have no end of their own, by their use.
   private var endless: [ConnectionTable.Use: Int] = [:]
   /// HTTP/2 streams whose responses are not finished.
   private var exchanges: [ObjectIdentifier: (handler: ExchangeHandler, channel: any Channel)] = [:]
@@ -41,8 +41,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var progressTime = NIODeadline.now()
   /// Deadline of the client to close after the last response.
   private var closeDeadline: NIODeadline?
-  /// Value of ``bytesWritten`` at the end of the last response with media of a stream.
-  private var mediaEnds: [ObjectIdentifier: Int] = [:]
+  /// Value of ``bytesWritten`` at the end of the last response with content that may be discarded, by its origin.
+  private var contentEnds: [ObjectIdentifier: Int] = [:]
 
   /// Refusals of all servers.
   var refusals: RefusalCounters { self.loop.registry.refusals }
@@ -184,16 +184,16 @@ final class ConnectionGuard: ChannelDuplexHandler {
     self.context?.close(promise: nil)
   }
 
-  /// Called when a response with media is written.
-  func mediaWritten(of transfers: MediaTransfers) {
-    self.mediaEnds[ObjectIdentifier(transfers)] = self.bytesWritten
+  /// Called when a response with content that may be discarded is written.
+  func contentWritten(of transfers: DiscardableTransfers) {
+    self.contentEnds[ObjectIdentifier(transfers)] = self.bytesWritten
   }
 
-  /// Resets the connection, unless the client has received all media of a stream.
+  /// Resets the connection, unless the client has received all content of an origin.
   ///
-  /// - Parameter isBeingWritten: Whether a response with such media was not written to its end.
-  func discardMedia(of transfers: MediaTransfers, isBeingWritten: Bool) {
-    let end = self.mediaEnds.removeValue(forKey: ObjectIdentifier(transfers))
+  /// - Parameter isBeingWritten: Whether a response with such content was not written to its end.
+  func discardContent(of transfers: DiscardableTransfers, isBeingWritten: Bool) {
+    let end = self.contentEnds.removeValue(forKey: ObjectIdentifier(transfers))
     // HTTP/2 holds what exceeds the client's window in front of this handler.
     let isHeld = end != nil && self.exchanges.values.contains { $0.handler.isUnsent }
     guard let context, isBeingWritten || isHeld || self.bytesWritten - self.unsentByteCount < end ?? 0 else { return }

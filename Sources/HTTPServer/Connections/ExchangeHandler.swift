@@ -15,13 +15,10 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
-  /// Responds to a request without waiting, with a body of bytes if any; nil when it needs a task.
-  typealias RespondAtOnce = @Sendable (HTTPRequest, HTTPClient) -> ServerResponse?
-
   private let limits: HTTPServerLimits
   private let counters: HTTPCounters
   private let isSecure: Bool
-  private let respondAtOnce: RespondAtOnce
+  private let application: any HTTPApplication
   /// The head of a GET whose end has not arrived: most need no task. It is not counted among the open requests.
   private var heldHead: HTTPRequest?
   /// Addresses of the connection; nil before the first request that needs them.
@@ -35,7 +32,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var openExchanges = 0
   /// Whether a request head has been received and the end of its body has not.
   private var isWithinRequest = false
-  /// Use of the connection for the response being sent; nil unless the response has no end before the video stream's.
+  /// Use of the connection for the response being sent; nil unless the response has no end of its own.
   private var endless: ConnectionTable.Use?
   private var bodyBytes = 0
   private var maximumBodyBytes = 0
@@ -47,19 +44,18 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var unwritableSince: NIODeadline?
   /// Time at which the end of an HTTP/2 response was written; nil before, and once it is sent.
   private var unsentSince: NIODeadline?
-  /// The rest of a body of HTTP/2 that is written slice by slice, with the media in it.
-  private var rest: (bytes: ByteBuffer, transfer: MediaTransfers.Transfer?)?
+  /// The rest of a body of HTTP/2 that is written slice by slice, with the content in it that may be discarded.
+  private var rest: (bytes: ByteBuffer, transfer: DiscardableTransfers.Transfer?)?
   /// Whether slices are being written, which may change the stream's writability.
   private var isWritingSlices = false
 
   init(
-    limits: HTTPServerLimits, counters: HTTPCounters, isSecure: Bool = false,
-    respondAtOnce: @escaping RespondAtOnce = { _, _ in nil }
+    limits: HTTPServerLimits, counters: HTTPCounters, isSecure: Bool = false, application: any HTTPApplication
   ) {
     self.limits = limits
     self.counters = counters
     self.isSecure = isSecure
-    self.respondAtOnce = respondAtOnce
+    self.application = application
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -68,7 +64,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       self.connection = connection
       // HTTP/1.1: version and `Connection` are visible only before the conversion to HTTPTypes.
       if let codec = try? own.handler(type: HTTP1ToHTTPServerCodec.self) {
-        let handler = HTTP1Handler(bodyBytes: self.limits.bodyBytes)
+        let handler = HTTP1Handler(bodyBytes: self.limits.bodyBytes, application: self.application)
         // Fails on a closed channel only.
         if (try? own.addHandlers([handler, HTTP1Codec()], position: .before(codec))) != nil {
           own.removeHandler(codec, promise: nil)
@@ -143,8 +139,12 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   /// - Returns: False when it is refused.
   private func begin(_ request: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
     self.openExchanges += 1
-    self.maximumBodyBytes = HTTPBodyLimits.maximumBytes(
-      method: request.method.rawValue, path: request.path ?? "", default: self.limits.bodyBytes)
+    let readsBody = [.post, .put, .patch].contains(request.method)
+    self.maximumBodyBytes =
+      readsBody
+      ? self.application.maximumBodyBytes(
+        method: request.method.rawValue, path: request.path ?? "", default: self.limits.bodyBytes)
+      : self.limits.bodyBytes
     self.connection?.exchangeBegan(self.isMultiplexed ? self : nil, channel: context.channel)
     self.connection?.countClient(of: request)
     if self.isMultiplexed, self.registration == nil {
@@ -160,7 +160,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
       return false
     }
     // Responses to other methods do not wait for the body.
-    if [.post, .put, .patch].contains(request.method) { self.limitBody(context) }
+    if readsBody { self.limitBody(context) }
     return true
   }
 
@@ -183,7 +183,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     let client = self.client ?? HTTPClient(context.channel, isSecure: self.isSecure)
     self.client = client
     guard self.isMultiplexed else {
-      guard let response = self.respondAtOnce(request, client) else { return false }
+      guard let response = self.application.respondAtOnce(to: request, client: client) else { return false }
       self.heldHead = nil
       self.connection?.countClient(of: request)
       self.writeAtOnce(response, context)
@@ -192,7 +192,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     self.heldHead = nil
     // The exchange is open while its bytes wait for the client's window.
     guard self.begin(request, context) else { return true }
-    guard let response = self.respondAtOnce(request, client) else {
+    guard let response = self.application.respondAtOnce(to: request, client: client) else {
       context.fireChannelRead(self.wrapInboundOut(.head(request)))
       return false
     }
@@ -203,7 +203,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   /// Writes a response of HTTP/1 whose body, if any, is bytes.
   private func writeAtOnce(_ response: ServerResponse, _ context: ChannelHandlerContext) {
     let channel = context.channel
-    do throws(MediaTransfers.Discarded) {
+    do throws(DiscardableTransfers.Discarded) {
       try response.transfer?.beginAtOnce(on: channel)
     } catch {
       // The client requests the file again, and learns that it is gone.
@@ -228,7 +228,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   /// Writes a response of HTTP/2 whose body, if any, is bytes.
   private func write(_ response: ServerResponse, _ context: ChannelHandlerContext) {
     let channel = context.channel
-    do throws(MediaTransfers.Discarded) {
+    do throws(DiscardableTransfers.Discarded) {
       try response.transfer?.begin(on: channel)
     } catch {
       // The client requests the file again, and learns that it is gone.
@@ -382,27 +382,5 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private func endExchange() {
     self.openExchanges -= 1
     self.connection?.exchangeEnded(self.isMultiplexed ? self : nil, endless: self.endless.take())
-  }
-}
-
-extension ConnectionTable.Use {
-  /// The use of a connection whose response has no end before the video stream's: events and motion JPEG; nil for other
-  /// responses.
-  fileprivate init?(endless response: HTTPResponse) {
-    guard response.status == .ok, let type = response.headerFields[.contentType] else { return nil }
-    if type.hasPrefix(ServerSentEvent.mediaType) {
-      self = .events
-    } else if type.hasPrefix("multipart/x-mixed-replace") {
-      self = .motionJPEG
-    } else {
-      return nil
-    }
-  }
-}
-
-extension HTTPRequest {
-  /// Whether its head announces a body.
-  fileprivate var hasBody: Bool {
-    self.headerFields[.transferEncoding] != nil || (self.headerFields[.contentLength] ?? "0") != "0"
   }
 }

@@ -15,6 +15,7 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
   private var requests: CircularBuffer<Request> = []
   private var isClosing = false
   private let bodyBytes: Int
+  private let application: any HTTPApplication
 
   private struct Request {
     var version: HTTPVersion
@@ -23,9 +24,12 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
     var isExpecting: Bool
   }
 
-  /// - Parameter bodyBytes: Maximum size of a body that is not an image.
-  init(bodyBytes: Int) {
+  /// - Parameters:
+  ///   - bodyBytes: Maximum size of a body for which the application has no limit of its own.
+  ///   - application: The resources that are requested.
+  init(bodyBytes: Int, application: any HTTPApplication) {
     self.bodyBytes = bodyBytes
+    self.application = application
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -47,10 +51,9 @@ final class HTTP1Handler: ChannelDuplexHandler, RemovableChannelHandler {
       let hasBody =
         head.headers.contains(name: "transfer-encoding") || (head.headers.first(name: "content-length") ?? "0") != "0"
       let isExpecting = hasBody && head.version == .http1_1 && head.isExpectingContinue
-      let maximumBytes = HTTPBodyLimits.maximumBytes(
-        method: head.method.rawValue, path: head.uri, default: self.bodyBytes)
       if isExpecting, let length = head.headers.first(name: "content-length").flatMap({ Int($0) }),
-        length > maximumBytes
+        case let maximumBytes = self.application.maximumBodyBytes(
+          method: head.method.rawValue, path: head.uri, default: self.bodyBytes), length > maximumBytes
       {
         self.isClosing = true
         return context.fireErrorCaught(

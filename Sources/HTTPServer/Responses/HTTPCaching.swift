@@ -1,9 +1,7 @@
 internal import Authentication
-internal import HLS
-internal import Media
 
 /// The caching policy of a response, sent as `Cache-Control`, RFC 9111 §5.2.
-enum HTTPCaching: Hashable, Sendable {
+package enum HTTPCaching: Hashable, Sendable {
   /// Cacheable for a year: the content of the path never changes.
   case immutable
   /// Cacheable for a number of seconds.
@@ -16,16 +14,6 @@ enum HTTPCaching: Hashable, Sendable {
   case never
   /// A literal value.
   case other(String)
-
-  /// The policy of an HLS file, rounded down to whole seconds and at least one: with zero a cache would forward the playlist
-  /// request of every viewer to the origin. RFC 8216bis advises half the target duration, which is one second here.
-  init(_ caching: HLSContent.Caching) {
-    switch caching {
-    case .immutable: self = .immutable
-    case .media(let time): self = .shared(max(1, Int(time.nanoseconds / 1_000_000_000)))
-    case .short(let time), .blocking(let time): self = .seconds(max(1, Int(time.nanoseconds / 1_000_000_000)))
-    }
-  }
 
   /// The value of `Cache-Control`.
   ///

@@ -1,9 +1,9 @@
-internal import HTTPTypes
+package import HTTPTypes
 internal import Media
 internal import Synchronization
 
 /// Counters of all requests by status class, and the cached `Date` value.
-final class HTTPCounters: Sendable {
+package final class HTTPCounters: Sendable {
   private let informational = Atomic(0)
   private let successful = Atomic(0)
   private let redirected = Atomic(0)
@@ -12,7 +12,7 @@ final class HTTPCounters: Sendable {
   private let lastDate = Mutex((second: Int64.min, text: ""))
 
   /// Counts a response.
-  func count(_ status: HTTPResponse.Status) {
+  package func count(_ status: HTTPResponse.Status) {
     switch status.code / 100 {
     case 2: self.successful.add(1, ordering: .relaxed)
     case 3: self.redirected.add(1, ordering: .relaxed)
@@ -23,7 +23,7 @@ final class HTTPCounters: Sendable {
   }
 
   /// Responses by status class, `1xx` to `5xx`.
-  var responses: [(statusClass: String, count: Int)] {
+  package var responses: [(statusClass: String, count: Int)] {
     [
       ("1xx", self.informational.load(ordering: .relaxed)), ("2xx", self.successful.load(ordering: .relaxed)),
       ("3xx", self.redirected.load(ordering: .relaxed)), ("4xx", self.clientErrors.load(ordering: .relaxed)),

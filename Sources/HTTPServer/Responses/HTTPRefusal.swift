@@ -1,6 +1,6 @@
 internal import Authentication
-internal import HTTPTypes
-internal import Media
+package import HTTPTypes
+package import Media
 
 /// A request that is refused, with the status and the text of the response.
 package struct HTTPRefusal: Error, Hashable {
@@ -9,18 +9,20 @@ package struct HTTPRefusal: Error, Hashable {
     .badRequest, .contentTooLarge, .uriTooLong, .requestHeaderFieldsTooLarge,
   ]
 
-  var status: HTTPResponse.Status
+  /// Status of the response.
+  package var status: HTTPResponse.Status
   /// One line for users: what is wrong, and the valid values.
   package var reason: String
   /// Further fields of the response.
   var fields: HTTPFields
 
   /// A malformed request: 400.
-  init(_ reason: String) {
+  package init(_ reason: String) {
     self.init(.badRequest, reason)
   }
 
-  init(_ status: HTTPResponse.Status, _ reason: String, _ fields: HTTPFields = [:]) {
+  /// A request that is refused with another status, and with further fields of the response.
+  package init(_ status: HTTPResponse.Status, _ reason: String, _ fields: HTTPFields = [:]) {
     self.status = status
     self.reason = reason
     self.fields = fields
@@ -29,7 +31,7 @@ package struct HTTPRefusal: Error, Hashable {
   /// Converts the error of a change that the stream's controls refused.
   ///
   /// - Parameter badRequests: Codes for which the client is at fault.
-  init(_ error: VidiconError, badRequests: Set<VidiconError.Code> = [.invalidSpecification]) {
+  package init(_ error: VidiconError, badRequests: Set<VidiconError.Code> = [.invalidSpecification]) {
     let status: HTTPResponse.Status =
       switch error.code {
       case let code where badRequests.contains(code): .badRequest
@@ -42,14 +44,14 @@ package struct HTTPRefusal: Error, Hashable {
   }
 
   /// The response to the request, which changed nothing.
-  var response: ServerResponse { .text(self.status, self.reason, self.fields) }
+  package var response: ServerResponse { .text(self.status, self.reason, self.fields) }
 }
 
 extension HTTPTarget {
   /// Parses a decimal parameter; nil when it is absent.
   ///
   /// - Throws: ``HTTPRefusal`` with status 400 for a value that is malformed or out of range.
-  func number(_ name: String, in range: ClosedRange<Int>) throws(HTTPRefusal) -> Int? {
+  package func number(_ name: String, in range: ClosedRange<Int>) throws(HTTPRefusal) -> Int? {
     guard let text = self.parameter(name) else { return nil }
     guard let number = text.decimal(as: Int.self), range.contains(number) else {
       throw HTTPRefusal("\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")

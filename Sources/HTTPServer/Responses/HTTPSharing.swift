@@ -2,7 +2,7 @@ internal import Authentication
 internal import HTTPTypes
 
 /// The web pages that may request, show or read a response.
-enum HTTPSharing: Hashable, Sendable {
+package enum HTTPSharing: Hashable, Sendable {
   /// Pages of this server.
   case sameOrigin
   /// Pages of every site show it as an image, but cannot read it.

@@ -1,7 +1,7 @@
 internal import Authentication
 internal import HTTPTypes
 internal import Media
-internal import NIOCore
+package import NIOCore
 
 extension ServerResponse {
   /// Inputs of ``finished(for:_:)`` that do not depend on the request.
@@ -48,7 +48,7 @@ extension ServerResponse {
       case .bytes(let bytes): response.fields[.contentLength] = String(bytes.readableBytes)
       case .file(_, let range): response.fields[.contentLength] = String(range.count)
       case .empty where response.status != .noContent: response.fields[.contentLength] = "0"
-      case .empty, .motionJPEG, .events: break
+      case .empty, .streamed: break
       }
     }
     // Of the final status: 416 is not cached for as long as the file.
@@ -76,7 +76,7 @@ extension ServerResponse {
     switch self.body {
     case .bytes(let bytes): length = bytes.readableBytes
     case .file(_, let range): length = range.count
-    case .empty, .motionJPEG, .events: return
+    case .empty, .streamed: return
     }
     self.fields[.acceptRanges] = "bytes"
     if let condition = request.headerFields[.ifRange], condition != self.etag {
@@ -93,7 +93,7 @@ extension ServerResponse {
         self.body = .bytes(slice)
       case .file(let file, let whole):
         self.body = .file(file, whole.lowerBound + range.lowerBound..<whole.lowerBound + range.upperBound)
-      case .empty, .motionJPEG, .events: return
+      case .empty, .streamed: return
       }
       self.status = .partialContent
       self.fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"
@@ -112,5 +112,17 @@ extension ServerResponse {
     self.body = .bytes(compressed)
     self.fields[.contentEncoding] = "gzip"
     if let etag { self.fields[.eTag] = EntityTag.gzipped(etag) }
+  }
+}
+
+extension ServerResponse {
+  /// The status line and the fields as HTTP/1.1 sends them, RFC 9112 §4 and §5; those of a finished response have the length of
+  /// the body.
+  package func serializeHead() -> ByteBuffer {
+    var head = ByteBuffer()
+    head.writeString("HTTP/1.1 \(self.status.code) \(self.status.reasonPhrase)\r\n")
+    for field in self.fields { head.writeString("\(field.name.rawName): \(field.value)\r\n") }
+    head.writeString("\r\n")
+    return head
   }
 }

@@ -1,7 +1,6 @@
 internal import HTTPTypes
 internal import HummingbirdCore
 internal import NIOCore
-internal import Streaming
 
 extension ServerResponse {
   /// Bytes written at a time to an HTTP/2 stream; a client is stalled when it does not read one slice in time.
@@ -42,33 +41,10 @@ extension ServerResponse {
         range = slice.upperBound..<range.upperBound
       }
       try await body.finish(nil)
-    case .motionJPEG(let images, let stream):
-      stream.countMotionJPEGViewers(1)
-      defer { stream.countMotionJPEGViewers(-1) }
-      var body = try await writer.writeHead(head)
-      try await body.write(ByteBuffer(string: MotionJPEGPart.opening))
-      // A write waits until the client reads; meanwhile `images` keeps only the newest image.
-      for await image in images {
-        if stream.isOver { break }
-        // Before the look at the image: where earlier ones are discarded after it, the connection is reset.
-        let transfer = stream.hls.transfers.transfer()
-        guard stream.stream.snapshots.isCurrent(image), (try? transfer.begin(on: channel)) != nil else { continue }
-        defer { transfer.end(on: channel) }
-        let length = image.file.readableBytes
-        try await body.write(contentsOf: [
-          ByteBuffer(string: MotionJPEGPart.head(length: length)), image.file,
-          ByteBuffer(string: MotionJPEGPart.delimiter),
-        ])
-        stream.countBytes(length, of: .mjpeg)
-      }
-      try await body.write(ByteBuffer(string: MotionJPEGPart.ending))
-      try await body.finish(nil)
-    case .events(let opening, let events):
-      var body = try await writer.writeHead(head)
-      try await body.write(opening)
-      // A write waits until the client reads; meanwhile `events` drops its oldest messages.
-      for await event in events { try await body.write(event) }
-      try await body.finish(nil)
+    case .streamed(let content):
+      var body = BodyWriter(try await writer.writeHead(head), on: channel)
+      try await content.write(to: &body)
+      try await body.finish()
     }
   }
 }

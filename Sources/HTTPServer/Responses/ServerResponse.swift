@@ -1,48 +1,50 @@
-internal import HTTPTypes
-internal import NIOCore
-internal import Streaming
+package import HTTPTypes
+package import NIOCore
 
 /// A response before conditions, ranges and content codings of its request are applied.
-struct ServerResponse: Sendable {
+package struct ServerResponse: Sendable {
   /// The content of the response.
-  enum Body: Sendable {
+  package enum Body: Sendable {
     /// No content.
     case empty
     /// Bytes, shared with other responses.
     case bytes(ByteBuffer)
     /// A byte range of a file, read as the client reads.
     case file(OpenFile, Range<Int>)
-    /// Motion JPEG: JPEG images until the client disconnects or the stream ends.
-    case motionJPEG(AsyncStream<MotionJPEGImage>, of: PublishedStream)
-    /// Server-sent events until the client disconnects or the stream ends.
-    case events(opening: ByteBuffer, AsyncStream<ByteBuffer>)
+    /// Content that is made while the client reads it, without a length.
+    case streamed(any StreamedBody)
   }
 
-  var status: HTTPResponse.Status
-  var fields: HTTPFields
-  var body: Body
-  var caching: HTTPCaching
+  /// Status of the response.
+  package var status: HTTPResponse.Status
+  /// Fields of the head.
+  package var fields: HTTPFields
+  /// Content of the response.
+  package var body: Body
+  /// Rule for caches.
+  package var caching: HTTPCaching
   /// The value of `ETag`, quotes included; nil for content that is never revalidated.
-  var etag: String?
+  package var etag: String?
   /// The time of `Last-Modified` in seconds since 1970; nil for none.
-  var lastModified: Int64?
+  package var lastModified: Int64?
   /// The web pages that may request, show or read it.
-  var sharing = HTTPSharing.sameOrigin
+  package var sharing = HTTPSharing.sameOrigin
   /// Whether gzip may be applied.
-  var isCompressible = false
+  package var isCompressible = false
   /// Whether byte ranges may be requested.
-  var hasRanges = false
+  package var hasRanges = false
   /// Status line and fields as HTTP/1.1 sends them, of a finished response; nil where they were not prepared.
-  var serializedHead: ByteBuffer?
-  /// Media of a stream in the body; nil for other bodies.
-  var transfer: MediaTransfers.Transfer?
+  package var serializedHead: ByteBuffer?
+  /// Content of the body that may be discarded before the client has it; nil for other bodies.
+  package var transfer: DiscardableTransfers.Transfer?
   /// Called on the connection's event loop once it is written, with the throughput; nil where that is of no interest.
-  var measured: (@Sendable (ViewerThroughputs.Measurement) -> Void)?
+  package var measured: (@Sendable (ConnectionThroughput) -> Void)?
 
   /// The head that is sent.
   var head: HTTPResponse { HTTPResponse(status: self.status, headerFields: self.fields) }
 
-  init(
+  /// Creates a response; without a rule for caches none stores it.
+  package init(
     _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Body = .empty, caching: HTTPCaching = .never
   ) {
     self.status = status
@@ -52,7 +54,7 @@ struct ServerResponse: Sendable {
   }
 
   /// A response with one line of plain text, such as an error message.
-  static func text(
+  package static func text(
     _ status: HTTPResponse.Status, _ text: String, _ fields: HTTPFields = [:], caching: HTTPCaching = .never
   ) -> ServerResponse {
     var fields = fields
@@ -61,7 +63,7 @@ struct ServerResponse: Sendable {
   }
 
   /// 404, never cached: a request for a part before it exists would keep it from all viewers of a cache.
-  static func notFound(_ text: String = "not found") -> ServerResponse {
+  package static func notFound(_ text: String = "not found") -> ServerResponse {
     .text(.notFound, text, caching: .never)
   }
 }

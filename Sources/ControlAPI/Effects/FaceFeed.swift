@@ -1,0 +1,75 @@
+internal import Effects
+internal import Media
+internal import NIOCore
+internal import Streaming
+internal import Synchronization
+
+/// Publishes the face metadata of a stream as server-sent events and as timed metadata of HLS.
+final class FaceFeed: StreamOutput {
+  private struct State {
+    var messages = FaceMessages()
+    /// The last event with the positions of the faces.
+    var faces: ByteBuffer?
+    var heartbeat: RepeatedTask?
+  }
+
+  /// Passes metadata to HLS.
+  private let publishToHLS: @Sendable (TimedMetadata) -> Void
+  private let listeners = Subscriptions<ByteBuffer>()
+  private let state = Mutex(State())
+
+  /// Interval of heartbeats: proxies close silent connections, and a failed write reveals a listener that has gone.
+  static let heartbeatInterval = TimeAmount.seconds(10)
+  /// Maximum number of messages queued for a listener, some seconds; the oldest are dropped.
+  private static let maximumQueued = 64
+
+  /// - Parameters:
+  ///   - publishToHLS: Receives each message on the thread that delivers the frames, before the frame's sample.
+  ///   - eventLoop: Runs the heartbeat.
+  init(eventLoop: any EventLoop, publishToHLS: @escaping @Sendable (TimedMetadata) -> Void) {
+    self.publishToHLS = publishToHLS
+    let heartbeat = eventLoop.scheduleRepeatedTask(
+      initialDelay: Self.heartbeatInterval, delay: Self.heartbeatInterval
+    ) { [weak self] task in
+      guard let self else { return task.cancel() }
+      self.listeners.yield(ServerSentEvent.heartbeat)
+    }
+    self.state.withLock { $0.heartbeat = heartbeat }
+  }
+
+  /// False: it takes metadata only.
+  var hasConsumers: Bool { false }
+
+  /// The current positions of the faces, then all later events, as server-sent events; ends with the feed.
+  func listen() -> EventsBody {
+    // An event between these two steps is sent twice rather than missed.
+    let events = self.listeners.subscribe(keeping: Self.maximumQueued)
+    var opening = ServerSentEvent.opening
+    if var faces = self.state.withLock({ $0.faces }) { opening.writeBuffer(&faces) }
+    return EventsBody(opening: opening, events)
+  }
+
+  /// Current number of listeners.
+  var listenerCount: Int { self.listeners.count }
+
+  func consume(_ sample: EncodedSample) {}
+
+  func consume(_ metadata: TimedFrameMetadata) {
+    let messages = self.state.withLock { state in
+      let messages = state.messages.messages(of: metadata)
+      if let faces = messages.last(where: { $0.name == FaceMessages.faces }) {
+        state.faces = ServerSentEvent.bytes(faces)
+      }
+      return messages
+    }
+    for message in messages {
+      self.listeners.yield(ServerSentEvent.bytes(message))
+      self.publishToHLS(message)
+    }
+  }
+
+  func streamEnded() {
+    self.state.withLock { $0.heartbeat.take() }?.cancel()
+    self.listeners.finish()
+  }
+}

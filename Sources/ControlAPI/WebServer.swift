@@ -1,0 +1,95 @@
+package import Authentication
+package import HLSServer
+package import HTTPServer
+package import Media
+package import NIOPosix
+package import Serving
+package import Streaming
+
+/// The web server of any number of streams: their media, the web page, the API and metrics, over one ``HTTPServer``.
+package final class WebServer: Sendable {
+  private let http: HTTPServer
+  /// Media of the streams.
+  let hls: HLSServer
+  /// All resources.
+  let responder: HTTPResponder
+
+  /// Creates a server; ``start()`` opens its ports.
+  ///
+  /// - Parameters:
+  ///   - access: Users, tokens and rules, shared with other protocols.
+  ///   - passwords: Compares passwords with scrypt hashes for all servers; nil for a checker of its own.
+  ///   - group: Event loops shared with other servers, and shut down by their owner; nil for a group of its own.
+  ///   - registry: The connections of all servers of the process.
+  ///   - report: Receives a line for each renewed certificate that cannot be stored.
+  package init(
+    settings: HTTPServerSettings, access: AccessControl, passwords: PasswordChecker? = nil,
+    providers: WebServerProviders = WebServerProviders(), group: MultiThreadedEventLoopGroup? = nil,
+    registry: ConnectionRegistry = ConnectionRegistry(), report: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    self.http = HTTPServer(settings: settings, access: access, group: group, registry: registry, report: report)
+    self.hls = HLSServer(
+      policy: self.http.policy, group: self.http.group, viewerIdleTime: settings.limits.viewerIdleTime)
+    self.responder = HTTPResponder(
+      http: self.http, hls: self.hls, providers: providers, passwords: passwords ?? PasswordChecker(access: access),
+      files: OpenFiles(most: settings.limits.downloads))
+  }
+
+  /// The ports in use; nil before ``start()``.
+  package var ports: HTTPServer.Ports? { self.http.ports }
+
+  /// SHA-256 fingerprint of the certificate, see ``HTTPServer/certificateFingerprint``.
+  package var certificateFingerprint: String? { self.http.certificateFingerprint }
+
+  /// SHA-256 fingerprint of the local authority, in the same form; nil without one and before ``start()``.
+  package var authorityFingerprint: String? { self.http.authority?.fingerprint }
+
+  /// The certificate, for other servers of the process; nil without TLS and before ``loadCertificate()``.
+  package var certificate: TLSCertificate? { self.http.certificate }
+
+  /// Viewers and bytes sent of a stream over HTTP; zero when it is not published.
+  package func statistics(of stream: LiveStream) -> HTTPStreamStatistics { self.hls.statistics(of: stream) }
+
+  /// HLS viewers of a rendition, see ``HLSServer/hlsViewers(of:)``.
+  package func hlsViewers(of rendition: Rendition) -> Int { self.hls.hlsViewers(of: rendition) }
+
+  /// Serves a started stream under its name; the files of the first stream are also served without a name.
+  package func publish(_ stream: LiveStream) {
+    let published = self.hls.makePublished(stream)
+    let controlled = ControlledStream(published)
+    self.responder.controlled.insert(controlled, for: stream)
+    self.hls.publish(published)
+    stream.add(controlled.faces)
+  }
+
+  /// Stops serving a stream, see ``HLSServer/unpublish(_:)``; responses with its events end.
+  package func unpublish(_ stream: LiveStream) {
+    let controlled = self.responder.controlled.remove(stream)
+    if let controlled { stream.remove(controlled.faces) }
+    self.hls.unpublish(stream)
+    controlled?.faces.streamEnded()
+  }
+
+  /// Reads the certificate of TLS, or has it made, see ``HTTPServer/loadCertificate()``.
+  ///
+  /// - Throws: `VidiconError` for unusable files.
+  package func loadCertificate() throws(VidiconError) { try self.http.loadCertificate() }
+
+  /// Opens the ports; no effect when they are open.
+  ///
+  /// - Throws: `VidiconError`, see ``HTTPServer/start(serving:)``.
+  package func start() async throws(VidiconError) { try await self.http.start(serving: self.responder) }
+
+  /// Ends all streams, then closes the ports and every connection.
+  ///
+  /// Waits until HLS players have reloaded the playlist, at most a target duration and 0.3 s (4.3 s in all), so that
+  /// they see the end of the stream.
+  package func stop() async {
+    for published in self.hls.streams.all { self.unpublish(published.stream) }
+    await self.hls.waitForViewers()
+    await self.http.stop()
+  }
+
+  /// Closes the ports and every connection; the streams stay published.
+  package func closePorts() async { await self.http.closePorts() }
+}

@@ -1,0 +1,89 @@
+package import HTTPServer
+internal import HTTPTypes
+package import Media
+internal import NIOCore
+package import NIOPosix
+package import Streaming
+internal import Threading
+
+/// The media of streams over HTTP: HLS, motion JPEG and snapshots, with their viewers and counters.
+///
+/// Playlists, segments and images are built once and shared by all responses. An ``HTTPApplication`` has the addresses; see
+/// ``MediaPath``.
+package final class HLSServer: Sendable {
+  /// The published streams, and those that have ended recently.
+  package let streams = PublishedStreams()
+  /// Rules of hosts, origins and header fields.
+  let policy: HTTPPolicy
+  /// Targets and heads of responses that many viewers get.
+  let prepared = PreparedResponses()
+  let clock = StreamClock.system
+  private let group: MultiThreadedEventLoopGroup
+  private let viewerIdleTime: MediaDuration
+
+  /// Creates the media of a server.
+  ///
+  /// - Parameters:
+  ///   - policy: Rules of the server for all responses.
+  ///   - group: The event loops of the server's connections.
+  ///   - viewerIdleTime: ``HTTPServerLimits/viewerIdleTime``.
+  package init(policy: HTTPPolicy, group: MultiThreadedEventLoopGroup, viewerIdleTime: MediaDuration) {
+    self.policy = policy
+    self.group = group
+    self.viewerIdleTime = viewerIdleTime
+  }
+
+  /// Viewers and bytes sent of a stream over HTTP; zero when it is not published.
+  package func statistics(of stream: LiveStream) -> HTTPStreamStatistics {
+    guard let published = self.streams[stream] else { return HTTPStreamStatistics() }
+    let now = self.clock.now()
+    return HTTPStreamStatistics(
+      hlsViewers: published.viewers(of: .hls, at: now), motionJPEGViewers: published.viewers(of: .mjpeg, at: now),
+      bytesSent: PublishedStream.Content.allCases.reduce(0) { $0 + published.bytesSent(of: $1) })
+  }
+
+  /// HLS viewers of a rendition; zero when its stream is not published. Those of the main one are the stream's others.
+  package func hlsViewers(of rendition: Rendition) -> Int {
+    guard let published = self.streams[rendition.stream] else { return 0 }
+    let now = self.clock.now()
+    guard rendition.isMain else { return published.hlsViewers(of: rendition.name, at: now) }
+    let others = rendition.stream.renditions.reduce(0) { $0 + published.hlsViewers(of: $1.name, at: now) }
+    return max(0, published.viewers(of: .hls, at: now) - others)
+  }
+
+  /// Creates what is served of a started stream; ``publish(_:)`` serves it.
+  package func makePublished(_ stream: LiveStream) -> PublishedStream {
+    PublishedStream(
+      stream, publishedAt: MediaDuration(nanoseconds: self.clock.unixTime(at: self.clock.now())),
+      viewerIdleTime: self.viewerIdleTime, eventLoop: self.group.next())
+  }
+
+  /// Serves a stream under its name; the files of the first stream are also served without a name.
+  package func publish(_ published: PublishedStream) {
+    self.streams.append(published)
+    published.stream.add(published.hls)
+  }
+
+  /// Stops serving a stream: waiting requests are answered, and motion JPEG responses end.
+  ///
+  /// Its playlists, now with `EXT-X-ENDLIST`, and its segments are served for ten more target durations, at least
+  /// ``HTTPServerLimits/viewerIdleTime`` (10 s, unless the source's keyframes are rare), so that HLS players can play to the end.
+  package func unpublish(_ stream: LiveStream) {
+    guard let published = self.streams.end(stream) else { return }
+    stream.remove(published.hls)
+    published.end()
+    self.group.next().scheduleTask(in: .nanoseconds(published.hls.viewerTimes.retention.nanoseconds)) {
+      [streams = self.streams] in streams.remove(published)
+    }
+  }
+
+  /// Waits until no HLS viewer is expected to fetch the end of a stream any more, at most a target duration and 0.3 s (4.3 s in all).
+  package func waitForViewers() async {
+    while true {
+      let now = self.clock.now()
+      guard self.streams.ended.contains(where: { $0.awaitsViewers(at: now) }) else { return }
+      // `Task.sleep` returns at once in a cancelled task.
+      try? await self.group.next().scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
+    }
+  }
+}

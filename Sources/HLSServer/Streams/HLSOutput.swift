@@ -1,0 +1,389 @@
+package import HLS
+internal import HTTPServer
+package import Media
+internal import NIOCore
+internal import NIOPosix
+internal import Streaming
+internal import Synchronization
+internal import Threading
+
+/// The HLS output of a stream and its renditions: a lock around the `HLSStreamGroup` state machine, and the requests that wait for
+/// it.
+///
+/// Samples arrive on the pipeline's threads, requests on event loops. Without viewers a sample costs one atomic load.
+package final class HLSOutput: StreamOutput {
+  /// A waiting request.
+  private struct Waiter {
+    var deadline: MediaTime
+    var eventLoop: any EventLoop
+    var continuation: CheckedContinuation<HLSResponse?, Never>
+  }
+
+  private struct State {
+    var machine: HLSStreamGroup
+    /// The renditions that the state machine has.
+    var renditions: [Rendition] = []
+    /// Whether these are used.
+    var usesRenditions = false
+    /// Renditions whose encoders are opened, in the order in which they are to be added; each with the result, once it is known.
+    var preparing: [(rendition: Rendition, result: Result<[CodecDescription], VidiconError>?)] = []
+    /// Renditions that were ever added, for names of files that none has had.
+    var renditionCount = 0
+    var waiters: [Int: Waiter] = [:]
+    var nextWaiter = 0
+    var timer: RepeatedTask?
+    var endTime: MediaTime?
+  }
+
+  /// Responses with media of the stream.
+  let transfers = DiscardableTransfers()
+  private let stream: LiveStream
+  private let configuration: HLSConfiguration
+  private let eventLoop: any EventLoop
+  private let clock = StreamClock.system
+  private let isActive = Atomic(false)
+  private let state: Mutex<State>
+
+  /// Interval of the deadline check while there are viewers.
+  private static let timerInterval = TimeAmount.milliseconds(100)
+
+  /// - Parameters:
+  ///   - stream: A started stream.
+  ///   - token: Makes file names unique across runs.
+  ///   - idleTime: ``HTTPServerLimits/viewerIdleTime``.
+  ///   - eventLoop: Runs the deadline check, and resumes requests that are not on an event loop.
+  init(stream: LiveStream, token: String, idleTime: MediaDuration, eventLoop: any EventLoop) {
+    self.stream = stream
+    self.eventLoop = eventLoop
+    let zero = MediaDuration(nanoseconds: StreamClock.system.unixTime(at: .zero))
+    let configuration = HLSConfiguration(
+      token: token, unixTimeAtZero: zero, bitrate: stream.videoBitrate + stream.audioSettings.bitrate,
+      idleTime: idleTime)
+    self.configuration = configuration
+    self.state = Mutex(
+      State(machine: HLSStreamGroup(HLSStream(stream.descriptions, configuration: configuration))))
+  }
+
+  /// Whether there are viewers, or have been a moment ago.
+  package var hasConsumers: Bool { self.isActive.load(ordering: .relaxed) }
+
+  /// Counters of the main rendition.
+  package var statistics: HLSStatistics {
+    self.state.withLock { $0.machine.main.statistics }
+  }
+
+  /// Times for which its viewers are waited for.
+  var viewerTimes: HLSViewerTimes {
+    HLSViewerTimes(
+      target: self.state.withLock { $0.machine.main.targetDuration }, idleTime: self.configuration.idleTime)
+  }
+
+  /// Number of waiting requests.
+  package var waitingCount: Int {
+    self.state.withLock { $0.waiters.count }
+  }
+
+  package func consume(_ sample: EncodedSample) {
+    guard self.isActive.load(ordering: .relaxed) else { return }
+    let now = self.clock.now()
+    let zero = MediaDuration(nanoseconds: self.clock.unixTime(at: .zero))
+    self.perform { machine in
+      machine.unixTimeAtZero = zero
+      return machine.consume(sample, at: now)
+    }
+  }
+
+  /// Adds timed metadata; call it before the sample of the same time.
+  package func consume(_ metadata: TimedMetadata) {
+    self.perform { machine in
+      machine.consume(metadata)
+      return .none
+    }
+  }
+
+  package func descriptionChanged(to description: CodecDescription) {
+    self.perform { (machine: inout HLSStreamGroup) in machine.change(to: description) }
+  }
+
+  package func discardEarlier() {
+    self.perform { (machine: inout HLSStreamGroup) in machine.discardEarlier() }
+    self.transfers.discardEarlier()
+  }
+
+  package func streamEnded() {
+    let now = self.clock.now()
+    self.perform { (state: inout State) in
+      state.endTime = state.endTime ?? now
+      return state.machine.end()
+    }
+  }
+
+  /// Time at which the stream ended; nil before.
+  var endTime: MediaTime? {
+    self.state.withLock { $0.endTime }
+  }
+
+  /// Responds to a request for a file of the main rendition; nil when it must wait.
+  func respondAtOnce(to request: HLSRequest) -> HLSResponse? {
+    let now = self.clock.now()
+    var response: HLSResponse?
+    self.perform { state in
+      let result = state.machine.respond(to: request, at: now)
+      if case .wait = result.response {} else { response = result.response }
+      return result.effects
+    }
+    return response
+  }
+
+  /// Waits until the requested file is available or the request's deadline has passed.
+  ///
+  /// - Returns: Never ``HLSResponse/wait(until:)``; `unavailable` on cancellation.
+  func respond(to request: HLSRequest, of rendition: String? = nil) async -> HLSResponse {
+    if rendition != nil || request.isMultivariantPlaylist {
+      self.prepareRenditions()
+      // Viewers of the main one wait for no other's encoder.
+      if rendition != RenditionName.main {
+        await self.waitForPreparation(of: rendition)
+        if let rendition, self.isNotReady(rendition) { return .unavailable }
+      }
+      let bitrate = self.stream.averageVideoBitrate.map { $0 + self.stream.audioSettings.bitrate }
+      self.state.withLock { state in
+        state.machine.encoderBitrate = bitrate
+        for rendition in state.renditions {
+          state.machine.setBitrate(rendition.bitrate + self.stream.audioSettings.bitrate, of: rendition.name)
+        }
+      }
+    }
+    while true {
+      if let response = await self.attempt(request, of: rendition) { return response }
+    }
+  }
+
+  /// Passes the request to the state machine and waits if it must; nil when woken to retry.
+  private func attempt(_ request: HLSRequest, of rendition: String?) async -> HLSResponse? {
+    let number = self.state.withLock { state in
+      state.nextWaiter += 1
+      return state.nextWaiter
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let now = self.clock.now()
+        let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? self.eventLoop
+        var response: HLSResponse?
+        self.perform { state in
+          let result = state.machine.respond(to: request, of: rendition, at: now)
+          if case .wait(let deadline) = result.response {
+            state.waiters[number] = Waiter(deadline: deadline, eventLoop: eventLoop, continuation: continuation)
+          } else {
+            response = result.response
+          }
+          return result.effects
+        }
+        if let response {
+          continuation.resume(returning: response)
+        } else if Task.isCancelled {
+          self.cancel(number)
+        }
+      }
+    } onCancel: {
+      self.cancel(number)
+    }
+  }
+
+  /// Waits until a rendition, or each, is prepared or cannot be, at most 2 s: a driver may never open its encoder.
+  private func waitForPreparation(of name: String?) async {
+    let deadline = self.clock.now() + Rendition.preparationTimeout
+    func isWaiting(_ state: State) -> Bool {
+      self.clock.now() < deadline && state.preparing.contains { name == nil || $0.rendition.name == name }
+    }
+    while !Task.isCancelled, self.state.withLock({ isWaiting($0) }) {
+      let number = self.state.withLock { state in
+        state.nextWaiter += 1
+        return state.nextWaiter
+      }
+      _ = await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? self.eventLoop
+          var waits = false
+          self.perform { (state: inout State) in
+            waits = isWaiting(state)
+            if waits {
+              state.waiters[number] = Waiter(deadline: deadline, eventLoop: eventLoop, continuation: continuation)
+            }
+            return .none
+          }
+          if !waits {
+            continuation.resume(returning: nil)
+          } else if Task.isCancelled {
+            self.cancel(number)
+          }
+        }
+      } onCancel: {
+        self.cancel(number)
+      }
+    }
+  }
+
+  private func cancel(_ number: Int) {
+    self.state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume(returning: .unavailable)
+  }
+
+  private func perform(_ body: (inout HLSStreamGroup) -> HLSEffects) {
+    self.perform { (state: inout State) in body(&state.machine) }
+  }
+
+  /// Runs `body` with the lock held and performs the returned effects.
+  private func perform(_ body: (inout State) -> HLSEffects) {
+    let (requestsKeyframe, woken) = self.state.withLock { state -> (Bool, [Waiter]) in
+      let effects = body(&state)
+      let isActive = state.machine.isActive
+      self.isActive.store(isActive, ordering: .relaxed)
+      Self.updateUse(of: &state)
+      var woken: [Waiter] = []
+      if effects.wakesRequests {
+        woken = Array(state.waiters.values)
+        state.waiters.removeAll(keepingCapacity: true)
+      }
+      self.setTimer(of: &state)
+      return (effects.requestsKeyframe, woken)
+    }
+    if requestsKeyframe { self.stream.requestKeyframe() }
+    Self.wake(woken)
+  }
+
+  /// Starts or ends the use of the renditions. Called with the lock held, so that the last change is performed last.
+  private static func updateUse(of state: inout State) {
+    let isUsing = state.machine.areRenditionsActive
+    guard isUsing != state.usesRenditions else { return }
+    state.usesRenditions = isUsing
+    for rendition in state.renditions {
+      // HLS has waited for further requests itself.
+      if isUsing { rendition.beginUse() } else { rendition.endUse(lingers: false) }
+    }
+  }
+
+  /// Resumes waiting requests, with one hop per event loop.
+  private static func wake(_ waiters: [Waiter]) {
+    var rest = waiters
+    while let eventLoop = rest.first?.eventLoop {
+      let split = rest.partition { $0.eventLoop !== eventLoop }
+      let resumed = Array(rest[..<split])
+      rest.removeFirst(split)
+      eventLoop.execute {
+        for waiter in resumed { waiter.continuation.resume(returning: nil) }
+      }
+    }
+  }
+
+  /// Starts the timer while deadlines are possible; stops it otherwise.
+  private func setTimer(of state: inout State) {
+    let isNeeded = state.machine.isActive || !state.waiters.isEmpty
+    guard isNeeded != (state.timer != nil) else { return }
+    if isNeeded {
+      state.timer = self.eventLoop.scheduleRepeatedTask(initialDelay: Self.timerInterval, delay: Self.timerInterval) {
+        [weak self] task in
+        guard let self else { return task.cancel() }
+        self.checkDeadlines()
+      }
+    } else {
+      state.timer?.cancel()
+      state.timer = nil
+    }
+  }
+
+  private func checkDeadlines() {
+    let now = self.clock.now()
+    var overdue: [Waiter] = []
+    self.perform { state in
+      for (number, waiter) in state.waiters where waiter.deadline <= now {
+        overdue.append(waiter)
+        state.waiters[number] = nil
+      }
+      return state.machine.advance(to: now)
+    }
+    Self.wake(overdue)
+  }
+}
+
+// MARK: Renditions
+
+extension HLSOutput {
+  /// Has the encoders opened of renditions that are in no playlist yet; returns at once.
+  private func prepareRenditions() {
+    let renditions = self.stream.renditions.filter { $0.failure == nil }
+    let added = self.state.withLock { state in
+      let added = renditions.filter { rendition in
+        !state.renditions.contains(rendition) && !state.preparing.contains { $0.rendition == rendition }
+      }
+      state.preparing += added.map { ($0, nil) }
+      return added
+    }
+    for rendition in added {
+      rendition.prepare { [weak self] result in self?.handle(result, of: rendition) }
+    }
+  }
+
+  /// Adds the renditions whose parameter sets are known, unless one before them is not prepared yet: playlists name them in order.
+  private func handle(_ result: Result<[CodecDescription], VidiconError>, of rendition: Rendition) {
+    let prepared = self.state.withLock { state in
+      if let index = state.preparing.firstIndex(where: { $0.rendition == rendition }) {
+        state.preparing[index].result = result
+      }
+      return state.preparing.prefix { $0.result != nil }
+    }
+    for case (let rendition, .success(let descriptions)?) in prepared { self.add(rendition, descriptions) }
+    self.perform { (state: inout State) in
+      state.preparing.removeAll { item in prepared.contains { $0.rendition == item.rendition } }
+      return HLSEffects(wakesRequests: true)
+    }
+  }
+
+  /// Whether a rendition may be available later.
+  private func isNotReady(_ name: String) -> Bool {
+    guard let rendition = self.stream.rendition(named: name), rendition.failure == nil else { return false }
+    return self.state.withLock { state in
+      state.endTime == nil && !state.renditions.contains(rendition)
+    }
+  }
+
+  private func add(_ rendition: Rendition, _ descriptions: [CodecDescription]) {
+    var configuration = self.configuration
+    configuration.bitrate = rendition.bitrate + self.stream.audioSettings.bitrate
+    let names = self.stream.renditions.map(\.name)
+    let isAdded = self.state.withLock { state in
+      guard !state.renditions.contains(rendition), state.endTime == nil else { return false }
+      configuration.token += "r\(state.renditionCount)"
+      state.renditionCount += 1
+      state.renditions.append(rendition)
+      if state.usesRenditions { rendition.beginUse() }
+      state.machine.add(rendition.name, descriptions, configuration: configuration)
+      // One whose encoder was busy comes later than those after it.
+      state.machine.sort(like: names)
+      return true
+    }
+    if isAdded { rendition.add(RenditionOutput(rendition, of: self)) }
+  }
+
+  /// Consumes a video sample of a rendition.
+  func consume(_ sample: EncodedSample, of name: String) {
+    guard self.isActive.load(ordering: .relaxed) else { return }
+    let now = self.clock.now()
+    self.perform { machine in machine.consume(sample, of: name, at: now) }
+  }
+
+  func change(to description: CodecDescription, of name: String) {
+    self.perform { (machine: inout HLSStreamGroup) in machine.change(to: description, of: name) }
+  }
+
+  /// Removes a rendition whose encoder has failed.
+  func remove(_ rendition: Rendition) {
+    self.perform { (state: inout State) in
+      if state.usesRenditions, state.renditions.contains(rendition) {
+        // The rendition may be used again, once its encoder can be opened.
+        rendition.endUse(lingers: false)
+      }
+      state.renditions.removeAll { $0 == rendition }
+      return state.machine.remove(rendition.name)
+    }
+  }
+}
