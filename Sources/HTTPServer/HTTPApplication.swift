@@ -19,7 +19,7 @@ package protocol HTTPApplication: AnyObject, Sendable {
   /// - Returns: A finished response whose body, if any, is bytes.
   func respondAtOnce(to request: HTTPRequest, client: HTTPClient) -> ServerResponse?
 
-  /// Maximum size of the body of a POST, PUT or PATCH whose resource has a limit of its own, in bytes; nil for those with
+  /// Maximum size of the body of a request whose resource has a limit of its own, in bytes; nil for those with
   /// ``HTTPServerLimits/bodyBytes``.
   ///
   /// - Parameter path: Path and query as the client sent them.
@@ -27,7 +27,7 @@ package protocol HTTPApplication: AnyObject, Sendable {
 }
 
 extension HTTPApplication {
-  /// Maximum size of the body of a POST, PUT or PATCH, in bytes.
+  /// Maximum size of the body of a request, in bytes.
   ///
   /// - Parameter limit: ``HTTPServerLimits/bodyBytes``; one that is greater applies to all resources.
   func maximumBodyBytes(method: String, path: String, default limit: Int) -> Int {

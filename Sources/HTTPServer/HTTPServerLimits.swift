@@ -1,6 +1,6 @@
 public import Media
 
-/// Limits on connections, requests and downloads of an `HTTPServer`.
+/// Limits on connections, requests and downloads over HTTP.
 public struct HTTPServerLimits: Hashable, Sendable {
   /// Maximum time a connection may be open after a request without another one.
   public var idleTime = MediaDuration.seconds(60)

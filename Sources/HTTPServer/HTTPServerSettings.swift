@@ -1,6 +1,6 @@
 public import Serving
 
-/// Ports, TLS and limits of an `HTTPServer`.
+/// Ports, TLS and limits of HTTP.
 public struct HTTPServerSettings: Hashable, Sendable {
   /// HTTP over TLS (`https:`): HTTP/2 when negotiated, else HTTP/1.1.
   public struct TLS: Hashable, Sendable {
