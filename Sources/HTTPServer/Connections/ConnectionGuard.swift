@@ -146,7 +146,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     self.exchangeEnded(nil, endless: nil)
   }
 
-  /// Called when an open response turns out to end with the stream only: events or motion JPEG.
+  /// Called when an open response turns out to have no end of its own: events or motion JPEG.
   ///
   /// - Returns: Whether it may be sent; false when an HTTP/2 connection has too many.
   func responseIsEndless(_ use: ConnectionTable.Use) -> Bool {

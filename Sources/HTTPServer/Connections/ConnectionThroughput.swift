@@ -6,8 +6,7 @@ package struct ConnectionThroughput: Hashable, Sendable {
   /// Bits per second that the client acknowledged while the network was filled.
   package var bitrate: Int
 
-  /// Creates a measurement from a number of bits per second.
-  package init(bitrate: Int) {
+  init(bitrate: Int) {
     self.bitrate = bitrate
   }
 

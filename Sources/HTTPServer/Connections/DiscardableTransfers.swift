@@ -8,7 +8,7 @@ internal import Synchronization
 /// takes more of a response than a slow client reads in seconds.
 package final class DiscardableTransfers: Sendable {
   /// A response with content that was requested before ``discardEarlier()``.
-  package struct Discarded: Error {}
+  struct Discarded: Error {}
 
   private struct Connection {
     let channel: any Channel

@@ -10,7 +10,7 @@ package struct HTTPTarget: Hashable, Sendable {
   package enum Failure: Error, Hashable {
     /// 400, with the reason.
     case malformed(String)
-    /// 404: an empty segment, which no stream or file name contains.
+    /// 404: an empty segment, which no name contains.
     case notFound
   }
 

@@ -28,7 +28,7 @@ package struct HTTPRefusal: Error, Hashable {
     self.fields = fields
   }
 
-  /// Converts the error of a change that the stream's controls refused.
+  /// Converts the error of a change that was refused.
   ///
   /// - Parameter badRequests: Codes for which the client is at fault.
   package init(_ error: VidiconError, badRequests: Set<VidiconError.Code> = [.invalidSpecification]) {

@@ -62,7 +62,7 @@ package struct ServerResponse: Sendable {
     return ServerResponse(status, fields, body: .bytes(ByteBuffer(string: text + "\n")), caching: caching)
   }
 
-  /// 404, never cached: a request for a part before it exists would keep it from all viewers of a cache.
+  /// 404, never cached: a request for a file before it exists would keep it from all clients of a cache.
   package static func notFound(_ text: String = "not found") -> ServerResponse {
     .text(.notFound, text, caching: .never)
   }
