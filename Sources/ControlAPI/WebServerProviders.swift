@@ -3,7 +3,7 @@ package import Serving
 package import StreamControl
 package import Streaming
 
-/// Closures through which an ``WebServer`` reads data of its owner: page files, QR codes, addresses, counters of other
+/// Closures through which a ``WebServer`` reads data of its owner: page files, QR codes, addresses, counters of other
 /// protocols, and the controls of each stream.
 package struct WebServerProviders: Sendable {
   /// A file of the web page.

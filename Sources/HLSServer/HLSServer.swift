@@ -1,5 +1,4 @@
 package import HTTPServer
-internal import HTTPTypes
 package import Media
 internal import NIOCore
 package import NIOPosix

@@ -1,3 +1,5 @@
+import HLS
+import Media
 import Testing
 
 @testable import ControlAPI
@@ -37,5 +39,17 @@ struct MediaPathTests {
     let path = try #require(MediaPath(components, names: Self.names, renditions: Self.renditions))
     let route = HTTPRoute(components, names: Self.names, renditions: Self.renditions)
     #expect(route == .file(path.file, stream: path.stream) && route.crossSiteUse == .media)
+  }
+
+  /// Paths of other resources, by their last segments.
+  @Test(
+    arguments: [
+      ["health"], ["metrics"], ["ca"], ["recordings"], ["api", "streams"], ["api", "streams", "a", "level"],
+      ["api", "streams", "a", "events"], ["a"], ["a", "snapshot.jpg"], ["a", "mjpeg"], ["a", "whep"], ["a", "whip"],
+      ["a", "publish"], ["a", "whep", "t-1.ts"],
+    ])
+  func `no other resource has the name of a file of HLS`(components: [String]) {
+    let path = MediaPath(components, names: Self.names, renditions: Self.renditions)
+    #expect(path.flatMap { HLSRequest(file: $0.file, query: "", arrival: .zero) } == nil)
   }
 }

@@ -6,7 +6,7 @@ package enum CrossSiteUse: Hashable, Sendable {
   case open
   /// Reading by pages of the sites of `--cors`.
   case media
-  /// As ``media``; pages of every site may show it where embedding is allowed.
+  /// Reading as of ``media``; pages of every site may show it where embedding is allowed.
   case image
 
   /// Whether pages of the sites of `--cors` may read it.
