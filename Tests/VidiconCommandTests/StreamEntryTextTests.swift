@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Streams of a running server in words")
 struct StreamEntryTextTests {
-  private static let server = RunningServer(address: ServerAddress(port: 8080), token: nil)
+  private static let server = RunningServer(address: ServerAddress(port: 0), token: nil)
 
   /// A response of `/api/streams` with one stream.
   private static func streams(_ members: String = "") throws -> StreamEntry {
