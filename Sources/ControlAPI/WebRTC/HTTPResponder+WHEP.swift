@@ -59,7 +59,7 @@ extension HTTPResponder {
   /// The sessions; 404 when WebRTC is off.
   private func service() throws(HTTPRefusal) -> any WHEPService {
     guard let service = self.providers.whep else {
-      throw HTTPRefusal(.notFound, "WebRTC is off; start the server with --webrtc-port 8189")
+      throw HTTPRefusal(.notFound, "WebRTC is off; start the server without --webrtc off")
     }
     return service
   }
