@@ -95,7 +95,7 @@ let package = Package(
 
     // Engines: threads, codecs, devices.
     .target(name: "Libc", swiftSettings: settings),
-    .target(name: "Threading", dependencies: ["Libc", "Media", "CSystem"], swiftSettings: settings),
+    .target(name: "Threading", dependencies: ["Libc", "Media", "CSystemCalls"], swiftSettings: settings),
     .target(
       name: "Capture", dependencies: ["Libc", "Media", "Threading", "CCapture"], swiftSettings: settings),
     .target(
@@ -133,7 +133,7 @@ let package = Package(
     .target(
       name: "Recording",
       dependencies: [
-        "Libc", "Media", "Bitstreams", "Containers", "Threading", "CSystem", "Effects", "Streaming", nioCore,
+        "Libc", "Media", "Bitstreams", "Containers", "Threading", "CSystemCalls", "Effects", "Streaming", nioCore,
       ],
       swiftSettings: settings),
     .target(
@@ -150,7 +150,7 @@ let package = Package(
     .target(
       name: "Serving",
       dependencies: [
-        "Libc", "Media", "Authentication", "Streaming", "Threading", "CSystem", nioCore, nioPosix,
+        "Libc", "Media", "Authentication", "Streaming", "Threading", "CSystemCalls", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
@@ -183,7 +183,7 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Libc", "Media", "Authentication", "Serving", "Threading", "CSystem", "CZlib", nioCore, nioPosix,
+        "Libc", "Media", "Authentication", "Serving", "Threading", "CSystemCalls", "CZlib", nioCore, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -232,7 +232,8 @@ let package = Package(
         "MediaInput",
         "Codecs",
         "Effects", "Publishing", "Pushing",
-        "Streaming", "Recording", "StreamControl", "RTSPServer", "ControlAPI", "Discovery", "CSystem", "Libc", "Yams",
+        "Streaming", "Recording", "StreamControl", "RTSPServer", "ControlAPI", "Discovery", "CSystemCalls", "Libc",
+        "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(name: "VidiconMain", dependencies: ["VidiconCommand"], swiftSettings: settings),
@@ -246,7 +247,7 @@ let package = Package(
     .target(name: "CDTLS", dependencies: ["COpenSSL"]),
     .target(name: "CEffects"),
     .target(name: "CDocuments"),
-    .target(name: "CSystem"),
+    .target(name: "CSystemCalls"),
     .target(name: "CV4L2"),
     .target(name: "CInference"),
 

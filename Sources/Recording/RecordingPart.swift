@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CSystemCalls
 internal import Containers
 internal import Libc
 internal import Media

@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CSystemCalls
 internal import Libc
 
 /// Gives a file a name that no other file has, on every file system.

@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CSystemCalls
 internal import Libc
 
 /// The time of day, for names and ages of files. Follows every correction of the machine's clock, unlike ``StreamClock``.

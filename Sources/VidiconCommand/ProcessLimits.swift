@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CSystemCalls
 internal import Libc
 
 /// Limits of what this process uses of the system.

@@ -1,4 +1,4 @@
-import CSystem
+import CSystemCalls
 import Threading
 
 /// The keys pressed on the terminal while the program serves.

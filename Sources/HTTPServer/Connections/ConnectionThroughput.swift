@@ -1,4 +1,4 @@
-internal import CSystem
+internal import CSystemCalls
 internal import NIOCore
 
 /// Throughput of a client's connection, as the system measures it.
