@@ -134,7 +134,7 @@ struct WHEPTests {
     }
     try await self.withService(isOn: false) { _, port in
       let off = try await self.send("POST", "x", port: port)
-      #expect(off.head.hasPrefix("HTTP/1.1 404") && off.body.contains("--webrtc-port"))
+      #expect(off.head.hasPrefix("HTTP/1.1 404") && off.body.contains("without --webrtc off"))
     }
   }
 
