@@ -93,11 +93,20 @@ extension HTTPResponder {
   ) async throws(HTTPRefusal) -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let sources = self.providers.controls(stream).sources else { return Self.noControl }
-    let bytes = try await self.readBody(
-      of: request, as: mediaTypes, maximumLength: Self.maximumChangeLength, from: body)
-    guard let json = JSONValue(parsing: bytes) else { throw HTTPRefusal("the body is no JSON") }
+    let json = try await self.readJSON(of: request, as: mediaTypes, maximumLength: Self.maximumChangeLength, from: body)
     try await perform(json, sources)
     return await self.streamEntry(name, user: user)
+  }
+
+  /// Reads the body of a change as JSON.
+  ///
+  /// - Throws: As ``readBody(of:as:maximumLength:from:)``, and for a body that is no JSON (400).
+  func readJSON(
+    of request: HTTPRequest, as mediaTypes: [String] = ["application/json"], maximumLength: Int, from body: BodyReader
+  ) async throws(HTTPRefusal) -> JSONValue {
+    let bytes = try await self.readBody(of: request, as: mediaTypes, maximumLength: maximumLength, from: body)
+    guard let json = JSONValue(parsing: bytes) else { throw HTTPRefusal("the body is no JSON") }
+    return json
   }
 
   /// Reads the body of a change.

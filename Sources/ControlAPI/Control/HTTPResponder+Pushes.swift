@@ -23,9 +23,7 @@ extension HTTPResponder {
   ) async throws(HTTPRefusal) -> ServerResponse {
     guard let stream = self.streams[name]?.stream else { return .notFound() }
     guard let pushes = self.providers.controls(stream).pushes else { return Self.noPushes }
-    let bytes = try await self.readBody(
-      of: request, as: ["application/json"], maximumLength: Self.maximumPushesLength, from: body)
-    guard let json = JSONValue(parsing: bytes) else { throw HTTPRefusal("the body is no JSON") }
+    let json = try await self.readJSON(of: request, maximumLength: Self.maximumPushesLength, from: body)
     let entries = try PushEntry.list(json)
     if let error = pushes.replace(entries) {
       throw HTTPRefusal(error, badRequests: [.invalidSpecification, .notFound])

@@ -15,9 +15,7 @@ extension HTTPResponder {
     _ rendition: String, of name: String, _ request: HTTPRequest, user: HTTPUser, body: BodyReader
   ) async throws(HTTPRefusal) -> ServerResponse {
     let stream = try self.streamForRenditions(name, user: user)
-    let bytes = try await self.readBody(
-      of: request, as: ["application/json"], maximumLength: Self.maximumSettingsLength, from: body)
-    guard let json = JSONValue(parsing: bytes) else { throw HTTPRefusal("the body is no JSON") }
+    let json = try await self.readJSON(of: request, maximumLength: Self.maximumSettingsLength, from: body)
     var settings = try RenditionSettings(json, name: rendition)
     // Which of a device's encoders is used is not for clients.
     settings.encoder = stream.rendition(named: rendition)?.settings?.encoder
