@@ -24,15 +24,18 @@ package final class RTMPServer: StreamServer {
   ///   - passwords: Compares passwords with scrypt hashes for all servers.
   ///   - group: Event loops, shut down by the caller.
   ///   - registry: The connections of all servers of the process.
+  ///   - report: Receives a line when changed files of the certificate are read again, on any thread.
   package init(
     settings: RTMPServerSettings, access: AccessControl, passwords: PasswordChecker,
-    group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry
+    group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry,
+    report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.settings = settings
     self.outputs = RTMPDirectory(eventLoops: Array(group.makeIterator()), refusals: registry.refusals)
     self.tcp = TCPServer(
       .init(name: "RTMP", address: settings.address, port: settings.port, tls: settings.tls, unprivilegedPort: 1935),
-      access: access, passwords: passwords, group: group, registry: registry, connections: self.outputs.connections)
+      access: access, passwords: passwords, group: group, registry: registry, connections: self.outputs.connections,
+      report: report)
   }
 
   /// The ports in use; nil while the server does not listen.

@@ -47,9 +47,11 @@ package final class RTSPServer: StreamServer {
   ///   - passwords: Compares passwords with scrypt hashes for all servers.
   ///   - group: Event loops that are shared with other servers and shut down by the caller; nil for event loops of its own.
   ///   - registry: The connections of all servers of the process.
+  ///   - report: Receives a line when changed files of the certificate are read again, on any thread.
   package init(
     settings: RTSPServerSettings, access: AccessControl, passwords: PasswordChecker,
-    group shared: MultiThreadedEventLoopGroup?, registry: ConnectionRegistry
+    group shared: MultiThreadedEventLoopGroup?, registry: ConnectionRegistry,
+    report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     let group = shared ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.settings = settings
@@ -61,7 +63,8 @@ package final class RTSPServer: StreamServer {
     self.tcp = TCPServer(
       .init(name: "RTSP", address: settings.address, port: settings.port, tls: settings.tls, unprivilegedPort: 8554),
       access: access, passwords: passwords, group: group, registry: registry,
-      connections: self.directory.outputs.connections)
+      connections: self.directory.outputs.connections,
+      report: report)
     self.lagMeter = LoopLagMeter(eventLoops: eventLoops)
   }
 

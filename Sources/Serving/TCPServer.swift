@@ -55,6 +55,7 @@ package final class TCPServer: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let registry: ConnectionRegistry
   private let connections: MediaConnections
+  private let report: @Sendable (String) -> Void
   private let state = Mutex(State())
 
   /// A server that listens after ``start(certificate:_:)``.
@@ -65,9 +66,11 @@ package final class TCPServer: Sendable {
   ///   - group: Event loops, shut down by the caller.
   ///   - registry: The connections of all servers of the process.
   ///   - connections: The connections of this server.
+  ///   - report: Receives a line when changed files of the certificate are read again, on any thread.
   package init(
     _ settings: Settings, access: AccessControl, passwords: PasswordChecker, group: MultiThreadedEventLoopGroup,
-    registry: ConnectionRegistry, connections: MediaConnections
+    registry: ConnectionRegistry, connections: MediaConnections,
+    report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.settings = settings
     self.access = access
@@ -75,6 +78,7 @@ package final class TCPServer: Sendable {
     self.group = group
     self.registry = registry
     self.connections = connections
+    self.report = report
   }
 
   /// The ports in use; nil while the server does not listen.
@@ -117,7 +121,9 @@ package final class TCPServer: Sendable {
   private func certificate(
     of tls: TLSSettings, default certificate: TLSCertificate?
   ) throws(VidiconError) -> TLSCertificate {
-    if let files = tls.certificate { return try TLSCertificate(files) }
+    if let files = tls.certificate, files != certificate?.files {
+      return try TLSCertificate(files, report: self.report)
+    }
     guard let certificate else {
       throw VidiconError(
         .invalidSpecification, subject: "\(self.settings.name) over TLS", cause: "it has no certificate",

@@ -75,7 +75,7 @@ public final class CameraServer: Sendable {
   ///   - discovery: Receives the name under which each stream is announced, and failures to announce, on a thread of the
   ///     announcer.
   ///   - report: Receives lines for the owner, on any thread: about refused requests, at most one a minute by address, and
-  ///     about a renewed certificate that cannot be stored.
+  ///     about certificates: a renewed one that cannot be stored, and changed files that are read again.
   public convenience init(
     settings: CameraServerSettings, catalog: SourceCatalog = .all,
     discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in },
@@ -103,9 +103,10 @@ public final class CameraServer: Sendable {
     passwordThreads.start()
     let passwords = PasswordChecker(access: access, threads: passwordThreads)
     let rtsp = RTSPServer(
-      settings: settings.rtsp, access: access, passwords: passwords, group: group, registry: registry)
+      settings: settings.rtsp, access: access, passwords: passwords, group: group, registry: registry, report: report)
     let rtmp = settings.rtmp.map {
-      RTMPServer(settings: $0, access: access, passwords: passwords, group: group, registry: registry)
+      RTMPServer(
+        settings: $0, access: access, passwords: passwords, group: group, registry: registry, report: report)
     }
     let webRTC = settings.webRTC.flatMap {
       WebRTCServer(settings: $0, group: group, registry: registry, report: report)

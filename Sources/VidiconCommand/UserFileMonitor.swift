@@ -1,6 +1,7 @@
 import Authentication
 import Foundation
 import Media
+import Serving
 
 /// Reads the user file, and reads it again when it changes.
 struct UserFileMonitor: Sendable {
@@ -12,24 +13,6 @@ struct UserFileMonitor: Sendable {
     case problem(String)
   }
 
-  /// Identity and times of a version of the file. Programs can set the time of the last change of its content back, but not
-  /// that of its last change of any kind.
-  private struct Version: Hashable {
-    var device: UInt64
-    var inode: UInt64
-    var size: Int64
-    var content: [Int]
-    var status: [Int]
-
-    init(_ status: stat) {
-      self.device = UInt64(status.st_dev)
-      self.inode = UInt64(status.st_ino)
-      self.size = Int64(status.st_size)
-      self.content = [Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec)]
-      self.status = [Int(status.st_ctim.tv_sec), Int(status.st_ctim.tv_nsec)]
-    }
-  }
-
   /// Interval at which the file is checked for changes.
   private static let interval = Duration.seconds(1)
 
@@ -37,7 +20,7 @@ struct UserFileMonitor: Sendable {
   /// The user of this process; the file must be its own, or root's.
   private let user: uid_t
   /// The version that was last looked at; nil before the first one, and while the file is missing.
-  private var version: Version?
+  private var version: FileVersion?
   private var isMissing = false
 
   /// A monitor of a file that has not been read.
@@ -64,7 +47,7 @@ struct UserFileMonitor: Sendable {
       throw VidiconError(
         .failed, path: self.path, cause: "it is not a regular file", nextStep: "check the path of --user-file")
     }
-    let version = Version(status)
+    let version = FileVersion(status)
     self.version = version
     guard status.st_uid == self.user || status.st_uid == 0 else {
       throw VidiconError(
@@ -84,7 +67,7 @@ struct UserFileMonitor: Sendable {
         nextStep: "check the path of --user-file")
     }
     // Written meanwhile: it is looked at again.
-    if fstat(descriptor, &status) != 0 || Version(status) != version { self.version = nil }
+    if fstat(descriptor, &status) != 0 || FileVersion(status) != version { self.version = nil }
     guard let text = String(validating: data, as: UTF8.self) else {
       throw VidiconError(.failed, path: self.path, cause: "it is not UTF-8 text", nextStep: "see docs/access.md")
     }
@@ -107,9 +90,9 @@ struct UserFileMonitor: Sendable {
       return .problem("\(self.path.pathWithoutCredentials()): \(reason); the users stay as they were")
     }
     self.isMissing = false
-    guard Version(status) != self.version else { return nil }
+    guard FileVersion(status) != self.version else { return nil }
     // Also where it cannot be opened.
-    self.version = Version(status)
+    self.version = FileVersion(status)
     do throws(VidiconError) {
       return .users(try self.read())
     } catch {

@@ -175,11 +175,11 @@ extension CertificateTests {
     let addresses = Mutex<[[UInt8]]>([[10, 0, 0, 1]])
     let lines = Mutex<[String]>([])
 
-    func certificate(in folder: String, at date: Date = Date(), now: MediaTime = .zero) throws -> RenewedCertificate {
+    func certificate(in folder: String, at date: Date = Date()) throws -> RenewedCertificate {
       try RenewedCertificate(
         folder: try CertificateFolder(folder),
         makeNames: { CertificateNames(hostName: "cam", addresses: self.addresses.withLock { $0 }) },
-        report: { line in self.lines.withLock { $0.append(line) } }, at: date, now: now)
+        report: { line in self.lines.withLock { $0.append(line) } }, at: date)
     }
   }
 
@@ -187,19 +187,15 @@ extension CertificateTests {
     try await Self.withFolder { folder in
       let (machine, start) = (Machine(), Date())
       let certificate = try machine.certificate(in: folder, at: start)
-      let first = certificate.fingerprint
-      certificate.check(at: start + 300 * 86_400)
-      #expect(certificate.fingerprint == first)
+      #expect(certificate.renewed(at: start + 300 * 86_400) == nil)
       machine.addresses.withLock { $0.append([10, 0, 0, 2]) }
-      certificate.check(at: start)
-      let second = certificate.fingerprint
-      #expect(second != first)
-      certificate.check(at: start + 370 * 86_400)
-      let third = certificate.fingerprint
+      let second = try #require(certificate.renewed(at: start)).chain
+      #expect(try certificate.tls().certificate == second[0])
+      let third = try #require(certificate.renewed(at: start + 370 * 86_400)).chain
       #expect(third != second)
       #expect(machine.lines.withLock { $0 } == [])
       // The next start finds it.
-      #expect(try machine.certificate(in: folder, at: start + 370 * 86_400).fingerprint == third)
+      #expect(try machine.certificate(in: folder, at: start + 370 * 86_400).tls().certificate == third[0])
     }
   }
 
@@ -207,24 +203,14 @@ extension CertificateTests {
     try await Self.withFolder { folder in
       let machine = Machine()
       let certificate = try machine.certificate(in: folder)
-      let first = certificate.fingerprint
+      let first = try certificate.tls().certificate
       try FileManager.default.removeItem(atPath: folder)
       try Self.write("in the way", to: folder)
       machine.addresses.withLock { $0.append([10, 0, 0, 2]) }
-      for _ in 0..<3 { certificate.check(at: Date()) }
-      #expect(certificate.fingerprint != first)
+      for _ in 0..<3 { _ = certificate.renewed(at: Date()) }
+      #expect(try certificate.tls().certificate != first)
       let lines = machine.lines.withLock { $0 }
       #expect(lines.count == 1 && lines.first?.contains(folder) == true && lines.first?.contains("\n") == false)
-    }
-  }
-
-  @Test func `checks are two seconds apart`() async throws {
-    try await Self.withFolder { folder in
-      let certificate = try Machine().certificate(in: folder)
-      #expect(!certificate.beginsCheck(now: .zero + .milliseconds(1999)))
-      #expect(certificate.beginsCheck(now: .zero + .seconds(2)))
-      #expect(!certificate.beginsCheck(now: .zero + .milliseconds(3999)))
-      #expect(certificate.beginsCheck(now: .zero + .seconds(4)))
     }
   }
 
@@ -232,9 +218,8 @@ extension CertificateTests {
     try await Self.withFolder { folder in
       let machine = Machine()
       // The check before is long ago: the first connection begins one.
-      let certificate = try machine.certificate(in: folder, now: StreamClock.system.now() - .seconds(60))
-      let tls = try certificate.tls()
-      let first = tls.chain
+      let tls = try machine.certificate(in: folder).tls(now: StreamClock.system.now() - .seconds(60))
+      let first = tls.certificate
       machine.addresses.withLock { $0.append([10, 0, 0, 2]) }
       let choose = try #require(tls.configuration.sslContextCallback)
       for _ in 0..<2 {
@@ -246,8 +231,7 @@ extension CertificateTests {
           Issue.record("no certificate")
           return
         }
-        #expect(leaf != first[0])
-        #expect(try ServerCertificate.fingerprint(of: leaf.toDERBytes()) == certificate.fingerprint)
+        #expect(leaf != first && leaf == tls.certificate)
       }
     }
   }

@@ -14,32 +14,13 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// The certificate of the local authority that new connections get.
-///
-/// A connection checks the machine's addresses and the time, on a thread of its own, when the check before is two seconds old,
-/// and waits for the certificate that results. Connections meanwhile get the certificate before.
+/// The certificate of the local authority that new connections get: another one where the machine's addresses or the time require it.
 final class RenewedCertificate: Sendable {
-  /// Time between two checks.
-  static let checkInterval = MediaDuration.seconds(2)
-
-  private struct State {
-    var served: Served
-    var nextCheck: MediaTime
-  }
-
-  /// A certificate with what connections need of it.
-  private struct Served {
-    var issued: IssuedCertificate
-    var chain: [NIOSSLCertificate]
-    var key: NIOSSLPrivateKey
-    var fingerprint: String
-  }
-
   let authority: LocalAuthority
   private let folder: CertificateFolder
   private let makeNames: @Sendable () -> CertificateNames
   private let report: @Sendable (String) -> Void
-  private let state: Mutex<State>
+  private let issued: Mutex<IssuedCertificate>
 
   /// Reads or generates the authority, and a certificate for the machine as it is now.
   ///
@@ -48,7 +29,7 @@ final class RenewedCertificate: Sendable {
   ///   - report: Receives a line for each certificate that cannot be stored.
   init(
     folder: CertificateFolder, makeNames: @escaping @Sendable () -> CertificateNames = CertificateNames.ofMachine,
-    report: @escaping @Sendable (String) -> Void, at date: Date = Date(), now: MediaTime = StreamClock.system.now()
+    report: @escaping @Sendable (String) -> Void, at date: Date = Date()
   ) throws(VidiconError) {
     let names = makeNames()
     let authority = try folder.authority(for: names, now: date)
@@ -57,65 +38,41 @@ final class RenewedCertificate: Sendable {
     self.folder = folder
     self.makeNames = makeNames
     self.report = report
-    self.state = Mutex(State(served: try Self.served(issued), nextCheck: now + Self.checkInterval))
+    self.issued = Mutex(issued)
   }
-
-  /// SHA-256 of the current certificate: pairs of upper-case hexadecimal digits separated by colons.
-  var fingerprint: String { self.state.withLock { $0.served.fingerprint } }
 
   /// TLS whose connections get the current certificate.
-  func tls() throws(VidiconError) -> TLSCertificate {
-    let (chain, key) = self.state.withLock { ($0.served.chain, $0.served.key) }
-    return try TLSCertificate(chain: chain, key: key) { _, promise in
-      guard self.beginsCheck(now: StreamClock.system.now()) else { return promise.succeed(self.configuration) }
-      NIOThreadPool.singleton.submit { _ in
-        self.check(at: Date())
-        promise.succeed(self.configuration)
-      }
-    }
+  ///
+  /// - Parameter now: The time from which on the next check is counted.
+  func tls(now: MediaTime = StreamClock.system.now()) throws(VidiconError) -> TLSCertificate {
+    let first = try Self.certifiedKey(self.issued.withLock { $0 })
+    return try TLSCertificate(CurrentCertificate(first, now: now) { self.renewed(at: Date()) })
   }
 
-  /// Whether a check is due; if so, the next one is due after ``checkInterval``.
-  func beginsCheck(now: MediaTime) -> Bool {
-    self.state.withLock { state in
-      guard now >= state.nextCheck else { return false }
-      state.nextCheck = now + Self.checkInterval
-      return true
-    }
-  }
-
-  /// Replaces the certificate where the machine's addresses or the time require it; blocks for some milliseconds.
-  func check(at date: Date) {
+  /// A certificate in place of the current one where the machine's addresses or the time require it; blocks for some milliseconds.
+  func renewed(at date: Date) -> CertifiedKey? {
     let names = self.makeNames()
-    let issued = self.state.withLock { $0.served.issued }
-    guard issued.renewalReason(authority: self.authority, names: names, now: date) != nil else { return }
+    let issued = self.issued.withLock { $0 }
+    guard issued.renewalReason(authority: self.authority, names: names, now: date) != nil else { return nil }
     do throws(VidiconError) {
       let renewed = try self.folder.certificate(of: self.authority, for: names, now: date) { self.report("\($0)") }
-      let served = try Self.served(renewed)
-      self.state.withLock { $0.served = served }
+      let pair = try Self.certifiedKey(renewed)
+      self.issued.withLock { $0 = renewed }
+      return pair
     } catch {
       self.report("\(error)")
+      return nil
     }
   }
 
-  private var configuration: NIOSSLContextConfigurationOverride {
-    var configuration = NIOSSLContextConfigurationOverride()
-    let (chain, key) = self.state.withLock { ($0.served.chain, $0.served.key) }
-    configuration.certificateChain = chain.map { .certificate($0) }
-    configuration.privateKey = .privateKey(key)
-    return configuration
-  }
-
-  private static func served(_ issued: IssuedCertificate) throws(VidiconError) -> Served {
+  private static func certifiedKey(_ issued: IssuedCertificate) throws(VidiconError) -> CertifiedKey {
     do {
       var serializer = DER.Serializer()
       try serializer.serialize(issued.certificate)
-      let bytes = serializer.serializedBytes
       let key = try issued.key.serializeAsPEM().pemString
-      return Served(
-        issued: issued, chain: [try NIOSSLCertificate(bytes: bytes, format: .der)],
-        key: try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem),
-        fingerprint: ServerCertificate.fingerprint(of: bytes))
+      return CertifiedKey(
+        chain: [try NIOSSLCertificate(bytes: serializer.serializedBytes, format: .der)],
+        key: try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem))
     } catch {
       throw VidiconError(
         .failed, subject: "the certificate", cause: "cannot be used for TLS (\(error))",
