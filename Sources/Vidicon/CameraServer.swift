@@ -159,6 +159,14 @@ public final class CameraServer: Sendable {
     self.http?.authorityFingerprint
   }
 
+  /// Waits until every event loop has run what it was given before: not at all where one hangs.
+  package func waitForEventLoops() async {
+    for eventLoop in self.group.makeIterator() {
+      // Fails only where the event loops have ended.
+      try? await eventLoop.submit {}.get()
+    }
+  }
+
   /// Opens the ports; without effect when they are open.
   ///
   /// - Throws: ``VidiconError`` when a port is in use or not permitted, or the TLS files cannot be read;
@@ -179,7 +187,7 @@ public final class CameraServer: Sendable {
         nextStep: "start the server without --webrtc-port")
     }
     try self.pushService.checkAuthorities()
-    if let tls = self.settings.rtsp.tls, tls.certificate == nil { try self.http?.loadCertificate() }
+    if self.settings.rtsp.tls != nil { try self.http?.loadCertificate() }
     do throws(VidiconError) {
       try await self.rtsp.start(certificate: self.http?.certificate)
       try await self.http?.start()

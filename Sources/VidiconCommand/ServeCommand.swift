@@ -80,6 +80,8 @@ struct ServeCommand: AsyncParsableCommand {
         Task { for await event in pushes.events { display.showPush(event, of: stream.name) } }
       }
     }
+    let manager = ServiceManager()
+    manager?.send(.ready(status: Self.summary(of: streams, on: server)))
     let pausing = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
     let snapshots = zip(streams, configuration.streams).compactMap { stream, options in
       options.effects.snapshotFolder.map { folder in
@@ -88,7 +90,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
     defer { for task in snapshots { task.cancel() } }
     let ending = await self.serve(
-      streams, on: server, display: display, interruption: interruption, keys: keys, access: access)
+      streams, on: server, display: display, interruption: interruption, keys: keys, access: access, manager: manager)
+    manager?.send(.stopping)
     TerminalKeys.end()
     pausing.cancel()
     // However large a recording is, it is finished in place.
@@ -136,7 +139,7 @@ struct ServeCommand: AsyncParsableCommand {
   /// Serves until a signal arrives, a source ends with `--exit-on-eof`, or an encoder fails.
   private func serve(
     _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>,
-    keys: TerminalKeys?, access: AccessSummary
+    keys: TerminalKeys?, access: AccessSummary, manager: ServiceManager?
   ) async -> Ending {
     let exitsAtEnd = self.options.run.exitOnEOF
     return await withTaskGroup(of: Ending?.self) { group in
@@ -152,6 +155,12 @@ struct ServeCommand: AsyncParsableCommand {
           if let warning = descriptors.warning(acceptFailures: server.acceptFailures) { Terminal.warn(warning) }
         }
         return nil
+      }
+      if let manager {
+        group.addTask {
+          await manager.watch(server) { Self.summary(of: streams, on: server) }
+          return nil
+        }
       }
       for stream in streams {
         let sources = server.sources(of: stream)
@@ -174,6 +183,14 @@ struct ServeCommand: AsyncParsableCommand {
       group.cancelAll()
       return ending
     }
+  }
+
+  /// The streams with their viewers in one line, for the service manager.
+  private static func summary(of streams: [LiveStream], on server: CameraServer) -> String {
+    streams.map { stream in
+      let viewers = server.viewers(of: stream)
+      return "\(stream.name): \(viewers) \(viewers == 1 ? "viewer" : "viewers")"
+    }.joined(separator: ", ")
   }
 
   /// Reports a stream's events; returns at an event that ends the program.
