@@ -60,6 +60,7 @@ struct HTTPEffectsTests {
     try await self.withEffects { effects, _, port in
       effects.stream.effects = [PrivacyMask()]
       let text = try await RawClient.get("/metrics", port: port).body
+      try await expectMetrics(text)
       for line in [
         "# TYPE vidicon_face_detection_restarts_total counter",
         #"vidicon_face_detection_restarts_total{stream="cam/1",reason="stalled"} 0"#,

@@ -126,6 +126,7 @@ struct HTTPPushesTests {
   @Test func `metrics know pushes by their numbers`() async throws {
     try await self.withPushes { _, port in
       let text = try await RawClient.get("/metrics", port: port).body
+      try await expectMetrics(text)
       for line in [
         #"vidicon_push_sending{stream="cam/1",push="1"} 1"#, #"vidicon_push_bitrate{stream="cam/1",push="1"} 900000"#,
         #"vidicon_push_queue_seconds{stream="cam/1",push="1"} 1.234"#,

@@ -351,6 +351,7 @@ struct HTTPRecordingTests {
       #expect(open.contains(#"vidicon_recording_state{stream="cam/1",state="recording"} 1"#))
       #expect(!names.contains(where: open.contains), "\(open)")
       let all = try await RawClient.get("/metrics?token=\(token)", port: port).body
+      try await expectMetrics(all)
       #expect(names.allSatisfy(all.contains), "\(all)")
     }
   }

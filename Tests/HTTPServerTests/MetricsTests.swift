@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ControlAPI
@@ -55,11 +56,20 @@ struct MetricsTests {
     for row in Self.rows { #expect(row.name.hasSuffix("_total") == (row.kind == .counter), "\(row.name)") }
   }
 
+  private static let documentation = URL(filePath: #filePath).appending(path: "../../../docs").standardizedFileURL
+  private static let alerts = documentation.appending(path: "prometheus/alerts.yml")
+
+  @Test func `Prometheus accepts the alerting rules, and each fault raises its alert`() async throws {
+    let folder = Self.alerts.deletingLastPathComponent().path
+    let answer = try await promtool(
+      #"cd "$1" && promtool check rules alerts.yml && promtool test rules alerts.test.yml"#, folder)
+    #expect(answer.hasSuffix("status 0\n"), "\(answer)")
+  }
+
   @Test func `each metric that the documentation names is in the tables`() throws {
-    let folder = URL(filePath: #filePath).appending(path: "../../../docs").standardizedFileURL
     var found: Set<String> = []
-    for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-    where file.pathExtension == "md" {
+    let pages = try FileManager.default.contentsOfDirectory(at: Self.documentation, includingPropertiesForKeys: nil)
+    for file in pages.filter({ $0.pathExtension == "md" }) + [Self.alerts] {
       for match in try String(contentsOf: file, encoding: .utf8).matches(of: /vidicon_(?<name>[a-z_]*[a-z])/) {
         found.insert(String(match.output.name))
       }
@@ -67,4 +77,18 @@ struct MetricsTests {
     #expect(found.count >= 10)
     #expect(found.subtracting(Self.rows.map(\.name)).sorted() == [])
   }
+}
+
+/// What a command with Prometheus' `promtool` prints, and at last its status.
+private func promtool(_ command: String, _ argument: String) async throws -> String {
+  String(decoding: try await output(ofShell: "(\(command)) 2>&1; echo status $?", argument), as: UTF8.self)
+}
+
+/// Expects that Prometheus accepts the answer to `GET /metrics`.
+func expectMetrics(_ text: String) async throws {
+  let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+  try text.write(to: file, atomically: true, encoding: .utf8)
+  defer { try? FileManager.default.removeItem(at: file) }
+  let answer = try await promtool(#"promtool check metrics <"$1""#, file.path)
+  #expect(answer == "status 0\n", "\(answer)")
 }

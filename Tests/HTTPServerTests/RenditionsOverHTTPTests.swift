@@ -103,6 +103,7 @@ struct RenditionsOverHTTPTests {
         #expect(list.contains(member), "\(member) \(list)")
       }
       let metrics = try await RawClient.get("/metrics", port: port).body
+      try await expectMetrics(metrics)
       for line in [
         #"vidicon_rendition_viewers{stream="a/b",rendition="low",protocol="hls"} 1"#,
         #"vidicon_rendition_encoding{stream="a/b",rendition="low"} 1"#,

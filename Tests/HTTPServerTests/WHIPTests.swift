@@ -340,6 +340,7 @@ struct WHIPTests {
       #expect(entry.contains(#""whip":"/a/whip""#) && entry.contains(#""video":"vp8""#), "\(entry)")
       #expect(try await !RawClient.get("/api/streams/b", port: port).body.contains("whip"))
       let metrics = try await RawClient.get("/metrics", port: port).body
+      try await expectMetrics(metrics)
       for line in [
         #"vidicon_webrtc_publisher_live{stream="a"} 1"#,
         #"vidicon_webrtc_publisher_frames_received_total{stream="a"} 12"#,
