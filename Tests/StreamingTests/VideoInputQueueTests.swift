@@ -60,6 +60,37 @@ struct VideoInputQueueTests {
     #expect(self.queue.counts.drops.isEmpty && self.queue.counts.queued == 0)
   }
 
+  @Test func `of a waiting source's frames the last one is kept, and of its access units all`() {
+    let (camera, other) = (self.feed(), self.feed())
+    self.queue.withSlot { $0.connect(camera) }
+    #expect(self.queue.withSlot { $0.admit(other) })
+    for number in 1...3 as ClosedRange<Int64> { _ = self.queue.consume(self.frame(number, of: other)) }
+    #expect(self.queue.counts.drops == [.late: 2] && self.queue.counts.queued == 0)
+    #expect(self.queue.cut(to: other))
+    #expect(self.dequeue() == [3])
+    #expect(self.queue.withSlot { $0.waitingItems.isEmpty })
+
+    let network = self.feed()
+    #expect(self.queue.withSlot { $0.admit(network) })
+    for number in 4...6 as ClosedRange<Int64> { #expect(self.queue.consume(self.sample(number, of: network)).isEmpty) }
+    #expect(self.queue.cut(to: network))
+    #expect(self.dequeue() == [-4, -5, -6])
+    #expect(self.queue.counts.drops == [.late: 2])
+  }
+
+  @Test func `a source that is given up leaves nothing to the next one that waits`() {
+    let (camera, first, second) = (self.feed(), self.feed(), self.feed())
+    self.queue.withSlot { $0.connect(camera) }
+    #expect(self.queue.withSlot { $0.admit(first) })
+    #expect(self.queue.consume(self.sample(1, of: first)).isEmpty)
+    self.queue.withSlot { _ = $0.withdraw(first) }
+    #expect(self.queue.consume(self.sample(2, of: first)).map(\.reason) == [.stopped])
+    #expect(self.queue.withSlot { $0.admit(second) && $0.waitingItems.isEmpty })
+    #expect(self.queue.consume(self.sample(3, of: second)).isEmpty)
+    #expect(self.queue.cut(to: second))
+    #expect(self.dequeue() == [-3])
+  }
+
   @Test func `where the pipeline is too slow a switch does not wait for the previous source`() {
     let (network, camera) = (self.feed(), self.feed())
     self.queue.withSlot { $0.connect(network) }

@@ -10,7 +10,7 @@ struct SourceAudio: Sendable {
 
 /// Connects one audio source to the input queue.
 final class AudioFeed: AudioConsumer, SourceFeed {
-  typealias Item = SourceAudio
+  typealias WaitingItems = [SourceAudio]
 
   private struct State {
     /// Weak: a capturer may retain its consumer.

@@ -2,9 +2,19 @@ internal import Media
 
 /// Connects one source to the input queue while the source is attached; holds the state of that source alone.
 protocol SourceFeed: AnyObject, Sendable {
-  /// Type of the delivered items: frames and access units, or audio blocks.
-  associatedtype Item: Sendable
+  /// Items kept of the source while it waits to become the current one.
+  associatedtype WaitingItems: WaitingSourceItems & Sendable
 }
+
+/// Frames and access units, or audio blocks, of a source that waits to become the current one; bounded by its input queue.
+protocol WaitingSourceItems {
+  /// No items.
+  init()
+  /// Whether the source has delivered no item that is of use.
+  var isEmpty: Bool { get }
+}
+
+extension Array: WaitingSourceItems {}
 
 /// Input queue of one media kind: the current source fills it, and a source that is to replace it waits in its slot.
 protocol SourceInputQueue: AnyObject, Sendable {

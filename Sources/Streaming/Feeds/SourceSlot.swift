@@ -13,7 +13,6 @@ struct SourceSlot<Feed: SourceFeed> {
   private struct Waiting {
     let feed: Feed
     var start: Result<Void, VidiconError>?
-    var items: [Feed.Item] = []
     /// Set when the source has ended; its value is nil without an error.
     var ending: VidiconError??
   }
@@ -23,6 +22,8 @@ struct SourceSlot<Feed: SourceFeed> {
   /// Whether the stream has ended.
   private(set) var isClosed = false
   private var waiting: Waiting?
+  /// Items of the waiting source, without copies elsewhere; the input queue decides which of them are of use.
+  var waitingItems = Feed.WaitingItems()
 
   init(current: Feed? = nil) {
     self.current = current
@@ -42,6 +43,7 @@ struct SourceSlot<Feed: SourceFeed> {
   mutating func admit(_ feed: Feed) -> Bool {
     guard !self.isClosed else { return false }
     self.waiting = Waiting(feed: feed)
+    self.waitingItems = Feed.WaitingItems()
     return true
   }
 
@@ -58,12 +60,6 @@ struct SourceSlot<Feed: SourceFeed> {
     self.waiting.flatMap { $0.feed === feed ? $0.start : nil }
   }
 
-  /// Items of the waiting source; the input queue decides which of them are of use.
-  var waitingItems: [Feed.Item] {
-    get { self.waiting?.items ?? [] }
-    set { self.waiting?.items = newValue }
-  }
-
   /// End of the waiting source; nil while it has not ended.
   var waitingEnding: VidiconError?? {
     get { self.waiting?.ending }
@@ -77,6 +73,7 @@ struct SourceSlot<Feed: SourceFeed> {
   mutating func withdraw(_ feed: Feed) -> Bool {
     guard let waiting = self.waiting, waiting.feed === feed else { return false }
     self.waiting = nil
+    self.waitingItems = Feed.WaitingItems()
     if case .success = waiting.start { return true }
     return false
   }
@@ -84,11 +81,12 @@ struct SourceSlot<Feed: SourceFeed> {
   /// Makes the waiting source the current one.
   ///
   /// - Returns: Its items, and its end if it has ended; nil when it does not wait.
-  mutating func promote(_ feed: Feed) -> (items: [Feed.Item], ending: VidiconError??)? {
+  mutating func promote(_ feed: Feed) -> (items: Feed.WaitingItems, ending: VidiconError??)? {
     guard !self.isClosed, let waiting = self.waiting, waiting.feed === feed else { return nil }
     self.current = feed
     self.waiting = nil
-    return (waiting.items, waiting.ending)
+    defer { self.waitingItems = Feed.WaitingItems() }
+    return (self.waitingItems, waiting.ending)
   }
 
   /// Ends the slot. A waiting source remains until the switch has noticed.

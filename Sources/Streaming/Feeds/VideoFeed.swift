@@ -28,16 +28,36 @@ struct SourceSample: Sendable {
   let feed: VideoFeed
 }
 
-/// Item of a video source.
-enum SourceVideo: Sendable {
-  case frame(SourceFrame)
-  case sample(SourceSample)
+/// Items of a video source that waits to become the current one: its last frame, or its access units.
+struct WaitingVideo: WaitingSourceItems {
+  /// The last frame; nil where the source compresses its video.
+  private(set) var frame: SourceFrame?
+  /// Access units, under the drop policy of their queue.
+  private(set) var samples = SampleQueue()
+
+  var isEmpty: Bool { self.frame == nil && self.samples.samples.isEmpty }
+
+  /// Replaces the last frame.
+  ///
+  /// - Returns: The frame that is dropped for it.
+  mutating func append(_ frame: SourceFrame) -> [SourceFrame] {
+    defer { (self.frame, self.samples) = (frame, SampleQueue()) }
+    return [self.frame].compactMap(\.self)
+  }
+
+  /// Enqueues an access unit.
+  ///
+  /// - Returns: The dropped ones; may include the new one.
+  mutating func append(_ sample: SourceSample, at now: MediaTime) -> [FrameDrop] {
+    self.frame = nil
+    return self.samples.append(sample, at: now)
+  }
 }
 
 /// Connects one video source to the input queue: drops frames of unannounced formats, skips those beyond the frame
 /// rate, and holds the rotation and mirroring of the source.
 final class VideoFeed: VideoConsumer, SourceFeed {
-  typealias Item = SourceVideo
+  typealias WaitingItems = WaitingVideo
 
   /// Handling of a frame.
   private enum Verdict {

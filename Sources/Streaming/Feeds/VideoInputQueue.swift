@@ -24,15 +24,19 @@ final class VideoInputQueue: SourceInputQueue {
     case closed
   }
 
+  /// Item of a source.
+  private enum Item {
+    case frame(SourceFrame)
+    case sample(SourceSample)
+  }
+
   private struct State {
     var slot = SourceSlot<VideoFeed>()
     var frameQueue = FrameQueue()
     var samples = SampleQueue()
     /// Items of the source before the current one, at most ``FrameQueue/capacity``: dequeued first, so that a switch while the
     /// pipeline is briefly busy costs no frame.
-    var previous: [SourceVideo] = []
-    /// Samples of the source that waits to replace the current one.
-    var waitingSamples = SampleQueue()
+    var previous: [Item] = []
     var ending: VidiconError??
     /// Reason why decoding of the current source cannot start yet; nil once it is reported.
     var wait: VidiconError?
@@ -61,7 +65,7 @@ final class VideoInputQueue: SourceInputQueue {
         let drops = samples.samples.map { FrameDrop(timestamp: $0.sample.presentationTime, reason: .late) }
         return self.drop(frames, reason: .late) + self.drop(drops, of: feed)
       }
-      self.previous += samples.samples.map(SourceVideo.sample) + frames.map(SourceVideo.frame)
+      self.previous += samples.samples.map(Item.sample) + frames.map(Item.frame)
       return []
     }
 
@@ -118,16 +122,11 @@ final class VideoInputQueue: SourceInputQueue {
   func consume(_ frame: SourceFrame) -> [SourceDrop] {
     self.state.withLock { state in
       state.framesIn += 1
-      var dropped: [SourceFrame] = []
       switch state.slot.role(of: frame.feed) {
-      case .current: dropped = state.frameQueue.append(frame)
-      case .waiting:
-        if case .frame(let last) = state.slot.waitingItems.last { dropped = [last] }
-        state.slot.waitingItems = [.frame(frame)]
-      case .dismissed:
-        return state.drop([frame], reason: .stopped)
+      case .current: return state.drop(state.frameQueue.append(frame), reason: .late)
+      case .waiting: return state.drop(state.slot.waitingItems.append(frame), reason: .late)
+      case .dismissed: return state.drop([frame], reason: .stopped)
       }
-      return state.drop(dropped, reason: .late)
     }
   }
 
@@ -137,13 +136,10 @@ final class VideoInputQueue: SourceInputQueue {
   func consume(_ sample: SourceSample) -> [FrameDrop] {
     self.state.withLock { state in
       state.framesIn += 1
-      var dropped: [FrameDrop]
+      let dropped: [FrameDrop]
       switch state.slot.role(of: sample.feed) {
       case .current: dropped = state.samples.append(sample, at: StreamClock.system.now())
-      case .waiting:
-        if state.slot.waitingItems.isEmpty { state.waitingSamples = SampleQueue() }
-        dropped = state.waitingSamples.append(sample, at: StreamClock.system.now())
-        state.slot.waitingItems = state.waitingSamples.samples.map(SourceVideo.sample)
+      case .waiting: dropped = state.slot.waitingItems.append(sample, at: StreamClock.system.now())
       case .dismissed:
         dropped = [FrameDrop(timestamp: sample.sample.presentationTime, reason: .stopped)]
       }
@@ -272,12 +268,9 @@ extension VideoInputQueue {
       guard let (items, ending) = state.slot.promote(feed) else { return nil }
       (state.ending, state.wait) = (ending, nil)
       var dropped = state.keepItems(of: previous)
-      for item in items {
-        switch item {
-        case .frame(let frame): dropped += state.drop(state.frameQueue.append(frame), reason: .late)
-        case .sample(let sample):
-          dropped += state.drop(state.samples.append(sample, at: StreamClock.system.now()), of: feed)
-        }
+      if let frame = items.frame { dropped += state.drop(state.frameQueue.append(frame), reason: .late) }
+      for sample in items.samples.samples {
+        dropped += state.drop(state.samples.append(sample, at: StreamClock.system.now()), of: feed)
       }
       return dropped
     }
