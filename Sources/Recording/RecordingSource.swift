@@ -58,12 +58,7 @@ package struct RecordingSource: Sendable {
         rendition.remove(output)
         rendition.endUse()
       })
-    self.prepare = { () async throws(VidiconError) in
-      let result = await withCheckedContinuation { continuation in
-        rendition.prepare { continuation.resume(returning: $0) }
-      }
-      _ = try result.get()
-    }
+    self.prepare = { () async throws(VidiconError) in _ = try await rendition.prepare() }
   }
 }
 

@@ -33,7 +33,7 @@ extension ServedOutput {
 /// ```swift
 /// let directory = OutputDirectory<ConnectionOutput<ToyPacketizer>>(eventLoops: loops)
 /// directory.publish(stream)
-/// directory.find("live/low") { output in … }
+/// let output = await directory.find("live/low")
 /// ```
 package final class OutputDirectory<Output: ServedOutput>: Sendable {
   /// Makes the output of a rendition from the descriptions of its tracks. It calls ``onEnd`` when its stream has ended.
@@ -130,31 +130,43 @@ package final class OutputDirectory<Output: ServedOutput>: Sendable {
 
   /// Finds the output of what a path names, after the encoder of its rendition was opened if need be.
   ///
-  /// - Parameter completion: Called on any thread, or at once; with nil where the path names nothing, or the encoder cannot be opened.
-  package func find(_ path: String, _ completion: @escaping @Sendable (Output?) -> Void) {
-    guard let rendition = self.rendition(atPath: path) else { return completion(nil) }
-    self.find(rendition, completion)
+  /// - Returns: Nil where the path names nothing, or the encoder cannot be opened.
+  package func find(_ path: String) async -> Output? {
+    guard let rendition = self.rendition(atPath: path) else { return nil }
+    return await self.find(rendition)
   }
 
-  /// Finds the output of the first path that names something, as ``find(_:_:)`` does.
-  package func find(_ paths: [String], _ completion: @escaping @Sendable (Output?) -> Void) {
-    guard let path = paths.first(where: { self.rendition(atPath: $0) != nil }) else { return completion(nil) }
-    self.find(path, completion)
-  }
-
-  /// Finds the output of a rendition, as ``find(_:_:)`` does.
+  /// Finds the output of a rendition, after its encoder was opened if need be; nil where that cannot be opened.
   ///
   /// - Parameter make: Makes an output of another kind than the directory's; nil for one of that.
+  package func find(_ rendition: Rendition, making make: Make? = nil) async -> Output? {
+    if let present = self.output(of: rendition) { return present }
+    guard self.canOpen(rendition), let descriptions = try? await rendition.prepare() else { return nil }
+    return self.add((make ?? self.make)(self, rendition, descriptions))
+  }
+
+  /// Finds an output as ``find(_:making:)`` does, for callers on an event loop: of a rendition with an output it costs no task.
+  ///
+  /// - Parameter completion: Called on any thread, or at once.
   package func find(
     _ rendition: Rendition, making make: Make? = nil, _ completion: @escaping @Sendable (Output?) -> Void
   ) {
     if let present = self.output(of: rendition) { return completion(present) }
-    guard !rendition.isMain, rendition.failure == nil else { return completion(nil) }
-    rendition.prepare { [weak self] result in
-      guard let self, case .success(let descriptions) = result else { return completion(nil) }
-      completion(self.add((make ?? self.make)(self, rendition, descriptions)))
-    }
+    guard self.canOpen(rendition) else { return completion(nil) }
+    // Ends after ``Rendition/preparationTimeout`` at the latest.
+    Task { completion(await self.find(rendition, making: make)) }
   }
+
+  /// Finds the output of the first path that names something, for callers on an event loop.
+  ///
+  /// - Parameter completion: Called on any thread, or at once.
+  package func find(_ paths: [String], _ completion: @escaping @Sendable (Output?) -> Void) {
+    guard let rendition = paths.lazy.compactMap(self.rendition(atPath:)).first else { return completion(nil) }
+    self.find(rendition, completion)
+  }
+
+  /// Whether an output can be made of a rendition that has none.
+  private func canOpen(_ rendition: Rendition) -> Bool { !rendition.isMain && rendition.failure == nil }
 
   /// Adds the output of a rendition whose parameter sets are known, unless the rendition has one.
   ///

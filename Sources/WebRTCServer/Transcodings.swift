@@ -37,13 +37,6 @@ extension WebRTCDirectory {
     }
     return WebRTCDirectory(eventLoops: [hub.eventLoop], refusals: refusals) { make($0, $1, original: nil, $2) }
   }
-
-  /// Finds the output of a path, after the encoder of its rendition was opened if need be.
-  func find(_ path: String) async -> WebRTCBroadcaster? {
-    await withCheckedContinuation { continuation in
-      self.find(path) { continuation.resume(returning: $0) }
-    }
-  }
 }
 
 /// Encodings of the frames of renditions as Constrained Baseline, which every browser decodes.

@@ -30,10 +30,7 @@ struct MainRenditionTests {
 
     main.bitrate = 200_000
     #expect(stream.videoBitrate == 200_000 && main.currentBitrate == 200_000)
-    let prepared = await withCheckedContinuation { continuation in
-      main.prepare { continuation.resume(returning: $0) }
-    }
-    #expect(try prepared.get() == stream.descriptions)
+    #expect(try await main.prepare() == stream.descriptions)
 
     let other = try #require(stream.rendition(named: "low"))
     #expect(!other.isMain && other != main && other == stream.renditions.first)

@@ -49,7 +49,11 @@ struct RenditionEncodersTests {
   }
 
   private static func prepare(_ rendition: RenditionEncoding) async -> Result<CodecDescription, VidiconError> {
-    await withCheckedContinuation { continuation in rendition.prepare { continuation.resume(returning: $0) } }
+    do throws(VidiconError) {
+      return .success(try await rendition.prepare())
+    } catch {
+      return .failure(error)
+    }
   }
 
   private static func code(_ result: Result<CodecDescription, VidiconError>) -> VidiconError.Code? {
@@ -118,12 +122,13 @@ struct RenditionEncodersTests {
     let rendition = self.rendition()
     rendition.beginUse()
     try await eventually { isHanging.read { $0 } }
-    let code = Mutex<VidiconError.Code?>(nil)
-    rendition.prepare { result in code.withLock { $0 = Self.code(result) } }
-    // At once: a task that is suspended here might not continue before the request has timed out.
-    rendition.end()
-    rendition.waitForThread(until: StreamClock.system.now() + .seconds(300))
-    #expect(code.withLock { $0 } == .wrongState)
+    let result = await withCheckedContinuation { continuation in
+      rendition.prepare(continuation)
+      // At once: a task that is suspended here might not continue before the request has timed out.
+      rendition.end()
+      rendition.waitForThread(until: StreamClock.system.now() + .seconds(300))
+    }
+    #expect(Self.code(result) == .wrongState)
     gate.withLock { $0 = true }
   }
 

@@ -188,16 +188,10 @@ struct RenditionTests {
   @Test func `its description is known before a frame is encoded`() async throws {
     let stream = try await self.startedStream()
     let rendition = try #require(stream.rendition(named: "low"))
-    let result = await withCheckedContinuation { continuation in
-      rendition.prepare { continuation.resume(returning: $0) }
-    }
-    let description = try result.get()
+    let description = try await rendition.prepare()
     #expect(description == rendition.descriptions && rendition.statistics.framesEncoded == 0)
     await stream.stop()
-    let ended = await withCheckedContinuation { continuation in
-      rendition.prepare { continuation.resume(returning: $0) }
-    }
-    #expect(throws: VidiconError.self) { try ended.get() }
+    await #expect(throws: VidiconError.self) { try await rendition.prepare() }
   }
 
   @Test func `audio of the stream follows into a used rendition`() async throws {

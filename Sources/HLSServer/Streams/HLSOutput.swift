@@ -319,7 +319,16 @@ extension HLSOutput {
       return added
     }
     for rendition in added {
-      rendition.prepare { [weak self] result in self?.handle(result, of: rendition) }
+      // Ends after ``Rendition/preparationTimeout`` at the latest.
+      Task { [weak self] in
+        let result: Result<[CodecDescription], VidiconError>
+        do throws(VidiconError) {
+          result = .success(try await rendition.prepare())
+        } catch {
+          result = .failure(error)
+        }
+        self?.handle(result, of: rendition)
+      }
     }
   }
 

@@ -114,15 +114,16 @@ public struct Rendition: Sendable {
     self.encoding?.endUse(lingers: lingers)
   }
 
-  /// Reports ``descriptions``, for which the encoder is opened unless they are known; on any thread, or at once.
+  /// Waits for ``descriptions``, for which the encoder is opened unless they are known. A cancelled task waits on.
   ///
-  /// It fails after 2 s, as where the device hangs, or where the encoder needs a frame and there is none.
-  package func prepare(_ completion: @escaping @Sendable (Result<[CodecDescription], VidiconError>) -> Void) {
-    guard let encoding else { return completion(.success(self.stream.descriptions)) }
-    encoding.prepare { result in completion(result.map { self.descriptions(withVideo: $0) }) }
+  /// - Throws: Why there are none; `timedOut` after 2 s, as where the device hangs, or where the encoder needs a frame and there is
+  ///   none.
+  package func prepare() async throws(VidiconError) -> [CodecDescription] {
+    guard let encoding else { return self.stream.descriptions }
+    return self.descriptions(withVideo: try await encoding.prepare())
   }
 
-  /// Maximum time for which ``prepare(_:)`` waits.
+  /// Maximum time for which ``prepare()`` waits.
   package static var preparationTimeout: MediaDuration { RenditionEncoding.preparationTimeout }
 }
 

@@ -100,7 +100,7 @@ extension RenditionEncoding {
       defer { state.waiters.removeFirst(count) }
       return state.waiters.prefix(count)
     }
-    for waiter in expired { waiter.answer(.failure(self.slowEncoder)) }
+    for waiter in expired { waiter.continuation.resume(returning: .failure(self.slowEncoder)) }
     if !expired.isEmpty { self.usageChanged() }
   }
 
@@ -123,7 +123,7 @@ extension RenditionEncoding {
     }
     if let description = encoder.description {
       if isOpen { self.outputs.announce(.h264(description)) }
-      for waiter in waiters { waiter.answer(.success(.h264(description))) }
+      for waiter in waiters { waiter.continuation.resume(returning: .success(.h264(description))) }
     }
     // A still source is shown again for new viewers only for a while.
     if isOpen, StreamClock.system.now() - start >= VideoSchedule.joiningTime / 2 { self.requestFrame() }
@@ -184,7 +184,7 @@ extension RenditionEncoding {
         return state.waiters
       }
       guard let description = encoder.description.map(CodecDescription.h264) else { return }
-      for waiter in waiters { waiter.answer(.success(description)) }
+      for waiter in waiters { waiter.continuation.resume(returning: .success(description)) }
       if !self.outputs.consumeVideo(sample, of: description, generation: item.generation) {
         self.state.withLockWakingNone { $0.isResuming = true }
       }
@@ -213,7 +213,7 @@ extension RenditionEncoding {
     }
     guard isFirst else { return }
     if isReported { self.report(.renditionFailed(self.name, error)) }
-    for waiter in waiters { waiter.answer(.failure(error)) }
+    for waiter in waiters { waiter.continuation.resume(returning: .failure(error)) }
     self.outputs.endOutputs()
     self.usageChanged()
   }

@@ -67,9 +67,11 @@ package final class RenditionEncoding: Sendable {
 
   /// A request for the parameter sets.
   struct Waiter {
+    typealias Continuation = CheckedContinuation<Result<CodecDescription, VidiconError>, Never>
+
     var deadline: MediaTime
-    /// Receives the parameter sets, or why there are none.
-    var answer: @Sendable (Result<CodecDescription, VidiconError>) -> Void
+    /// Resumed with the parameter sets, or why there are none.
+    var continuation: Continuation
   }
 
   /// The result of opening an encoder, on a thread of its own.
@@ -219,10 +221,16 @@ package final class RenditionEncoding: Sendable {
 // MARK: Use
 
 extension RenditionEncoding {
-  /// Reports the codec configuration, for which the encoder is opened unless it is known; on any thread, or at once.
+  /// Waits for the codec configuration, for which the encoder is opened unless it is known. A cancelled task waits on.
   ///
-  /// It fails after 2 s, as where the device hangs, or where the encoder needs a frame and there is none.
-  package func prepare(_ waiter: @escaping @Sendable (Result<CodecDescription, VidiconError>) -> Void) {
+  /// - Throws: Why there is none; `timedOut` after 2 s, as where the device hangs, or where the encoder needs a frame and there is
+  ///   none.
+  package func prepare() async throws(VidiconError) -> CodecDescription {
+    try await withCheckedContinuation { self.prepare($0) }.get()
+  }
+
+  /// Resumes a continuation with the codec configuration, for which the encoder is opened unless it is known.
+  func prepare(_ continuation: Waiter.Continuation) {
     let (answer, starts) = self.state.withLock { state -> (Result<CodecDescription, VidiconError>?, Bool) in
       let now = StreamClock.system.now()
       if let error = state.failure(at: now) { return (.failure(error), false) }
@@ -231,10 +239,10 @@ extension RenditionEncoding {
       let starts = self.startsThread(&state)
       if let description = state.description { return (.success(description), starts) }
       guard state.waiters.count < Self.maximumWaiterCount else { return (.failure(self.slowEncoder), starts) }
-      state.waiters.append(Waiter(deadline: now + Self.preparationTimeout, answer: waiter))
+      state.waiters.append(Waiter(deadline: now + Self.preparationTimeout, continuation: continuation))
       return (nil, starts)
     }
-    if let answer { waiter(answer) }
+    if let answer { continuation.resume(returning: answer) }
     if starts { self.startThread() }
     self.usageChanged()
   }
