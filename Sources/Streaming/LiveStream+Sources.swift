@@ -113,18 +113,8 @@ extension LiveStream {
     observer?.begin(capturer.sourceName)
     defer { observer?.end(capturer.sourceName, self.videoSource === capturer) }
     guard
-      let (inputQueue, previousFeed, adjustment) = try self.prepareVideoSwitch(
-        to: capturer, named: name, replacing: previousName)
+      let (change, previousFeed) = try self.prepareVideoSwitch(to: capturer, named: name, replacing: previousName)
     else { return }
-    let feed = VideoFeed(capturer: capturer, inputQueue: inputQueue, adjustment: adjustment)
-    let change = SourceSwitch(
-      kind: .video, inputQueue: inputQueue, feed: feed, timeouts: self.videoSettings.switchTimeouts,
-      start: { () throws(VidiconError) in
-        try capturer.start(consumer: feed)
-        feed.announce(capturer.format)
-      },
-      stop: { capturer.stop() },
-      startReturned: { self.finishOpening(capturer) })
     try await self.run(change) { state in
       guard let previous = state.video else { return nil }
       state.pastAdjustments.keep(previousFeed.adjustment, of: previous, named: previousName)
@@ -147,13 +137,7 @@ extension LiveStream {
   package func switchAudio(to capturer: any AudioCapturer, named name: String?) async throws(VidiconError) {
     guard await self.audioLock.lock() else { throw .streamRequestCancelled }
     defer { self.audioLock.unlock() }
-    guard let inputQueue = try self.prepareAudioSwitch(to: capturer, named: name) else { return }
-    let feed = AudioFeed(capturer: capturer, inputQueue: inputQueue)
-    let change = SourceSwitch(
-      kind: .audio, inputQueue: inputQueue, feed: feed, timeouts: self.videoSettings.switchTimeouts,
-      start: { () throws(VidiconError) in try capturer.start(consumer: feed) },
-      stop: { capturer.stop() },
-      startReturned: { self.finishOpening(capturer) })
+    guard let change = try self.prepareAudioSwitch(to: capturer, named: name) else { return }
     try await self.run(change) { state in
       guard let previous = state.audio else { return nil }
       state.audio = capturer
@@ -213,10 +197,10 @@ extension LiveStream {
 // MARK: Switching
 
 extension LiveStream {
-  /// The input queue, its current source, and the adjustment of the new one; nil when nothing is left to do.
+  /// The switch and the current source; nil when nothing is left to do.
   private func prepareVideoSwitch(
     to capturer: any VideoCapturer, named name: String?, replacing previousName: String?
-  ) throws(VidiconError) -> (VideoInputQueue, VideoFeed, SourceAdjustment)? {
+  ) throws(VidiconError) -> (SourceSwitch<VideoInputQueue>, VideoFeed)? {
     try self.prepareSwitch { (state) throws(VidiconError) in
       if state.video === capturer { return nil }
       if state.phase == .idle {
@@ -224,20 +208,24 @@ extension LiveStream {
         return nil
       }
       guard let inputQueue = state.videoQueue else { throw .streamHasNoTrack(.video) }
-      guard let feed = state.currentFeed else { throw .streamEnded }
-      try state.open(capturer, named: name)
+      guard let previous = state.currentFeed else { throw .streamEnded }
       // The same source, opened again, keeps its adjustment.
       let isSame = name != nil && name == previousName
+      let feed = VideoFeed(
+        capturer: capturer, inputQueue: inputQueue,
+        adjustment: isSame ? previous.adjustment : state.pastAdjustments.adjustment(of: capturer, named: name))
+      let opening = SourceOpening(of: capturer, named: name, into: feed) { self.finishOpening(capturer) }
+      try state.add(opening)
+      let timeouts = self.videoSettings.switchTimeouts
       return (
-        inputQueue, feed,
-        isSame ? feed.adjustment : state.pastAdjustments.adjustment(of: capturer, named: name)
+        SourceSwitch(kind: .video, inputQueue: inputQueue, feed: feed, opening: opening, timeouts: timeouts), previous
       )
     }
   }
 
   private func prepareAudioSwitch(
     to capturer: any AudioCapturer, named name: String?
-  ) throws(VidiconError) -> AudioInputQueue? {
+  ) throws(VidiconError) -> SourceSwitch<AudioInputQueue>? {
     try self.prepareSwitch { (state) throws(VidiconError) in
       if state.audio === capturer { return nil }
       if state.phase == .idle {
@@ -245,8 +233,11 @@ extension LiveStream {
         return nil
       }
       guard let inputQueue = state.audioQueue else { throw .streamHasNoTrack(.audio) }
-      try state.open(capturer, named: name)
-      return inputQueue
+      let feed = AudioFeed(capturer: capturer, inputQueue: inputQueue)
+      let opening = SourceOpening(of: capturer, named: name, into: feed) { self.finishOpening(capturer) }
+      try state.add(opening)
+      let timeouts = self.videoSettings.switchTimeouts
+      return SourceSwitch(kind: .audio, inputQueue: inputQueue, feed: feed, opening: opening, timeouts: timeouts)
     }
   }
 
@@ -260,8 +251,9 @@ extension LiveStream {
     }
   }
 
-  private func finishOpening(_ capturer: any AnyObject & Sendable) {
-    self.state.withLock { $0.opening.removeAll { $0.capturer === capturer } }
+  /// Forgets the opening of a source, whose start has returned.
+  func finishOpening(_ capturer: any AnyObject & Sendable) {
+    self.state.withLock { $0.openings.removeAll { $0.capturer === capturer } }
   }
 
   /// Runs a switch on a thread of its own.
@@ -277,7 +269,7 @@ extension LiveStream {
       let result = change.run()
       guard case .success = result else { return result }
       guard let stopPrevious = self.state.withLock({ exchange(&$0) }) else {
-        change.stop()
+        change.opening.stop()
         return .failure(.streamEnded)
       }
       stopPrevious()
@@ -285,7 +277,7 @@ extension LiveStream {
     }
     if let result { return result }
     self.switches.withLock { $0 -= 1 }
-    change.startReturned()
+    change.opening.returned()
     return .failure(.noThread("stream"))
   }
 }
@@ -311,19 +303,21 @@ extension LiveStream.State {
 
   /// Registers a source that is being opened. Only one thread may open a source at a time, and one that hangs must not
   /// occupy another thread with each request.
-  fileprivate mutating func open(_ capturer: any AnyObject & Sendable, named name: String?) throws(VidiconError) {
-    let isOpening = self.opening.contains { $0.capturer === capturer || ($0.name == name && name != nil) }
+  fileprivate mutating func add(_ opening: SourceOpening) throws(VidiconError) {
+    let isOpening = self.openings.contains {
+      $0.capturer === opening.capturer || ($0.name == opening.name && opening.name != nil)
+    }
     guard !isOpening else {
       throw VidiconError(
         .failed, subject: "new source", cause: "it is still being opened since the last try",
         nextStep: "try again when that has ended, or use another one")
     }
-    guard self.opening.count < Self.maximumOpening else {
+    guard self.openings.count < Self.maximumOpening else {
       throw VidiconError(
         .failed, subject: "new source",
-        cause: "\(self.opening.count) sources are still being opened",
+        cause: "\(self.openings.count) sources are still being opened",
         nextStep: "unplug devices that do not respond, or try again later")
     }
-    self.opening.append(LiveStream.Opening(capturer: capturer, name: name))
+    self.openings.append(opening)
   }
 }

@@ -44,7 +44,7 @@ extension LiveStream {
     let wasStarting = self.state.withLock { state in
       guard state.phase == .starting else { return false }
       state.phase = .ended
-      state.firstOpening?.abandon()
+      for opening in state.openings { opening.abandon() }
       state.videoQueue?.close()
       state.audioQueue?.close()
       self.shared.effects.cancel()
@@ -66,10 +66,11 @@ extension LiveStream {
       let stopped = state
       state.phase = .ended
       (state.video, state.audio, state.threads, state.attachment) = (nil, nil, [], nil)
-      state.standbyVideos = []
+      (state.standbyVideos, state.openings) = ([], [])
       return stopped
     }
     let stop = { @Sendable in
+      for opening in stopped.openings { opening.abandon() }
       stopped.videoQueue?.close()
       stopped.audioQueue?.close()
       self.shared.effects.cancel()
@@ -111,56 +112,57 @@ extension LiveStream {
     if let error { throw error }
   }
 
-  /// Starts the capturers. One that blocks is given up after the timeout, or when the stream is stopped.
+  /// Starts the capturers, one after the other.
   private func startCapturers() async -> Result<Void, VidiconError> {
-    let opening = self.state.withLock { state -> SourceOpening? in
-      guard state.phase == .starting else { return nil }
-      let opening = SourceOpening(Self.sources(of: state))
-      state.firstOpening = opening
-      return opening
-    }
-    guard let opening else { return .failure(.streamStopped) }
-    let timeout = self.videoSettings.switchTimeouts.start
-    let outcome = await WorkerThread.run(named: "start") { opening.run(timeout: timeout) } ?? nil
-    self.state.withLock { $0.firstOpening = nil }
-    switch outcome {
-    case .opened: return .success(())
-    case .failed(let kind, let error):
-      self.state.withLock { $0.failedSource = kind }
-      return .failure(error)
-    case .abandoned(let kind):
-      // The opening stops them.
-      self.state.withLock { state in
-        (state.video, state.audio) = (nil, nil)
-        state.failedSource = kind
+    let result = await WorkerThread.run(named: "start") { () -> Result<Void, VidiconError> in
+      for kind in [MediaKind.video, .audio] {
+        if let error = self.openFirst(kind) { return .failure(error) }
       }
-      guard let kind else { return .failure(.streamStopped) }
-      return .failure(
-        VidiconError(
-          .failed, subject: "\(kind.rawValue) source", cause: "it was not open after \(timeout.seconds) s",
-          nextStep: "check that it answers, then try again"))
-    case nil: return .failure(.noThread("stream"))
+      return .success(())
+    }
+    return result ?? .failure(.noThread("stream"))
+  }
+
+  /// Opens the first source of a kind, where there is one. One that blocks is given up after the timeout, or when the stream is
+  /// stopped.
+  private func openFirst(_ kind: MediaKind) -> VidiconError? {
+    let timeout = self.videoSettings.switchTimeouts.start
+    let (isStarting, opening) = self.state.withLock { state -> (Bool, SourceOpening?) in
+      guard state.phase == .starting else { return (false, nil) }
+      let opening = self.opening(of: kind, in: state)
+      if let opening { state.openings.append(opening) }
+      return (true, opening)
+    }
+    guard isStarting else { return .streamStopped }
+    guard let opening else { return nil }
+    let outcome = opening.run(timeout: timeout)
+    switch outcome {
+    case .opened: return nil
+    case .failed(let error):
+      self.state.withLock { $0.failedSource = kind }
+      return error
+    case .timedOut, .abandoned:
+      self.state.withLock { state in
+        // The opening stops it, and those after it were not started.
+        if kind == .video { state.video = nil }
+        state.audio = nil
+        if case .timedOut = outcome { state.failedSource = kind }
+      }
+      if case .abandoned = outcome { return .streamStopped }
+      return .sourceNotOpen("\(kind.rawValue) source", after: timeout)
+    case nil: return .noThread("stream")
     }
   }
 
-  private static func sources(of state: State) -> [SourceOpening.Source] {
-    var sources: [SourceOpening.Source] = []
-    if let video = state.video, let feed = state.videoQueue?.currentFeed {
-      sources.append(
-        SourceOpening.Source(
-          kind: .video,
-          start: { () throws(VidiconError) in
-            try video.start(consumer: feed)
-            feed.announce(video.format)
-          },
-          stop: { video.stop() }))
+  private func opening(of kind: MediaKind, in state: State) -> SourceOpening? {
+    switch kind {
+    case .video:
+      guard let video = state.video, let feed = state.videoQueue?.currentFeed else { return nil }
+      return SourceOpening(of: video, into: feed) { self.finishOpening(video) }
+    case .audio:
+      guard let audio = state.audio, let feed = state.audioQueue?.currentFeed else { return nil }
+      return SourceOpening(of: audio, into: feed) { self.finishOpening(audio) }
     }
-    if let audio = state.audio, let feed = state.audioQueue?.currentFeed {
-      sources.append(
-        SourceOpening.Source(
-          kind: .audio, start: { () throws(VidiconError) in try audio.start(consumer: feed) }, stop: { audio.stop() }))
-    }
-    return sources
   }
 
   private func startVideo() async -> Result<CodecDescription, VidiconError>? {

@@ -28,13 +28,6 @@ public final class LiveStream: Sendable {
     case idle, starting, running, ended
   }
 
-  /// A source that is being opened.
-  struct Opening: Sendable {
-    var capturer: any AnyObject & Sendable
-    /// Name of the source; nil where it has none.
-    var name: String?
-  }
-
   struct State: Sendable {
     var phase = Phase.idle
     var video: (any VideoCapturer)?
@@ -46,10 +39,8 @@ public final class LiveStream: Sendable {
     /// Adjustment of the video source until the stream is started.
     var adjustment = SourceAdjustment()
     var pastAdjustments = PastAdjustments()
-    /// The opening of the first sources, while the stream starts.
-    var firstOpening: SourceOpening?
     /// Sources that are being opened, or were given up while they were; each occupies a thread.
-    var opening: [Opening] = []
+    var openings: [SourceOpening] = []
     var threads: [WorkerThread] = []
     /// The last switch by ``attachVideo(_:)`` or ``attachAudio(_:)`` of a running stream.
     var attachment: Task<Void, Never>?

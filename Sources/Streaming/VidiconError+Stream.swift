@@ -33,6 +33,13 @@ extension VidiconError {
       nextStep: "start it with \(kind == .audio ? "an" : "a") \(kind.rawValue) source")
   }
 
+  /// The start of a source has not returned in time.
+  static func sourceNotOpen(_ subject: String, after timeout: MediaDuration) -> VidiconError {
+    VidiconError(
+      .failed, subject: subject, cause: "it was not open after \(timeout.seconds) s",
+      nextStep: "check that it answers, then try again")
+  }
+
   /// The name cannot be part of an address, see ``LiveStream/problem(withName:)``.
   package static func streamNameUnusable(_ name: String, cause: String) -> VidiconError {
     VidiconError(

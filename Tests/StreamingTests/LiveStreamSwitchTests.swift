@@ -44,7 +44,7 @@ struct LiveStreamSwitchTests {
     async let change: Void = stream.switchVideo(to: capturer)
     // The frame rate is limited from when the start has returned.
     try await stream.eventually {
-      let isOpening = stream.state.withLock { $0.opening.contains { $0.capturer === capturer } }
+      let isOpening = stream.state.withLock { $0.openings.contains { $0.capturer === capturer } }
       return capturer.isStarted && !isOpening
     }
     capturer.deliver(at: time ?? self.output.next)
@@ -261,7 +261,7 @@ struct LiveStreamSwitchTests {
     try await change
     held[0].release()
     // The name is free after the stop.
-    try await stream.eventually { held[0].stops == 1 && stream.state.withLock { $0.opening.isEmpty } }
+    try await stream.eventually { held[0].stops == 1 && stream.state.withLock { $0.openings.isEmpty } }
     await #expect(throws: VidiconError.self) {
       try await stream.switchVideo(to: held[5], named: "v4l2:/dev/video1", replacing: nil)
     }

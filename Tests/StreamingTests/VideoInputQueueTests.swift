@@ -83,7 +83,7 @@ struct VideoInputQueueTests {
     self.queue.withSlot { $0.connect(camera) }
     #expect(self.queue.withSlot { $0.admit(first) })
     #expect(self.queue.consume(self.sample(1, of: first)).isEmpty)
-    self.queue.withSlot { _ = $0.withdraw(first) }
+    self.queue.withSlot { $0.withdraw(first) }
     #expect(self.queue.consume(self.sample(2, of: first)).map(\.reason) == [.stopped])
     #expect(self.queue.withSlot { $0.admit(second) && $0.waitingItems.isEmpty })
     #expect(self.queue.consume(self.sample(3, of: second)).isEmpty)

@@ -1,100 +1,107 @@
+internal import Capture
 internal import Media
 internal import Threading
 
-/// Opens the first sources of a stream, one after the other, on a thread of their own: opening a device may block for
-/// ever with a broken driver.
+/// Opens a source on a thread of its own, within a timeout: opening a device may block for ever with a broken driver.
 ///
-/// A source that is being opened when the opening is given up is stopped once its start has returned.
+/// A source whose opening is given up is stopped once its start has returned.
 final class SourceOpening: Sendable {
-  /// A source to open.
-  struct Source: Sendable {
-    let kind: MediaKind
-    let start: @Sendable () throws(VidiconError) -> Void
-    let stop: @Sendable () -> Void
-  }
-
-  /// Result of an opening.
-  enum Outcome {
+  /// End of an opening; the first one counts.
+  enum Outcome: Equatable {
+    /// The caller stops the source.
     case opened
-    /// A source has failed; the ones before it are open.
-    case failed(MediaKind, VidiconError)
-    /// All sources are stopped, or will be. The kind whose source did not respond; nil when the stream was stopped.
-    case abandoned(MediaKind?)
-  }
-
-  private enum Event {
-    /// A source is open, others follow.
-    case advanced
-    case ended(Outcome)
+    case failed(VidiconError)
+    /// The start did not return in time.
+    case timedOut
+    /// The stream was stopped.
     case abandoned
   }
 
-  private struct State {
-    var openedCount = 0
-    /// Set by the thread that opens.
-    var outcome: Outcome?
-    var isAbandoned = false
+  /// The source. Only one thread may open it at a time.
+  let capturer: any AnyObject & Sendable
+  /// Name of the source; nil where it has none.
+  let name: String?
+  /// Stops the source.
+  let stop: @Sendable () -> Void
+  /// Called when the start has returned; where the opening had been given up by then, after the source was stopped again. A caller
+  /// that does not call ``run(timeout:)`` calls it.
+  let returned: @Sendable () -> Void
+  private let start: @Sendable () throws(VidiconError) -> Void
+  private let outcome = Monitor<Outcome?>(nil)
+
+  /// - Parameters:
+  ///   - start: Opens the source; may block indefinitely.
+  ///   - stop: Stops the source.
+  ///   - returned: Called when the start has returned.
+  init(
+    of capturer: any AnyObject & Sendable, named name: String? = nil,
+    start: @escaping @Sendable () throws(VidiconError) -> Void, stop: @escaping @Sendable () -> Void,
+    returned: @escaping @Sendable () -> Void
+  ) {
+    self.capturer = capturer
+    self.name = name
+    self.start = start
+    self.stop = stop
+    self.returned = returned
   }
 
-  private let sources: [Source]
-  private let state = Monitor(State())
-
-  init(_ sources: [Source]) {
-    self.sources = sources
+  /// Opens a capturer of video, whose format is announced to its feed.
+  convenience init(
+    of capturer: any VideoCapturer, named name: String? = nil, into feed: VideoFeed,
+    returned: @escaping @Sendable () -> Void
+  ) {
+    self.init(
+      of: capturer, named: name,
+      start: { () throws(VidiconError) in
+        try capturer.start(consumer: feed)
+        feed.announce(capturer.format)
+      }, stop: { capturer.stop() }, returned: returned)
   }
 
-  /// Makes ``run(timeout:)`` return.
+  /// Opens a capturer of audio.
+  convenience init(
+    of capturer: any AudioCapturer, named name: String? = nil, into feed: AudioFeed,
+    returned: @escaping @Sendable () -> Void
+  ) {
+    self.init(
+      of: capturer, named: name, start: { () throws(VidiconError) in try capturer.start(consumer: feed) },
+      stop: { capturer.stop() }, returned: returned)
+  }
+
+  /// Makes ``run(timeout:)`` return, unless the source is open.
   func abandon() {
-    self.state.withLock { $0.isAbandoned = true }
+    _ = self.end(.abandoned)
   }
 
-  /// Blocks until all sources are open, one has failed or does not respond in time, or ``abandon()`` is called.
+  /// Blocks until the source is open or has failed, the timeout is over, or ``abandon()`` is called.
   ///
-  /// - Parameter timeout: Maximum time for each source.
   /// - Returns: Nil when no thread could be started.
   func run(timeout: MediaDuration) -> Outcome? {
-    guard WorkerThread.startDetached(named: "open", self.open) else { return nil }
-    while true {
-      let count = self.state.read { $0.openedCount }
-      let event = self.state.wait(until: StreamClock.system.now() + timeout) { state -> Event? in
-        if let outcome = state.outcome { return .ended(outcome) }
-        if state.isAbandoned { return .abandoned }
-        return state.openedCount > count ? .advanced : nil
-      }
-      switch event {
-      case .advanced: continue
-      case .ended(let outcome): return outcome
-      case .abandoned: return self.stopOpened(.abandoned(nil))
-      case nil: return self.stopOpened(.abandoned(self.sources[min(count, self.sources.count - 1)].kind))
-      }
+    let abandoned = self.outcome.read { $0 }
+    guard abandoned == nil, WorkerThread.startDetached(named: "open", self.open) else {
+      self.returned()
+      return abandoned
     }
-  }
-
-  /// Stops the sources that are open, unless the last one has been opened meanwhile.
-  private func stopOpened(_ abandoned: Outcome) -> Outcome {
-    let (count, outcome) = self.state.withLock { state in
-      state.isAbandoned = true
-      return (state.openedCount, state.outcome)
-    }
-    if let outcome { return outcome }
-    for source in self.sources.prefix(count) { source.stop() }
-    return abandoned
+    return self.outcome.wait(until: StreamClock.system.now() + timeout) { $0 } ?? self.end(.timedOut)
   }
 
   private func open() {
-    for source in self.sources {
-      do throws(VidiconError) {
-        try source.start()
-      } catch {
-        return self.state.withLock { $0.outcome = $0.isAbandoned ? nil : .failed(source.kind, error) }
-      }
-      let isWanted = self.state.withLock { state in
-        guard !state.isAbandoned else { return false }
-        state.openedCount += 1
-        if state.openedCount == self.sources.count { state.outcome = .opened }
-        return true
-      }
-      guard isWanted else { return source.stop() }
+    do throws(VidiconError) {
+      try self.start()
+      if self.end(.opened) != .opened { self.stop() }
+    } catch {
+      _ = self.end(.failed(error))
+    }
+    self.returned()
+  }
+
+  /// Ends the opening, unless it has ended.
+  ///
+  /// - Returns: The outcome that counts.
+  private func end(_ outcome: Outcome) -> Outcome {
+    self.outcome.withLock { first in
+      first = first ?? outcome
+      return first ?? outcome
     }
   }
 }

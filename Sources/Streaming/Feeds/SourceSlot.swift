@@ -10,20 +10,17 @@ struct SourceSlot<Feed: SourceFeed> {
     case dismissed
   }
 
-  private struct Waiting {
-    let feed: Feed
-    var start: Result<Void, VidiconError>?
-    /// Set when the source has ended; its value is nil without an error.
-    var ending: VidiconError??
-  }
-
   /// The source of the output; nil at the end of the stream.
   private(set) var current: Feed?
   /// Whether the stream has ended.
   private(set) var isClosed = false
-  private var waiting: Waiting?
+  private var waiting: Feed? {
+    didSet { (self.waitingItems, self.waitingEnding) = (Feed.WaitingItems(), nil) }
+  }
   /// Items of the waiting source, without copies elsewhere; the input queue decides which of them are of use.
   var waitingItems = Feed.WaitingItems()
+  /// Set when the waiting source has ended; its value is nil without an error.
+  var waitingEnding: VidiconError??
 
   init(current: Feed? = nil) {
     self.current = current
@@ -31,7 +28,7 @@ struct SourceSlot<Feed: SourceFeed> {
 
   func role(of feed: Feed) -> Role {
     if feed === self.current { return .current }
-    return feed === self.waiting?.feed ? .waiting : .dismissed
+    return feed === self.waiting ? .waiting : .dismissed
   }
 
   /// Connects the stream's first source.
@@ -42,51 +39,23 @@ struct SourceSlot<Feed: SourceFeed> {
   /// Registers a source that is to replace the current one; returns false when the stream has ended.
   mutating func admit(_ feed: Feed) -> Bool {
     guard !self.isClosed else { return false }
-    self.waiting = Waiting(feed: feed)
-    self.waitingItems = Feed.WaitingItems()
+    self.waiting = feed
     return true
-  }
-
-  /// Records whether the start of the waiting source has succeeded; returns false when the source is no longer
-  /// waited for, so that the caller must stop it.
-  mutating func started(_ feed: Feed, _ result: Result<Void, VidiconError>) -> Bool {
-    guard self.role(of: feed) == .waiting else { return false }
-    self.waiting?.start = result
-    return true
-  }
-
-  /// Result of the start of the waiting source; nil while unknown.
-  func startResult(of feed: Feed) -> Result<Void, VidiconError>? {
-    self.waiting.flatMap { $0.feed === feed ? $0.start : nil }
-  }
-
-  /// End of the waiting source; nil while it has not ended.
-  var waitingEnding: VidiconError?? {
-    get { self.waiting?.ending }
-    set { self.waiting?.ending = newValue }
   }
 
   /// Removes the waiting source.
-  ///
-  /// - Returns: Whether its start had succeeded, so that the caller must stop it; otherwise the thread that starts it
-  ///   does.
-  mutating func withdraw(_ feed: Feed) -> Bool {
-    guard let waiting = self.waiting, waiting.feed === feed else { return false }
-    self.waiting = nil
-    self.waitingItems = Feed.WaitingItems()
-    if case .success = waiting.start { return true }
-    return false
+  mutating func withdraw(_ feed: Feed) {
+    if self.waiting === feed { self.waiting = nil }
   }
 
   /// Makes the waiting source the current one.
   ///
   /// - Returns: Its items, and its end if it has ended; nil when it does not wait.
   mutating func promote(_ feed: Feed) -> (items: Feed.WaitingItems, ending: VidiconError??)? {
-    guard !self.isClosed, let waiting = self.waiting, waiting.feed === feed else { return nil }
+    guard !self.isClosed, self.waiting === feed else { return nil }
     self.current = feed
-    self.waiting = nil
-    defer { self.waitingItems = Feed.WaitingItems() }
-    return (self.waitingItems, waiting.ending)
+    defer { self.waiting = nil }
+    return (self.waitingItems, self.waitingEnding)
   }
 
   /// Ends the slot. A waiting source remains until the switch has noticed.

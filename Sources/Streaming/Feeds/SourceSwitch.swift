@@ -8,13 +8,9 @@ struct SourceSwitch<InputQueue: SourceInputQueue>: Sendable {
   let inputQueue: InputQueue
   /// Connection of the new source.
   let feed: InputQueue.Feed
+  /// Opens the new source.
+  let opening: SourceOpening
   let timeouts: SwitchTimeouts
-  /// Opens the new source; may block indefinitely.
-  let start: @Sendable () throws(VidiconError) -> Void
-  /// Stops the new source; called once for each start that succeeded, unless the source has become the current one.
-  let stop: @Sendable () -> Void
-  /// Called when the start has returned; where the switch had ended by then, after the source was stopped again.
-  let startReturned: @Sendable () -> Void
 
   /// Blocks until the new source is the current one or has failed, in bounded time, whatever the source does.
   ///
@@ -22,45 +18,29 @@ struct SourceSwitch<InputQueue: SourceInputQueue>: Sendable {
   ///   returned.
   func run() -> Result<Void, VidiconError> {
     guard self.inputQueue.withSlot({ $0.admit(self.feed) }) else {
-      self.startReturned()
+      self.opening.returned()
       return .failure(.streamEnded)
     }
-    guard WorkerThread.startDetached(named: "open", self.open) else {
-      _ = self.inputQueue.withSlot { $0.withdraw(self.feed) }
-      self.startReturned()
-      return .failure(.noThread("stream"))
+    if let error = self.open() {
+      self.inputQueue.withSlot { $0.withdraw(self.feed) }
+      return .failure(error)
     }
-    let error = self.waitForStart() ?? self.waitForFirstItem()
+    let error = self.waitForFirstItem()
     if error == nil, self.inputQueue.cut(to: self.feed) { return .success(()) }
-    if self.inputQueue.withSlot({ $0.withdraw(self.feed) }) { self.stop() }
+    self.inputQueue.withSlot { $0.withdraw(self.feed) }
+    self.opening.stop()
     return .failure(error ?? .streamEnded)
   }
 
-  private func open() {
-    let result: Result<Void, VidiconError>
-    do throws(VidiconError) {
-      try self.start()
-      result = .success(())
-    } catch {
-      result = .failure(error)
-    }
-    let isWanted = self.inputQueue.withSlot { $0.started(self.feed, result) }
-    if !isWanted, case .success = result { self.stop() }
-    self.startReturned()
-  }
+  private var subject: String { "new \(self.kind.rawValue) source" }
 
-  private func waitForStart() -> VidiconError? {
-    let result = self.inputQueue.waitForSlot(until: StreamClock.system.now() + self.timeouts.start) {
-      slot -> Result<Void, VidiconError>? in
-      if slot.isClosed { return .failure(.streamEnded) }
-      return slot.startResult(of: self.feed)
-    }
-    switch result {
-    case .success: return nil
-    case .failure(let error): return error
-    case nil:
-      return self.error(
-        "it was not open after \(self.timeouts.start.seconds) s", nextStep: "check that it answers, then try again")
+  private func open() -> VidiconError? {
+    switch self.opening.run(timeout: self.timeouts.start) {
+    case .opened: nil
+    case .failed(let error): error
+    case .timedOut: .sourceNotOpen(self.subject, after: self.timeouts.start)
+    case .abandoned: .streamEnded
+    case nil: .noThread("stream")
     }
   }
 
@@ -85,7 +65,7 @@ struct SourceSwitch<InputQueue: SourceInputQueue>: Sendable {
   }
 
   private func error(_ cause: String, nextStep: String) -> VidiconError {
-    VidiconError(.failed, subject: "new \(self.kind.rawValue) source", cause: cause, nextStep: nextStep)
+    VidiconError(.failed, subject: self.subject, cause: cause, nextStep: nextStep)
   }
 }
 
