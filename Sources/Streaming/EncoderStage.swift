@@ -11,9 +11,6 @@ internal import Threading
 final class EncoderStage {
   /// Format of the output.
   let format: VideoFormat
-  /// Frames for snapshots.
-  private(set) var snapshots: SnapshotFeed
-
   /// Codec configuration of the last sample; nil before the first.
   private(set) var description: CodecDescription?
 
@@ -44,11 +41,11 @@ final class EncoderStage {
     self.bitrate = shared.encoderBitrate
     self.renditions = RenditionFeed(shared.renditions, keyframeInterval: settings.keyframeInterval)
     shared.renditions.isMainPassedThrough = !opensEncoder
-    self.snapshots = SnapshotFeed(frameInterval: format.frameRate.frameInterval)
     if opensEncoder { _ = try self.openEncoder() }
   }
 
   deinit {
+    self.shared.snapshots.forgetLatest()
     self.closeEncoder()
   }
 
@@ -101,7 +98,7 @@ final class EncoderStage {
   func showDecoded(_ frame: VideoFrame, now: MediaTime) {
     let generation = self.generation
     guard let drawn = self.converter.draw(frame, matrix: frame.format.colorMatrix) else { return }
-    self.show(self.shared.effects.release(drawn), generation: generation, now: now)
+    self.shared.snapshots.show(self.shared.effects.release(drawn), generation: generation, at: now)
   }
 
   private func output(_ sample: EncodedSample, of description: CodecDescription, generation: Int) {
@@ -160,7 +157,7 @@ final class EncoderStage {
       self.bitrate = bitrate
       encoder.setBitrate(bitrate)
     }
-    self.show(frame, generation: generation, now: now)
+    self.shared.snapshots.show(frame, generation: generation, at: now)
     self.renditions.offerEarly(frame, generation: generation)
     var result = VideoSchedule.EncodingResult.frame
     let start = self.clock.now()
@@ -181,40 +178,5 @@ final class EncoderStage {
     }
     self.renditions.offer(frame, isKeyframe: result == .keyframe, generation: generation, at: now)
     return result
-  }
-}
-
-// MARK: Single frames
-
-extension EncoderStage {
-  /// Delivers the last frame, or the next one, for a snapshot.
-  func requestSnapshot(after number: Int, now: MediaTime) {
-    self.deliver(self.snapshots.request(after: number, at: now, isStill: self.shared.isPaused))
-  }
-
-  /// Delivers a requested frame when the next one is overdue.
-  func handleSnapshotDeadline(now: MediaTime) {
-    self.deliver(self.snapshots.handleDeadline(at: now))
-  }
-
-  /// Copies the frame kept for snapshots, so that the source can reuse its buffer.
-  func releaseSourceMemory() {
-    self.snapshots.copyLast()
-  }
-
-  /// Forgets the frame kept for snapshots.
-  func discardEarlier() {
-    self.snapshots.discardEarlier()
-  }
-
-  /// Keeps a frame for snapshots, and delivers it where one is requested.
-  private func show(_ frame: ReleasedFrame, generation: Int, now: MediaTime) {
-    self.deliver(
-      self.snapshots.show(
-        frame, generation: generation, at: now, isWanted: self.shared.snapshots.isFrameWanted))
-  }
-
-  private func deliver(_ source: OutputFrame?) {
-    if let source { self.shared.snapshots.offer(source) }
   }
 }

@@ -33,8 +33,6 @@ struct SampleSummary {
   var bitrate = VideoSettings.defaultBitrate
   /// Number of samples of the source that wait behind this one.
   var backlog = 0
-  /// Whether a snapshot waits for the next frame.
-  var isSnapshotWanted = false
 
   /// Whether samples of its configuration are encoded again, whatever the settings, as far as this one shows it: presentation order
   /// differs from decode order, by its times or `max_num_reorder_frames` of its sequence parameter set, or pixels are not

@@ -92,8 +92,10 @@ final class VideoPipeline {
       requestKeyframe: { [weak inputQueue] in inputQueue?.requestKeyframe() },
       requestFrame: { [weak inputQueue] in inputQueue?.requestFrame() })
     shared.snapshots.connect(
-      format: format, frameInterval: frameRate.frameInterval,
-      ask: { [weak inputQueue] in inputQueue?.requestSnapshot(after: $0) })
+      SnapshotRequests.Source(
+        format: format, frameInterval: frameRate.frameInterval,
+        isStill: { [weak shared] in shared?.isPaused ?? false },
+        ask: { [weak inputQueue] in inputQueue?.requestSnapshot() }))
   }
 
   deinit {
@@ -108,7 +110,7 @@ final class VideoPipeline {
     var isAnnounced = false
     while true {
       self.schedule.isPaused = self.shared.isPaused
-      let event = self.inputQueue.next(until: self.deadline)
+      let event = self.inputQueue.next(until: self.schedule.nextDeadline)
       self.schedule.isPaused = self.shared.isPaused
       if case .closed? = event { return }
       try self.handle(event, now: self.clock.now())
@@ -119,17 +121,11 @@ final class VideoPipeline {
     }
   }
 
-  private var deadline: MediaTime {
-    let deadline = self.schedule.nextDeadline
-    return self.stage.snapshots.deadline.map { min($0, deadline) } ?? deadline
-  }
-
   /// Discards earlier frames, and begins with a keyframe, where frames are private from now on.
   private func notePrivacy(now: MediaTime) {
     let isPrivate = self.shared.effects.isPrivate
     defer { self.isPrivate = isPrivate }
     guard isPrivate, !self.isPrivate else { return }
-    self.stage.discardEarlier()
     self.restRenditionDecoder()
     self.shared.discardEarlier()
     self.handle(.keyframeRequested, now: now)
@@ -142,9 +138,7 @@ final class VideoPipeline {
     case .keyframeRequested: self.handle(.keyframeRequested, now: now)
     case .frameRequested: self.handle(.frameRequested, now: now)
     case .redrawRequested: self.handle(.redrawRequested, now: now)
-    case .snapshotRequested(let number):
-      if self.schedule.handle(.snapshotRequested, at: now) == .decodeSnapshot { self.decodeSnapshot(now: now) }
-      self.stage.requestSnapshot(after: number, now: now)
+    case .snapshotRequested: if self.schedule.isPassing { self.decodeSnapshot(now: now) }
     case .frame(let frame): try self.handle(frame, now: now)
     case .sample(let sample, let waiting): try self.handle(sample, backlog: waiting, now: now)
     case .ended(let error):
@@ -161,9 +155,7 @@ final class VideoPipeline {
     case .waits(let reason):
       self.setWaiting(true)
       self.shared.report(.sourceWaits(reason))
-    case nil:
-      self.stage.handleSnapshotDeadline(now: now)
-      try self.performTimeout(now: now)
+    case nil: try self.performTimeout(now: now)
     }
   }
 
@@ -219,7 +211,7 @@ final class VideoPipeline {
     self.performNotices(of: sample.feed)
     self.gopCache.append(sample.sample, of: sample.description)
     switch action {
-    case .passThrough(let decodeTime, let presentationTime, let decodesSnapshot):
+    case .passThrough(let decodeTime, let presentationTime):
       self.lastFrame = nil
       let sourceTime = sample.sample.presentationTime
       sample.sample.decodeTime = decodeTime
@@ -230,7 +222,7 @@ final class VideoPipeline {
       self.stage.pass(sample, permission: permission, generation: generation, now: now)
       self.passedShift = presentationTime - sourceTime
       self.decodeForRenditions(sample, now: now)
-      if decodesSnapshot { self.decodeSnapshot(now: now) } else { self.gopCache.rest() }
+      if self.shared.snapshots.passThrough() { self.decodeSnapshot(now: now) } else { self.gopCache.rest() }
     case .closeDecoder:
       self.gopCache.rest()
       self.restRenditionDecoder()
@@ -313,7 +305,7 @@ final class VideoPipeline {
     guard !self.isLastFrameCopied, let lastFrame else { return }
     self.lastFrame = lastFrame.copy
     self.isLastFrameCopied = true
-    self.stage.releaseSourceMemory()
+    self.shared.snapshots.releaseSourceMemory()
   }
 
   /// Decodes passed-through samples for a snapshot.
@@ -372,6 +364,6 @@ extension SourceSample {
       isKeyframe: self.sample.isKeyframe, description: self.description, source: self.feed.id,
       reportsLoss: self.feed.reportsLoss,
       orientation: self.orientation, adjustment: self.feed.adjustment, hasEffects: shared.hasEffects,
-      bitrate: shared.videoBitrate, backlog: backlog, isSnapshotWanted: shared.snapshots.isFrameWanted)
+      bitrate: shared.videoBitrate, backlog: backlog)
   }
 }

@@ -13,8 +13,6 @@ extension VideoSchedule {
     case frameRequested
     /// A viewer of another encoding needs a frame, and decoding cannot begin before the next keyframe of the source.
     case groupRequested
-    /// A snapshot of the stream is requested.
-    case snapshotRequested
     /// The last frame is outdated: effects, rotation or mirroring have changed.
     case redrawRequested
   }
@@ -29,15 +27,13 @@ extension VideoSchedule {
     case keepNewest(timestamp: MediaTime)
     /// Drop the frame of the event: it is not newer than the last output.
     case dropNewest
-    /// Forget the last frame and output the access unit of the event with these times. While snapshots are requested the
-    /// access unit is also decoded; otherwise the decoder is closed.
-    case passThrough(decodeTime: MediaTime, presentationTime: MediaTime, decodesSnapshot: Bool)
+    /// Forget the last frame and output the access unit of the event with these times. While there are snapshots the access unit is
+    /// also decoded; otherwise the decoder is closed.
+    case passThrough(decodeTime: MediaTime, presentationTime: MediaTime)
     /// Decode the group of pictures since the last keyframe, and handle each complete frame as ``Event/frame(_:)``.
     ///
     /// - Parameter dropsFrames: The encoder is too slow: the frames are only decoded, since others refer to them.
     case transcode(dropsFrames: Bool)
-    /// Decode the access units passed through until now, for a snapshot.
-    case decodeSnapshot
     /// Decode the access units passed through until now, keep the last frame of them, and call ``keepStill()``: the source sends
     /// nothing new for which a new viewer could wait. Without such a frame the source is still passed through.
     case keepStill

@@ -34,8 +34,6 @@ struct VideoSchedule: ~Copyable {
   static let joiningTime = MediaDuration.milliseconds(1500)
   /// Jitter tolerated before a frame is repeated in place of a late one.
   static let maximumJitter = MediaDuration.milliseconds(130)
-  /// Time for which passed-through samples are decoded after the last snapshot request.
-  static let snapshotTime = MediaDuration.seconds(10)
   /// Time after a keyframe request by which a source that meets requests has sent one.
   static let keyframeTimeout = MediaDuration.seconds(1)
   /// Maximum number of samples that may wait while decoded frames are encoded, and the pipeline keeps up: as many frames wait
@@ -74,7 +72,8 @@ struct VideoSchedule: ~Copyable {
   /// End of ``joiningTime`` of the newest viewer.
   private var joiningEnd = MediaTime.zero
 
-  private var isPassing = false
+  /// Whether access units of the source are passed through.
+  private(set) var isPassing = false
   /// The only source that may be passed through, where the rule limits it.
   private var passThroughSource = PassThroughSource.undecided
   /// Decode time of the last keyframe of the source, since the last switch.
@@ -93,8 +92,6 @@ struct VideoSchedule: ~Copyable {
   private var nextSourceRequest = MediaTime.zero
   /// Number of samples without others behind them since the last one that was too late to be encoded.
   private var timelySamples = FrameQueue.countToRecover
-  /// End of decoding for snapshots; `nil` while none is requested.
-  private var snapshotEnd: MediaTime?
 
   /// - Parameters:
   ///   - source: The source that the stream starts with.
@@ -149,10 +146,6 @@ struct VideoSchedule: ~Copyable {
       }
     case .groupRequested:
       if self.isPassing, now >= self.nextSourceRequest { self.askForKeyframe(at: now) }
-    case .snapshotRequested:
-      guard self.isPassing else { return .none }
-      defer { self.snapshotEnd = now + Self.snapshotTime }
-      return self.snapshotEnd == nil ? .decodeSnapshot : .none
     case .redrawRequested: self.isRedrawDue = true
     }
     return .none
@@ -490,9 +483,7 @@ extension VideoSchedule {
     if sample.isKeyframe { self.requests.keyframeEncoded(at: now) }
     self.output.append(at: now, timestamp: presentationTime, source: sample.source, passedDecodeTime: decodeTime)
     self.requestKeyframeFromSource(at: now)
-    return .passThrough(
-      decodeTime: decodeTime, presentationTime: presentationTime,
-      decodesSnapshot: self.decodesSnapshot(of: sample, at: now))
+    return .passThrough(decodeTime: decodeTime, presentationTime: presentationTime)
   }
 
   /// Requests a keyframe from a passed-through source when one is due; not while the last one is young, and not again
@@ -506,16 +497,5 @@ extension VideoSchedule {
   private mutating func askForKeyframe(at now: MediaTime) {
     self.nextSourceRequest = now + KeyframeRequests.interval
     self.notices.append(.requestKeyframeFromSource)
-  }
-
-  private mutating func decodesSnapshot(of sample: SampleSummary, at now: MediaTime) -> Bool {
-    guard let snapshotEnd else { return false }
-    if sample.isSnapshotWanted {
-      self.snapshotEnd = now + Self.snapshotTime
-    } else if now >= snapshotEnd {
-      self.snapshotEnd = nil
-      return false
-    }
-    return true
   }
 }

@@ -10,8 +10,8 @@ import Testing
 struct SnapshotRequestsTests {
   private var requests = SnapshotRequests()
   private let answers = Answers()
-  /// Whether the thread has requested a frame and not received it.
-  private var asked: Int?
+  /// Number of the last frame that was shown.
+  private var shown = 0
 
   /// Results delivered to the waiting requests.
   private final class Answers: Sendable {
@@ -20,7 +20,8 @@ struct SnapshotRequestsTests {
 
   init() {
     self.requests.connect(
-      .init(format: VideoFormat(width: 640, height: 360), frameInterval: .milliseconds(40), ask: { _ in }))
+      .init(
+        format: VideoFormat(width: 640, height: 360), frameInterval: .milliseconds(40), isStill: { false }, ask: {}))
   }
 
   private func time(_ milliseconds: Int64) -> MediaTime {
@@ -28,11 +29,14 @@ struct SnapshotRequestsTests {
     .zero + .seconds(100) + .milliseconds(milliseconds)
   }
 
-  private func frame(_ number: Int, generation: Int = 0, at time: MediaTime) -> OutputFrame {
-    let buffer = PixelBuffer(format: VideoFormat(width: 16, height: 16))
-    return OutputFrame(
-      number: number, released: ReleasedFrame(notPrivate: VideoFrame(buffer: buffer, timestamp: time)),
-      generation: generation, time: time)
+  /// Shows the frames up to a number.
+  private mutating func show(_ number: Int, generation: Int = 0, at time: MediaTime) {
+    while self.shown < number {
+      self.shown += 1
+      let buffer = PixelBuffer(format: VideoFormat(width: 16, height: 16))
+      self.requests.show(
+        ReleasedFrame(notPrivate: VideoFrame(buffer: buffer, timestamp: time)), generation: generation, at: time)
+    }
   }
 
   private mutating func snapshot(
@@ -50,21 +54,17 @@ struct SnapshotRequestsTests {
     return (images, SnapshotRequests.Viewer(continuation, as: \.file))
   }
 
-  /// Runs the thread until it waits: delivers the requested frame and encodes the files.
+  /// Runs the thread until it waits: shows the frame and encodes the files.
   ///
   /// - Returns: The encoded widths; those whose file existed already are in a list of their own.
   private mutating func work(number: Int, at milliseconds: Int64) -> (made: [Int], reused: [Int]) {
     let now = self.time(milliseconds)
     var (made, reused): ([Int], [Int]) = ([], [])
+    self.show(number, at: now)
     while true {
-      if let asked, number > asked {
-        self.asked = nil
-        _ = self.requests.offer(self.frame(number, at: now))
-      }
       switch self.requests.nextStep(at: now) {
       case .end, .wait: return (made, reused)
-      case .ask(let after):
-        self.asked = after
+      case .ask: continue
       case .encode(let frame, let jobs):
         for job in jobs {
           if job.file == nil { made.append(job.size.width) } else { reused.append(job.size.width) }
@@ -208,10 +208,10 @@ struct SnapshotRequestsTests {
       Issue.record("it does not ask again")
       return
     }
-    let earlier = self.requests.offer(self.frame(1, at: self.time(2)))
-    #expect(!earlier)
-    let later = self.requests.offer(self.frame(2, generation: 1, at: self.time(3)))
-    #expect(later)
+    self.show(1, at: self.time(2))
+    #expect(self.requests.isAsked)
+    self.show(2, generation: 1, at: self.time(3))
+    #expect(!self.requests.isAsked)
     guard case .encode(let output, _) = self.requests.nextStep(at: self.time(3)) else {
       Issue.record("nothing is encoded")
       return

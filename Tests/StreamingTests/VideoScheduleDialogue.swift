@@ -115,9 +115,7 @@ extension VideoSchedule.Action {
     .encodeSlate(timestamp: VideoScheduleDialogue.time(time), forcesKeyframe: forcesKeyframe)
   }
 
-  static func pass(_ time: Int64, decodesSnapshot: Bool = false) -> VideoSchedule.Action {
-    .passThrough(
-      decodeTime: VideoScheduleDialogue.time(time), presentationTime: VideoScheduleDialogue.time(time),
-      decodesSnapshot: decodesSnapshot)
+  static func pass(_ time: Int64) -> VideoSchedule.Action {
+    .passThrough(decodeTime: VideoScheduleDialogue.time(time), presentationTime: VideoScheduleDialogue.time(time))
   }
 }

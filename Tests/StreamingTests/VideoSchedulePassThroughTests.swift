@@ -264,20 +264,12 @@ struct VideoSchedulePassThroughTests {
     #expect(dialogue.sample(at: 80, isKeyframe: true, from: VideoScheduleDialogue.other) == .pass(80))
   }
 
-  @Test func `samples are decoded for snapshots, and until ten seconds after the last one`() {
+  @Test func `a snapshot of encoded frames needs no decoder, and one of access units that are passed through does`() {
     _ = self.dialogue.sample(at: 0, isKeyframe: true)
-    #expect(self.dialogue.handle(.snapshotRequested, at: 10) == .decodeSnapshot)
-    #expect(self.dialogue.handle(.snapshotRequested, at: 20) == .none)
-    #expect(self.dialogue.sample(at: 40) == .pass(40, decodesSnapshot: true))
-    #expect(self.dialogue.sample(at: 5000) { $0.isSnapshotWanted = true } == .pass(5000, decodesSnapshot: true))
-    #expect(self.dialogue.sample(at: 14_999) == .pass(14_999, decodesSnapshot: true))
-    #expect(self.dialogue.sample(at: 15_000) == .pass(15_000))
-    #expect(self.dialogue.handle(.snapshotRequested, at: 15_010) == .decodeSnapshot)
-  }
-
-  @Test func `a snapshot of encoded frames needs no decoder`() {
-    _ = self.dialogue.frame(at: 0)
-    #expect(self.dialogue.handle(.snapshotRequested, at: 10) == .none)
+    let isPassing = self.dialogue.schedule.isPassing
+    _ = self.dialogue.frame(at: 40)
+    let isStillPassing = self.dialogue.schedule.isPassing
+    #expect(isPassing && !isStillPassing)
   }
 }
 

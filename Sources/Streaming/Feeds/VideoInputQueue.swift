@@ -17,8 +17,8 @@ final class VideoInputQueue: SourceInputQueue {
     case keyframeRequested
     /// A viewer of an encoding with keyframes of its own needs a frame.
     case frameRequested
-    /// A snapshot of a frame after the one of this number is requested.
-    case snapshotRequested(after: Int)
+    /// A snapshot needs the current frame, which is to be decoded where the source is passed through.
+    case snapshotRequested
     /// The last frame is to be encoded again, since effects, rotation or mirroring have changed.
     case redrawRequested
     case closed
@@ -43,7 +43,7 @@ final class VideoInputQueue: SourceInputQueue {
     var isKeyframeRequested = false
     var isFrameRequested = false
     var isRedrawRequested = false
-    var requestedSnapshot: Int?
+    var isSnapshotRequested = false
     var frameRate: FrameRate?
     var framesIn = 0
     var framesThinned = 0
@@ -195,9 +195,8 @@ final class VideoInputQueue: SourceInputQueue {
     self.state.withLock { $0.isRedrawRequested = true }
   }
 
-  /// Requests a frame after the one of a number, as ``SnapshotFeed`` counts them.
-  func requestSnapshot(after number: Int) {
-    self.state.withLock { $0.requestedSnapshot = min($0.requestedSnapshot ?? number, number) }
+  func requestSnapshot() {
+    self.state.withLock { $0.isSnapshotRequested = true }
   }
 
   func close() {
@@ -221,7 +220,10 @@ final class VideoInputQueue: SourceInputQueue {
         state.isFrameRequested = false
         return .frameRequested
       }
-      if let number = state.requestedSnapshot.take() { return .snapshotRequested(after: number) }
+      if state.isSnapshotRequested {
+        state.isSnapshotRequested = false
+        return .snapshotRequested
+      }
       if state.isRedrawRequested {
         state.isRedrawRequested = false
         return .redrawRequested

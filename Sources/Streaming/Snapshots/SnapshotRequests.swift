@@ -2,8 +2,8 @@ internal import Codecs
 internal import Media
 internal import NIOCore
 
-/// Decides what the snapshot thread does next: which images are requested, in which size, and when. Pure: no clock or
-/// thread.
+/// The last frame of the output, which the pipeline replaces, and what the snapshot thread does with it next: which images are
+/// requested, in which size, and when. Pure: no clock or thread.
 ///
 /// Bounded in concurrently requested sizes, groups of viewers and kept images.
 struct SnapshotRequests {
@@ -14,8 +14,8 @@ struct SnapshotRequests {
   enum Step {
     /// Ends the thread.
     case end
-    /// Requests a frame after the one of this number from the pipeline.
-    case ask(after: Int)
+    /// Requests the current frame from the pipeline: there is none to encode.
+    case ask
     /// Encodes images of a frame.
     case encode(OutputFrame, [Job])
     /// Waits for a change, at most until a time.
@@ -39,8 +39,6 @@ struct SnapshotRequests {
   struct Job {
     var size: ImageSize
     var snapshots: [SnapshotWaiter] = []
-    /// Whether motion JPEG viewers wait for it.
-    var isForViewers = false
     /// Set when the frame was encoded in this size before.
     var file: ByteBuffer?
   }
@@ -89,8 +87,10 @@ struct SnapshotRequests {
   struct Source {
     let format: VideoFormat
     let frameInterval: MediaDuration
-    /// Requests a frame after the one of a number from the pipeline.
-    let ask: @Sendable (_ number: Int) -> Void
+    /// Whether no frame will be output for a while.
+    let isStill: @Sendable () -> Bool
+    /// Requests the current frame, which the pipeline decodes where the source is passed through.
+    let ask: @Sendable () -> Void
   }
 
   /// Maximum number of sizes in which snapshots are requested at a time, and of groups of viewers, the stream's own size
@@ -109,14 +109,14 @@ struct SnapshotRequests {
   private(set) var source: Source?
   private(set) var statistics = SnapshotStatistics()
   private var hasEnded = false
-  /// Whether the frame whose images are being encoded was discarded.
-  private var isDiscarded = false
   /// Number of times that frames have become private.
   private(set) var generation = 0
   private var isThreadRunning = false
-  /// Frame number of the request that the pipeline has not answered yet; nil for none.
-  private var requestedNumber: Int?
-  private var output: OutputFrame?
+  /// The last frame; nil before the first, where frames are private since, and while passed-through frames are not decoded.
+  private(set) var latest: OutputFrame?
+  private var lastNumber = 0
+  /// Whether the current frame was requested from the pipeline, and was not shown since.
+  private(set) var isAsked = false
   private var snapshots: [ImageSize: [SnapshotWaiter]] = [:]
   /// Networks of the clients that requested the sizes of ``snapshots`` first.
   private var requesters: [ImageSize: String] = [:]
@@ -135,7 +135,7 @@ struct SnapshotRequests {
   mutating func end() -> (snapshots: [SnapshotWaiter], viewers: [Viewer]) {
     self.hasEnded = true
     self.source = nil
-    (self.output, self.requestedNumber, self.files) = (nil, nil, [])
+    (self.latest, self.files) = (nil, [])
     return self.dequeueAll()
   }
 
@@ -240,36 +240,53 @@ extension SnapshotRequests {
   }
 }
 
-// MARK: The pipeline and the thread
+// MARK: The pipeline
 
 extension SnapshotRequests {
+  /// Keeps a frame, in place of the last one; one that was in the effects when frames became private is not shown.
+  ///
+  /// - Parameter generation: `RenditionSet.generation` before the frame was released.
+  mutating func show(_ frame: ReleasedFrame, generation: Int, at now: MediaTime) {
+    self.lastNumber += 1
+    guard !self.hasEnded, generation >= self.generation else { return }
+    self.latest = OutputFrame(number: self.lastNumber, released: frame, generation: generation, time: now)
+    self.isAsked = false
+  }
+
+  /// Records that the output goes on without a frame to show: an access unit was passed through.
+  ///
+  /// - Returns: Whether it is to be decoded and shown; otherwise the last frame is forgotten, which viewers no longer see.
+  mutating func passThrough() -> Bool {
+    if !self.isThreadRunning { self.latest = nil }
+    return self.isThreadRunning
+  }
+
+  /// Replaces the memory of a frame, if that is still the last one.
+  mutating func replace(_ number: Int, with copy: ReleasedFrame) {
+    if self.latest?.number == number { self.latest?.released = copy }
+  }
+
+  /// Forgets the last frame.
+  mutating func forgetLatest() {
+    self.latest = nil
+  }
+
   /// Discards frames and images of earlier generations; an image that is being encoded is not kept.
   mutating func discardEarlier(to generation: Int) {
-    self.isDiscarded = true
     self.generation = generation
-    // The requested frame may be an earlier one.
-    (self.output, self.requestedNumber, self.files) = (nil, nil, [])
+    if let latest, latest.generation < generation { self.latest = nil }
+    // A frame that was requested may have been an earlier one.
+    (self.isAsked, self.files) = (false, [])
     for index in self.groups.indices { self.groups[index].file = nil }
   }
+}
 
-  /// Accepts a frame from the pipeline, if one was requested.
-  ///
-  /// - Returns: Whether the request is answered: a frame that was in the effects when frames became private is not shown.
-  mutating func offer(_ output: OutputFrame) -> Bool {
-    guard self.requestedNumber != nil else { return true }
-    guard output.generation >= self.generation else { return false }
-    self.requestedNumber = nil
-    self.output = output
-    return true
-  }
+// MARK: The thread
 
+extension SnapshotRequests {
   /// Next step of the thread.
   mutating func nextStep(at now: MediaTime) -> Step {
-    guard !self.hasEnded else { return self.endThread() }
-    if let output = self.output.take() {
-      let jobs = self.takeJobs(output, at: now)
-      if !jobs.isEmpty { return .encode(output, jobs) }
-    }
+    guard !self.hasEnded, let source = self.source else { return self.endThread() }
     guard !self.snapshots.isEmpty || !self.groups.isEmpty else {
       let end = self.lastDemand + Self.idleTime
       return now >= end ? self.endThread() : .wait(until: end)
@@ -280,9 +297,19 @@ extension SnapshotRequests {
     guard let number = self.snapshots.isEmpty ? due.map(\.number).min() : 0 else {
       return .wait(until: self.groups.map(\.due).min())
     }
-    if let requestedNumber, requestedNumber <= number { return .wait(until: nil) }
-    self.requestedNumber = number
-    return .ask(after: number)
+    guard let latest else {
+      defer { self.isAsked = true }
+      return self.isAsked ? .wait(until: nil) : .ask
+    }
+    guard latest.number > number else {
+      return .wait(until: self.groups.map(\.due).filter { $0 > now }.min())
+    }
+    // A frame that is a little late is waited for, until it is overdue by an interval; that of a slow source is not.
+    let overdueTime = latest.time + source.frameInterval * 2
+    guard now - latest.time <= source.frameInterval || now >= overdueTime || source.isStill() else {
+      return .wait(until: overdueTime)
+    }
+    return .encode(latest, self.takeJobs(latest, at: now))
   }
 
   /// Completes a job with an encoded image or a failure.
@@ -291,7 +318,7 @@ extension SnapshotRequests {
   mutating func finish(
     _ job: Job, of output: OutputFrame, _ answer: Answer
   ) -> (viewers: [Viewer], generation: Int)? {
-    guard !self.isDiscarded || self.hasEnded else {
+    guard output.generation >= self.generation || self.hasEnded else {
       self.snapshots[job.size, default: []] += job.snapshots
       for index in self.groups.indices where self.groups[index].size == job.size {
         (self.groups[index].isPending, self.groups[index].number) = (false, 0)
@@ -322,7 +349,6 @@ extension SnapshotRequests {
 
   /// Removes and returns the due images of a frame, each size once.
   private mutating func takeJobs(_ output: OutputFrame, at now: MediaTime) -> [Job] {
-    self.isDiscarded = false
     var jobs = self.snapshots.mapValues { $0 }.map { Job(size: $0.key, snapshots: $0.value) }
     (self.snapshots, self.requesters) = ([:], [:])
     for index in self.groups.indices where self.groups[index].due <= now && self.groups[index].number < output.number {
@@ -331,11 +357,7 @@ extension SnapshotRequests {
       self.groups[index].due = max(group.due + interval, now + interval / 2)
       self.groups[index].number = output.number
       self.groups[index].isPending = true
-      if let job = jobs.firstIndex(where: { $0.size == group.size }) {
-        jobs[job].isForViewers = true
-      } else {
-        jobs.append(Job(size: group.size, isForViewers: true))
-      }
+      if !jobs.contains(where: { $0.size == group.size }) { jobs.append(Job(size: group.size)) }
     }
     for index in jobs.indices {
       jobs[index].file = self.files.first { $0.size == jobs[index].size && $0.number == output.number }?.bytes
@@ -344,8 +366,7 @@ extension SnapshotRequests {
   }
 
   private mutating func endThread() -> Step {
-    self.isThreadRunning = false
-    (self.output, self.requestedNumber, self.files) = (nil, nil, [])
+    (self.isThreadRunning, self.isAsked, self.files) = (false, false, [])
     return .end
   }
 }

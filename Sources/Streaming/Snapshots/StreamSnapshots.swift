@@ -1,7 +1,7 @@
 internal import Codecs
+internal import Effects
 public import Media
 public import NIOCore
-internal import Synchronization
 internal import Threading
 
 /// Snapshots and motion JPEG of a live stream, as its viewers see it.
@@ -15,7 +15,6 @@ public final class StreamSnapshots: Sendable {
   public static let frameRates = 1...30
 
   private let requests = Monitor(SnapshotRequests())
-  private let isWanted = Atomic(false)
 
   init() {}
 
@@ -111,36 +110,61 @@ public final class StreamSnapshots: Sendable {
 
 extension StreamSnapshots {
   /// Connects the opened pipeline.
+  func connect(_ source: SnapshotRequests.Source) {
+    self.requests.withLock { $0.connect(source) }
+  }
+
+  /// Whether the pipeline was asked for the current frame, and has not shown one since.
+  var isFrameWanted: Bool { self.requests.read { $0.isAsked } }
+
+  /// Keeps a frame before it is encoded, in place of the last one; called on the pipeline thread, returns at once. Without requests
+  /// it costs a lock that no other thread uses.
   ///
-  /// - Parameter ask: Requests a frame after the one of a number from the pipeline; returns at once.
-  func connect(format: VideoFormat, frameInterval: MediaDuration, ask: @escaping @Sendable (_ number: Int) -> Void) {
-    self.requests.withLock {
-      $0.connect(SnapshotRequests.Source(format: format, frameInterval: frameInterval, ask: ask))
-    }
+  /// - Parameter generation: `RenditionSet.generation` before the frame was released.
+  func show(_ frame: ReleasedFrame, generation: Int, at now: MediaTime) {
+    self.changeLatest { $0.show(frame, generation: generation, at: now) }
   }
 
-  /// Whether the next frame is to be delivered.
-  var isFrameWanted: Bool {
-    self.isWanted.load(ordering: .relaxed)
+  /// Records that an access unit was passed through.
+  ///
+  /// - Returns: Whether it is to be decoded and shown.
+  func passThrough() -> Bool {
+    self.changeLatest { $0.passThrough() }
   }
 
-  /// Accepts a requested frame; called on the pipeline thread, returns at once.
-  func offer(_ output: OutputFrame) {
-    self.isWanted.store(false, ordering: .relaxed)
-    let isAnswered = self.requests.withLock { $0.offer(output) }
-    if !isAnswered { self.isWanted.store(true, ordering: .relaxed) }
+  /// Copies the last frame, so that the source can reuse its buffer; called on the pipeline thread, which alone replaces it.
+  func releaseSourceMemory() {
+    guard let latest = self.requests.read({ $0.latest }) else { return }
+    let copy = latest.released.copy
+    self.changeLatest { $0.replace(latest.number, with: copy) }
+  }
+
+  /// Forgets the last frame, since the pipeline has ended.
+  func forgetLatest() {
+    self.changeLatest { $0.forgetLatest() }
   }
 
   /// Discards kept frames and images of earlier generations, and those that are being encoded.
   func discardEarlier(to generation: Int) {
-    self.requests.withLock { $0.discardEarlier(to: generation) }
+    self.changeLatest { $0.discardEarlier(to: generation) }
   }
 
   /// Ends all requests with the stream.
   func streamEnded() {
-    let (snapshots, viewers) = self.requests.withLock { $0.end() }
+    let (snapshots, viewers) = self.changeLatest { $0.end() }
     for snapshot in snapshots { snapshot(.failure(VidiconError.streamHasNoFrame)) }
     for viewer in viewers { viewer.finish() }
+  }
+
+  /// Changes what may be the last reference of a frame. Its memory is released without the lock: a source gets its own back by a
+  /// closure.
+  private func changeLatest<Result>(_ body: (inout SnapshotRequests) -> Result) -> Result {
+    let (result, previous) = self.requests.withLock { requests in
+      let previous = requests.latest
+      return (body(&requests), previous)
+    }
+    withExtendedLifetime(previous) {}
+    return result
   }
 }
 
@@ -161,9 +185,7 @@ extension StreamSnapshots {
       switch self.nextStep() {
       case .end: return
       case .wait: continue
-      case .ask(let number):
-        self.isWanted.store(true, ordering: .relaxed)
-        self.requests.read { $0.source }?.ask(number)
+      case .ask: self.requests.read { $0.source }?.ask()
       case .encode(let output, let jobs):
         let start = StreamClock.system.now()
         for job in jobs { self.perform(job, of: output, with: &encoders) }
