@@ -6,12 +6,9 @@ internal import NIOCore
 final class LinkLocalGuard: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
 
-  /// The address of a connection is link-local.
-  struct Refusal: Error {}
-
   func connect(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
     if let text = address.ipAddress, IPAddress(parsing: text)?.isLinkLocalOrMetadata == true {
-      promise?.fail(Refusal())
+      promise?.fail(PushFailure("its address is link-local, which only the owner may choose"))
       return
     }
     context.connect(to: address, promise: promise)

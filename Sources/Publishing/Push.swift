@@ -33,8 +33,10 @@ final class Push: @unchecked Sendable {
   private var videoDescriptions: [PushInbox.Source: CodecDescription] = [:]
   private var audioDescription: CodecDescription?
   /// The connections to the server.
-  private lazy var link = self.makeLink()
-  private let allowsLinkLocal: Bool
+  private lazy var link = self.service.makeLink(self.target.destination, self.connector) { [weak self] event in
+    self?.handle(event)
+  }
+  private let connector: PushConnector
   private var isAccepted = false
   /// Maximum bitrate of the passed-through source during this connection, in bits per second, and the time of its last
   /// measurement.
@@ -75,7 +77,7 @@ final class Push: @unchecked Sendable {
     self.service = service
     self.encodingID = service.makeID()
     self.eventLoop = eventLoop
-    self.allowsLinkLocal = allowsLinkLocal
+    self.connector = PushConnector(service, eventLoop: eventLoop, allowsLinkLocal: allowsLinkLocal)
     self.report = report
     let wakeUp = LateAction()
     self.inbox = PushInbox { wakeUp() }
@@ -98,7 +100,7 @@ final class Push: @unchecked Sendable {
         minimumBitrate: self.target.isAdaptive ? max(Self.minimumBitrate, self.bitrate / Self.minimumShare) : nil)
       settings.alwaysHasOwnEncoding = self.target.bitrate != nil
       settings.sharedBitrate = self.sharedBitrate
-      settings.hasEstimate = self.target.isWHIP
+      settings.hasEstimate = type(of: self.link).hasEstimate
       self.sender = PushSender(settings: settings, makeRandom: { .random(in: 0...UInt64.max) })
       self.addTap(source: Self.mainSource, takesAudio: true, to: self.stream.main)
       if !self.rendition.isMain { self.addTap(source: Self.renditionSource, takesAudio: false, to: self.rendition) }
@@ -307,19 +309,6 @@ extension Push {
 // MARK: Connections
 
 extension Push {
-  private func makeLink() -> any PushLink {
-    let report: (PushLinkEvent) -> Void = { [weak self] event in self?.handle(event) }
-    switch self.target.destination {
-    case .rtmp(let url):
-      return RTMPLink(
-        url, service: self.service, eventLoop: self.eventLoop, allowsLinkLocal: self.allowsLinkLocal, report: report)
-    case .whip(let url, let token):
-      return WHIPLink(
-        url, token: token, service: self.service, eventLoop: self.eventLoop, allowsLinkLocal: self.allowsLinkLocal,
-        report: report)
-    }
-  }
-
   private func handle(_ event: PushLinkEvent) {
     switch event {
     case .accepted:

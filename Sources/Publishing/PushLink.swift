@@ -1,12 +1,11 @@
-internal import Media
-internal import NIOCore
-internal import Pushing
+package import Media
+package import NIOCore
 
 /// The connections of a push to its server, one at a time, over the protocol of its target. Used on the event loop of the pushes only.
 ///
 /// Reports ``PushLinkEvent`` of the current connection or attempt to the closure that it was created with, also from within ``connect(_:)``
 /// and ``flush()``.
-protocol PushLink: AnyObject {
+package protocol PushLink: AnyObject {
   /// Opens a connection for a stream with these codecs.
   func connect(_ descriptions: [CodecDescription])
   /// Begins the media of an accepted connection.
@@ -33,6 +32,8 @@ protocol PushLink: AnyObject {
   var unsentByteCount: Int { get }
   /// Minimum round-trip time of the connection; zero where it is not known.
   var roundTripTime: MediaDuration { get }
+  /// Whether the protocol estimates the bitrate that a connection carries.
+  static var hasEstimate: Bool { get }
   /// Bitrate that the connection carries, in bits per second, where the protocol estimates it; nil while unknown.
   var estimate: Int? { get }
   /// Frames that the connection has dropped since the push began.
@@ -42,7 +43,7 @@ protocol PushLink: AnyObject {
 }
 
 /// Event of a ``PushLink``.
-enum PushLinkEvent {
+package enum PushLinkEvent {
   /// The server waits for media.
   case accepted
   /// The server needs a keyframe.

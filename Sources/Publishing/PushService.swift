@@ -1,39 +1,44 @@
-internal import DTLS
 package import Media
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
-internal import Pushing
+package import Pushing
 internal import Synchronization
-internal import WebRTC
 
 /// Shared by the pushes of all streams of a server: an event loop, TLS, and the encodings of their own.
 ///
 /// The event loop has a thread of its own, so that no push delays a viewer; it is started with the first push.
 package final class PushService: Sendable {
+  /// Makes the link of a push to a server, over the protocol of its address. The link reports its events to the closure.
+  package typealias LinkFactory =
+    @Sendable (PushTarget.Destination, PushConnector, @escaping (PushLinkEvent) -> Void) -> any PushLink
+
   private struct State {
     var group: MultiThreadedEventLoopGroup?
     var context: NIOSSLContext?
-    var security: (any DatagramSecurity)?
     var hasEnded = false
   }
 
   /// A PEM file of further authorities; nil for those of the system alone.
   private let authorityFile: String?
   private let state = Mutex(State())
-  /// Maximum time of each step before the server has accepted the stream: TCP, TLS, and those of ``RTMPClientSession``.
+  /// Maximum time of each step before the server has accepted the stream: TCP, TLS, and those of the protocol.
   let stepTimeout: MediaDuration
+  let makeLink: LinkFactory
   let encodings = PushEncodings()
   private let lastID = Atomic(0)
 
   /// Creates a service without an event loop.
   ///
   /// - Parameters:
-  ///   - authorityFile: A PEM file of authorities that certificates of `rtmps` servers may come from, beside those of the
-  ///     system.
+  ///   - authorityFile: A PEM file of authorities that servers' certificates may come from, beside those of the system.
   ///   - stepTimeout: Maximum time of each step of a connection; 10 s by default.
-  package init(authorityFile: String? = nil, stepTimeout: MediaDuration = .seconds(10)) {
+  ///   - makeLink: Called once for each push, on the event loop.
+  package init(
+    authorityFile: String? = nil, stepTimeout: MediaDuration = .seconds(10), makeLink: @escaping LinkFactory
+  ) {
     self.authorityFile = authorityFile
+    self.makeLink = makeLink
     self.stepTimeout = stepTimeout
   }
 
@@ -73,14 +78,6 @@ package final class PushService: Sendable {
     let context = try NIOSSLContext(configuration: configuration)
     self.state.withLock { $0.context = context }
     return context
-  }
-
-  /// DTLS with one certificate for all pushes; nil when memory is lacking.
-  func security() -> (any DatagramSecurity)? {
-    self.state.withLock { state in
-      if state.security == nil { state.security = OpenSSLSecurity() }
-      return state.security
-    }
   }
 
   /// Ends the event loop, once all pushes have stopped.

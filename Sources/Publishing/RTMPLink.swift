@@ -1,18 +1,14 @@
 internal import Authentication
 internal import Media
 internal import NIOCore
-internal import NIOPosix
-internal import NIOSSL
 internal import Pushing
-internal import RTMP
+package import RTMP
 
 /// The connections of a push to a server of RTMP.
 // Safe because all properties are used on the event loop of the pushes only.
 final class RTMPLink: PushLink, @unchecked Sendable {
   private let url: RTMPURL
-  private let service: PushService
-  private let eventLoop: any EventLoop
-  private let allowsLinkLocal: Bool
+  private let connector: PushConnector
   private let report: (PushLinkEvent) -> Void
 
   /// Number of the attempt to connect, so that the events of earlier ones are ignored.
@@ -28,14 +24,9 @@ final class RTMPLink: PushLink, @unchecked Sendable {
   private var authentication: (answer: Secret?, count: Int) = (nil, 0)
 
   /// - Parameter report: Called with each event, on the event loop.
-  init(
-    _ url: RTMPURL, service: PushService, eventLoop: any EventLoop, allowsLinkLocal: Bool,
-    report: @escaping (PushLinkEvent) -> Void
-  ) {
+  init(_ url: RTMPURL, connector: PushConnector, report: @escaping (PushLinkEvent) -> Void) {
     self.url = url
-    self.service = service
-    self.eventLoop = eventLoop
-    self.allowsLinkLocal = allowsLinkLocal
+    self.connector = connector
     self.report = report
   }
 
@@ -49,35 +40,16 @@ final class RTMPLink: PushLink, @unchecked Sendable {
     if answer == nil { self.authentication.count = 0 }
     let base = redirect ?? self.url
     let url = answer.map { base.authenticated(with: $0) } ?? base
-    let timeout = self.service.stepTimeout
-    let tls: NIOSSLContext?
-    do {
-      tls = try url.isEncrypted ? self.service.tlsContext() : nil
-    } catch {
-      // After this action's turn: the sender is asked again.
-      return self.eventLoop.execute { self.ended("TLS cannot be set up", attempt: attempt) }
-    }
-    // Only the owner chooses a link-local address, not a server.
-    let allowsLinkLocal = self.allowsLinkLocal && redirect == nil
-    let bootstrap = ClientBootstrap(group: self.eventLoop)
-      .connectTimeout(.nanoseconds(timeout.nanoseconds))
-      .channelOption(.socketOption(.tcp_nodelay), value: 1)
-      .channelInitializer { [weak self] channel in
-        channel.eventLoop.makeCompletedFuture {
-          if !allowsLinkLocal { try channel.pipeline.syncOperations.addHandler(LinkLocalGuard()) }
-          if let tls {
-            // An IP address is verified as such, and has no place in SNI (RFC 6066 §3).
-            let name = IPAddress(parsing: url.host) == nil ? url.host : nil
-            try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: tls, serverHostname: name))
-          }
-          let handler = RTMPPushHandler(url: url, timeout: timeout) { [weak self] event in
-            self?.handle(event, attempt: attempt)
-          }
-          if let self, self.attempt == attempt { self.connection = handler }
-          try channel.pipeline.syncOperations.addHandler(handler)
-        }
+    let timeout = self.connector.stepTimeout
+    self.connector.connect(
+      to: url.host, port: url.port, isEncrypted: url.isEncrypted, isNamedByServer: redirect != nil, timeout: timeout
+    ) { [weak self] channel in
+      let handler = RTMPPushHandler(url: url, timeout: timeout) { [weak self] event in
+        self?.handle(event, attempt: attempt)
       }
-    bootstrap.connect(host: url.host, port: Int(url.port)).whenComplete { [weak self] result in
+      if let self, self.attempt == attempt { self.connection = handler }
+      try channel.pipeline.syncOperations.addHandler(handler)
+    }.whenComplete { [weak self] result in
       switch result {
       case .success(let channel):
         // The push has given this attempt up meanwhile.
@@ -160,9 +132,20 @@ extension RTMPLink {
 
   var roundTripTime: MediaDuration { self.connection?.roundTripTime ?? .zero }
 
+  static let hasEstimate = false
+
   var estimate: Int? { nil }
 
   var droppedFrames: Int { 0 }
 
-  var farewell: EventLoopFuture<Void> { self.eventLoop.makeSucceededVoidFuture() }
+  var farewell: EventLoopFuture<Void> { self.connector.eventLoop.makeSucceededVoidFuture() }
+}
+
+extension PushConnector {
+  /// Makes the link of a push to a server of RTMP.
+  ///
+  /// - Parameter report: Called with each event, on the event loop.
+  package func rtmpLink(to url: RTMPURL, report: @escaping (PushLinkEvent) -> Void) -> any PushLink {
+    RTMPLink(url, connector: self, report: report)
+  }
 }

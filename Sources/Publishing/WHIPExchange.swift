@@ -2,8 +2,6 @@ internal import Authentication
 internal import Media
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
-internal import NIOSSL
 internal import WebRTC
 
 /// One request of a push over HTTP/1.1, on a connection of its own, with its response. Used on its event loop only.
@@ -11,15 +9,10 @@ final class WHIPExchange: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias OutboundOut = HTTPClientRequestPart
 
-  /// Reason for a missing response.
-  enum Failure: Error {
-    /// The server has not responded in time.
-    case timeout
-    /// The connection has ended before the response.
-    case closed
-    /// The response is longer than a session description may be.
-    case tooLarge
-  }
+  /// The connection has ended before the response.
+  private static let closed = PushFailure("the server has closed the connection")
+  /// The response is not of HTTP, or longer than a session description may be.
+  private static let noServer = PushFailure("no WHIP server there")
 
   /// Maximum length of a response's body, in bytes.
   private static let maximumLength = 64 << 10
@@ -36,32 +29,24 @@ final class WHIPExchange: ChannelInboundHandler {
   /// Sends a request.
   ///
   /// - Parameters:
-  ///   - tls: The context of an encrypted URL; nil for another.
+  ///   - isNamedByServer: Whether the URL has another origin than the target.
   ///   - timeout: Maximum time until the response is complete.
   static func send(
-    _ request: WHIPRequest, on eventLoop: any EventLoop, tls: NIOSSLContext?, timeout: MediaDuration,
-    allowsLinkLocal: Bool
+    _ request: WHIPRequest, over connector: PushConnector, isNamedByServer: Bool, timeout: MediaDuration
   ) -> EventLoopFuture<WHIPResponse> {
-    let promise = eventLoop.makePromise(of: WHIPResponse.self)
+    let promise = connector.eventLoop.makePromise(of: WHIPResponse.self)
     let url = request.url
-    let bootstrap = ClientBootstrap(group: eventLoop)
-      .connectTimeout(.nanoseconds(timeout.nanoseconds))
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          let pipeline = channel.pipeline.syncOperations
-          if !allowsLinkLocal { try pipeline.addHandler(LinkLocalGuard()) }
-          if let tls {
-            // An IP address is verified as such, and has no place in SNI (RFC 6066 §3).
-            let name = IPAddress(parsing: url.host) == nil ? url.host : nil
-            try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: name))
-          }
-          try pipeline.addHTTPClientHandlers()
-          try pipeline.addHandler(WHIPExchange(request, promise: promise))
-        }
-      }
-    let connection = bootstrap.connect(host: url.host, port: Int(url.port))
+    let connection = connector.connect(
+      to: url.host, port: url.port, isEncrypted: url.isEncrypted, isNamedByServer: isNamedByServer, timeout: timeout
+    ) { channel in
+      let pipeline = channel.pipeline.syncOperations
+      try pipeline.addHTTPClientHandlers()
+      try pipeline.addHandler(WHIPExchange(request, promise: promise))
+    }
     connection.whenFailure { promise.fail($0) }
-    let timer = eventLoop.scheduleTask(in: .nanoseconds(timeout.nanoseconds)) { promise.fail(Failure.timeout) }
+    let timer = connector.eventLoop.scheduleTask(in: .nanoseconds(timeout.nanoseconds)) {
+      promise.fail(PushFailure("the server does not respond"))
+    }
     promise.futureResult.whenComplete { _ in
       timer.cancel()
       connection.whenSuccess { $0.close(promise: nil) }
@@ -96,17 +81,19 @@ final class WHIPExchange: ChannelInboundHandler {
     case .body(var bytes):
       self.response?.body.writeBuffer(&bytes)
       if let length = self.response?.body.readableBytes, length > Self.maximumLength {
-        self.promise.fail(Failure.tooLarge)
+        self.promise.fail(Self.noServer)
       }
     case .end:
-      if let response { self.promise.succeed(response) } else { self.promise.fail(Failure.closed) }
+      if let response { self.promise.succeed(response) } else { self.promise.fail(Self.closed) }
     }
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { self.promise.fail(error) }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    self.promise.fail(error is HTTPParserError ? Self.noServer : error)
+  }
 
   func channelInactive(context: ChannelHandlerContext) {
-    self.promise.fail(Failure.closed)
+    self.promise.fail(Self.closed)
     context.fireChannelInactive()
   }
 }

@@ -1,11 +1,12 @@
-internal import Authentication
+package import Authentication
 internal import Codecs
+internal import DTLS
 internal import Media
 internal import NIOCore
-internal import NIOSSL
 internal import Pushing
+internal import Synchronization
 internal import Threading
-internal import WebRTC
+package import WebRTC
 
 /// The sessions of a push to a server of WHIP, RFC 9725: performs what ``WebRTC/WHIPClient`` and ``WebRTC/WebRTCSession`` decide.
 ///
@@ -16,7 +17,7 @@ final class WHIPLink: PushLink, @unchecked Sendable {
   private struct Attempt {
     var offer: WebRTCPublishOffer
     var credentials: ICECredentials
-    var security: any DatagramSecurity
+    var security: OpenSSLSecurity
   }
 
   /// The encoder of audio.
@@ -28,9 +29,7 @@ final class WHIPLink: PushLink, @unchecked Sendable {
   }
 
   private let endpoint: WHIPURL
-  private let service: PushService
-  private let eventLoop: any EventLoop
-  private let allowsLinkLocal: Bool
+  private let connector: PushConnector
   private let report: (PushLinkEvent) -> Void
   private let clock = StreamClock.system
 
@@ -59,21 +58,20 @@ final class WHIPLink: PushLink, @unchecked Sendable {
   private static let audioBitrate = 90_000
   /// Minimum time between two looks at what is sent later.
   private static let minimumWait = MediaDuration.milliseconds(1)
+  /// DTLS of all pushes of the process; nil before the first one. Each takes one of OpenSSL's 127 numbers for types of `BIO`.
+  private static let sharedSecurity = Mutex<OpenSSLSecurity?>(nil)
 
   /// - Parameters:
   ///   - token: Token of the requests; nil without one.
   ///   - report: Called with each event, on the event loop.
   init(
-    _ endpoint: WHIPURL, token: Secret?, service: PushService, eventLoop: any EventLoop, allowsLinkLocal: Bool,
-    report: @escaping (PushLinkEvent) -> Void
+    _ endpoint: WHIPURL, token: Secret?, connector: PushConnector, report: @escaping (PushLinkEvent) -> Void
   ) {
     self.endpoint = endpoint
     self.client = WHIPClient(endpoint: endpoint, token: token)
-    self.service = service
-    self.eventLoop = eventLoop
-    self.allowsLinkLocal = allowsLinkLocal
+    self.connector = connector
     self.report = report
-    self.farewell = eventLoop.makeSucceededVoidFuture()
+    self.farewell = connector.eventLoop.makeSucceededVoidFuture()
   }
 }
 
@@ -86,10 +84,10 @@ extension WHIPLink {
     self.packetizer = WebRTCPacketizer(descriptions)
     self.audio = nil
     self.configure(descriptions)
-    WHIPSockets.open(on: self.eventLoop) { [weak self] datagram, source in
+    WHIPSockets.open(on: self.connector.eventLoop) { [weak self] datagram, source in
       guard let self, self.attempt == attempt else { return }
       self.receive(datagram, from: source)
-    }.hop(to: self.eventLoop).whenComplete { [weak self] result in
+    }.hop(to: self.connector.eventLoop).whenComplete { [weak self] result in
       switch result {
       case .success(let sockets):
         guard let self, self.attempt == attempt else { return sockets.close() }
@@ -100,8 +98,16 @@ extension WHIPLink {
     }
   }
 
+  /// DTLS with one certificate for all pushes; nil when memory is lacking.
+  private static func security() -> OpenSSLSecurity? {
+    self.sharedSecurity.withLock { security in
+      security = security ?? OpenSSLSecurity()
+      return security
+    }
+  }
+
   private func offer(attempt: Int) {
-    guard let sockets, let security = self.service.security() else {
+    guard let sockets, let security = Self.security() else {
       return self.ended("DTLS cannot be set up", attempt: attempt)
     }
     let video = self.packetizer.videoDescription.flatMap { H264ProfileLevel($0) }
@@ -122,7 +128,7 @@ extension WHIPLink {
 
   private func send(_ request: WHIPRequest, attempt: Int) {
     let client = self.client
-    self.exchange(request, timeout: self.service.stepTimeout).whenComplete { [weak self] result in
+    self.exchange(request, timeout: self.connector.stepTimeout).whenComplete { [weak self] result in
       guard let self else { return }
       guard self.attempt == attempt else {
         // The push was stopped meanwhile; a session that was made all the same would keep the server from taking another.
@@ -140,14 +146,8 @@ extension WHIPLink {
   }
 
   private func exchange(_ request: WHIPRequest, timeout: MediaDuration) -> EventLoopFuture<WHIPResponse> {
-    do {
-      // Only the owner chooses a link-local address, not a server.
-      return WHIPExchange.send(
-        request, on: self.eventLoop, tls: try request.url.isEncrypted ? self.service.tlsContext() : nil,
-        timeout: timeout, allowsLinkLocal: self.allowsLinkLocal && request.url.hasOrigin(of: self.endpoint))
-    } catch {
-      return self.eventLoop.makeFailedFuture(error)
-    }
+    WHIPExchange.send(
+      request, over: self.connector, isNamedByServer: !request.url.hasOrigin(of: self.endpoint), timeout: timeout)
   }
 
   private func handle(_ response: WHIPResponse, attempt: Int) {
@@ -160,7 +160,7 @@ extension WHIPLink {
       do throws(WebRTCPublishOffer.Refusal) {
         guard let description = try? WebRTCOffer(parsing: answer) else { throw .malformed }
         var publication = try current.offer.accept(description)
-        if !self.allowsLinkLocal {
+        if !self.connector.allowsLinkLocal {
           publication.candidates.removeAll { $0.address?.ip.isLinkLocalOrMetadata == true }
         }
         self.session = WebRTCSession(
@@ -246,7 +246,7 @@ extension WHIPLink {
     self.timer = nil
     guard let deadline else { return }
     let delay = max(deadline - self.clock.now(), Self.minimumWait)
-    let task = self.eventLoop.scheduleTask(in: .nanoseconds(delay.nanoseconds)) { [weak self] in
+    let task = self.connector.eventLoop.scheduleTask(in: .nanoseconds(delay.nanoseconds)) { [weak self] in
       guard let self else { return }
       self.timer = nil
       let now = self.clock.now()
@@ -305,9 +305,24 @@ extension WHIPLink {
 
   var roundTripTime: MediaDuration { .zero }
 
+  static let hasEstimate = true
+
   var estimate: Int? { self.session?.capacity }
 
   var droppedFrames: Int { self.earlierDrops + (self.session?.statistics.framesDropped ?? 0) }
+}
+
+extension PushConnector {
+  /// Makes the link of a push to a server of WHIP.
+  ///
+  /// - Parameters:
+  ///   - token: Token of the requests; nil without one.
+  ///   - report: Called with each event, on the event loop.
+  package func whipLink(
+    to endpoint: WHIPURL, token: Secret?, report: @escaping (PushLinkEvent) -> Void
+  ) -> any PushLink {
+    WHIPLink(endpoint, token: token, connector: self, report: report)
+  }
 }
 
 extension H264ProfileLevel {

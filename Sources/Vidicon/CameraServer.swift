@@ -7,6 +7,7 @@ public import Media
 internal import NIOCore
 internal import NIOPosix
 public import Publishing
+internal import Pushing
 internal import RTMPServer
 internal import RTSPServer
 public import Recording
@@ -119,7 +120,12 @@ public final class CameraServer: Sendable {
     self.settings = settings
     self.catalog = catalog
     self.privacy = privacy
-    self.pushService = PushService(authorityFile: settings.pushAuthorityFile)
+    self.pushService = PushService(authorityFile: settings.pushAuthorityFile) { destination, connector, report in
+      switch destination {
+      case .rtmp(let url): connector.rtmpLink(to: url, report: report)
+      case .whip(let url, let token): connector.whipLink(to: url, token: token, report: report)
+      }
+    }
     self.group = group
     self.registry = registry
     self.memoryReturn = MemoryReturn(of: registry)

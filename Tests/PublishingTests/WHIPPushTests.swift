@@ -20,7 +20,10 @@ struct WHIPPushTests {
     stream.attachAudio(ToneCapturer())
     try await stream.start()
     // No busy machine needs as long for a request.
-    let service = PushService(stepTimeout: .seconds(300))
+    let service = PushService(stepTimeout: .seconds(300)) { destination, connector, report in
+      guard case .whip(let url, let token) = destination else { preconditionFailure("all pushes are over WHIP here") }
+      return connector.whipLink(to: url, token: token, report: report)
+    }
     let pushes = StreamPushes(stream, service: service, allowsLinkLocal: false)
     do {
       let url = "whip+http://127.0.0.1:\(server.port)/live/SECRET-1?key=SECRET-2"
