@@ -150,7 +150,7 @@ let package = Package(
     .target(
       name: "Serving",
       dependencies: [
-        "Libc", "Media", "Authentication", "Streaming", "Threading", "CSystemCalls", nioCore, nioPosix,
+        "Libc", "Media", "Authentication", "Pushing", "Streaming", "Threading", "CSystemCalls", nioCore, nioPosix,
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
@@ -168,8 +168,8 @@ let package = Package(
     .target(
       name: "Publishing",
       dependencies: [
-        "Libc", "Media", "Authentication", "Codecs", "Serving", "DTLS", "Pushing", "RTMP", "Streaming", "Threading",
-        "WebRTC", nioCore, nioPosix,
+        "Libc", "Media", "Authentication", "Codecs", "Serving", "DTLS", "RTMP", "Threading", "WebRTC", nioCore,
+        nioPosix,
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
@@ -231,7 +231,7 @@ let package = Package(
         "Vidicon", "Authentication", "Serving", "Media", "Threading", "Capture", "CaptureDevices",
         "MediaInput",
         "Codecs",
-        "Effects", "Publishing", "Pushing",
+        "Effects", "Pushing",
         "Streaming", "Recording", "StreamControl", "RTSPServer", "ControlAPI", "Discovery", "CSystemCalls", "Libc",
         "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -449,8 +449,8 @@ let package = Package(
     .testTarget(
       name: "PublishingTests",
       dependencies: [
-        "Publishing", "Authentication", "Capture", "Containers", "Libc", "Media", "Pushing", "RTMP", "Streaming",
-        "TestSupport", "Threading", nioCore, nioPosix,
+        "Publishing", "Authentication", "Capture", "Containers", "Libc", "Media", "Pushing", "RTMP", "Serving",
+        "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
@@ -485,7 +485,7 @@ let package = Package(
       name: "VidiconCommandTests",
       dependencies: [
         "VidiconCommand", "Vidicon", "TestSupport", "Authentication", "Capture", "CaptureDevices", "Serving",
-        "MediaInput", "Effects", "ControlAPI", "HTTPServer", "Publishing", "Pushing", "Recording", "StreamControl",
+        "MediaInput", "Effects", "ControlAPI", "HTTPServer", "Pushing", "Recording", "StreamControl",
         "Streaming", "Media", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

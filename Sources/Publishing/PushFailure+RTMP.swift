@@ -1,4 +1,5 @@
 internal import RTMP
+internal import Serving
 
 extension PushFailure {
   /// The line of a server's refusal.

@@ -1,3 +1,4 @@
+internal import Serving
 internal import WebRTC
 
 extension PushFailure {

@@ -1,8 +1,8 @@
 internal import Authentication
 internal import Media
 internal import NIOCore
-internal import Pushing
 package import RTMP
+package import Serving
 
 /// The connections of a push to a server of RTMP.
 // Safe because all properties are used on the event loop of the pushes only.

@@ -2,6 +2,7 @@ internal import Authentication
 internal import Media
 internal import NIOCore
 internal import NIOHTTP1
+internal import Serving
 internal import WebRTC
 
 /// One request of a push over HTTP/1.1, on a connection of its own, with its response. Used on its event loop only.

@@ -3,7 +3,7 @@ internal import Codecs
 internal import DTLS
 internal import Media
 internal import NIOCore
-internal import Pushing
+package import Serving
 internal import Synchronization
 internal import Threading
 package import WebRTC

@@ -6,7 +6,7 @@ internal import HTTPServer
 public import Media
 internal import NIOCore
 internal import NIOPosix
-public import Publishing
+internal import Publishing
 internal import Pushing
 internal import RTMPServer
 internal import RTSPServer

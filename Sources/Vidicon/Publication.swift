@@ -1,7 +1,7 @@
 internal import Discovery
 internal import Media
-internal import Publishing
 internal import Recording
+internal import Serving
 internal import StreamControl
 internal import Streaming
 internal import Synchronization

@@ -31,8 +31,6 @@
 @_exported public import struct HLSServer.HTTPStreamStatistics
 @_exported public import struct HTTPServer.HTTPServerLimits
 @_exported public import struct HTTPServer.HTTPServerSettings
-@_exported public import struct Publishing.PushEvent
-@_exported public import class Publishing.StreamPushes
 @_exported public import struct Pushing.PushReport
 @_exported public import struct Pushing.PushStatus
 @_exported public import struct Pushing.PushTarget
@@ -40,6 +38,8 @@
 @_exported public import struct RTMPServer.RTMPServerSettings
 @_exported public import struct RTSPServer.RTSPServerSettings
 @_exported public import struct Serving.CertificateFiles
+@_exported public import struct Serving.PushEvent
+@_exported public import class Serving.StreamPushes
 @_exported public import struct Serving.TLSSettings
 @_exported public import struct Serving.ViewerStatistics
 @_exported public import struct Serving.WebRTCPublisherStatistics

@@ -1,7 +1,6 @@
 import ControlAPI
 import Discovery
 import Media
-import Publishing
 import Pushing
 import Recording
 import Serving

@@ -1,7 +1,7 @@
 import Foundation
 import Media
-import Publishing
 import Pushing
+import Serving
 
 extension PushReport {
   /// The part of the status line about a push, such as "push 1 2.31 Mb/s".

@@ -2,8 +2,8 @@ import Authentication
 import CaptureDevices
 internal import Effects
 import Media
-import Publishing
 import Recording
+import Serving
 import StreamControl
 import Streaming
 

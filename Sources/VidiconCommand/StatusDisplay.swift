@@ -1,7 +1,7 @@
 import Discovery
 import Media
-import Publishing
 import Recording
+import Serving
 import Streaming
 import Vidicon
 

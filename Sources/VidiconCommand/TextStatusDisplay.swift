@@ -1,8 +1,8 @@
 import Discovery
 import Foundation
 import Media
-import Publishing
 import Recording
+import Serving
 import Streaming
 import Synchronization
 import Vidicon

@@ -7,6 +7,7 @@ import NIOEmbedded
 import NIOSSL
 import Pushing
 import RTMP
+import Serving
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Media
+import Publishing
 import Pushing
-
-@testable import Publishing
+import Serving
 
 extension PushService {
   /// Creates a service whose pushes are all over RTMP.

@@ -5,11 +5,10 @@ import Media
 import NIOCore
 import Pushing
 import RTMP
+import Serving
 import Streaming
 import TestSupport
 import Testing
-
-@testable import Publishing
 
 @Suite("Pushes of a stream over loopback", .timeLimit(.minutes(5)))
 struct StreamPushesTests {

@@ -2,8 +2,8 @@ import ArgumentParser
 import Authentication
 import Foundation
 import Media
-import Publishing
 import Pushing
+import Serving
 import Testing
 
 @testable import VidiconCommand

@@ -3,7 +3,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-@testable import Publishing
+@testable import Serving
 
 @Suite("Queue from a stream to a push")
 struct PushInboxTests {
