@@ -163,16 +163,15 @@ let package = Package(
     .target(
       name: "RTMPServer",
       dependencies: [
-        "Media", "Authentication", "Serving", "MediaInput", "RTMP", "Streaming", nioCore, nioPosix,
+        "Media", "Authentication", "Serving", "MediaInput", "RTMP", "Streaming", "Threading", nioCore, nioPosix,
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
       name: "Publishing",
       dependencies: [
-        "Libc", "Media", "Authentication", "Codecs", "Serving", "DTLS", "RTMP", "Threading", "WebRTC", nioCore,
-        nioPosix,
+        "Media", "Authentication", "Codecs", "Serving", "DTLS", "Threading", "WebRTC", nioCore, nioPosix,
         .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-        .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
       name: "WebRTCServer",
@@ -442,17 +441,16 @@ let package = Package(
     .testTarget(
       name: "RTMPServerTests",
       dependencies: [
-        "RTMPServer", "Authentication", "Capture", "Containers", "Serving", "MediaInput", "RTMP",
-        "Media",
-        "Streaming", "TestSupport", "Threading", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"),
+        "RTMPServer", "Authentication", "Capture", "Containers", "Libc", "Media", "MediaInput", "Pushing", "RTMP",
+        "Serving", "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
+        .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .testTarget(
       name: "PublishingTests",
       dependencies: [
-        "Publishing", "Authentication", "Capture", "Containers", "Libc", "Media", "Pushing", "RTMP", "Serving",
-        "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
-        .product(name: "NIOEmbedded", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        "Publishing", "Authentication", "Capture", "Media", "Pushing", "Serving", "Streaming", "TestSupport", nioCore,
+        nioPosix,
       ], swiftSettings: settings),
     .testTarget(
       name: "DiscoveryTests", dependencies: ["Discovery", "CDiscovery", "Media", "Threading"], swiftSettings: settings),

@@ -3,10 +3,10 @@ import NIOCore
 import RTMP
 import Testing
 
-@testable import Publishing
+@testable import RTMPServer
 
 @Suite("Messages of a push")
-struct PushMediaTests {
+struct RTMPPushMediaTests {
   private static let video = CodecDescription.h264(
     H264Description(
       sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1F], pictureParameterSet: [0x68, 0xCE], width: 640, height: 360,
@@ -29,7 +29,7 @@ struct PushMediaTests {
   }
 
   @Test func `metadata and configurations come first, and time begins at 0`() throws {
-    var media = PushMedia(bitrates: (2_300_000, 64_000))
+    var media = RTMPPushMedia(bitrates: (2_300_000, 64_000))
     #expect(media.messages(for: Self.sample(.video, at: 0, isKeyframe: true)).isEmpty)
     media.configure([Self.video, Self.audio])
     let messages = media.messages(for: Self.sample(.video, at: 0, isKeyframe: true))
@@ -46,7 +46,7 @@ struct PushMediaTests {
   }
 
   @Test func `a stream without audio gets silence without gaps`() throws {
-    var media = PushMedia(bitrates: (nil, nil))
+    var media = RTMPPushMedia(bitrates: (nil, nil))
     media.configure([Self.video])
     var messages: [RTMPMessage] = []
     for frame in Int64(0)..<300 { messages += media.messages(for: Self.sample(.video, at: frame * 33)) }
@@ -63,7 +63,7 @@ struct PushMediaTests {
   }
 
   @Test func `silence ends where the stream's audio begins`() {
-    var media = PushMedia(bitrates: (nil, nil))
+    var media = RTMPPushMedia(bitrates: (nil, nil))
     media.configure([Self.video])
     var messages: [RTMPMessage] = []
     for frame in Int64(0)..<30 { messages += media.messages(for: Self.sample(.video, at: frame * 33)) }

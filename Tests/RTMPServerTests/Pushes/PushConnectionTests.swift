@@ -13,7 +13,7 @@ import TestSupport
 import Testing
 import Threading
 
-@testable import Publishing
+@testable import RTMPServer
 @testable import Streaming
 
 @Suite("Connections of a push", .timeLimit(.minutes(5)))

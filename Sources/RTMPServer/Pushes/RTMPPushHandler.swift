@@ -1,5 +1,4 @@
 internal import Authentication
-internal import Libc
 internal import Media
 internal import NIOCore
 internal import NIOPosix

@@ -1,6 +1,6 @@
 import Media
-import Publishing
 import Pushing
+import RTMPServer
 import Serving
 
 extension PushService {

@@ -5,7 +5,7 @@ internal import RTMP
 /// Pure.
 ///
 /// The first sample has timestamp 0. Earlier samples are left out: a negative timestamp would be one of 49 days.
-struct PushMedia {
+struct RTMPPushMedia {
   private let bitrates: (video: Int?, audio: Int?)
   private var packetizer: RTMPPacketizer?
   private var silence: SilentAudio?

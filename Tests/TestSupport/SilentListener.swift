@@ -1,15 +1,16 @@
-import Libc
+internal import Foundation
 
 /// A TCP port on loopback at which nothing is accepted: the system completes connections until its queue is full, and answers
 /// none after that. Or one at which nothing listens, which no other socket gets meanwhile.
-final class SilentListener {
+package final class SilentListener {
   /// A call to the system has failed.
-  struct Failure: Error {
+  package struct Failure: Error {
     var call: String
     var code: CInt
   }
 
-  let port: UInt16
+  /// Number of the port, which the system has chosen.
+  package let port: UInt16
   private var sockets: [CInt] = []
   private let address: sockaddr_in
 
@@ -19,10 +20,12 @@ final class SilentListener {
   private static let stream = CInt(SOCK_STREAM.rawValue)
   #endif
 
+  /// Opens the port.
+  ///
   /// - Parameters:
   ///   - listens: Whether connections are completed; otherwise they are refused.
   ///   - isFull: Whether the queue is full, so that no connection is completed.
-  init(listens: Bool = true, isFull: Bool = false) throws {
+  package init(listens: Bool = true, isFull: Bool = false) throws {
     let listener = socket(AF_INET, Self.stream, 0)
     guard listener >= 0 else { throw Failure(call: "socket", code: errno) }
     self.sockets = [listener]
@@ -56,14 +59,9 @@ final class SilentListener {
     }
   }
 
-  func close() {
-    for socket in self.sockets {
-      #if canImport(Darwin)
-      _ = Darwin.close(socket)
-      #else
-      _ = Glibc.close(socket)
-      #endif
-    }
+  /// Closes the port, and the connections that fill its queue.
+  package func close() {
+    for socket in self.sockets { _ = Foundation.close(socket) }
     self.sockets = []
   }
 }

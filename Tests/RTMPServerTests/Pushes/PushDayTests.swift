@@ -4,7 +4,7 @@ import Pushing
 import RTMP
 import Testing
 
-@testable import Publishing
+@testable import RTMPServer
 
 /// The sender, the messages and both ends of the connection of a push, without a network and in virtual time.
 @Suite("A push for 24 hours, over the wrap of the timestamps after 49.7 days")
@@ -24,7 +24,7 @@ struct PushDayTests {
     private var client: RTMPClientSession
     private var server: RTMPServerSession
     private var depacketizer = RTMPDepacketizer()
-    private var media = PushMedia(bitrates: (nil, nil))
+    private var media = RTMPPushMedia(bitrates: (nil, nil))
     /// Timestamp of the last message of each kind.
     private var last: [RTMPMessageType: UInt32] = [:]
     private(set) var now: MediaTime

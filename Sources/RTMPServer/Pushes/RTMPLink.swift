@@ -14,7 +14,7 @@ final class RTMPLink: PushLink, @unchecked Sendable {
   /// Number of the attempt to connect, so that the events of earlier ones are ignored.
   private var attempt = 0
   private var connection: RTMPPushHandler?
-  private var media = PushMedia(bitrates: (nil, nil))
+  private var media = RTMPPushMedia(bitrates: (nil, nil))
   private var buffer = ByteBuffer()
   /// Redirect target of the next connection; nil for the target's own address.
   private var redirect: RTMPURL?
@@ -104,7 +104,7 @@ final class RTMPLink: PushLink, @unchecked Sendable {
 // MARK: Media
 
 extension RTMPLink {
-  func begin(bitrate: Int, audioBitrate: Int?) { self.media = PushMedia(bitrates: (bitrate, audioBitrate)) }
+  func begin(bitrate: Int, audioBitrate: Int?) { self.media = RTMPPushMedia(bitrates: (bitrate, audioBitrate)) }
 
   func configure(_ descriptions: [CodecDescription]) { self.media.configure(descriptions) }
 
