@@ -144,8 +144,6 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    .target(name: "DTLS", dependencies: ["Media", "WebRTC", "CDTLS"], swiftSettings: settings),
-
     // Edges: sockets, and the program.
     .target(
       name: "Serving",
@@ -168,16 +166,11 @@ let package = Package(
         .product(name: "NIOTLS", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
-      name: "Publishing",
-      dependencies: [
-        "Media", "Authentication", "Codecs", "Serving", "DTLS", "Threading", "WebRTC", nioCore, nioPosix,
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-      ], swiftSettings: settings),
-    .target(
       name: "WebRTCServer",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Codecs", "Libc", "Serving", "DTLS", "MediaInput", "RTP", "Streaming",
-        "Threading", "WebRTC", "CDatagrams", nioCore, nioPosix,
+        "Media", "Authentication", "Bitstreams", "Codecs", "Libc", "Serving", "MediaInput", "RTP", "Streaming",
+        "Threading", "WebRTC", "CDatagrams", "CDTLS", nioCore, nioPosix,
+        .product(name: "NIOHTTP1", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
       name: "HTTPServer",
@@ -220,7 +213,7 @@ let package = Package(
       dependencies: [
         "Authentication", "Serving", "Media", "Threading", "Capture", "CaptureDevices", "MediaInput",
         "Effects", "Streaming", "Recording", "StreamControl", "RTSPServer", "RTMPServer", "HTTPServer", "HLSServer",
-        "ControlAPI", "Discovery", "Publishing", "Pushing", "RTMP", "WebPage", "WebRTC", "WebRTCServer", nioCore,
+        "ControlAPI", "Discovery", "Pushing", "RTMP", "WebPage", "WebRTC", "WebRTCServer", nioCore,
         nioPosix,
       ],
       swiftSettings: settings),
@@ -306,17 +299,12 @@ let package = Package(
     .testTarget(
       name: "WebRTCServerTests",
       dependencies: [
-        "WebRTCServer", "WebRTC", "WebRTCPeers", "Authentication", "Capture", "Serving",
-        "Media", "MediaInput", "RTP", "Streaming", "Threading", nioCore,
-        nioPosix, .product(name: "NIOEmbedded", package: "swift-nio"),
+        "WebRTCServer", "WebRTC", "WebRTCPeers", "Authentication", "CSRTP", "Capture", "Media", "MediaInput", "Pushing",
+        "RTP", "Serving", "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
-    .testTarget(
-      name: "DTLSTests",
-      dependencies: [
-        "DTLS", "CSRTP", "WebRTC", "Media", "TestSupport", nioCore, .product(name: "Crypto", package: "swift-crypto"),
-      ],
-      swiftSettings: settings),
-    // Another implementation of SRTP, for DTLSTests.
+    // Another implementation of SRTP, for WebRTCServerTests.
     .target(name: "CSRTP", path: "Tests/CSRTP"),
     .testTarget(
       name: "HLSTests", dependencies: ["HLS", "HLSRules", "Containers", "Media", "TransportStreams", nioCore],
@@ -447,12 +435,6 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .testTarget(
-      name: "PublishingTests",
-      dependencies: [
-        "Publishing", "Authentication", "Capture", "Media", "Pushing", "Serving", "Streaming", "TestSupport", nioCore,
-        nioPosix,
-      ], swiftSettings: settings),
-    .testTarget(
       name: "DiscoveryTests", dependencies: ["Discovery", "CDiscovery", "Media", "Threading"], swiftSettings: settings),
     .testTarget(
       name: "HTTPServerTests",
@@ -494,7 +476,7 @@ let package = Package(
       dependencies: [
         "Authentication", "Bitstreams", "CaptureDevices", "Codecs", "Containers", "Effects", "HLS", "HLSRules",
         "ControlAPI", "HTTPServer", "Inference", "Media", "MediaInput", "RTMP", "RTP", "RTSP", "Recording",
-        "StreamControl", "DTLS", "VidiconCommand", "WebRTC", "WebRTCPeers", "CV4L2", "Capture", nioCore,
+        "StreamControl", "VidiconCommand", "WebRTC", "WebRTCPeers", "WebRTCServer", "CV4L2", "Capture", nioCore,
         .product(name: "HTTPTypes", package: "swift-http-types"), "TransportStreams",
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),

@@ -6,7 +6,6 @@ internal import HTTPServer
 public import Media
 internal import NIOCore
 internal import NIOPosix
-internal import Publishing
 internal import Pushing
 internal import RTMPServer
 internal import RTSPServer

@@ -1,5 +1,4 @@
 package import Authentication
-internal import DTLS
 package import Media
 package import NIOCore
 package import NIOPosix

@@ -1,9 +1,9 @@
 internal import Authentication
-internal import DTLS
 internal import Media
 internal import NIOCore
 internal import RTP
 internal import WebRTC
+internal import WebRTCServer
 
 /// Invariants of WebRTC's parsers for any bytes.
 struct WebRTCFuzzCase {

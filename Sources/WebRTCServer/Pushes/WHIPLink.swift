@@ -1,6 +1,5 @@
 package import Authentication
 internal import Codecs
-internal import DTLS
 internal import Media
 internal import NIOCore
 package import Serving

@@ -1,9 +1,9 @@
-import DTLS
 import Foundation
 import NIOCore
 import TestSupport
 import Testing
 import WebRTC
+import WebRTCServer
 
 /// `openssl s_client` as the peer, on the loopback interface.
 @Suite("DTLS with OpenSSL's own client")

@@ -1,9 +1,9 @@
 import CSRTP
-import DTLS
 import NIOCore
 import TestSupport
 import Testing
 import WebRTC
+import WebRTCServer
 
 /// One direction of a session of libsrtp 2, which shares nothing with ours but the specification.
 private final class LibrarySession {

@@ -1,10 +1,10 @@
 import Crypto
-import DTLS
 import Foundation
 import NIOCore
 import TestSupport
 import Testing
 import WebRTC
+import WebRTCServer
 
 @Suite("SRTP and SRTCP, RFC 3711 and RFC 7714")
 struct SRTPTests {

@@ -22,9 +22,7 @@ final class WHIPSockets: @unchecked Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       let envelope = self.unwrapInboundIn(data)
-      guard let text = envelope.remoteAddress.ipAddress, let port = envelope.remoteAddress.port,
-        let address = TransportAddress(text, port: UInt16(truncatingIfNeeded: port))
-      else { return }
+      guard let address = TransportAddress(envelope.remoteAddress) else { return }
       self.receive(envelope.data, address)
     }
 

@@ -1,8 +1,8 @@
-import DTLS
 import Foundation
 import Media
 import NIOCore
 import WebRTC
+import WebRTCServer
 
 /// A client and a server in memory, whose datagrams can be dropped, duplicated and reordered.
 struct DTLSPair {

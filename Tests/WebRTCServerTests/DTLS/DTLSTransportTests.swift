@@ -1,7 +1,7 @@
-import DTLS
 import Media
 import Testing
 import WebRTC
+import WebRTCServer
 
 @Suite("DTLS with SRTP, RFC 6347 and RFC 5764")
 struct DTLSTransportTests {

@@ -1,9 +1,9 @@
-import DTLS
 import Media
 import NIOCore
 import RTP
 import Testing
 import WebRTC
+import WebRTCServer
 
 @Suite("Transport of a push, with real DTLS")
 struct PublicationTransportTests {

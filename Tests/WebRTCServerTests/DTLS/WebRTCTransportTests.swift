@@ -1,10 +1,10 @@
 import Crypto
-import DTLS
 import Media
 import NIOCore
 import RTP
 import Testing
 import WebRTC
+import WebRTCServer
 
 /// A client with real DTLS, which checks as a browser does.
 private struct Client {

@@ -1,12 +1,12 @@
 import Authentication
 import Capture
 import Media
-import Publishing
 import Pushing
 import Serving
 import Streaming
 import TestSupport
 import Testing
+import WebRTCServer
 
 @Suite("Pushes over WHIP: requests over loopback", .timeLimit(.minutes(5)))
 struct WHIPPushTests {
