@@ -4,18 +4,18 @@ internal import RTP
 internal import Serving
 internal import WebRTC
 
-/// The tracks of a stream as WebRTC carries them, packetized once for all viewers.
+/// The tracks of a stream as WebRTC carries them, packetized once for all viewers, or for a push.
 struct WebRTCTracks: SharedMediaPacketizer {
   private var packetizer: WebRTCPacketizer
   private var audio: AACDescription?
   private var opus = OpusEncoding.off
 
-  /// Whether a viewer listens: otherwise audio is not encoded.
+  /// Whether a viewer listens, or the server of a push takes audio: otherwise it is not encoded.
   var isAudioWanted = false {
     didSet { if !self.isAudioWanted, self.isEncodingAudio { self.opus = .off } }
   }
 
-  /// The encoder of audio, which exists while viewers listen.
+  /// The encoder of audio, which exists while audio is wanted.
   // Safe because it is used by the thread that holds the tracks.
   private enum OpusEncoding: @unchecked Sendable {
     case off

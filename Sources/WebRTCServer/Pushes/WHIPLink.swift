@@ -1,5 +1,4 @@
 package import Authentication
-internal import Codecs
 internal import Media
 internal import NIOCore
 package import Serving
@@ -19,14 +18,6 @@ final class WHIPLink: PushLink, @unchecked Sendable {
     var security: OpenSSLSecurity
   }
 
-  /// The encoder of audio.
-  private enum Opus {
-    case off
-    case on(OpusTranscoder)
-    /// There is no encoder on this machine, or none for this audio.
-    case failed
-  }
-
   private let endpoint: WHIPURL
   private let connector: PushConnector
   private let report: (PushLinkEvent) -> Void
@@ -38,9 +29,7 @@ final class WHIPLink: PushLink, @unchecked Sendable {
   private var current: Attempt?
   private var sockets: WHIPSockets?
   private var session: WebRTCSession?
-  private var packetizer = WebRTCPacketizer([])
-  private var audio: AACDescription?
-  private var opus = Opus.off
+  private var tracks = WebRTCTracks([])
   private var batch = DatagramBatch()
   private var timer: (task: Scheduled<Void>, deadline: MediaTime)?
   /// Time at which the last datagram of the server has arrived; nil before media may be sent.
@@ -80,9 +69,7 @@ extension WHIPLink {
   func connect(_ descriptions: [CodecDescription]) {
     self.attempt += 1
     let attempt = self.attempt
-    self.packetizer = WebRTCPacketizer(descriptions)
-    self.audio = nil
-    self.configure(descriptions)
+    self.tracks = WebRTCTracks(descriptions)
     WHIPSockets.open(on: self.connector.eventLoop) { [weak self] datagram, source in
       guard let self, self.attempt == attempt else { return }
       self.receive(datagram, from: source)
@@ -109,8 +96,8 @@ extension WHIPLink {
     guard let sockets, let security = Self.security() else {
       return self.ended("DTLS cannot be set up", attempt: attempt)
     }
-    let video = self.packetizer.videoDescription.flatMap { H264ProfileLevel($0) }
-    guard video != nil || self.audio != nil else { return self.ended("the stream has no H.264", attempt: attempt) }
+    let (video, hasAudio) = (self.tracks.video, self.tracks.hasAudio)
+    guard video != nil || hasAudio else { return self.ended("the stream has no H.264", attempt: attempt) }
     let makeRandom: () -> UInt64 = { .random(in: 0...UInt64.max) }
     let credentials = ICECredentials(makeRandom: makeRandom)
     let ssrc = UInt32.random(in: 1...UInt32.max - 2)
@@ -119,7 +106,7 @@ extension WHIPLink {
       WebRTCPublishOffer.Configuration(
         sessionID: makeRandom() >> 2, credentials: credentials,
         fingerprint: CertificateFingerprint(algorithm: .sha256, digest: security.fingerprint),
-        candidates: sockets.candidates(includesLoopback: isNear), video: video, hasAudio: self.audio != nil,
+        candidates: sockets.candidates(includesLoopback: isNear), video: video, hasAudio: hasAudio,
         ssrcs: (ssrc, ssrc + 1, ssrc + 2)))
     self.current = Attempt(offer: offer, credentials: credentials, security: security)
     self.send(self.client.post(offer.text), attempt: attempt)
@@ -165,6 +152,7 @@ extension WHIPLink {
         self.session = WebRTCSession(
           publication, credentials: current.credentials, security: current.security,
           makeRandom: { .random(in: 0...UInt64.max) }, unixTime: { self.clock.unixTime(at: $0) }, at: self.clock.now())
+        self.tracks.isAudioWanted = self.session?.hasAudio == true
         self.settle()
       } catch {
         self.ended(PushFailure.text(of: error), attempt: attempt)
@@ -192,7 +180,8 @@ extension WHIPLink {
       self.transmit()
     }
     self.sockets?.close()
-    (self.sockets, self.current, self.lastArrival, self.opus) = (nil, nil, nil, .off)
+    (self.sockets, self.current, self.lastArrival) = (nil, nil, nil)
+    self.tracks.isAudioWanted = false
     guard let request = self.client.end() else { return }
     self.farewell = self.exchange(request, timeout: Self.farewellTimeout).map { _ in }.recover { _ in }
   }
@@ -265,25 +254,12 @@ extension WHIPLink {
   func begin(bitrate: Int, audioBitrate: Int?) { self.follow(bitrate: bitrate, maximum: bitrate) }
 
   func configure(_ descriptions: [CodecDescription]) {
-    for description in descriptions {
-      self.packetizer.change(to: description)
-      guard case .aac(let audio) = description, audio != self.audio else { continue }
-      (self.audio, self.opus) = (audio, .off)
-    }
+    for description in descriptions { self.tracks.change(to: description) }
   }
 
   func write(_ sample: EncodedSample) {
     let now = self.clock.now()
-    guard sample.kind == .audio else {
-      if let media = self.packetizer.packetize(sample) { self.session?.send(media, at: now) }
-      return
-    }
-    guard self.session?.hasAudio == true else { return }
-    if case .off = self.opus, let audio { self.opus = (try? OpusTranscoder(audio)).map(Opus.on) ?? .failed }
-    guard case .on(let transcoder) = self.opus else { return }
-    transcoder.transcode(sample) { packet in
-      if let media = WebRTCPacketizer.packetize(opus: packet) { self.session?.send(media, at: now) }
-    }
+    for media in self.tracks.packets(of: sample) { self.session?.send(media, at: now) }
   }
 
   func flush() {
@@ -321,14 +297,5 @@ extension PushConnector {
     to endpoint: WHIPURL, token: Secret?, report: @escaping (PushLinkEvent) -> Void
   ) -> any PushLink {
     WHIPLink(endpoint, token: token, connector: self, report: report)
-  }
-}
-
-extension H264ProfileLevel {
-  /// Profile and level of a stream; nil for a malformed parameter set.
-  fileprivate init?(_ description: H264Description) {
-    let bytes = description.sequenceParameterSet
-    guard bytes.count > 3 else { return nil }
-    self.init(profileIDC: bytes[1], constraintFlags: bytes[2], levelIDC: bytes[3])
   }
 }
