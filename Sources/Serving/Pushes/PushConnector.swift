@@ -8,7 +8,7 @@ internal import NIOSSL
 package struct PushConnector: Sendable {
   /// The event loop of all pushes, on which a link is used.
   package let eventLoop: any EventLoop
-  /// Whether the owner has chosen the target, whose address may be link-local then.
+  /// Whether the target's address may be link-local: the owner has chosen it, or allows such addresses to operators.
   package let allowsLinkLocal: Bool
   private let service: PushService
 

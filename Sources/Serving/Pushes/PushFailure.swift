@@ -6,7 +6,7 @@ internal import NIOSSL
 /// The end of a connection of a push: one line for the owner, without address and stream key.
 package struct PushFailure: Error {
   /// Line for the owner, without a period.
-  package let text: String
+  private let text: String
 
   /// Creates a failure of a protocol from its line.
   package init(_ text: String) {

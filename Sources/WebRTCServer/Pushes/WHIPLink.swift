@@ -46,7 +46,7 @@ final class WHIPLink: PushLink, @unchecked Sendable {
   private static let audioBitrate = 90_000
   /// Minimum time between two looks at what is sent later.
   private static let minimumWait = MediaDuration.milliseconds(1)
-  /// DTLS of all pushes of the process; nil before the first one. Each takes one of OpenSSL's 127 numbers for types of `BIO`.
+  /// DTLS of all pushes; nil before the first one. A context of its own for each would use up OpenSSL's 127 types of `BIO`.
   private static let sharedSecurity = Mutex<OpenSSLSecurity?>(nil)
 
   /// - Parameters:
