@@ -52,9 +52,9 @@ def nginx_with_files(settings):
 
 
 @contextlib.contextmanager
-def publishing(folder, segments):
+def serving(folder, segments):
     """A playlist in a folder that gets a segment each second, of some that repeat."""
-    def publish(number):
+    def add(number):
         (folder / f"{number}.ts").write_bytes(segments[number % len(segments)])
         first = max(0, number - 5)
         lines = ["#EXTM3U", "#EXT-X-VERSION:6", "#EXT-X-TARGETDURATION:1", f"#EXT-X-MEDIA-SEQUENCE:{first}"]
@@ -64,20 +64,20 @@ def publishing(folder, segments):
 
     ended = threading.Event()
 
-    def publish_each_second():
+    def add_each_second():
         number = 1
         while not ended.wait(1):
-            publish(number)
+            add(number)
             number += 1
 
-    publish(0)
-    publisher = threading.Thread(target=publish_each_second)
-    publisher.start()
+    add(0)
+    thread = threading.Thread(target=add_each_second)
+    thread.start()
     try:
         yield
     finally:
         ended.set()
-        publisher.join()
+        thread.join()
 
 
 def playlist_and_segments(process):
@@ -119,7 +119,7 @@ def compare(settings, viewers):
                 settings, process, viewers, lambda process: (serving_seconds(process), *serving_modes(process)))
             ours.append(times)
             _, segments = playlist_and_segments(process)
-        with nginx_with_files(settings) as nginx, publishing(nginx.live, list(segments.values())):
+        with nginx_with_files(settings) as nginx, serving(nginx.live, list(segments.values())):
             (time_there,), their_report = watched(settings, nginx, viewers, lambda nginx: (cpu_seconds(nginx),))
             theirs.append(time_there)
     used, user, kernel = map(sum, zip(*ours))

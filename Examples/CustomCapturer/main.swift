@@ -2,7 +2,7 @@
 // 1. write a capturer: a class that is started with a consumer, delivers frames to it, and is stopped
 // 2. draw a plasma, RGB, 3 bytes per pixel, into pooled frames stamped on the stream's clock
 // 3. receive a call for each dropped frame, with the reason
-// 4. publish it at rtsp://HOST:8554/plasma
+// 4. serve it at rtsp://HOST:8554/plasma
 
 import Foundation
 import Synchronization
@@ -59,5 +59,5 @@ final class MyPlasma: VideoCapturer {
 let stream = LiveStream("plasma")
 stream.attachVideo(MyPlasma())
 let server = CameraServer(rtspPort: 8554)
-try await server.publish(stream)
+try await server.serve(stream)
 try await server.run()

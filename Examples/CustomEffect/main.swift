@@ -25,6 +25,6 @@ stream.attachVideo(sources.video)
 stream.effects = [try FaceTracker(), FaceMask(style: .pixelate, part: .eyes), FaceMeter()]
 
 let server = CameraServer()
-try await server.publish(stream)
+try await server.serve(stream)
 Task { for await event in stream.faceEvents { print("face \(event.face):", event.kind.rawValue) } }
 try await server.run()

@@ -1,6 +1,6 @@
 // Shows how to:
 // 1. draw pixels in a closure, directly into the memory that is encoded
-// 2. publish it at rtsp://HOST:8554/drawn and http://HOST:8080/drawn
+// 2. serve it at rtsp://HOST:8554/drawn and http://HOST:8080/drawn
 
 import Vidicon
 
@@ -16,5 +16,5 @@ stream.attachVideo(
     }
   })
 let server = CameraServer()
-try await server.publish(stream)
+try await server.serve(stream)
 try await server.run()

@@ -1,6 +1,6 @@
 // Shows how to:
 // 1. create a stream with a video source and an audio source
-// 2. publish it, so that OBS, VLC and ffmpeg play rtsp://HOST:8554/hello
+// 2. serve it, so that OBS, VLC and ffmpeg play rtsp://HOST:8554/hello
 // 3. serve until Ctrl-C
 
 import Vidicon
@@ -9,5 +9,5 @@ let stream = LiveStream("hello", video: .init(width: 1280, height: 720, frameRat
 stream.attachVideo(PlasmaCapturer())  // or any type that conforms to VideoCapturer
 stream.attachAudio(ToneCapturer())
 let server = CameraServer(rtspPort: 8554, httpPort: 8080)
-try await server.publish(stream)
+try await server.serve(stream)
 try await server.run()  // until cancelled

@@ -11,7 +11,7 @@ let stream = LiveStream("live", video: VideoSettings(bitrate: 2_300_000))
 stream.attachVideo(PlasmaCapturer())
 stream.attachAudio(ToneCapturer())
 let server = CameraServer(rtspPort: 0)  // any free port
-try await server.publish(stream)
+try await server.serve(stream)
 try await server.start()
 print("rtsp://127.0.0.1:\(server.ports?.rtsp ?? 0)/live")
 

@@ -22,5 +22,5 @@ Thread.detachNewThread {
   capturer.finish()
 }
 
-try await server.publish(stream)
+try await server.serve(stream)
 try await server.run()

@@ -4,23 +4,23 @@ internal import Streaming
 internal import Synchronization
 internal import Threading
 
-/// Face events and device controls of a published stream, beside its media.
+/// Face events and device controls of a served stream, beside its media.
 final class ControlledStream: Sendable {
   /// Face events of `/api/streams/NAME/events`, which HLS has too.
   let faces: FaceFeed
   /// Coalesces queries of the video device's controls.
   let controls = SingleFlight<[DeviceControl]>(threadName: "controls", timeout: .seconds(2))
 
-  init(_ published: PublishedStream) {
-    self.faces = FaceFeed(eventLoop: published.eventLoop) { [hls = published.hls] in hls.consume($0) }
+  init(_ served: ServedStream) {
+    self.faces = FaceFeed(eventLoop: served.eventLoop) { [hls = served.hls] in hls.consume($0) }
   }
 }
 
-/// The published streams of the API.
+/// The served streams of the API.
 final class ControlledStreams: Sendable {
   private let streams = Mutex<[ObjectIdentifier: ControlledStream]>([:])
 
-  /// The entry of a stream; nil when it is not published.
+  /// The entry of a stream; nil when it is not served.
   subscript(stream: LiveStream) -> ControlledStream? {
     self.streams.withLock { $0[ObjectIdentifier(stream)] }
   }
@@ -30,7 +30,7 @@ final class ControlledStreams: Sendable {
     self.streams.withLock { $0[ObjectIdentifier(stream)] = controlled }
   }
 
-  /// Removes a stream; nil when it is not published.
+  /// Removes a stream; nil when it is not served.
   func remove(_ stream: LiveStream) -> ControlledStream? {
     self.streams.withLock { $0.removeValue(forKey: ObjectIdentifier(stream)) }
   }

@@ -47,26 +47,26 @@ package final class WebServer: Sendable {
   /// The certificate, for other servers of the process; nil without TLS and before ``loadCertificate()``.
   package var certificate: TLSCertificate? { self.http.certificate }
 
-  /// Viewers and bytes sent of a stream over HTTP; zero when it is not published.
+  /// Viewers and bytes sent of a stream over HTTP; zero when it is not served.
   package func statistics(of stream: LiveStream) -> HTTPStreamStatistics { self.hls.statistics(of: stream) }
 
   /// HLS viewers of a rendition, see ``HLSServer/hlsViewers(of:)``.
   package func hlsViewers(of rendition: Rendition) -> Int { self.hls.hlsViewers(of: rendition) }
 
   /// Serves a started stream under its name; the files of the first stream are also served without a name.
-  package func publish(_ stream: LiveStream) {
-    let published = self.hls.makePublished(stream)
-    let controlled = ControlledStream(published)
+  package func serve(_ stream: LiveStream) {
+    let served = self.hls.makeServedStream(stream)
+    let controlled = ControlledStream(served)
     self.responder.controlled.insert(controlled, for: stream)
-    self.hls.publish(published)
+    self.hls.serve(served)
     stream.add(controlled.faces)
   }
 
-  /// Stops serving a stream, see ``HLSServer/unpublish(_:)``; responses with its events end.
-  package func unpublish(_ stream: LiveStream) {
+  /// Stops serving a stream, see ``HLSServer/stopServing(_:)``; responses with its events end.
+  package func stopServing(_ stream: LiveStream) {
     let controlled = self.responder.controlled.remove(stream)
     if let controlled { stream.remove(controlled.faces) }
-    self.hls.unpublish(stream)
+    self.hls.stopServing(stream)
     controlled?.faces.streamEnded()
   }
 
@@ -85,11 +85,11 @@ package final class WebServer: Sendable {
   /// Waits until HLS players have reloaded the playlist, at most a target duration and 0.3 s (4.3 s in all), so that
   /// they see the end of the stream.
   package func stop() async {
-    for published in self.hls.streams.all { self.unpublish(published.stream) }
+    for served in self.hls.streams.all { self.stopServing(served.stream) }
     await self.hls.waitForViewers()
     await self.http.stop()
   }
 
-  /// Closes the ports and every connection; the streams stay published.
+  /// Closes the ports and every connection; the streams stay registered.
   package func closePorts() async { await self.http.closePorts() }
 }

@@ -36,7 +36,7 @@ package struct WebServerProviders: Sendable {
   package enum Page: Hashable, Sendable {
     /// The list of streams, at `/`.
     case list
-    /// The page of a stream, at `/NAME`; the same for every stream, published or not.
+    /// The page of a stream, at `/NAME`; the same for every stream, served or not.
     case player
     /// The list of recorded files, at `/recordings/`.
     case recordings

@@ -10,8 +10,8 @@ internal import Threading
 /// Playlists, segments and images are built once and shared by all responses. An ``HTTPApplication`` has the addresses; see
 /// ``MediaPath``.
 package final class HLSServer: Sendable {
-  /// The published streams, and those that have ended recently.
-  package let streams = PublishedStreams()
+  /// The served streams, and those that have ended recently.
+  package let streams = ServedStreams()
   /// Rules of hosts, origins and header fields.
   let policy: HTTPPolicy
   /// Targets and heads of responses that many viewers get.
@@ -32,47 +32,47 @@ package final class HLSServer: Sendable {
     self.viewerIdleTime = viewerIdleTime
   }
 
-  /// Viewers and bytes sent of a stream over HTTP; zero when it is not published.
+  /// Viewers and bytes sent of a stream over HTTP; zero when it is not served.
   package func statistics(of stream: LiveStream) -> HTTPStreamStatistics {
-    guard let published = self.streams[stream] else { return HTTPStreamStatistics() }
+    guard let served = self.streams[stream] else { return HTTPStreamStatistics() }
     let now = self.clock.now()
     return HTTPStreamStatistics(
-      hlsViewers: published.viewers(of: .hls, at: now), motionJPEGViewers: published.viewers(of: .mjpeg, at: now),
-      bytesSent: PublishedStream.Content.allCases.reduce(0) { $0 + published.bytesSent(of: $1) })
+      hlsViewers: served.viewers(of: .hls, at: now), motionJPEGViewers: served.viewers(of: .mjpeg, at: now),
+      bytesSent: ServedStream.Content.allCases.reduce(0) { $0 + served.bytesSent(of: $1) })
   }
 
-  /// HLS viewers of a rendition; zero when its stream is not published. Those of the main one are the stream's others.
+  /// HLS viewers of a rendition; zero when its stream is not served. Those of the main one are the stream's others.
   package func hlsViewers(of rendition: Rendition) -> Int {
-    guard let published = self.streams[rendition.stream] else { return 0 }
+    guard let served = self.streams[rendition.stream] else { return 0 }
     let now = self.clock.now()
-    guard rendition.isMain else { return published.hlsViewers(of: rendition.name, at: now) }
-    let others = rendition.stream.renditions.reduce(0) { $0 + published.hlsViewers(of: $1.name, at: now) }
-    return max(0, published.viewers(of: .hls, at: now) - others)
+    guard rendition.isMain else { return served.hlsViewers(of: rendition.name, at: now) }
+    let others = rendition.stream.renditions.reduce(0) { $0 + served.hlsViewers(of: $1.name, at: now) }
+    return max(0, served.viewers(of: .hls, at: now) - others)
   }
 
-  /// Creates what is served of a started stream; ``publish(_:)`` serves it.
-  package func makePublished(_ stream: LiveStream) -> PublishedStream {
-    PublishedStream(
-      stream, publishedAt: MediaDuration(nanoseconds: self.clock.unixTime(at: self.clock.now())),
+  /// Creates the entry of a started stream; ``serve(_:)`` serves it.
+  package func makeServedStream(_ stream: LiveStream) -> ServedStream {
+    ServedStream(
+      stream, servedSince: MediaDuration(nanoseconds: self.clock.unixTime(at: self.clock.now())),
       viewerIdleTime: self.viewerIdleTime, eventLoop: self.group.next())
   }
 
   /// Serves a stream under its name; the files of the first stream are also served without a name.
-  package func publish(_ published: PublishedStream) {
-    self.streams.append(published)
-    published.stream.add(published.hls)
+  package func serve(_ served: ServedStream) {
+    self.streams.append(served)
+    served.stream.add(served.hls)
   }
 
   /// Stops serving a stream: waiting requests are answered, and motion JPEG responses end.
   ///
   /// Its playlists, now with `EXT-X-ENDLIST`, and its segments are served for ten more target durations, at least
   /// ``HTTPServerLimits/viewerIdleTime`` (10 s, unless the source's keyframes are rare), so that HLS players can play to the end.
-  package func unpublish(_ stream: LiveStream) {
-    guard let published = self.streams.end(stream) else { return }
-    stream.remove(published.hls)
-    published.end()
-    self.group.next().scheduleTask(in: .nanoseconds(published.hls.viewerTimes.retention.nanoseconds)) {
-      [streams = self.streams] in streams.remove(published)
+  package func stopServing(_ stream: LiveStream) {
+    guard let served = self.streams.end(stream) else { return }
+    stream.remove(served.hls)
+    served.end()
+    self.group.next().scheduleTask(in: .nanoseconds(served.hls.viewerTimes.retention.nanoseconds)) {
+      [streams = self.streams] in streams.remove(served)
     }
   }
 

@@ -14,7 +14,7 @@ package struct MediaPath: Hashable, Sendable {
   /// first stream, as in RTSP, so that `http://HOST:PORT/index.m3u8` plays.
   ///
   /// - Parameters:
-  ///   - names: Names of the published streams in order of publication.
+  ///   - names: Names of the served streams in the order in which serving began.
   ///   - renditions: Paths of their renditions, `NAME/RENDITION`, which have files as streams do.
   package init?(_ components: [String], names: [String], renditions: [String]) {
     guard let file = components.last, !names.contains(components.joined(separator: "/")) else { return nil }

@@ -3,7 +3,7 @@ public import Media
 package import NIOPosix
 public import Serving
 
-/// The published streams of a server of RTMP.
+/// The served streams of a server of RTMP.
 package typealias RTMPDirectory = OutputDirectory<ConnectionOutput<RTMPTracks>>
 
 /// An RTMP server for any number of streams and viewers: `rtmp://HOST/NAME`, `rtmp://HOST/live/NAME`.

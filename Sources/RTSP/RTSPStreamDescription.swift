@@ -1,6 +1,6 @@
 public import Media
 
-/// A published stream as RTSP describes it: name, session description and tracks.
+/// A served stream as RTSP describes it: name, session description and tracks.
 public struct RTSPStreamDescription: Hashable, Sendable {
   /// One track, in the order of the session description.
   public struct Track: Hashable, Sendable {
@@ -34,7 +34,7 @@ public struct RTSPStreamDescription: Hashable, Sendable {
   }
 }
 
-/// Looks up published streams for server sessions.
+/// Looks up served streams for server sessions.
 public protocol RTSPStreamDirectory {
   /// Returns the stream with a name; nil when there is none.
   ///

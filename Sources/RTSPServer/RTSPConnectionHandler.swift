@@ -186,7 +186,7 @@ extension RTSPConnectionHandler {
 
 extension RTSPConnectionHandler {
   private func startPlaying(_ playback: RTSPPlayback) {
-    // Another stream may have been published under the name since SETUP.
+    // Another stream may have been served under the name since SETUP.
     guard let context, let description = self.directory.stream(forPath: playback.streamName),
       playback.tracks.allSatisfy({ $0.index < description.tracks.count && $0.ssrc == description.tracks[$0.index].ssrc }
       ),

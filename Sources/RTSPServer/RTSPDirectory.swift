@@ -7,7 +7,7 @@ internal import Serving
 internal import Streaming
 internal import Synchronization
 
-/// The published streams of a server of RTSP, as its sessions see them, and its UDP sockets; shared by all event loops.
+/// The served streams of a server of RTSP, as its sessions see them, and its UDP sockets; shared by all event loops.
 final class RTSPDirectory: RTSPStreamDirectory, Sendable {
   /// The sockets, which outputs have before they are open.
   private final class SharedSockets: Sendable {
@@ -50,7 +50,7 @@ final class RTSPDirectory: RTSPStreamDirectory, Sendable {
     self.outputs.output(atPath: path)?.description
   }
 
-  /// The output of the stream of a description; nil when the stream is no longer published. Parameter sets may
+  /// The output of the stream of a description; nil when the stream is no longer served. Parameter sets may
   /// have changed since the description was sent.
   func output(of description: RTSPStreamDescription) -> RTPBroadcaster? {
     self.outputs.all.first { $0.name == description.name && $0.description.tracks == description.tracks }

@@ -76,7 +76,7 @@ package final class RTSPServer: StreamServer {
     self.directory.malformedRequests.load(ordering: .relaxed)
   }
 
-  /// Counters of a stream's viewers over RTSP, those of its renditions included; all zero when the stream is not published.
+  /// Counters of a stream's viewers over RTSP, those of its renditions included; all zero when the stream is not served.
   ///
   /// The lag is that of all event loops, also where they serve no viewer of the stream.
   package func statistics(of stream: LiveStream) -> ViewerStatistics {

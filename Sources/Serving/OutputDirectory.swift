@@ -25,14 +25,14 @@ extension ServedOutput {
   package var name: String { self.rendition.qualifiedName }
 }
 
-/// The published streams of a server in the order of their publication, the outputs of those of their renditions that have had a
+/// The served streams of a server in the order in which serving began, the outputs of those of their renditions that have had a
 /// viewer, and the connections of the viewers. Callable from any thread.
 ///
 /// A server has one, which makes what its protocol sends:
 ///
 /// ```swift
 /// let directory = OutputDirectory<ConnectionOutput<ToyPacketizer>>(eventLoops: loops)
-/// directory.publish(stream)
+/// directory.serve(stream)
 /// let output = await directory.find("live/low")
 /// ```
 package final class OutputDirectory<Output: ServedOutput>: Sendable {
@@ -58,22 +58,22 @@ package final class OutputDirectory<Output: ServedOutput>: Sendable {
   /// The outputs of all streams and renditions.
   package var all: [Output] { self.outputs.withLock { $0 } }
 
-  // MARK: Publication
+  // MARK: Streams
 
   /// Adds a running stream; its tracks are those of its descriptions now.
-  package func publish(_ stream: LiveStream) {
-    self.publish(stream, descriptions: stream.descriptions)
+  package func serve(_ stream: LiveStream) {
+    self.serve(stream, descriptions: stream.descriptions)
   }
 
   /// Adds a stream with these tracks.
-  package func publish(_ stream: LiveStream, descriptions: [CodecDescription]) {
+  package func serve(_ stream: LiveStream, descriptions: [CodecDescription]) {
     let output = self.make(self, stream.main, descriptions)
     self.outputs.withLock { $0.append(output) }
     stream.main.add(output)
   }
 
   /// Removes a stream with its renditions; its viewers stay connected until it ends.
-  package func unpublish(_ stream: LiveStream) {
+  package func stopServing(_ stream: LiveStream) {
     self.outputs.withLock { $0.removeAll { $0.stream === stream } }
   }
 
@@ -82,7 +82,7 @@ package final class OutputDirectory<Output: ServedOutput>: Sendable {
     { [weak self] output in
       guard let self else { return }
       if output.rendition.isMain {
-        self.unpublish(output.stream)
+        self.stopServing(output.stream)
       } else {
         self.outputs.withLock { $0.removeAll { $0 === output } }
       }
@@ -93,10 +93,10 @@ package final class OutputDirectory<Output: ServedOutput>: Sendable {
 
   // MARK: Lookup
 
-  /// The published streams.
+  /// The served streams.
   private var streams: [LiveStream] { self.all.filter(\.rendition.isMain).map(\.stream) }
 
-  /// The published stream of a name; nil when there is none.
+  /// The served stream of a name; nil when there is none.
   ///
   /// - Parameter isFirstUnnamed: Whether an empty name is that of the first stream.
   package func stream(named name: String, isFirstUnnamed: Bool = false) -> LiveStream? {
@@ -118,7 +118,7 @@ package final class OutputDirectory<Output: ServedOutput>: Sendable {
     return first.rendition(named: path)
   }
 
-  /// The output of a rendition; nil where its stream is not published, and before the first viewer of one that is not the main one.
+  /// The output of a rendition; nil where its stream is not served, and before the first viewer of one that is not the main one.
   package func output(of rendition: Rendition) -> Output? {
     self.all.first { $0.rendition == rendition }
   }
@@ -170,7 +170,7 @@ package final class OutputDirectory<Output: ServedOutput>: Sendable {
 
   /// Adds the output of a rendition whose parameter sets are known, unless the rendition has one.
   ///
-  /// - Returns: The rendition's output; nil when its stream is no longer published.
+  /// - Returns: The rendition's output; nil when its stream is no longer served.
   private func add(_ output: Output) -> Output? {
     let (present, isAdded) = self.outputs.withLock { all -> (Output?, Bool) in
       if let present = all.first(where: { $0.rendition == output.rendition }) { return (present, false) }
@@ -184,7 +184,7 @@ package final class OutputDirectory<Output: ServedOutput>: Sendable {
 
   // MARK: Counters
 
-  /// Counters of a stream's viewers, those of its renditions included; all zero where it is not published.
+  /// Counters of a stream's viewers, those of its renditions included; all zero where it is not served.
   package func statistics(of stream: LiveStream) -> ViewerStatistics {
     self.statistics { $0.stream === stream }
   }

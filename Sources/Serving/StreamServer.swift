@@ -5,26 +5,26 @@ package protocol StreamServer: Sendable {
   associatedtype Output: ServedOutput
   /// Name of the protocol in lower case, such as `rtsp`, as metrics and the API have it.
   static var protocolName: String { get }
-  /// The published streams.
+  /// The served streams.
   var outputs: OutputDirectory<Output> { get }
-  /// Counters of a stream's viewers, those of its renditions included; all zero when the stream is not published.
+  /// Counters of a stream's viewers, those of its renditions included; all zero when the stream is not served.
   func statistics(of stream: LiveStream) -> ViewerStatistics
   /// Closes the ports and every connection.
   func stop() async
 }
 
 extension StreamServer {
-  /// Publishes a running stream under its name; the first published stream is also found by an empty path.
-  package func publish(_ stream: LiveStream) {
-    self.outputs.publish(stream)
+  /// Serves a running stream under its name; the first served stream is also found by an empty path.
+  package func serve(_ stream: LiveStream) {
+    self.outputs.serve(stream)
   }
 
   /// Removes a stream; its viewers are disconnected when it is stopped.
-  package func unpublish(_ stream: LiveStream) {
-    self.outputs.unpublish(stream)
+  package func stopServing(_ stream: LiveStream) {
+    self.outputs.stopServing(stream)
   }
 
-  /// Counters of a stream's viewers, those of its renditions included; all zero when the stream is not published.
+  /// Counters of a stream's viewers, those of its renditions included; all zero when the stream is not served.
   package func statistics(of stream: LiveStream) -> ViewerStatistics {
     self.outputs.statistics(of: stream)
   }

@@ -1,7 +1,7 @@
 public import Media
 internal import Synchronization
 
-/// Counters of the viewers of a stream over one protocol since its publication.
+/// Counters of the viewers of a stream over one protocol since it was first served.
 public struct ViewerStatistics: Hashable, Sendable {
   /// Viewers that play, or wait for their first keyframe.
   public var viewers = 0

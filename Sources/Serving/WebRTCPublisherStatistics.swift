@@ -1,6 +1,6 @@
 public import Media
 
-/// Counters of a stream's WebRTC publishers since its publication, as of the last second.
+/// Counters of a stream's WebRTC publishers since it was first served, as of the last second.
 public struct WebRTCPublisherStatistics: Hashable, Sendable {
   /// Whether a publisher sends media.
   public var isLive = false

@@ -1,4 +1,4 @@
-/// Sources, effects and recorder of a published stream, for changes; nil for those that are not attached.
+/// Sources, effects and recorder of a served stream, for changes; nil for those that are not attached.
 package struct StreamControls: Sendable {
   /// Names of the sources, and every setting that can change while the stream runs.
   package var sources: StreamSources?

@@ -11,10 +11,10 @@ internal import Threading
 /// let stream = LiveStream("hello", video: .init(width: 1280, height: 720, frameRate: 30))
 /// stream.attachVideo(PlasmaCapturer())
 /// stream.attachAudio(ToneCapturer())
-/// try await server.publish(stream)
+/// try await server.serve(stream)
 /// ```
 ///
-/// A stream runs once: it is started by the server that publishes it, and runs until it is stopped or its encoder
+/// A stream runs once: it is started by the server that serves it, and runs until it is stopped or its encoder
 /// fails. Losing a source does not end it, and the source can be replaced at any time, see ``switchVideo(to:)``.
 public final class LiveStream: Sendable {
   /// Name in the stream's addresses, such as `rtsp://HOST:8554/NAME`; may contain slashes, see ``problem(withName:)``.

@@ -4,7 +4,7 @@ package import Media
 extension VidiconError {
   /// Neither video nor audio is attached.
   package static let streamHasNoSource = Self.stream(
-    .missingTrack, "it has no source", nextStep: "attach video or audio to it before it is published")
+    .missingTrack, "it has no source", nextStep: "attach video or audio to it before it is served")
   /// The stream was started before.
   package static let streamAlreadyStarted = Self.stream(
     .wrongState, "it was started before", nextStep: "create a new one")
@@ -47,11 +47,11 @@ extension VidiconError {
       nextStep: "choose another name")
   }
 
-  /// Another stream of that name is published.
+  /// Another stream of that name is served.
   package static func streamNameTaken(_ name: String) -> VidiconError {
     VidiconError(
       .alreadyExists, subject: "stream name \(name.debugDescription)",
-      cause: "a stream of that name is published already", nextStep: "give each stream its own name")
+      cause: "a stream of that name is served already", nextStep: "give each stream its own name")
   }
 
   /// No video of the stream is encoded, so that it has no further renditions.

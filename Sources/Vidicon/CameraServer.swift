@@ -17,13 +17,13 @@ internal import Synchronization
 internal import Threading
 internal import WebRTCServer
 
-/// Publishes streams on the network: over RTSP, over RTMP and WebRTC on request, and over HTTP as HLS, motion JPEG, snapshots and a web page.
+/// Serves streams on the network: over RTSP, over RTMP and WebRTC on request, and over HTTP as HLS, motion JPEG, snapshots and a web page.
 ///
 /// A server runs once: after ``stop(finishingRecordingsWithin:)`` it cannot start again.
 ///
 /// ```swift
 /// let server = CameraServer(rtspPort: 8554, httpPort: 8080)
-/// try await server.publish(stream)
+/// try await server.serve(stream)
 /// try await server.run()  // until cancelled
 /// ```
 public final class CameraServer: Sendable {
@@ -50,7 +50,7 @@ public final class CameraServer: Sendable {
   private let http: WebServer?
   private let announcer: ServiceAnnouncer?
   private let listening = Listening()
-  private let publications = Publications()
+  private let streams = StreamRegistry()
   private let catalog: SourceCatalog
   private let privacy: SourcePrivacy
   private let pushService: PushService
@@ -131,12 +131,12 @@ public final class CameraServer: Sendable {
     self.rtsp = rtsp
     self.rtmp = rtmp
     self.webRTC = webRTC
-    self.http = settings.http.map { [listening, publications] http in
+    self.http = settings.http.map { [listening, streams] http in
       WebServer(
         settings: http, access: access, passwords: passwords,
         providers: WebServerProviders(
           servers: servers, webRTC: webRTC, addresses: { listening.addresses(of: $0) },
-          controls: { publications.controls(of: $0) },
+          controls: { streams.controls(of: $0) },
           catalog: catalog), group: group, registry: registry, report: report)
     }
     self.announcer =
@@ -182,7 +182,7 @@ public final class CameraServer: Sendable {
 
   /// Opens the ports, as ``start()`` does.
   ///
-  /// - Parameter holdingConnections: Whether clients wait until ``serveConnections()`` is called: their streams are published then.
+  /// - Parameter holdingConnections: Whether clients wait until ``serveConnections()`` is called: their streams are served then.
   package func start(holdingConnections: Bool) async throws(VidiconError) {
     guard self.ports == nil else { return }
     if holdingConnections { self.registry.hold() }
@@ -199,7 +199,7 @@ public final class CameraServer: Sendable {
       try await self.rtmp?.start(certificate: self.http?.certificate)
       try await self.webRTC?.start()
     } catch {
-      // The streams stay published, for the next attempt.
+      // The streams stay registered, for the next attempt.
       for server in self.servers.reversed() { await server.stop() }
       await self.http?.closePorts()
       throw error
@@ -212,8 +212,8 @@ public final class CameraServer: Sendable {
         rtsp: rtsp, rtsps: self.rtsp.ports?.secure, http: http?.http, https: http?.https, rtmp: self.rtmp?.ports?.plain,
         rtmps: self.rtmp?.ports?.secure, webRTC: self.webRTC?.udpPort),
       hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
-    // Streams that were published earlier had no port to announce.
-    for stream in self.publications.published where stream.isRunning { self.announce(stream) }
+    // Streams that were served earlier had no port to announce.
+    for stream in self.streams.served where stream.isRunning { self.announce(stream) }
   }
 
   /// Serves clients that have connected since the ports are open, and all others at once.
@@ -243,9 +243,9 @@ public final class CameraServer: Sendable {
   @discardableResult
   public func stop(finishingRecordingsWithin limit: Duration? = nil) async -> Bool {
     self.registry.release()
-    async let recorded = Self.stop(self.publications.recorders, within: limit)
+    async let recorded = Self.stop(self.streams.recorders, within: limit)
     async let withdrawn: Void? = self.announcer?.stop()
-    for stream in self.publications.published { await self.end(stream) }
+    for stream in self.streams.served { await self.end(stream) }
     await self.pushService.stop()
     await self.http?.stop()
     for server in self.servers.reversed() { await server.stop() }
@@ -279,21 +279,21 @@ public final class CameraServer: Sendable {
 // MARK: Streams
 
 extension CameraServer {
-  /// Starts a stream, unless it runs already, and publishes it. The first published stream also plays without a name over
+  /// Starts a stream, unless it runs already, and serves it. The first served stream also plays without a name over
   /// RTSP.
   ///
   /// - Throws: ``VidiconError`` when its name cannot be part of an address or is taken by another stream that has not ended,
-  ///   when it is published already, or a source or an encoder cannot be opened.
-  public func publish(_ stream: LiveStream) async throws(VidiconError) {
+  ///   when it is served already, or a source or an encoder cannot be opened.
+  public func serve(_ stream: LiveStream) async throws(VidiconError) {
     if let cause = LiveStream.problem(withName: stream.name) {
       throw .streamNameUnusable(stream.name, cause: cause)
     }
-    try self.publications.reserve(stream)
-    self.publications.updatePublished(stream) { publication in
-      publication.sources =
-        publication.sources ?? StreamSources(stream, video: nil, catalog: self.catalog, privacy: self.privacy)
-      publication.effects =
-        publication.effects ?? StreamEffects(stream, factory: EffectFactory(), privacy: self.privacy)
+    try self.streams.reserve(stream)
+    self.streams.updateServed(stream) { entry in
+      entry.sources =
+        entry.sources ?? StreamSources(stream, video: nil, catalog: self.catalog, privacy: self.privacy)
+      entry.effects =
+        entry.effects ?? StreamEffects(stream, factory: EffectFactory(), privacy: self.privacy)
     }
     // Before its first frame. Returns at once where no stream has privacy.
     await self.privacy.identifySources()
@@ -302,40 +302,40 @@ extension CameraServer {
       do throws(VidiconError) {
         try await stream.start()
       } catch {
-        self.publications.cancelReservation(of: stream)
+        self.streams.cancelReservation(of: stream)
         throw error
       }
     }
     // The stream may have been withdrawn, or the server stopped, while it started.
-    guard self.publications[stream]?.phase == .published else {
+    guard self.streams[stream]?.phase == .served else {
       await stream.stop()
       throw .streamStopped
     }
-    self.publications.updatePublished(stream) { publication in
-      publication.pushes = StreamPushes(
+    self.streams.updateServed(stream) { entry in
+      entry.pushes = StreamPushes(
         stream, service: self.pushService, allowsLinkLocal: self.catalog.allowsLinkLocal)
     }
-    for server in self.servers { server.publish(stream) }
-    self.http?.publish(stream)
+    for server in self.servers { server.serve(stream) }
+    self.http?.serve(stream)
     self.announce(stream)
     await self.privacy.update()
   }
 
   /// Withdraws a stream: disconnects its viewers, stops it, and finishes its recording.
-  public func unpublish(_ stream: LiveStream) async {
-    async let recorded = self.publications[stream]?.recorder?.stop()
+  public func stopServing(_ stream: LiveStream) async {
+    async let recorded = self.streams[stream]?.recorder?.stop()
     await self.end(stream)
     _ = await recorded
   }
 
   /// Withdraws and stops a stream, which ends its recording too.
   private func end(_ stream: LiveStream) async {
-    for service in self.publications.end(stream) { self.announcer?.withdraw(service) }
-    for server in self.servers { server.unpublish(stream) }
-    await self.publications[stream]?.pushes?.stop()
+    for service in self.streams.end(stream) { self.announcer?.withdraw(service) }
+    for server in self.servers { server.stopServing(stream) }
+    await self.streams[stream]?.pushes?.stop()
     await stream.stop()
-    self.http?.unpublish(stream)
-    self.publications.remove(stream)
+    self.http?.stopServing(stream)
+    self.streams.remove(stream)
     // Its source is no longer hidden by it.
     await self.privacy.update()
   }
@@ -343,8 +343,8 @@ extension CameraServer {
   /// Announces a stream, unless it was withdrawn meanwhile.
   private func announce(_ stream: LiveStream) {
     let services = self.services(of: stream)
-    self.publications.updatePublished(stream) { publication in
-      publication.services = services
+    self.streams.updateServed(stream) { entry in
+      entry.services = services
       for service in services { self.announcer?.announce(service) }
     }
   }
@@ -365,46 +365,46 @@ extension CameraServer {
   /// Attaches a recorder to a stream, in place of the one before. When the stream is withdrawn or the server stops, the
   /// recording is finished; starting it is up to the recorder's owner.
   public func attach(_ recorder: Recorder, to stream: LiveStream) {
-    self.publications.update(stream) { $0.recorder = recorder }
+    self.streams.update(stream) { $0.recorder = recorder }
   }
 
   /// The recorder of a stream; nil when none was attached.
   public func recorder(of stream: LiveStream) -> Recorder? {
-    self.publications[stream]?.recorder
+    self.streams[stream]?.recorder
   }
 
   /// Attaches the names of a stream's sources and the catalog that it can be switched to, in place of those before. A stream
-  /// published without has sources without names and the server's catalog.
+  /// served without has sources without names and the server's catalog.
   public func attach(_ sources: StreamSources, to stream: LiveStream) {
-    self.publications.update(stream) { $0.sources = sources }
+    self.streams.update(stream) { $0.sources = sources }
     self.privacy.cover()
     Task { [privacy] in await privacy.update() }
   }
 
-  /// The sources of a stream, to switch while it runs; nil when it is not published.
+  /// The sources of a stream, to switch while it runs; nil when it is not served.
   public func sources(of stream: LiveStream) -> StreamSources? {
-    self.publications[stream]?.sources
+    self.streams[stream]?.sources
   }
 
-  /// Attaches the effects of a stream, in place of those before. A stream published without has effects without images.
+  /// Attaches the effects of a stream, in place of those before. A stream served without has effects without images.
   public func attach(_ effects: StreamEffects, to stream: LiveStream) {
-    self.publications.update(stream) { $0.effects = effects }
+    self.streams.update(stream) { $0.effects = effects }
     self.privacy.cover()
     Task { [privacy] in await privacy.update() }
   }
 
-  /// The effects of a stream, to change while it runs; nil when it is not published.
+  /// The effects of a stream, to change while it runs; nil when it is not served.
   public func effects(of stream: LiveStream) -> StreamEffects? {
-    self.publications[stream]?.effects
+    self.streams[stream]?.effects
   }
 }
 
 // MARK: Pushes
 
 extension CameraServer {
-  /// The servers that a published stream is sent to, to change while it runs; nil when it is not published.
+  /// The servers that a served stream is sent to, to change while it runs; nil when it is not served.
   public func pushes(of stream: LiveStream) -> StreamPushes? {
-    self.publications[stream]?.pushes
+    self.streams[stream]?.pushes
   }
 }
 
@@ -434,17 +434,17 @@ extension CameraServer {
     Dictionary(uniqueKeysWithValues: self.servers.map { (type(of: $0).protocolName, $0.statistics(of: stream)) })
   }
 
-  /// Counters of a stream's viewers over RTSP; all zero when it is not published.
+  /// Counters of a stream's viewers over RTSP; all zero when it is not served.
   public func rtspStatistics(of stream: LiveStream) -> ViewerStatistics {
     self.rtsp.statistics(of: stream)
   }
 
-  /// Counters of a stream's viewers over RTMP; all zero when it is not published, or RTMP is off.
+  /// Counters of a stream's viewers over RTMP; all zero when it is not served, or RTMP is off.
   public func rtmpStatistics(of stream: LiveStream) -> ViewerStatistics {
     self.rtmp?.statistics(of: stream) ?? ViewerStatistics()
   }
 
-  /// Counters of a stream's viewers over WebRTC; all zero when it is not published, or WebRTC is off.
+  /// Counters of a stream's viewers over WebRTC; all zero when it is not served, or WebRTC is off.
   public func webRTCStatistics(of stream: LiveStream) -> ViewerStatistics {
     self.webRTC?.statistics(of: stream) ?? ViewerStatistics()
   }

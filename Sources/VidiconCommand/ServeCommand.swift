@@ -11,7 +11,7 @@ import Streaming
 internal import Threading
 import Vidicon
 
-/// `vidicon serve`: opens the sources, publishes the streams, shows their addresses and updates a status line.
+/// `vidicon serve`: opens the sources, serves the streams, shows their addresses and updates a status line.
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Serve sources as live network cameras until Ctrl-C.")
@@ -38,7 +38,7 @@ struct ServeCommand: AsyncParsableCommand {
     let interruption = Task { await TerminationSignals.shared.wait() }
     let loops = !self.options.run.exitOnEOF
     let startup = Task { try await Self.start(server, configuration, loop: loops) }
-    // Before the streams are published, an interruption leaves nothing to end in order.
+    // Before the streams are served, an interruption leaves nothing to end in order.
     guard let (streams, choice) = try await startup.result(unless: interruption)?.get() else { return }
     let access = Self.makeAccessSummary(server, configuration)
     defer { access.token?.remove() }
@@ -241,7 +241,7 @@ struct ServeCommand: AsyncParsableCommand {
     return Terminal.isInputInteractive ? catalog.limited(to: { $0 != "pipe:" }) : catalog
   }
 
-  /// Opens sources and ports, and publishes the streams.
+  /// Opens sources and ports, and serves the streams.
   ///
   /// - Returns: The streams, and the chosen source when none was requested.
   private static func start(
@@ -277,7 +277,7 @@ struct ServeCommand: AsyncParsableCommand {
       let settings = stream.effects.isEmpty ? try options.recordingSettings(existing: .number) : nil
       recorders.append(settings.flatMap { options.recording.recorder(beforeStartOf: stream, settings: $0) })
       do throws(VidiconError) {
-        try await server.publish(stream)
+        try await server.serve(stream)
       } catch {
         await server.stop()
         throw error.of(stream.name)

@@ -7,7 +7,7 @@ import Vidicon
 
 /// Output of the program's status.
 protocol StatusDisplay: Sendable {
-  /// Called when the streams are published.
+  /// Called when the streams are served.
   ///
   /// - Parameters:
   ///   - choice: The chosen source when none was requested; nil otherwise.

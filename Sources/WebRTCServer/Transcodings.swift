@@ -6,7 +6,7 @@ internal import Streaming
 internal import Synchronization
 internal import WebRTC
 
-/// The published streams of a server of WebRTC, with encodings in place of those that not every client decodes.
+/// The served streams of a server of WebRTC, with encodings in place of those that not every client decodes.
 typealias WebRTCDirectory = OutputDirectory<WebRTCBroadcaster>
 
 extension WebRTCDirectory {

@@ -68,7 +68,7 @@ struct WebRTCPublisherTable {
     self.entries[ObjectIdentifier(publisher.stream)]?.endpoint.handleMedia(of: publisher.id, at: now)
   }
 
-  /// Publishes the counters of a stream to other threads.
+  /// Stores the counters of a stream for other threads.
   func note(_ stream: LiveStream, at now: MediaTime) {
     guard let entry = self.entries[ObjectIdentifier(stream)] else { return }
     var statistics = entry.ended

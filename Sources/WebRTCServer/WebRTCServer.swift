@@ -159,7 +159,7 @@ extension WebRTCServer: WHEPService {
       throw .malformed("\(error)")
     }
     guard let port = self.udpPort, let broadcaster = await self.outputs.find(path) else { throw .notFound }
-    guard broadcaster.video != nil || broadcaster.hasAudio else { throw .nothingPublished }
+    guard broadcaster.video != nil || broadcaster.hasAudio else { throw .noMedia }
     var transcoding: WebRTCBroadcaster?
     if let video = broadcaster.video, !WebRTCAnswer.hasDecoder(of: video, in: parsed) {
       // Fragments before slices: those cost a few percent of the bits.

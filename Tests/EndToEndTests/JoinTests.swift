@@ -84,7 +84,7 @@ extension EndToEnd {
         try await VidiconProcess.serving(
           options + ["--pass-through", "on", "--rtsp-udp"], environment: camera
         ) { vidicon in
-          // The camera's first keyframe may precede the stream's publication; this viewer requests another one.
+          // The camera's first keyframe may precede the stream; this viewer requests another one.
           _ = try await FFprobe.look(at: vidicon.url())
           let joined = try await vidicon.status { ($0.keyframeRequests ?? 0) > 0 }
           let last = try await vidicon.status { ($0.framesIn ?? 0) > (joined.framesIn ?? 0) + 180 }

@@ -232,7 +232,7 @@ struct HLSRatesTests {
     var settings = Broadcast.Settings()
     settings.heedsRequests = false
     settings.keyframeInterval = 1_000_000
-    // No part is published while waiting for a keyframe, and the simulated viewer requests playlists only then.
+    // No part is added while waiting for a keyframe, and the simulated viewer requests playlists only then.
     var configuration = Broadcast.configuration
     configuration.idleTime = .seconds(30)
     var broadcast = Broadcast(settings, configuration: configuration)

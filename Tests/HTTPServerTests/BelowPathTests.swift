@@ -27,7 +27,7 @@ struct BelowPathTests {
       ($0.proxies, $0.users, $0.tokens) = (proxies, users, tokens)
     }
     try await withServer(access: access, providers: providers) { server, port in
-      for name in ["live", "a/b c"] { server.publish(LiveStream(name)) }
+      for name in ["live", "a/b c"] { server.serve(LiveStream(name)) }
       try await body(port)
     }
   }

@@ -89,11 +89,11 @@ struct DiscardableTransfersTests {
 
   /// A server with a stream of noise, and the path of one of its segments.
   static func withSegment(
-    _ body: (_ stream: LiveStream, _ published: PublishedStream, _ port: Int, _ segment: String) async throws -> Void
+    _ body: (_ stream: LiveStream, _ served: ServedStream, _ port: Int, _ segment: String) async throws -> Void
   ) async throws {
     try await Self.withServerOfSegment { server, port, segment in
-      let published = try #require(server.hls.streams["a"])
-      try await body(published.stream, published, port, segment)
+      let served = try #require(server.hls.streams["a"])
+      try await body(served.stream, served, port, segment)
     }
   }
 
@@ -106,7 +106,7 @@ struct DiscardableTransfersTests {
         "a", video: VideoSettings(width: 192, height: 144, frameRate: 10, bitrate: 4_000_000))
       stream.attachVideo(NoiseCapturer(width: 192, height: 144, frameRate: 10))
       try await stream.start()
-      server.publish(stream)
+      server.serve(stream)
       do {
         let playlist = try await RawClient.getMedia("/a/playlist.m3u8", port: port).body
         let segment = try #require(playlist.split(separator: "\n").last { $0.hasSuffix(".ts") })
@@ -120,13 +120,13 @@ struct DiscardableTransfersTests {
   }
 
   /// The path of a segment of more than 100 kB: on a busy machine one may lack most of its frames.
-  static func longSegment(of published: PublishedStream) async throws -> String {
+  static func longSegment(of served: ServedStream) async throws -> String {
     var path: String?
     try await eventually {
       let now = StreamClock.system.now()
       func file(_ name: String) -> ByteBuffer? {
         guard let request = HLSRequest(file: name, arrival: now),
-          case .content(let content)? = published.hls.respondAtOnce(to: request)
+          case .content(let content)? = served.hls.respondAtOnce(to: request)
         else { return nil }
         return content.body
       }
@@ -141,8 +141,8 @@ struct DiscardableTransfersTests {
   @Test func `a segment that a client reads slowly is cut off, and a connection whose client has read it goes on`()
     async throws
   {
-    try await Self.withSegment { stream, published, port, _ in
-      let segment = try await Self.longSegment(of: published)
+    try await Self.withSegment { stream, served, port, _ in
+      let segment = try await Self.longSegment(of: served)
       let slow = try Client(port: port, receiveBuffer: 4096)
       let quick = try Client(port: port)
       for client in [slow, quick] { client.request(segment) }
@@ -154,10 +154,10 @@ struct DiscardableTransfersTests {
       quick.request("/health")
       #expect(await quick.head().hasPrefix("HTTP/1.1 200"))
       #expect(await quick.read(3).count == 3)
-      #expect(published.hls.transfers.connectionCount == 2)
+      #expect(served.hls.transfers.connectionCount == 2)
       stream.discardEarlier()
       // Not before: this client could read faster than the server resets its connection.
-      try await eventually { published.hls.transfers.connectionCount == 1 }
+      try await eventually { served.hls.transfers.connectionCount == 1 }
       let rest = await slow.read(length)
       #expect(rest.count < length / 2 && rest.error == ECONNRESET, "\(rest) of \(length)")
       quick.request("/health")
@@ -169,15 +169,15 @@ struct DiscardableTransfersTests {
   }
 
   @Test func `motion JPEG that a client has not read is cut off`() async throws {
-    try await Self.withSegment { stream, published, port, _ in
+    try await Self.withSegment { stream, served, port, _ in
       let client = try Client(port: port, receiveBuffer: 4096)
       client.request("/a/mjpeg")
       #expect(await client.head().hasPrefix("HTTP/1.1 200"))
       try await eventually { stream.snapshots.statistics.imagesEncoded >= 5 }
       // The event loop may be behind the encoder.
-      try await eventually { published.hls.transfers.connectionCount == 1 }
+      try await eventually { served.hls.transfers.connectionCount == 1 }
       stream.discardEarlier()
-      try await eventually { published.hls.transfers.connectionCount == 0 }
+      try await eventually { served.hls.transfers.connectionCount == 0 }
       let rest = await client.read(.max)
       #expect(rest.error == ECONNRESET && rest.count < 40_000, "\(rest)")
     }

@@ -61,7 +61,7 @@ struct EntriesTests {
     #expect(ViewerEntry(viewer).roundTrip == 12.3 && ViewerEntry(viewer).fractionLost == 0.123)
     let publisher = PublisherEntry(WebRTCPublisherStatistics())
     #expect(try Self.decode(PublisherEntry.self, String(buffer: Self.body(publisher))) == publisher)
-    let stream = StreamEntry(LiveStream("a b"), publishedAt: .zero)
+    let stream = StreamEntry(LiveStream("a b"), servedSince: .zero)
     #expect(try Self.decode(StreamEntry.self, String(buffer: Self.body(stream))) == stream)
     #expect(stream.page == "/a%20b" && stream.startedAt.hasPrefix("1970-01-01T00:00:00"))
   }

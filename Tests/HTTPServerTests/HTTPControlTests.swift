@@ -84,7 +84,7 @@ struct HTTPControlTests {
     providers.controls = { StreamControls(sources: $0 === fixture.stream ? fixture.sources : nil) }
     providers.catalog = catalog
     try await withServer(access: access, providers: providers) { server, port in
-      for stream in [fixture.stream, LiveStream("other")] { server.publish(stream) }
+      for stream in [fixture.stream, LiveStream("other")] { server.serve(stream) }
       try await body(fixture, port)
     }
   }

@@ -29,7 +29,7 @@ struct HTTPEffectsTests {
     var providers = WebServerProviders()
     providers.controls = { StreamControls(effects: $0 === stream ? effects : nil) }
     try await withServer(access: access, providers: providers) { server, port in
-      for stream in [stream, LiveStream("other")] { server.publish(stream) }
+      for stream in [stream, LiveStream("other")] { server.serve(stream) }
       try await body(effects, server, port)
     }
   }
@@ -266,7 +266,7 @@ struct HTTPEffectsTests {
       let event = FaceEvent(.blink, face: 1, time: start + .seconds(1), box: box)
       faces.consume(
         FaceMessagesTests.frame(at: start + .seconds(1), [FaceMessagesTests.face(1)], [event]))
-      server.unpublish(stream)
+      server.stopServing(stream)
       for listener in listeners {
         let text = try await listener.value
         #expect(text.hasPrefix("HTTP/1.1 200"))

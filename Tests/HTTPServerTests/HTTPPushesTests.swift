@@ -48,7 +48,7 @@ struct HTTPPushesTests {
     var providers = WebServerProviders()
     providers.controls = { StreamControls(pushes: $0 === stream ? pushes.control : nil) }
     try await withServer(access: access, providers: providers) { server, port in
-      for stream in [stream, LiveStream("other")] { server.publish(stream) }
+      for stream in [stream, LiveStream("other")] { server.serve(stream) }
       try await body(pushes, port)
     }
   }

@@ -82,7 +82,7 @@ struct HTTPRecordingTests {
       page == .recordings ? .init(body: ByteBuffer(string: "<page>"), mediaType: "text/html", etag: "\"p\"") : nil
     }
     try await withServer(settings, access: access, providers: providers) { server, port in
-      for name in ["cam/1", "other"] { server.publish(LiveStream(name, audio: AudioSettings())) }
+      for name in ["cam/1", "other"] { server.serve(LiveStream(name, audio: AudioSettings())) }
       try await body(fake, port)
     }
   }

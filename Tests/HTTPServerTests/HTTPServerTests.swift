@@ -199,7 +199,7 @@ struct HTTPServerTests {
       let stream = LiveStream("a", audio: AudioSettings())
       stream.attachAudio(SilenceCapturer())
       try await stream.start()
-      server.publish(stream)
+      server.serve(stream)
       let entry = try await RawClient.get("/api/streams/a", port: port).body
       #expect(entry.contains("\"loopLag\":0.14,"))
       let metrics = try await RawClient.get("/metrics", port: port).body
@@ -245,7 +245,7 @@ struct HTTPServerTests {
       let stream = LiveStream("a", audio: AudioSettings())
       stream.attachAudio(SilenceCapturer())
       try await stream.start()
-      server.publish(stream)
+      server.serve(stream)
       let body = try await RawClient.get("/api/streams/a", port: port).body
       #expect(!body.contains("null"))
       let viewers = try JSONDecoder().decode(WebRTCViewers.self, from: Data(body.utf8)).webrtcViewers
@@ -280,12 +280,12 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func `a stream is served as HLS, snapshot and motion JPEG until it is unpublished`() async throws {
+  @Test func `a stream is served as HLS, snapshot and motion JPEG until serving ends`() async throws {
     try await withServer { server, port in
       let stream = LiveStream("a/b c", video: VideoSettings(width: 64, height: 64, frameRate: 30))
       stream.attachVideo(PlasmaCapturer(width: 64, height: 64))
       try await stream.start()
-      server.publish(stream)
+      server.serve(stream)
       let playlist = try await RawClient.getMedia("/a/b%20c/playlist.m3u8", port: port)
       #expect(playlist.head.contains("Content-Type: application/vnd.apple.mpegurl"))
       #expect(server.statistics(of: stream).hlsViewers == 1)
@@ -306,7 +306,7 @@ struct HTTPServerTests {
       #expect(metrics.contains("vidicon_encoders{stream=\"a/b c\",kind=\"video\"} 1\n"))
       let waiting = Task { try await RawClient.get("/a/b%20c/playlist.m3u8?_HLS_msn=1000000", port: port) }
       #expect(try await waiting.value.head.hasPrefix("HTTP/1.1 400"))
-      server.unpublish(stream)
+      server.stopServing(stream)
       let end = try await RawClient.get("/a/b%20c/playlist.m3u8", port: port)
       #expect(end.body.hasSuffix("#EXT-X-ENDLIST\n"))
       let last = try #require(end.body.split(separator: "\n").last { $0.hasSuffix(".ts") })
@@ -318,7 +318,7 @@ struct HTTPServerTests {
       let successor = LiveStream("a/b c", audio: AudioSettings())
       successor.attachAudio(SilenceCapturer())
       try await successor.start()
-      server.publish(successor)
+      server.serve(successor)
       let next = try await RawClient.getMedia("/a/b%20c/playlist.m3u8", port: port)
       #expect(next.head.hasPrefix("HTTP/1.1 200") && !next.body.contains("#EXT-X-ENDLIST"))
       await successor.stop()
@@ -327,19 +327,19 @@ struct HTTPServerTests {
   }
 
   @Test(.timeLimit(.minutes(5)))
-  func `motion JPEG ends when the stream is unpublished, although it runs on`() async throws {
+  func `motion JPEG ends when the stream is no longer served, although it runs on`() async throws {
 
     try await withServer { server, port in
       let stream = LiveStream("x", video: VideoSettings(width: 64, height: 64, frameRate: 30))
       stream.attachVideo(PlasmaCapturer(width: 64, height: 64))
       try await stream.start()
-      server.publish(stream)
+      server.serve(stream)
       let watching = Task {
         try await RawClient.connect(port: port)
           .exchange(["GET /x/mjpeg?fps=30 HTTP/1.0\r\n\r\n"])
       }
       try await eventually { server.statistics(of: stream).motionJPEGViewers > 0 }
-      server.unpublish(stream)
+      server.stopServing(stream)
       let response = try await watching.value
       #expect(response.hasSuffix("--\(MotionJPEGPart.boundary)\r\n\r\n--\(MotionJPEGPart.boundary)--\r\n"))
       #expect(stream.isRunning)
@@ -355,16 +355,16 @@ struct HTTPServerTests {
     await server.stop()
   }
 
-  @Test func `waiting requests are answered when the stream is unpublished`() async throws {
+  @Test func `waiting requests are answered when the stream is no longer served`() async throws {
     try await withServer { server, port in
       let stream = LiveStream("x", audio: AudioSettings())
       stream.attachAudio(ToneCapturer())
       try await stream.start()
-      server.publish(stream)
+      server.serve(stream)
       let waiting = Task { try await RawClient.get("/x/live.m3u8?_HLS_msn=1&_HLS_part=0", port: port) }
       let first = try await RawClient.getMedia("/x/live.m3u8", port: port)
       #expect(first.head.hasPrefix("HTTP/1.1 200"))
-      server.unpublish(stream)
+      server.stopServing(stream)
       #expect(try await waiting.value.head.hasPrefix("HTTP/1.1 "))
       await stream.stop()
     }

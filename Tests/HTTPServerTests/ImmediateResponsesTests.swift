@@ -46,17 +46,17 @@ struct ImmediateResponsesTests {
   }
 
   @Test func `a client that does not read its responses gets no more than fits into its connection`() async throws {
-    try await DiscardableTransfersTests.withSegment { stream, published, port, _ in
-      let segment = try await DiscardableTransfersTests.longSegment(of: published)
+    try await DiscardableTransfersTests.withSegment { stream, served, port, _ in
+      let segment = try await DiscardableTransfersTests.longSegment(of: served)
       let client = try DiscardableTransfersTests.Client(port: port, receiveBuffer: 4096)
       let length = try DiscardableTransfersTests.length(try await RawClient.get(segment, port: port).head)
-      let before = published.bytesSent(of: .hls)
+      let before = served.bytesSent(of: .hls)
       for _ in 0..<400 { client.request(segment) }
-      try await eventually { published.bytesSent(of: .hls) > before }
+      try await eventually { served.bytesSent(of: .hls) > before }
       // Time for all of them: 400 segments are more than 40 MB.
       let encoded = stream.statistics.framesEncoded
       try await eventually { stream.statistics.framesEncoded > encoded + 10 }
-      let sent = published.bytesSent(of: .hls) - before
+      let sent = served.bytesSent(of: .hls) - before
       #expect(sent < 12_000_000 && sent < 200 * length, "\(sent) of \(400 * length)")
     }
   }

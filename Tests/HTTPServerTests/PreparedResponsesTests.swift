@@ -44,7 +44,7 @@ struct PreparedResponsesTests {
 
   @Test func `they are those of other requests, counted in the same way`() async throws {
     try await DiscardableTransfersTests.withServerOfSegment { server, _, segment in
-      let published = try #require(server.hls.streams["a"])
+      let served = try #require(server.hls.streams["a"])
       let browser: HTTPFields = [
         .userAgent: "a browser", .acceptEncoding: "gzip, br", .accept: "*/*", .acceptLanguage: "en",
         .connection: "keep-alive",
@@ -55,9 +55,9 @@ struct PreparedResponsesTests {
           var (prepared, ordinary): (ServerResponse?, ServerResponse?)
           // A playlist may change between the two.
           for _ in 0..<1000 where prepared == nil || prepared?.fields[.eTag] != ordinary?.fields[.eTag] {
-            let before = published.bytesSent(of: .hls)
+            let before = served.bytesSent(of: .hls)
             prepared = Self.prepared(request, server)
-            let between = published.bytesSent(of: .hls)
+            let between = served.bytesSent(of: .hls)
             ordinary = await server.responder.respond(to: request, client: Self.client) { _ in nil }
             #expect(between > before)
           }
@@ -71,7 +71,7 @@ struct PreparedResponsesTests {
         }
       }
       // One address with three players.
-      #expect(published.viewers(of: .hls, at: server.responder.clock.now()) >= 3)
+      #expect(served.viewers(of: .hls, at: server.responder.clock.now()) >= 3)
     }
   }
 
@@ -109,14 +109,14 @@ struct PreparedResponsesTests {
 
   @Test func `media that were discarded, and streams that are removed, are no longer found`() async throws {
     try await DiscardableTransfersTests.withServerOfSegment { server, _, segment in
-      let published = try #require(server.hls.streams["a"])
+      let served = try #require(server.hls.streams["a"])
       #expect(Self.prepared(Self.get(segment), server) != nil)
-      published.stream.discardEarlier()
+      served.stream.discardEarlier()
       try await eventually { Self.prepared(Self.get(segment), server) == nil }
       try await eventually { Self.prepared(Self.get("/a/playlist.m3u8"), server) != nil }
-      server.unpublish(published.stream)
+      server.stopServing(served.stream)
       #expect(Self.prepared(Self.get("/a/playlist.m3u8"), server) != nil)
-      server.hls.streams.remove(published)
+      server.hls.streams.remove(served)
       #expect(Self.prepared(Self.get("/a/playlist.m3u8"), server) == nil)
     }
   }

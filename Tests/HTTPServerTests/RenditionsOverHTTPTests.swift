@@ -18,10 +18,10 @@ struct RenditionsOverHTTPTests {
   private func withStream(
     access: AccessControl = .permissive(), _ body: (_ stream: LiveStream, _ port: Int) async throws -> Void
   ) async throws {
-    try await self.withPublishedStream(access: access) { _, stream, port in try await body(stream, port) }
+    try await self.withServedStream(access: access) { _, stream, port in try await body(stream, port) }
   }
 
-  private func withPublishedStream(
+  private func withServedStream(
     access: AccessControl, _ body: (_ server: WebServer, _ stream: LiveStream, _ port: Int) async throws -> Void
   ) async throws {
     var providers = WebServerProviders()
@@ -33,8 +33,8 @@ struct RenditionsOverHTTPTests {
       let stream = LiveStream("a/b", video: video)
       stream.attachVideo(PlasmaCapturer(width: 64, height: 64))
       try await stream.start()
-      server.publish(stream)
-      server.publish(LiveStream("a/b/taken"))
+      server.serve(stream)
+      server.serve(LiveStream("a/b/taken"))
       do {
         try await body(server, stream, port)
       } catch {
@@ -172,7 +172,7 @@ struct RenditionsOverHTTPTests {
   }
 
   @Test func `a request that waits for a removed rendition is answered`() async throws {
-    try await self.withPublishedStream(access: .permissive()) { server, stream, port in
+    try await self.withServedStream(access: .permissive()) { server, stream, port in
       let hls = try #require(server.hls.streams[stream]).hls
       // On a slow machine the segment may be there before the rendition is removed.
       for number in 1...10 {
@@ -217,7 +217,7 @@ struct RenditionsOverHTTPTests {
       ("main", "{\(good)}", 400, "another meaning"), ("WHEP", "{\(good)}", 400, "another meaning"),
       ("publish", "{\(good)}", 400, "another meaning"), ("a%20b", "{\(good)}", 400, "letters"),
       (String(repeating: "a", count: 33), "{\(good)}", 400, "letters"),
-      ("taken", "{\(good)}", 409, "published"),
+      ("taken", "{\(good)}", 409, "served"),
     ]
     try await self.withStream { stream, port in
       for (name, body, status, says) in cases {
@@ -381,7 +381,7 @@ struct RenditionsOverHTTPTests {
       $0.users = [Credentials(user: "us", password: "pw")]
       $0.control = .operators
     }
-    try await self.withPublishedStream(access: access) { server, stream, port in
+    try await self.withServedStream(access: access) { server, stream, port in
       let responder = server.responder
       for subject in ["a/b/low/live.m3u8", "a/b/low", "low/live.m3u8", "a/b/index.m3u8", "a/b/low/snapshot.jpg"] {
         for role in ["viewer", "operator"] {

@@ -18,7 +18,7 @@ struct WHEPTests {
     var providers = WebServerProviders()
     if isOn { providers.whep = service }
     try await withServer(access: access, providers: providers) { server, port in
-      server.publish(LiveStream("a/b"))
+      server.serve(LiveStream("a/b"))
       try await body(service, port)
     }
   }
@@ -100,7 +100,7 @@ struct WHEPTests {
 
   @Test(
     arguments: [
-      (.notFound, "404", ""), (.nothingPublished, "409", "Retry-After: 2"), (.malformed("m"), "400", ""),
+      (.notFound, "404", ""), (.noMedia, "409", "Retry-After: 2"), (.malformed("m"), "400", ""),
       (.nothingFits, "406", ""), (.noDecoder("a profile"), "406", ""), (.tooManySessions, "503", "Retry-After: 5"),
       (.preconditionRequired, "428", ""),
       (.preconditionFailed, "412", ""),

@@ -36,7 +36,7 @@ struct WHIPTests {
     if isOn { providers.whip = service }
     let access = try access ?? Self.access()
     try await withServer(access: access, providers: providers) { server, port in
-      server.publish(LiveStream("a/b"))
+      server.serve(LiveStream("a/b"))
       try await body(service, port)
     }
   }
@@ -213,7 +213,7 @@ struct WHIPTests {
     }
     let access = try Self.access { $0.protectsWatching = true }
     try await withServer(access: access, providers: providers) { server, port in
-      server.publish(LiveStream("a/b"))
+      server.serve(LiveStream("a/b"))
       let page = try await RawClient.get("/a/b/publish", port: port)
       #expect(page.head.hasPrefix("HTTP/1.1 200") && page.body == "publish")
       #expect(try await RawClient.get("/_page/publish.js", port: port).head.hasPrefix("HTTP/1.1 200"))
@@ -260,7 +260,7 @@ struct WHIPTests {
       }
       let control = access.makeToken(role: .operator)
       try await withServer(access: access, providers: providers) { server, port in
-        for name in ["a/b", "other"] { server.publish(LiveStream(name)) }
+        for name in ["a/b", "other"] { server.serve(LiveStream(name)) }
         func read(_ token: String?, _ path: String = "/api/streams/a/b/publisher") async throws -> (
           head: String, body: String
         ) {
@@ -299,7 +299,7 @@ struct WHIPTests {
     var providers = WebServerProviders()
     providers.publisher = { _ in WebRTCPublisherStatistics() }
     try await withServer(access: try Self.access { $0.control = .machine }, providers: providers) { server, port in
-      server.publish(LiveStream("a/b"))
+      server.serve(LiveStream("a/b"))
       for (field, status) in [
         ("X-None: 1", "200"), ("Via: 1.1 p", "401"), ("Origin: https://site.example", "403"),
       ] {
@@ -335,7 +335,7 @@ struct WHIPTests {
     var providers = WebServerProviders()
     providers.publisher = { [publisher] in $0.name == "a" ? publisher : nil }
     try await withServer(providers: providers) { server, port in
-      for name in ["a", "b"] { server.publish(LiveStream(name)) }
+      for name in ["a", "b"] { server.serve(LiveStream(name)) }
       let entry = try await RawClient.get("/api/streams/a", port: port).body
       #expect(entry.contains(#""whip":"/a/whip""#) && entry.contains(#""video":"vp8""#), "\(entry)")
       #expect(try await !RawClient.get("/api/streams/b", port: port).body.contains("whip"))

@@ -27,7 +27,7 @@ struct EmbeddedRTMPServer {
   init(_ descriptions: [CodecDescription] = [.h264(Self.h264), Self.aac], settings: AccessSettings = .init()) throws {
     self.access = AccessControl(settings: settings, makeRandom: { 1 })
     self.directory = RTMPDirectory(eventLoops: [self.loop], refusals: self.access.refusals)
-    self.directory.publish(self.stream, descriptions: descriptions)
+    self.directory.serve(self.stream, descriptions: descriptions)
     self.output = try #require(self.directory.output(of: self.stream.main))
   }
 

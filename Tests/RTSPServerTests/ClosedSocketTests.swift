@@ -22,7 +22,7 @@ struct ClosedSocketTests {
       registry: ConnectionRegistry())
     try await server.start()
     let stream = LiveStream("live")
-    server.directory.outputs.publish(stream, descriptions: EmbeddedServer.descriptions)
+    server.directory.outputs.serve(stream, descriptions: EmbeddedServer.descriptions)
     let broadcaster = try #require(server.directory.outputs.output(of: stream.main))
     let port = try #require(server.ports?.plain)
     var clients: [BlockingConnection] = []

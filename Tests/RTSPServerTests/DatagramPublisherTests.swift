@@ -32,7 +32,7 @@ struct DatagramPublisherTests {
       format: VideoFormat(width: 64, height: 48, pixelFormat: .i420),
       audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2), scheme: .rtsp)
     stream.attachVideo(source.video)
-    server.directory.outputs.publish(stream, descriptions: EmbeddedServer.descriptions)
+    server.directory.outputs.serve(stream, descriptions: EmbeddedServer.descriptions)
     try await server.start()
     let port = try #require(server.ports?.plain)
     let samples = SampleCounter()

@@ -29,7 +29,7 @@ struct EmbeddedServer {
   init(settings: AccessSettings = AccessSettings()) throws {
     self.access = AccessControl(settings: settings, makeRandom: { 1 })
     self.directory = RTSPDirectory(eventLoops: [self.loop])
-    self.directory.outputs.publish(self.stream, descriptions: Self.descriptions)
+    self.directory.outputs.serve(self.stream, descriptions: Self.descriptions)
     self.broadcaster = try #require(self.directory.outputs.output(of: self.stream.main))
   }
 

@@ -76,7 +76,7 @@ private final class LiveFeed: Sendable {
     (settings.stallTimeout, settings.sessionTimeout) = (.seconds(300), .seconds(300))
     self.server = RTSPServer(settings: settings)
     try await self.server.start()
-    self.server.directory.outputs.publish(self.stream, descriptions: EmbeddedServer.descriptions)
+    self.server.directory.outputs.serve(self.stream, descriptions: EmbeddedServer.descriptions)
     self.broadcaster = try #require(self.server.directory.outputs.output(of: self.stream.main))
     let task = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
       initialDelay: .zero, delay: .nanoseconds(Int64(1e9 / Self.frameRate))

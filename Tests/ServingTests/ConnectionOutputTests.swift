@@ -70,8 +70,8 @@ struct ConnectionOutputTests {
     self.outputs = Outputs(eventLoops: [self.loop])
   }
 
-  private func publish(_ descriptions: [CodecDescription]) throws -> ConnectionOutput<Packetizer> {
-    self.outputs.publish(self.stream, descriptions: descriptions)
+  private func serve(_ descriptions: [CodecDescription]) throws -> ConnectionOutput<Packetizer> {
+    self.outputs.serve(self.stream, descriptions: descriptions)
     return try #require(self.outputs.output(of: self.stream.main))
   }
 
@@ -102,7 +102,7 @@ struct ConnectionOutputTests {
   }
 
   @Test func `each viewer starts at a keyframe, and gets the same bytes from there on`() throws {
-    let output = try self.publish([Self.video, Self.audio])
+    let output = try self.serve([Self.video, Self.audio])
     let first = try self.connect().channel
     self.consume("pakp", by: output)
     let second = try self.connect().channel
@@ -114,7 +114,7 @@ struct ConnectionOutputTests {
   }
 
   @Test func `a viewer that starts after a change gets what precedes the new keyframe`() throws {
-    let output = try self.publish([Self.video])
+    let output = try self.serve([Self.video])
     output.descriptionChanged(to: Self.video)
     let channel = try self.connect().channel
     self.consume("k", by: output)
@@ -122,14 +122,14 @@ struct ConnectionOutputTests {
   }
 
   @Test func `without video a viewer starts with the next audio`() throws {
-    let output = try self.publish([Self.audio])
+    let output = try self.serve([Self.audio])
     let channel = try self.connect().channel
     self.consume("aa", by: output)
     #expect(try self.received(channel) == "<1>aa")
   }
 
   @Test func `a viewer that stops gets nothing more, keeps its connection, and may play again`() throws {
-    let output = try self.publish([Self.video])
+    let output = try self.serve([Self.video])
     let (channel, connection) = try self.connect()
     self.consume("k", by: output)
     try channel.writeInbound(ByteBuffer(string: "\n"))
@@ -144,7 +144,7 @@ struct ConnectionOutputTests {
   @Test func `a connection is closed after what is left of its stream, and one that plays what has ended at once`()
     throws
   {
-    let output = try self.publish([Self.video, Self.audio])
+    let output = try self.serve([Self.video, Self.audio])
     let (channel, _) = try self.connect()
     let (late, connection) = try self.connect()
     try late.writeInbound(ByteBuffer(string: "\n"))
@@ -165,13 +165,13 @@ struct ConnectionOutputTests {
   }
 
   @Test func `a path that names nothing ends as the protocol wishes`() throws {
-    _ = try self.publish([Self.video])
+    _ = try self.serve([Self.video])
     let (channel, connection) = try self.connect("other")
     #expect(!channel.isActive && connection.found == nil)
   }
 
   @Test func `a connection that ends while it plays leaves no viewer`() throws {
-    let output = try self.publish([Self.video])
+    let output = try self.serve([Self.video])
     let channel = try self.connect().channel
     #expect(output.hasConsumers)
     _ = try channel.finish()

@@ -5,7 +5,7 @@ import Serving
 import Streaming
 import Testing
 
-@Suite("Published streams of a server", .timeLimit(.minutes(5)))
+@Suite("Served streams of a server", .timeLimit(.minutes(5)))
 struct OutputDirectoryTests {
   /// An output without viewers.
   private final class Output: ServedOutput {
@@ -36,26 +36,26 @@ struct OutputDirectoryTests {
 
   @Test func `a stream is found by itself and by its name until it is removed or ends`() throws {
     let (first, second) = (LiveStream("a"), LiveStream("b"))
-    for stream in [first, second] { self.directory.publish(stream, descriptions: []) }
+    for stream in [first, second] { self.directory.serve(stream, descriptions: []) }
     #expect(self.directory.all.map(\.name) == ["a", "b"])
     #expect(self.directory.output(of: second.main)?.stream === second)
     #expect(self.directory.stream(named: "a") === first && self.directory.stream(named: "c") == nil)
     #expect(self.directory.stream(named: "") == nil)
     #expect(self.directory.stream(named: "", isFirstUnnamed: true) === first)
     #expect(self.directory.stream(named: "b", isFirstUnnamed: true) === second)
-    self.directory.unpublish(first)
+    self.directory.stopServing(first)
     #expect(self.directory.stream(named: "a") == nil && self.directory.output(of: first.main) == nil)
     try #require(self.directory.output(of: second.main)).streamEnded()
     #expect(self.directory.all.isEmpty)
   }
 
-  @Test func `a rendition is found by its path, and has one output while its stream is published`() async throws {
+  @Test func `a rendition is found by its path, and has one output while its stream is served`() async throws {
     let low = RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000)
     // A name whose bytes are more than its characters.
     let stream = LiveStream("käm", video: VideoSettings(renditions: .list([low])))
     stream.attachVideo(BarsCapturer(width: 64, height: 48))
     try await stream.start()
-    self.directory.publish(stream)
+    self.directory.serve(stream)
     let rendition = try #require(self.directory.rendition(atPath: "käm/low"))
     #expect(rendition.name == "low" && !rendition.isMain && self.directory.rendition(atPath: "low") == rendition)
     for path in ["", "käm", "käm/main", "main"] {
@@ -75,7 +75,7 @@ struct OutputDirectoryTests {
     #expect(self.directory.statistics(of: stream).viewers == 9)
     output.streamEnded()
     #expect(self.directory.output(of: rendition) == nil && self.directory.output(of: stream.main) != nil)
-    self.directory.unpublish(stream)
+    self.directory.stopServing(stream)
     #expect(self.directory.all.isEmpty)
     #expect(await self.find("low") == nil)
     await stream.stop()
@@ -85,7 +85,7 @@ struct OutputDirectoryTests {
     let stream = LiveStream("a", video: VideoSettings(bitrate: 300_000))
     stream.attachVideo(BarsCapturer(width: 64, height: 48))
     try await stream.start()
-    self.directory.publish(stream)
+    self.directory.serve(stream)
     let other = try #require(
       stream.makePrivateRendition(
         like: stream.main, bitrate: 100_000, profile: .baseline, maximumSliceLength: nil, isForViewers: true))

@@ -16,7 +16,7 @@ struct ToyServerTests {
     try await stream.start()
     let server = ToyServer(group: .singleton)
     try await server.start()
-    server.publish(stream)
+    server.serve(stream)
     try await body(server, stream)
     await stream.stop()
     await server.stop()

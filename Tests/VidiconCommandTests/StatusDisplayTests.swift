@@ -196,7 +196,7 @@ struct StatusDisplayTests {
         "front/door", video: VideoSettings(bitrate: 500_000), audio: AudioSettings(channelCount: 1, bitrate: 48_000))
       stream.attachVideo(PlasmaCapturer(width: 320, height: 240, frameRate: FrameRate(25)))
       stream.attachAudio(SilenceCapturer())
-      try await server.publish(stream)
+      try await server.serve(stream)
       try await server.start()
       let access = AccessSummary(token: nil, control: .none, isWatchingProtected: false)
       TextStatusDisplay(showsQRCode: true).showStart(

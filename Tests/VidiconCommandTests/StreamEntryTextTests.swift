@@ -37,7 +37,7 @@ struct StreamEntryTextTests {
   }
 
   @Test func `what the server encodes is decoded to an equal value`() throws {
-    var stream = StreamEntry(LiveStream("door"), publishedAt: .seconds(1))
+    var stream = StreamEntry(LiveStream("door"), servedSince: .seconds(1))
     (stream.http, stream.viewers, stream.slate, stream.rotation) = (["http://h/door"], ["hls": 2], true, 90)
     let body = try JSONEncoder().encode(StreamList(time: "", streams: [stream]))
     #expect(try Self.server.decode(StreamList.self, from: body).streams == [stream])

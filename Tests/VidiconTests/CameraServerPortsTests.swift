@@ -101,7 +101,7 @@ struct CameraServerPortsTests {
     await first.stop()
   }
 
-  @Test func `a stream that was published before a start that failed is served by the next one`() async throws {
+  @Test func `a stream that was served before a start that failed is served by the next one`() async throws {
     let (first, other) = (self.server(), self.server())
     try await first.start()
     try await other.start()
@@ -114,7 +114,7 @@ struct CameraServerPortsTests {
       let server = CameraServer(settings: settings)
       let stream = LiveStream("a")
       stream.attachVideo(BarsCapturer(width: 64, height: 48))
-      try await server.publish(stream)
+      try await server.serve(stream)
       let error = await #expect(throws: VidiconError.self) { try await server.start() }
       #expect(error?.code == .portInUse)
       await holder.stop()
@@ -136,7 +136,7 @@ struct CameraServerPortsTests {
     stream.attachVideo(PlasmaCapturer(width: 64, height: 48, frameRate: FrameRate(25)))
     let recorder = Recorder(stream, settings: RecordingSettings(try FilePattern(path)))
     server.attach(recorder, to: stream)
-    try await server.publish(stream)
+    try await server.serve(stream)
     try await recorder.start()
     let running = Task { try await server.run() }
     try await eventually { recorder.status.byteCount > 0 && server.ports != nil }

@@ -25,31 +25,31 @@ struct CameraServerTests {
     return try TestMedia.path("film-\(UUID().uuidString).mp4", bytes: bytes)
   }
 
-  /// The code of the error that publishing throws; nil when it succeeds.
-  private func publish(_ stream: LiveStream, on server: CameraServer) async -> VidiconError.Code? {
+  /// The code of the error that serving throws; nil when it succeeds.
+  private func serve(_ stream: LiveStream, on server: CameraServer) async -> VidiconError.Code? {
     do throws(VidiconError) {
-      try await server.publish(stream)
+      try await server.serve(stream)
       return nil
     } catch {
       return error.code
     }
   }
 
-  @Test func `a name is published once, until its stream has ended`() async throws {
+  @Test func `a name is served once, until its stream has ended`() async throws {
     let server = CameraServer(rtspPort: 0)
     let (first, second) = (self.stream("a"), self.stream("a"))
-    #expect(await self.publish(first, on: server) == nil)
-    #expect(await self.publish(first, on: server) == .alreadyExists)
-    #expect(await self.publish(second, on: server) == .alreadyExists)
+    #expect(await self.serve(first, on: server) == nil)
+    #expect(await self.serve(first, on: server) == .alreadyExists)
+    #expect(await self.serve(second, on: server) == .alreadyExists)
     #expect(first.isRunning && !second.isRunning)
     await first.stop()
-    #expect(await self.publish(second, on: server) == nil)
+    #expect(await self.serve(second, on: server) == nil)
     #expect(second.isRunning)
     await server.stop()
     #expect(!second.isRunning)
   }
 
-  @Test func `a stream of a source that another one hides is covered before it is published, until that is withdrawn`()
+  @Test func `a stream of a source that another one hides is covered before it is served, until that is withdrawn`()
     async throws
   {
     let server = self.server()
@@ -61,17 +61,17 @@ struct CameraServerTests {
     }
     streams[0].effects = [PrivacyMask()]
     let sources = streams.map { StreamSources($0, video: name) }
-    try await server.publish(streams[0])
-    try await server.publish(streams[1])
+    try await server.serve(streams[0])
+    try await server.serve(streams[1])
     #expect(streams[1].effects.contains { $0.isPrivacy })
-    await server.unpublish(streams[0])
+    await server.stopServing(streams[0])
     #expect(streams[1].effects.isEmpty)
     await server.stop()
     withExtendedLifetime(sources) {}
   }
 
   @Test(arguments: [true, false])
-  func `of two streams with capturers of one file, one of them private, none is open, whichever is published first`(
+  func `of two streams with capturers of one file, one of them private, none is open, whichever is served first`(
     isPrivateFirst: Bool
   ) async throws {
     let server = self.server()
@@ -80,11 +80,11 @@ struct CameraServerTests {
     for stream in streams { stream.attachVideo(try #require(FileSource(path: path).video)) }
     streams[0].effects = [PrivacyMask()]
     for stream in isPrivateFirst ? streams : streams.reversed() {
-      try await server.publish(stream)
+      try await server.serve(stream)
     }
     #expect(streams[1].effects.contains { $0.isPrivacy })
     #expect(server.sources(of: streams[1])?.video == .file(path: path))
-    await server.unpublish(streams[0])
+    await server.stopServing(streams[0])
     #expect(streams[1].effects.isEmpty)
     await server.stop()
   }
@@ -100,7 +100,7 @@ struct CameraServerTests {
     let (switched, shown) = isSwitchedToHidden ? (other, hiding) : (hiding, other)
     shown.attachVideo(try #require(FileSource(path: path).video))
     switched.attachVideo(BarsCapturer(width: 64, height: 36))
-    for stream in [hiding, other] { try await server.publish(stream) }
+    for stream in [hiding, other] { try await server.serve(stream) }
     #expect(other.effects.isEmpty)
     try await switched.switchVideo(to: try #require(FileSource(path: path).video))
     #expect(other.effects.contains { $0.isPrivacy })
@@ -114,7 +114,7 @@ struct CameraServerTests {
   }
 
   @Test(.timeLimit(.minutes(5)), arguments: [true, false])
-  func `a stream is announced, published before the ports are open or after`(isBefore: Bool) async throws {
+  func `a stream is announced, served before the ports are open or after`(isBefore: Bool) async throws {
     // Without a daemon the failure is reported: either event shows the attempt.
     let (events, continuation) = AsyncStream.makeStream(of: DiscoveryEvent.self)
     var settings = CameraServerSettings(rtsp: RTSPServerSettings(port: 0), http: HTTPServerSettings(port: 0))
@@ -122,9 +122,9 @@ struct CameraServerTests {
     settings.http?.address = "127.0.0.1"
     let server = CameraServer(settings: settings) { continuation.yield($0) }
     let stream = self.stream("a")
-    if isBefore { try await server.publish(stream) }
+    if isBefore { try await server.serve(stream) }
     try await server.start()
-    if !isBefore { try await server.publish(stream) }
+    if !isBefore { try await server.serve(stream) }
     let event = await events.first { _ in true }
     await server.stop()
     let text = try ServiceText(["path": "/a"])
@@ -136,7 +136,7 @@ struct CameraServerTests {
   }
 
   @Test func `a name that cannot be part of an address is refused`() async throws {
-    #expect(await self.publish(self.stream("metrics"), on: CameraServer(rtspPort: 0)) == .invalidSpecification)
+    #expect(await self.serve(self.stream("metrics"), on: CameraServer(rtspPort: 0)) == .invalidSpecification)
   }
 
   @Test func `a stream that cannot start frees its name, and keeps what was attached`() async throws {
@@ -144,26 +144,25 @@ struct CameraServerTests {
     let broken = LiveStream("a")
     let sources = StreamSources(broken, video: "plasma")
     server.attach(sources, to: broken)
-    #expect(await self.publish(broken, on: server) == .missingTrack)
+    #expect(await self.serve(broken, on: server) == .missingTrack)
     #expect(server.sources(of: broken) === sources)
-    #expect(await self.publish(self.stream("a"), on: server) == nil)
+    #expect(await self.serve(self.stream("a"), on: server) == nil)
     await server.stop()
   }
 
-  @Test func `a published stream has sources and effects, its own or default ones, until it is withdrawn`() async throws
-  {
+  @Test func `a served stream has sources and effects, its own or default ones, until it is withdrawn`() async throws {
     let server = self.server(catalog: .none)
     let (plain, own) = (self.stream("plain"), self.stream("own"))
     let (sources, effects) = (StreamSources(own, audio: "silence"), StreamEffects(own))
     server.attach(sources, to: own)
     server.attach(effects, to: own)
     #expect(server.sources(of: plain) == nil && server.effects(of: plain) == nil)
-    for stream in [plain, own] { try await server.publish(stream) }
+    for stream in [plain, own] { try await server.serve(stream) }
     #expect(server.sources(of: own) === sources && server.effects(of: own) === effects)
     #expect(server.sources(of: plain)?.stream === plain && server.effects(of: plain)?.stream === plain)
     // The server's catalog is empty.
     await #expect(throws: VidiconError.self) { try await server.sources(of: plain)?.replace(audio: "tone") }
-    await server.unpublish(plain)
+    await server.stopServing(plain)
     #expect(server.sources(of: plain) == nil && server.effects(of: plain) == nil && !plain.isRunning)
     #expect(own.isRunning)
     await server.stop()

@@ -48,7 +48,7 @@ struct PathsOverProtocolsTests {
     try await server.start()
     let ports = try #require(server.ports)
     let streams = ["camera", "k\u{FC}che/gr\u{F6}\u{DF}e", "ended", "plain"].map { Self.stream($0) }
-    for stream in streams { try await server.publish(stream) }
+    for stream in streams { try await server.serve(stream) }
     // Players finish what has ended over HLS: its segments stay.
     let kept = kind == .hls ? ["ended", "ended/main", "ended/low"] : []
     for path in kept { #expect(try await Self.finds(path, over: kind, ports), "\(path)") }

@@ -90,7 +90,7 @@ private final class SharedLoopServers: Sendable {
     self.http = WebServer(settings: httpSettings, access: access, group: self.group, registry: registry)
     try await self.rtsp.start()
     try await self.http.start()
-    self.rtsp.directory.outputs.publish(
+    self.rtsp.directory.outputs.serve(
       self.feed,
       descriptions: [
         .h264(
@@ -152,7 +152,7 @@ private final class SharedLoopServers: Sendable {
   func segmentPath() async throws -> String {
     self.live.attachVideo(PlasmaCapturer(width: 64, height: 64))
     try await self.live.start()
-    self.http.publish(self.live)
+    self.http.serve(self.live)
     let responses = ResponseCounter()
     let client = try await self.connect(responses, repeating: nil)
     try await client.writeAndFlush(HTTPClientRequestPart.get("/live/playlist.m3u8")).get()

@@ -98,7 +98,7 @@ final class EmbeddedHub {
     } else {
       self.low = nil
       self.transcodings = (nil, nil)
-      self.outputs.publish(self.stream, descriptions: descriptions)
+      self.outputs.serve(self.stream, descriptions: descriptions)
       self.broadcaster = try #require(self.outputs.output(of: self.stream.main))
     }
     self.lines = reports

@@ -298,7 +298,7 @@ struct WHIPServiceTests {
       audioFormat: AudioFormat(sampleRate: 48_000, channelCount: 2), scheme: .whip)
     let (camera, plain) = (LiveStream("camera"), LiveStream("plain"))
     camera.attachVideo(source.video)
-    for stream in [camera, plain] { server.outputs.publish(stream, descriptions: []) }
+    for stream in [camera, plain] { server.outputs.serve(stream, descriptions: []) }
     try await server.start()
     let client = IPAddress.v4(0x7F00_0001)
     await #expect(throws: WebRTCRefusal.notFound) { try await server.admitPublication(of: "none", takesOver: false) }

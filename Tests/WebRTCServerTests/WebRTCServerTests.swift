@@ -67,7 +67,7 @@ struct WebRTCServerTests {
     try await server.start()
     // A stream that does not run: there is no encoder for its transcoding.
     let stream = LiveStream("hello")
-    server.outputs.publish(stream, descriptions: [.h264(EmbeddedHub.high), .aac(EmbeddedHub.aac)])
+    server.outputs.serve(stream, descriptions: [.h264(EmbeddedHub.high), .aac(EmbeddedHub.aac)])
     func open(_ tracks: EmbeddedHub.Tracks) async throws -> String {
       let session = try await server.open(
         path: "hello", offer: ByteBuffer(string: EmbeddedHub.offerText(tracks)), client: .v4(0x7F00_0001),
@@ -97,7 +97,7 @@ struct TranscodingBitrateTests {
     stream.attachVideo(BarsCapturer(width: 64, height: 48))
     try await stream.start()
     let server = try EmbeddedHub()
-    server.outputs.publish(stream)
+    server.outputs.serve(stream)
     for (path, chosen) in [("camera", 8_000_000), ("camera/low", 400_000)] {
       let broadcaster = try #require(await server.outputs.find(path))
       let transcoding = try #require(await broadcaster.transcoding(for: .nonInterleaved))

@@ -21,7 +21,7 @@ extension HTTPResponder {
     settings.encoder = stream.rendition(named: rendition)?.settings?.encoder
     if self.streams.names.contains("\(name)/\(rendition)") {
       throw HTTPRefusal(
-        .conflict, "a stream of the name \("\(name)/\(rendition)".debugDescription) is published; choose another name")
+        .conflict, "a stream of the name \("\(name)/\(rendition)".debugDescription) is served; choose another name")
     }
     return try await self.changeRenditions(of: name, user: user) { () throws(VidiconError) in
       try await stream.setRendition(settings)

@@ -38,7 +38,7 @@ extension HTTPResponder {
   }
 
   /// The JSON object of one stream.
-  func entry(of stream: PublishedStream, at now: MediaTime, user: HTTPUser) -> StreamEntry {
+  func entry(of stream: ServedStream, at now: MediaTime, user: HTTPUser) -> StreamEntry {
     var entry = StreamEntry(stream, providers: self.providers, at: now, audience: self.audience(user))
     entry.role = user.role?.name ?? Role.viewer.name
     entry.steerable = self.mayControl(user)
@@ -95,19 +95,19 @@ extension HTTPResponder {
 
   /// `/api/streams/NAME/publisher`.
   func publisherState(of name: String, user: HTTPUser) -> ServerResponse {
-    guard let published = self.streams[name], let publisher = self.providers.publisher(published.stream) else {
+    guard let served = self.streams[name], let publisher = self.providers.publisher(served.stream) else {
       return .notFound("this stream has no source whip:")
     }
     // Publishers have it already.
     let token = user.role == .operator ? self.access.publisherToken(of: name) : nil
-    let statistics = self.providers.statistics(published.stream)
+    let statistics = self.providers.statistics(served.stream)
     return Self.json(
       PublisherState(
-        publisher, viewers: published.viewers(with: statistics, at: self.clock.now()),
+        publisher, viewers: served.viewers(with: statistics, at: self.clock.now()),
         latency: PublisherState.latency(
-          publisher, encoded: published.stream.statistics.videoLatency,
+          publisher, encoded: served.stream.statistics.videoLatency,
           viewers: statistics.flatMap { $0.statistics.viewerList ?? [] }),
-        pages: self.providers.addresses(published.stream).publishPages, token: token?.text))
+        pages: self.providers.addresses(served.stream).publishPages, token: token?.text))
   }
 
   /// `/metrics`.

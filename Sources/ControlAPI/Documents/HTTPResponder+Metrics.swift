@@ -40,7 +40,7 @@ extension HTTPResponder {
 extension Metric<HTTPResponder> {
   /// Metrics of the server as a whole.
   static let ofServer: [Metric<HTTPResponder>] = [
-    Metric("streams", .gauge, "Published streams.") { $0.streams.all.count },
+    Metric("streams", .gauge, "Served streams.") { $0.streams.all.count },
     Metric("http_connections", .gauge, "Open HTTP connections.") { $0.http.connectionCount },
     Metric("connections", .gauge, "Open connections of HTTP, RTSP and RTMP, and further streams of HTTP/2.") {
       $0.http.registry.count

@@ -40,26 +40,26 @@ struct StreamMetrics {
   /// nil without a recorder.
   let recording: RecordingStatus?
 
-  init(_ published: PublishedStream, providers: WebServerProviders, at now: MediaTime) {
-    let controls = providers.controls(published.stream)
-    self.name = published.name
-    self.statistics = published.stream.statistics
-    self.hls = published.hls.statistics
-    self.waiting = published.hls.waitingCount
-    self.jpeg = published.stream.snapshots.statistics
-    self.kinds = published.stream.descriptions.map(\.kind)
-    self.httpViewers = [.hls, .mjpeg].map { (content: PublishedStream.Content) in
-      (content.rawValue, published.viewers(of: content, at: now))
+  init(_ served: ServedStream, providers: WebServerProviders, at now: MediaTime) {
+    let controls = providers.controls(served.stream)
+    self.name = served.name
+    self.statistics = served.stream.statistics
+    self.hls = served.hls.statistics
+    self.waiting = served.hls.waitingCount
+    self.jpeg = served.stream.snapshots.statistics
+    self.kinds = served.stream.descriptions.map(\.kind)
+    self.httpViewers = [.hls, .mjpeg].map { (content: ServedStream.Content) in
+      (content.rawValue, served.viewers(of: content, at: now))
     }
-    self.httpBytes = PublishedStream.Content.allCases.map { ($0.rawValue, published.bytesSent(of: $0)) }
-    self.protocols = providers.statistics(published.stream)
-    self.renditions = published.stream.renditions.map { rendition in
+    self.httpBytes = ServedStream.Content.allCases.map { ($0.rawValue, served.bytesSent(of: $0)) }
+    self.protocols = providers.statistics(served.stream)
+    self.renditions = served.stream.renditions.map { rendition in
       let others = providers.renditionStatistics(rendition).map { ($0.name, $0.statistics.viewers) }
       return RenditionMetrics(
         name: rendition.name, bitrate: rendition.bitrate, statistics: rendition.statistics,
-        viewers: [("hls", published.hlsViewers(of: rendition.name, at: now))] + others)
+        viewers: [("hls", served.hlsViewers(of: rendition.name, at: now))] + others)
     }
-    self.publisher = providers.publisher(published.stream)
+    self.publisher = providers.publisher(served.stream)
     self.pushes = controls.pushes?.reports() ?? []
     self.recording = controls.recording?.status()
   }

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import Streaming
 internal import Synchronization
 
-/// Publishes the face metadata of a stream as server-sent events and as timed metadata of HLS.
+/// Sends the face metadata of a stream as server-sent events and as timed metadata of HLS.
 final class FaceFeed: StreamOutput {
   private struct State {
     var messages = FaceMessages()
@@ -14,7 +14,7 @@ final class FaceFeed: StreamOutput {
   }
 
   /// Passes metadata to HLS.
-  private let publishToHLS: @Sendable (TimedMetadata) -> Void
+  private let sendToHLS: @Sendable (TimedMetadata) -> Void
   private let listeners = Subscriptions<ByteBuffer>()
   private let state = Mutex(State())
 
@@ -24,10 +24,10 @@ final class FaceFeed: StreamOutput {
   private static let maximumQueued = 64
 
   /// - Parameters:
-  ///   - publishToHLS: Receives each message on the thread that delivers the frames, before the frame's sample.
+  ///   - sendToHLS: Receives each message on the thread that delivers the frames, before the frame's sample.
   ///   - eventLoop: Runs the heartbeat.
-  init(eventLoop: any EventLoop, publishToHLS: @escaping @Sendable (TimedMetadata) -> Void) {
-    self.publishToHLS = publishToHLS
+  init(eventLoop: any EventLoop, sendToHLS: @escaping @Sendable (TimedMetadata) -> Void) {
+    self.sendToHLS = sendToHLS
     let heartbeat = eventLoop.scheduleRepeatedTask(
       initialDelay: Self.heartbeatInterval, delay: Self.heartbeatInterval
     ) { [weak self] task in
@@ -64,7 +64,7 @@ final class FaceFeed: StreamOutput {
     }
     for message in messages {
       self.listeners.yield(ServerSentEvent.bytes(message))
-      self.publishToHLS(message)
+      self.sendToHLS(message)
     }
   }
 

@@ -146,8 +146,8 @@ package struct StreamEntry: Codable, Hashable, Sendable {
 
   /// Describes a stream without its addresses, renditions, viewers, publishers and controls, and the rights of the client.
   ///
-  /// - Parameter publishedAt: Unix time of publication.
-  package init(_ stream: LiveStream, publishedAt: MediaDuration) {
+  /// - Parameter servedSince: Unix time at which serving began.
+  package init(_ stream: LiveStream, servedSince: MediaDuration) {
     let path = stream.path
     let statistics = stream.statistics
     self.name = stream.name
@@ -174,7 +174,7 @@ package struct StreamEntry: Codable, Hashable, Sendable {
     self.audioFramesPassedThrough = statistics.audioFramesPassedThrough
     self.framesDropped = statistics.totalFramesDropped
     self.slate = statistics.isSlateShown
-    self.startedAt = CalendarTime(unixTime: publishedAt).rfc3339
+    self.startedAt = CalendarTime(unixTime: servedSince).rfc3339
   }
 
   /// Adds what can be changed of the stream, with the names of its sources as a client may see them.

@@ -150,10 +150,10 @@ extension HTTPResponder {
     return "attachment; filename=\"\(String(plain))\"; filename*=UTF-8''\(path)"
   }
 
-  /// The recorders of the published streams, with the streams' names.
+  /// The recorders of the served streams, with the streams' names.
   private var recorders: [(stream: String, recorder: RecordingControl)] {
-    self.streams.all.compactMap { published in
-      self.providers.controls(published.stream).recording.map { (published.name, $0) }
+    self.streams.all.compactMap { served in
+      self.providers.controls(served.stream).recording.map { (served.name, $0) }
     }
   }
 

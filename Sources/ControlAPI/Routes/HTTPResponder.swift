@@ -14,7 +14,7 @@ final class HTTPResponder: HTTPApplication {
   let http: HTTPServer
   /// Media of the streams.
   let hls: HLSServer
-  let streams: PublishedStreams
+  let streams: ServedStreams
   let providers: WebServerProviders
   /// Users, tokens and rules.
   let access: AccessControl

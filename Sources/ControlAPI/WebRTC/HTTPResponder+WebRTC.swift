@@ -61,7 +61,7 @@ extension HTTPRefusal {
     switch refusal {
     case .notFound: self.init(.notFound, "no such stream or session")
     case .noSource: self.init(.notFound, "the source of this stream is not whip:")
-    case .nothingPublished: self.init(.conflict, "the stream has no video yet; try again", [.retryAfter: "2"])
+    case .noMedia: self.init(.conflict, "the stream has no video yet; try again", [.retryAfter: "2"])
     case .taken(let seconds):
       self.init(
         .conflict, "another publisher sends this stream; try again later, or take over with ?takeover=1",

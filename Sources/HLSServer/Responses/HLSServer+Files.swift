@@ -65,7 +65,7 @@ extension HLSServer {
   /// The file of the main rendition of a stream that a target names, but the multivariant playlist; nil for any other target.
   func file(
     of path: String, at now: MediaTime
-  ) -> (stream: PublishedStream, target: HTTPTarget, request: HLSRequest)? {
+  ) -> (stream: ServedStream, target: HTTPTarget, request: HLSRequest)? {
     guard let target = try? HTTPTarget(parsing: path), !target.hasTrailingSlash,
       let path = MediaPath(target.components, names: self.streams.names, renditions: self.streams.renditions),
       let stream = self.streams[hls: path.stream],
@@ -78,7 +78,7 @@ extension HLSServer {
   ///
   /// - Parameter isMeasured: Whether the throughput of the connection is of interest.
   private func response(
-    _ response: HLSResponse, to hlsRequest: HLSRequest, of stream: PublishedStream,
+    _ response: HLSResponse, to hlsRequest: HLSRequest, of stream: ServedStream,
     transfer: DiscardableTransfers.Transfer,
     isMeasured: Bool, _ target: HTTPTarget, _ request: HTTPRequest, user: HTTPUser
   ) -> ServerResponse {

@@ -5,12 +5,12 @@ internal import Streaming
 /// Motion JPEG: JPEG images as `multipart/x-mixed-replace` until the client disconnects or the stream ends.
 final class MotionJPEGBody: StreamedBody {
   private let images: AsyncStream<MotionJPEGImage>
-  private let stream: PublishedStream
+  private let stream: ServedStream
 
   /// - Parameters:
   ///   - images: The images of one viewer; it keeps only the newest.
   ///   - stream: The stream that they are of, which counts the viewer.
-  init(_ images: AsyncStream<MotionJPEGImage>, of stream: PublishedStream) {
+  init(_ images: AsyncStream<MotionJPEGImage>, of stream: ServedStream) {
     self.images = images
     self.stream = stream
   }

@@ -17,7 +17,7 @@ final class PreparedResponses: Sendable {
 
   /// A file of HLS.
   struct Target {
-    weak var stream: PublishedStream?
+    weak var stream: ServedStream?
     /// The request, with the arrival of the first one.
     var request: HLSRequest
     var sharing: HTTPSharing
@@ -32,7 +32,7 @@ final class PreparedResponses: Sendable {
   }
 
   private struct State {
-    /// The ``PublishedStreams/version`` of `targets`.
+    /// The ``ServedStreams/version`` of `targets`.
     var version = 0
     var targets: [Key: Target] = [:]
     /// Unix time of `responses`, in seconds.

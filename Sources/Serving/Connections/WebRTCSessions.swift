@@ -32,7 +32,7 @@ package enum WebRTCRefusal: Error, Hashable, Sendable {
   /// The stream has no source `whip:`: 404.
   case noSource
   /// The stream has nothing to send yet: 409, to be tried again.
-  case nothingPublished
+  case noMedia
   /// Another publisher is live: 409, to be tried again after some seconds.
   case taken(retryAfter: Int)
   /// The body is malformed, or lacks what an answer needs: 400.

@@ -10,7 +10,7 @@ const INTERVAL = 2;
 /** The server's clock, estimated from its responses. */
 export const clock = new ServerClock();
 
-/** Requests the published streams, as the holder of the operator token sees them. */
+/** Requests the served streams, as the holder of the operator token sees them. */
 export async function streams() {
   const token = operatorToken();
   const sent = Date.now();

@@ -1,13 +1,13 @@
 internal import Streaming
 internal import Synchronization
 
-/// The published streams in order of publication, and recently ended ones, whose playlists and segments stay available to
+/// The served streams in the order in which serving began, and recently ended ones, whose playlists and segments stay available to
 /// HLS viewers.
-package final class PublishedStreams: Sendable {
+package final class ServedStreams: Sendable {
   private struct State {
-    var streams: [PublishedStream] = []
+    var streams: [ServedStream] = []
     /// Ended streams, available over HLS only.
-    var ended: [PublishedStream] = []
+    var ended: [ServedStream] = []
     /// Names of `streams` and `ended`.
     var names: [String] = []
     /// Paths of the renditions of these streams.
@@ -32,16 +32,16 @@ package final class PublishedStreams: Sendable {
 
   private let state = Mutex(State())
 
-  /// Published streams.
-  package var all: [PublishedStream] { self.state.withLock { $0.streams } }
+  /// Served streams.
+  package var all: [ServedStream] { self.state.withLock { $0.streams } }
 
   /// Recently ended streams.
-  var ended: [PublishedStream] { self.state.withLock { $0.ended } }
+  var ended: [ServedStream] { self.state.withLock { $0.ended } }
 
-  /// Names of published and recently ended streams, in order of publication.
+  /// Names of served and recently ended streams, in the order in which serving began.
   package var names: [String] { self.state.withLock { $0.names } }
 
-  /// Paths of renditions, `NAME/RENDITION`, and of the main ones, `NAME/main`, of published and recently ended streams.
+  /// Paths of renditions, `NAME/RENDITION`, and of the main ones, `NAME/main`, of served and recently ended streams.
   package var renditions: [String] {
     self.state.withLock { state in
       if state.currentChanges != state.renditionChanges { state.updateNames() }
@@ -57,37 +57,37 @@ package final class PublishedStreams: Sendable {
     }
   }
 
-  /// The published or recently ended stream with a rendition of a path.
+  /// The served or recently ended stream with a rendition of a path.
   ///
   /// - Returns: Nil where there is none.
-  func stream(withRendition path: String) -> (stream: PublishedStream, rendition: Rendition)? {
+  func stream(withRendition path: String) -> (stream: ServedStream, rendition: Rendition)? {
     let streams = self.state.withLock { $0.streams + $0.ended }
-    for published in streams where path.hasPrefix("\(published.name)/") {
-      let name = path.dropFirst(published.name.count + 1)
-      if let rendition = published.stream.rendition(named: name) { return (published, rendition) }
+    for served in streams where path.hasPrefix("\(served.name)/") {
+      let name = path.dropFirst(served.name.count + 1)
+      if let rendition = served.stream.rendition(named: name) { return (served, rendition) }
     }
     return nil
   }
 
-  /// The published stream with a name.
-  package subscript(name: String) -> PublishedStream? {
+  /// The served stream with a name.
+  package subscript(name: String) -> ServedStream? {
     self.state.withLock { state in state.streams.first { $0.name == name } }
   }
 
-  /// The published or recently ended stream with a name.
-  subscript(hls name: String) -> PublishedStream? {
+  /// The served or recently ended stream with a name.
+  subscript(hls name: String) -> ServedStream? {
     self.state.withLock { state in
       state.streams.first { $0.name == name } ?? state.ended.first { $0.name == name }
     }
   }
 
-  /// The published form of a stream.
-  subscript(stream: LiveStream) -> PublishedStream? {
+  /// The entry of a stream.
+  subscript(stream: LiveStream) -> ServedStream? {
     self.state.withLock { state in state.streams.first { $0.stream === stream } }
   }
 
   /// Appends a stream; a recently ended one of the same name is removed.
-  func append(_ stream: PublishedStream) {
+  func append(_ stream: ServedStream) {
     self.state.withLock { state in
       state.streams.append(stream)
       state.ended.removeAll { $0.name == stream.name }
@@ -95,8 +95,8 @@ package final class PublishedStreams: Sendable {
     }
   }
 
-  /// Moves a stream to the ended ones; nil when it is not published.
-  func end(_ stream: LiveStream) -> PublishedStream? {
+  /// Moves a stream to the ended ones; nil when it is not served.
+  func end(_ stream: LiveStream) -> ServedStream? {
     self.state.withLock { state in
       guard let index = state.streams.firstIndex(where: { $0.stream === stream }) else { return nil }
       let ended = state.streams.remove(at: index)
@@ -107,7 +107,7 @@ package final class PublishedStreams: Sendable {
   }
 
   /// Removes an ended stream; no effect when it is not there.
-  func remove(_ stream: PublishedStream) {
+  func remove(_ stream: ServedStream) {
     self.state.withLock { state in
       state.ended.removeAll { $0 === stream }
       state.updateNames()

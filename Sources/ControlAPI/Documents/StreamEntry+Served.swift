@@ -5,12 +5,12 @@ internal import StreamControl
 internal import Streaming
 
 extension StreamEntry {
-  /// Describes a published stream to a client, without the client's rights.
-  init(_ published: PublishedStream, providers: WebServerProviders, at now: MediaTime, audience: SourceAudience) {
-    let stream = published.stream
+  /// Describes a served stream to a client, without the client's rights.
+  init(_ served: ServedStream, providers: WebServerProviders, at now: MediaTime, audience: SourceAudience) {
+    let stream = served.stream
     let path = stream.path
     let addresses = providers.addresses(stream)
-    self.init(stream, publishedAt: published.publishedAt)
+    self.init(stream, servedSince: served.servedSince)
     self.whep = providers.whep.map { _ in "\(path)/whep" }
     if let publisher = providers.publisher(stream) {
       self.whip = "\(path)/whip"
@@ -20,10 +20,10 @@ extension StreamEntry {
     self.rtmp = addresses.rtmp
     self.http = addresses.page
     self.renditions = stream.renditions.compactMap {
-      RenditionEntry($0, of: published, providers: providers, addresses: addresses, at: now)
+      RenditionEntry($0, of: served, providers: providers, addresses: addresses, at: now)
     }
     let protocols = providers.statistics(stream)
-    self.viewers = published.viewers(with: protocols, at: now)
+    self.viewers = served.viewers(with: protocols, at: now)
     for other in protocols {
       self.loopLag = max(self.loopLag, (other.statistics.loopLag.seconds * 1000).rounded() / 1000)
       if let list = other.statistics.viewerList {
@@ -35,14 +35,14 @@ extension StreamEntry {
 }
 
 extension RenditionEntry {
-  /// Describes a rendition of a published stream, with its addresses.
+  /// Describes a rendition of a served stream, with its addresses.
   ///
   /// - Returns: Nil for the main one.
   fileprivate init?(
-    _ rendition: Rendition, of published: PublishedStream, providers: WebServerProviders,
+    _ rendition: Rendition, of served: ServedStream, providers: WebServerProviders,
     addresses: StreamAddresses, at now: MediaTime
   ) {
-    var viewers = ["rtsp": 0, "hls": published.hlsViewers(of: rendition.name, at: now)]
+    var viewers = ["rtsp": 0, "hls": served.hlsViewers(of: rendition.name, at: now)]
     for other in providers.renditionStatistics(rendition) { viewers[other.name] = other.statistics.viewers }
     self.init(rendition, viewers: viewers)
     let path = rendition.path
@@ -53,7 +53,7 @@ extension RenditionEntry {
   }
 }
 
-extension PublishedStream {
+extension ServedStream {
   /// Current viewers by protocol, with those of other protocols.
   func viewers(with others: [WebServerProviders.ProtocolStatistics], at now: MediaTime) -> [String: Int] {
     var viewers = ["rtsp": 0, "hls": self.viewers(of: .hls, at: now), "mjpeg": self.viewers(of: .mjpeg, at: now)]

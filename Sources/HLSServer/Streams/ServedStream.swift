@@ -5,8 +5,8 @@ package import NIOCore
 package import Streaming
 internal import Synchronization
 
-/// A stream published over HTTP: its HLS output and counters.
-package final class PublishedStream: Sendable {
+/// A stream served over HTTP: its HLS output and counters.
+package final class ServedStream: Sendable {
   /// Kinds of content, as the label `protocol` of metrics.
   package enum Content: String, CaseIterable {
     /// Playlists, segments and parts.
@@ -17,14 +17,14 @@ package final class PublishedStream: Sendable {
     case snapshot
   }
 
-  /// The stream that is published.
+  /// The stream that is served.
   package let stream: LiveStream
   /// Playlists, segments and parts of the stream.
   package let hls: HLSOutput
   /// Runs the timers of the stream's outputs.
   package let eventLoop: any EventLoop
-  /// Unix time of publication.
-  package let publishedAt: MediaDuration
+  /// Unix time at which serving began.
+  package let servedSince: MediaDuration
   private let hasEnded = Atomic(false)
   private let hlsViewers = Mutex(RecentViewers())
   /// Viewers of each rendition but the main one, by its name.
@@ -38,10 +38,10 @@ package final class PublishedStream: Sendable {
   private let snapshotBytes = Atomic(0)
 
   init(
-    _ stream: LiveStream, publishedAt: MediaDuration, viewerIdleTime: MediaDuration, eventLoop: any EventLoop
+    _ stream: LiveStream, servedSince: MediaDuration, viewerIdleTime: MediaDuration, eventLoop: any EventLoop
   ) {
     self.stream = stream
-    self.publishedAt = publishedAt
+    self.servedSince = servedSince
     let token = String(UInt64.random(in: 0...UInt64.max), radix: 36)
     self.eventLoop = eventLoop
     self.hls = HLSOutput(stream: stream, token: token, idleTime: viewerIdleTime, eventLoop: eventLoop)
@@ -50,10 +50,10 @@ package final class PublishedStream: Sendable {
   /// Name of the stream.
   package var name: String { self.stream.name }
 
-  /// Whether it is unpublished.
+  /// Whether it is no longer served.
   var isOver: Bool { self.hasEnded.load(ordering: .relaxed) }
 
-  /// Unpublishes it; the stream itself may continue.
+  /// Stops serving it; the stream itself may continue.
   func end() {
     self.hasEnded.store(true, ordering: .relaxed)
     self.hls.streamEnded()
