@@ -131,12 +131,12 @@ struct WebRTCFuzzCase {
     guard let address = TransportAddress("192.0.2.1", port: 8189), let video = try? H264ProfileLevel(parsing: "42c01f")
     else { preconditionFailure("valid") }
     Self.checkPublishAnswer(offer, credentials, fingerprint, address)
-    let push = WebRTCPublishOffer(
-      WebRTCPublishOffer.Configuration(
+    let push = WebRTCPushOffer(
+      WebRTCPushOffer.Configuration(
         sessionID: 1, credentials: credentials, fingerprint: fingerprint, candidates: [address], video: video,
         hasAudio: true, ssrcs: (1, 2, 3)))
-    if let publication = try? push.accept(offer) {
-      precondition(publication.video?.payloadType == 96 && !publication.fingerprints.isEmpty)
+    if let answer = try? push.accept(offer) {
+      precondition(answer.video?.payloadType == 96 && !answer.fingerprints.isEmpty)
     }
     for mode in H264PacketizationMode.allCases {
       var configuration = WebRTCAnswer.Configuration(

@@ -18,7 +18,7 @@ final class Push: @unchecked Sendable {
   private let service: PushService
   private let eventLoop: any EventLoop
   private let report: @Sendable (PushEvent) -> Void
-  private let published: Mutex<PushStatus>
+  private let currentStatus: Mutex<PushStatus>
   private let clock = StreamClock.system
   private let inbox: PushInbox
 
@@ -85,12 +85,12 @@ final class Push: @unchecked Sendable {
     settings.hasVideo = rendition.stream.descriptions.contains { $0.kind == .video }
     settings.alwaysHasOwnEncoding = target.bitrate != nil
     self.sender = PushSender(settings: settings, makeRandom: { .random(in: 0...UInt64.max) })
-    self.published = Mutex(PushStatus())
+    self.currentStatus = Mutex(PushStatus())
     wakeUp.set { [weak self] in self?.eventLoop.execute { [weak self] in self?.drain() } }
   }
 
   /// State and counters; on any thread.
-  var status: PushStatus { self.published.withLock { $0 } }
+  var status: PushStatus { self.currentStatus.withLock { $0 } }
 
   /// Starts the push.
   func start() {
@@ -240,7 +240,7 @@ extension Push {
       }
     }
     self.link.flush()
-    self.publish()
+    self.storeStatus()
     self.scheduleTimer()
   }
 
@@ -278,12 +278,12 @@ extension Push {
     self.timer = (task, deadline)
   }
 
-  /// Publishes the state, and reports changes of it.
-  private func publish() {
+  /// Stores the status for other threads, and reports changes of it.
+  private func storeStatus() {
     let now = self.clock.now()
     var status = self.sender.status(at: now)
     status.droppedFrames += self.inbox.droppedFrames + self.link.droppedFrames
-    self.published.withLock { $0 = status }
+    self.currentStatus.withLock { $0 = status }
     guard status.phase != self.lastPhase else { return }
     self.lastPhase = status.phase
     switch status.phase {

@@ -135,13 +135,13 @@ package struct WebRTCSession {
   ///   - makeRandom: Makes 64 random bits, for numbers, timestamps and checks.
   ///   - unixTime: Converts a time of the stream's clock to nanoseconds since 1970; called once.
   package init(
-    _ publication: WebRTCPublication, credentials: ICECredentials, security: any DatagramSecurity,
+    _ answer: WebRTCPushAnswer, credentials: ICECredentials, security: any DatagramSecurity,
     makeRandom: @escaping @Sendable () -> UInt64, unixTime: (MediaTime) -> Int64, at now: MediaTime
   ) {
     self.transport = WebRTCTransport(
-      publication, credentials: credentials, security: security, makeRandom: makeRandom, at: now)
-    self.video = publication.video.map { WebRTCTrackSender($0, kind: .video, makeRandom: makeRandom) }
-    self.audio = publication.audio.map { WebRTCTrackSender($0, kind: .audio, makeRandom: makeRandom) }
+      answer, credentials: credentials, security: security, makeRandom: makeRandom, at: now)
+    self.video = answer.video.map { WebRTCTrackSender($0, kind: .video, makeRandom: makeRandom) }
+    self.audio = answer.audio.map { WebRTCTrackSender($0, kind: .audio, makeRandom: makeRandom) }
     self.unixTimeAtZero = unixTime(.zero)
   }
 

@@ -131,16 +131,16 @@ package struct WebRTCTransport {
   ///   - credentials: The client's ICE credentials, as offered.
   ///   - makeRandom: Makes 64 random bits.
   package init(
-    _ publication: WebRTCPublication, credentials: ICECredentials, security: any DatagramSecurity,
+    _ answer: WebRTCPushAnswer, credentials: ICECredentials, security: any DatagramSecurity,
     makeRandom: @escaping @Sendable () -> UInt64, at now: MediaTime
   ) {
     self.agent = ICEAgent(
       ICEControllingAgent(
-        local: credentials, remote: publication.credentials, candidates: publication.candidates,
+        local: credentials, remote: answer.credentials, candidates: answer.candidates,
         tieBreaker: makeRandom(), at: now))
-    self.fingerprints = publication.fingerprints
+    self.fingerprints = answer.fingerprints
     self.security = security
-    self.role = publication.role
+    self.role = answer.role
     self.makeRandom = makeRandom
     self.firstResponse = now
   }

@@ -3,7 +3,7 @@ internal import WebRTC
 
 extension PushFailure {
   /// The line of an answer of WHIP that cannot be used.
-  static func text(of refusal: WebRTCPublishOffer.Refusal) -> String {
+  static func text(of refusal: WebRTCPushOffer.Refusal) -> String {
     switch refusal {
     case .malformed: "the server's answer is no session description"
     case .nothingFits: "the server does not accept H.264, or Opus without video"

@@ -13,7 +13,7 @@ package import WebRTC
 final class WHIPLink: PushLink, @unchecked Sendable {
   /// The offer of an attempt, and what it was made with.
   private struct Attempt {
-    var offer: WebRTCPublishOffer
+    var offer: WebRTCPushOffer
     var credentials: ICECredentials
     var security: OpenSSLSecurity
   }
@@ -102,8 +102,8 @@ extension WHIPLink {
     let credentials = ICECredentials(makeRandom: makeRandom)
     let ssrc = UInt32.random(in: 1...UInt32.max - 2)
     let isNear = self.endpoint.host == "localhost" || IPAddress(parsing: self.endpoint.host)?.isLoopback == true
-    let offer = WebRTCPublishOffer(
-      WebRTCPublishOffer.Configuration(
+    let offer = WebRTCPushOffer(
+      WebRTCPushOffer.Configuration(
         sessionID: makeRandom() >> 2, credentials: credentials,
         fingerprint: CertificateFingerprint(algorithm: .sha256, digest: security.fingerprint),
         candidates: sockets.candidates(includesLoopback: isNear), video: video, hasAudio: hasAudio,
@@ -143,14 +143,14 @@ extension WHIPLink {
       self.ended(failure.description, minimumDelay: failure.retryAfter ?? .zero, attempt: attempt)
     case .answered(let answer):
       guard let current = self.current else { return }
-      do throws(WebRTCPublishOffer.Refusal) {
+      do throws(WebRTCPushOffer.Refusal) {
         guard let description = try? WebRTCOffer(parsing: answer) else { throw .malformed }
-        var publication = try current.offer.accept(description)
+        var answer = try current.offer.accept(description)
         if !self.connector.allowsLinkLocal {
-          publication.candidates.removeAll { $0.address?.ip.isLinkLocalOrMetadata == true }
+          answer.candidates.removeAll { $0.address?.ip.isLinkLocalOrMetadata == true }
         }
         self.session = WebRTCSession(
-          publication, credentials: current.credentials, security: current.security,
+          answer, credentials: current.credentials, security: current.security,
           makeRandom: { .random(in: 0...UInt64.max) }, unixTime: { self.clock.unixTime(at: $0) }, at: self.clock.now())
         self.tracks.isAudioWanted = self.session?.hasAudio == true
         self.settle()

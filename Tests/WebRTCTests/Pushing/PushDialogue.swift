@@ -9,7 +9,7 @@ import WebRTCPeers
 
 /// A push and the WHIP server of this project, session against session, over virtual time. Both directions may lose, delay, reorder
 /// and double datagrams; the one to the server may be slow.
-struct PublicationDialogue {
+struct PushDialogue {
   struct Frame {
     var frame: WebRTCReceivedFrame
     var arrival: MediaTime
@@ -39,7 +39,7 @@ struct PublicationDialogue {
   /// Maximum time that a datagram waits for a slow path.
   private static let maximumQueue = MediaDuration.milliseconds(300)
 
-  let publication: WebRTCPublication
+  let answer: WebRTCPushAnswer
   var path: PublisherDialogue.Path
   /// Bits per second that the path to the server carries; nil without a limit.
   var bitrate: Double?
@@ -72,18 +72,18 @@ struct PublicationDialogue {
     serverDigest: [UInt8] = PlainSecurity().fingerprint, seed: UInt64 = 1
   ) throws {
     let fingerprint = CertificateFingerprint(algorithm: .sha256, digest: PlainSecurity().fingerprint)
-    let offer = WebRTCPublishOffer(
-      WebRTCPublishOffer.Configuration(
+    let offer = WebRTCPushOffer(
+      WebRTCPushOffer.Configuration(
         sessionID: 1, credentials: Self.credentials, fingerprint: fingerprint, candidates: [Self.client],
         video: try H264ProfileLevel(parsing: "42c01f"), hasAudio: hasAudio, ssrcs: (11, 12, 13)))
     let answer = try WebRTCPublishAnswer(
       WebRTCOffer(parsing: offer.text),
       WebRTCPublishAnswer.Configuration(
         sessionID: 2, credentials: PublisherDialogue.credentials, fingerprint: fingerprint, candidates: candidates))
-    self.publication = try offer.accept(WebRTCOffer(parsing: Self.text(answer.description)))
+    self.answer = try offer.accept(WebRTCOffer(parsing: Self.text(answer.description)))
     let numbers = Numbers(seed: seed &+ 1000)
     self.sender = WebRTCSession(
-      self.publication, credentials: Self.credentials, security: PlainSecurity(clientDigest: serverDigest),
+      self.answer, credentials: Self.credentials, security: PlainSecurity(clientDigest: serverDigest),
       makeRandom: { numbers.next() }, unixTime: { 1_700_000_000_000_000_000 + $0.nanoseconds }, at: self.now)
     self.sender.setBitrates(media: 1_500_000, wanted: 2_000_000)
     self.receiver = WebRTCPublisherSession(
@@ -201,12 +201,12 @@ struct PublicationDialogue {
   // MARK: Media
 
   /// Sends 30 frames of some packets and 50 audio packets a second; a keyframe at the start and when one is needed.
-  mutating func publish(seconds: Double, packetCount: Int = 4) throws {
+  mutating func push(seconds: Double, packetCount: Int = 4) throws {
     let start = self.now
     let (videoCount, audioCount) = (self.videoCount, self.audioCount)
     while true {
       let video = Double(self.videoCount - videoCount) / 30
-      let audio = self.publication.audio == nil ? .infinity : Double(self.audioCount - audioCount) / 50
+      let audio = self.answer.audio == nil ? .infinity : Double(self.audioCount - audioCount) / 50
       let next = min(video, audio)
       guard next < seconds else { break }
       let time = start + .microseconds(Int64(next * 1_000_000))

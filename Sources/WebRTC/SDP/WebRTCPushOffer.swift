@@ -6,7 +6,7 @@ package import RTP
 /// The offer is complete: all addresses of the client are in it, so that no `PATCH` follows. Video is H.264 in packetization mode 1, as the
 /// stream has it. Where that is not Constrained Baseline, this is offered too, with another payload type: servers whose list of profiles
 /// is short forward what comes all the same. ``accept(_:)`` prefers the stream's own.
-package struct WebRTCPublishOffer: Sendable {
+package struct WebRTCPushOffer: Sendable {
   /// Tracks, credentials and addresses of the client.
   package struct Configuration: Sendable {
     /// Identifies the session in `o=`.
@@ -174,16 +174,16 @@ package struct WebRTCPublishOffer: Sendable {
 
 // MARK: The answer
 
-extension WebRTCPublishOffer {
+extension WebRTCPushOffer {
   /// Reads the server's answer. A server may leave out the audio of a stream with video, not the video.
-  package func accept(_ answer: WebRTCOffer) throws(Refusal) -> WebRTCPublication {
+  package func accept(_ answer: WebRTCOffer) throws(Refusal) -> WebRTCPushAnswer {
     let video = answer.media.first { $0.kind == "video" }.flatMap(self.videoTrack)
     let audio = answer.media.first { $0.kind == "audio" }.flatMap(self.audioTrack)
     guard self.configuration.video == nil ? audio != nil : video != nil else { throw .nothingFits }
     guard let media = answer.media.first(where: { !$0.isRejected && $0.transport.credentials != nil }),
       let credentials = media.transport.credentials, !media.transport.fingerprints.isEmpty
     else { throw .noTransport }
-    return WebRTCPublication(
+    return WebRTCPushAnswer(
       video: video, audio: audio, credentials: credentials, fingerprints: media.transport.fingerprints,
       // An answer names one of the two, RFC 8842 §5.3; servers that repeat actpass wait for the ClientHello.
       role: media.transport.setup == "active" ? .server : .client, candidates: answer.media.flatMap(\.candidates))
@@ -232,7 +232,7 @@ extension WebRTCPublishOffer {
 }
 
 /// Tracks that a server takes of a stream that is pushed to it, and its transport: the offer and its answer together.
-package struct WebRTCPublication: Hashable, Sendable {
+package struct WebRTCPushAnswer: Hashable, Sendable {
   /// The video track; nil when none is sent.
   package var video: WebRTCAnswer.Track?
   /// The audio track; nil when none is sent.
@@ -246,7 +246,7 @@ package struct WebRTCPublication: Hashable, Sendable {
   /// Addresses of the server, UDP and others.
   package var candidates: [ICECandidate]
 
-  /// Creates a publication.
+  /// Creates an answer.
   package init(
     video: WebRTCAnswer.Track? = nil, audio: WebRTCAnswer.Track? = nil, credentials: ICECredentials,
     fingerprints: [CertificateFingerprint], role: DTLSRole, candidates: [ICECandidate]

@@ -6,7 +6,7 @@ import WebRTC
 import WebRTCServer
 
 @Suite("Transport of a push, with real DTLS")
-struct PublicationTransportTests {
+struct PushTransportTests {
   private static let own = OpenSSLSecurity()!
   private static let other = OpenSSLSecurity()!
   private static let credentials = ICECredentials(usernameFragment: "push", password: "pushing0password0pushing")!
@@ -21,7 +21,7 @@ struct PublicationTransportTests {
 
   private static func push(_ role: DTLSRole) -> WebRTCTransport {
     WebRTCTransport(
-      WebRTCPublication(
+      WebRTCPushAnswer(
         credentials: self.serverCredentials, fingerprints: [self.fingerprint(self.other)], role: role,
         candidates: [ICECandidate(host: self.server, rank: 0)]),
       credentials: self.credentials, security: self.own, makeRandom: { .random(in: 0...UInt64.max) }, at: .zero)

@@ -4,13 +4,13 @@ import Testing
 import WebRTC
 
 @Suite("WebRTC offers of a push, RFC 9725 §4.2")
-struct WebRTCPublishOfferTests {
+struct WebRTCPushOfferTests {
   private static let digest = Array(repeating: "AB", count: 32).joined(separator: ":")
 
-  private static func offer(_ profileLevel: String? = "42c01f", hasAudio: Bool = true) throws -> WebRTCPublishOffer {
-    try WebRTCPublishOffer(
-      WebRTCPublishOffer.Configuration(
-        sessionID: 42, credentials: PublicationDialogue.credentials,
+  private static func offer(_ profileLevel: String? = "42c01f", hasAudio: Bool = true) throws -> WebRTCPushOffer {
+    try WebRTCPushOffer(
+      WebRTCPushOffer.Configuration(
+        sessionID: 42, credentials: PushDialogue.credentials,
         fingerprint: CertificateFingerprint(algorithm: .sha256, digest: [UInt8](repeating: 0xAB, count: 32)),
         candidates: [
           #require(TransportAddress("192.0.2.5", port: 4000)), #require(TransportAddress("2001:db8::5", port: 4001)),
@@ -18,8 +18,8 @@ struct WebRTCPublishOfferTests {
         video: profileLevel.map { try H264ProfileLevel(parsing: $0) }, hasAudio: hasAudio, ssrcs: (11, 12, 13)))
   }
 
-  private static func lines(_ offer: WebRTCPublishOffer) -> [String] {
-    String(buffer: PublicationDialogue.text(offer.description)).split(separator: "\r\n").map(String.init)
+  private static func lines(_ offer: WebRTCPushOffer) -> [String] {
+    String(buffer: PushDialogue.text(offer.description)).split(separator: "\r\n").map(String.init)
   }
 
   private static let transport = [
@@ -81,7 +81,7 @@ struct WebRTCPublishOfferTests {
 
   private static func accept(
     _ lines: [String], profileLevel: String? = "640028", hasAudio: Bool = true
-  ) throws -> WebRTCPublication {
+  ) throws -> WebRTCPushAnswer {
     let text = ByteBuffer(string: lines.joined(separator: "\r\n") + "\r\n")
     return try Self.offer(profileLevel, hasAudio: hasAudio).accept(WebRTCOffer(parsing: text))
   }
@@ -91,14 +91,14 @@ struct WebRTCPublishOfferTests {
   }
 
   @Test func `the stream's own profile is preferred, with what was agreed on`() throws {
-    let publication = try Self.accept(Self.answer)
-    let video = try #require(publication.video)
+    let answer = try Self.accept(Self.answer)
+    let video = try #require(answer.video)
     #expect(video.payloadType == 96 && video.retransmissionPayloadType == 97 && video.ssrc == 11)
     #expect(video.retransmissionSSRC == 12 && video.feedback == [.nack, .transportCC])
     #expect(video.extensionIDs == [WebRTCAnswer.ExtensionURI.transportWideCC: 2] && video.mid == "0")
-    #expect(publication.audio?.payloadType == 111 && publication.audio?.ssrc == 13 && publication.audio?.feedback == [])
-    #expect(publication.role == .client && publication.credentials.usernameFragment == "serv")
-    #expect(publication.candidates.map(\.address) == [TransportAddress("192.0.2.7", port: 8189)])
+    #expect(answer.audio?.payloadType == 111 && answer.audio?.ssrc == 13 && answer.audio?.feedback == [])
+    #expect(answer.role == .client && answer.credentials.usernameFragment == "serv")
+    #expect(answer.candidates.map(\.address) == [TransportAddress("192.0.2.7", port: 8189)])
   }
 
   @Test func `a server that knows Constrained Baseline only gets the stream with that payload type`() throws {
@@ -114,12 +114,12 @@ struct WebRTCPublishOfferTests {
 
   @Test func `audio may be refused, video not`() throws {
     let silent = Self.replacing(["m=audio 9 UDP/TLS/RTP/SAVPF 111": "m=audio 0 UDP/TLS/RTP/SAVPF 111"])
-    let publication = try Self.accept(silent)
-    #expect(publication.audio == nil && publication.video != nil)
+    let answer = try Self.accept(silent)
+    #expect(answer.audio == nil && answer.video != nil)
     let blind = Self.replacing(["m=video 9 UDP/TLS/RTP/SAVPF 98 99 96 97": "m=video 0 UDP/TLS/RTP/SAVPF 96"])
-    #expect(throws: WebRTCPublishOffer.Refusal.nothingFits) { try Self.accept(blind) }
-    #expect(throws: WebRTCPublishOffer.Refusal.nothingFits) { try Self.accept(silent, profileLevel: nil) }
-    #expect(throws: WebRTCPublishOffer.Refusal.nothingFits) {
+    #expect(throws: WebRTCPushOffer.Refusal.nothingFits) { try Self.accept(blind) }
+    #expect(throws: WebRTCPushOffer.Refusal.nothingFits) { try Self.accept(silent, profileLevel: nil) }
+    #expect(throws: WebRTCPushOffer.Refusal.nothingFits) {
       try Self.accept(Self.replacing(["a=recvonly": "a=sendonly"]))
     }
     // A track that was not offered.
@@ -128,6 +128,6 @@ struct WebRTCPublishOfferTests {
 
   @Test(arguments: ["a=ice-ufrag:serv", "a=ice-pwd:server0password0server", "a=fingerprint:sha-256 \(digest)"])
   func `an answer without a part of its transport is refused`(line: String) throws {
-    #expect(throws: WebRTCPublishOffer.Refusal.noTransport) { try Self.accept(Self.answer.filter { $0 != line }) }
+    #expect(throws: WebRTCPushOffer.Refusal.noTransport) { try Self.accept(Self.answer.filter { $0 != line }) }
   }
 }
