@@ -9,7 +9,7 @@ struct DecodedFile<Frame> {
 
   /// - Parameter measure: Returns what is judged of a frame: at most ten converted frames may be kept.
   init(_ path: String, _ measure: (VideoFrame) throws -> Frame) throws {
-    let playback = try FilePlayback(path: path, isLooped: false, isConfined: false, interrupt: LibavInterrupt())
+    let playback = try FileDecoder(path: path, isLooped: false, isConfined: false, interrupt: LibavInterrupt())
     while true {
       if playback.advance(isLate: false) { continue }
       guard let next = playback.next else { return }

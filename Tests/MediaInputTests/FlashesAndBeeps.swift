@@ -37,7 +37,7 @@ struct PlayedFile {
   ///
   /// - Parameter duration: Time on the timeline for which the file is looped; nil for one pass.
   init(_ path: String, loopedFor duration: MediaDuration? = nil) throws {
-    let playback = try FilePlayback(
+    let playback = try FileDecoder(
       path: path, isLooped: duration != nil, isConfined: false, interrupt: LibavInterrupt())
     while playback.advance(isLate: false) {}
     let end = duration.map { $0.nanoseconds + (playback.next?.time ?? 0) }

@@ -83,7 +83,7 @@ struct FrameShapeTests {
     container: String
   ) throws {
     let path = try Self.fieldCoded(container)
-    let playback = try FilePlayback(path: path, isLooped: false, isConfined: false, interrupt: LibavInterrupt())
+    let playback = try FileDecoder(path: path, isLooped: false, isConfined: false, interrupt: LibavInterrupt())
     let format = try #require(playback.video?.format)
     #expect(format.width == 360 && format.height == 288 && format.frameRate == 25)
     let frames = try DecodedFile(path) { frame in

@@ -83,12 +83,12 @@ public final class CameraCapturer: ControllableCapturer {
       state.isKeyframeRequested = false
       state.device = session.device
     }
-    let playback = CameraPlayback(
+    let loop = CameraCaptureLoop(
       self.request, device: session.device, state: self.state, wake: wake, consumer: consumer)
     let first = TransferBox(session)
     self.wake.withLock { $0 = wake }
     do throws(VidiconError) {
-      try self.thread.start { _ in playback.play(first) }
+      try self.thread.start { _ in loop.run(first) }
     } catch {
       self.wake.withLock { $0 = nil }
       self.state.withLock { $0.device = nil }

@@ -52,7 +52,7 @@ public final class MicrophoneCapturer: AudioCapturer {
     let opening = Monitor<Result<AudioFormat, VidiconError>?>(nil)
     let search = MicrophoneSearch(specification: self.specification)
     try self.thread.start { signal in
-      MicrophonePlayback(search: search, consumer: consumer, signal: signal).run { result in
+      MicrophoneCaptureLoop(search: search, consumer: consumer, signal: signal).run { result in
         opening.withLock { $0 = result }
       }
     }

@@ -66,14 +66,14 @@ public final class ScreenCapturer: VideoCapturer {
     guard !self.thread.isStarted else { return }
     #if os(Linux)
     let cancellation = try ScreenCancellation(source: self.specification.description)
-    let playback = ScreenPlayback(
+    let loop = ScreenCaptureLoop(
       self.specification, frameRate: self.frameRate, cancellation: cancellation, consumer: consumer,
       formatChanged: { [weak self] format in self?.currentFormat.withLock { $0 = format } })
-    let session = try playback.open(timeout: .seconds(5))
+    let session = try loop.open(timeout: .seconds(5))
     self.currentFormat.withLock { $0 = session.format }
     self.cancellation.withLock { $0 = cancellation }
     do throws(VidiconError) {
-      try self.thread.start { _ in playback.play(session) }
+      try self.thread.start { _ in loop.run(session) }
     } catch {
       self.cancellation.withLock { $0 = nil }
       throw error

@@ -27,18 +27,18 @@ final class FilePlayer: TrackPlayer {
   let failures: [MediaKind: VidiconError]
   private let state = Monitor(State())
   /// Locked by the thread while it plays.
-  private let playback: Mutex<FilePlayback>
+  private let decoder: Mutex<FileDecoder>
   private let interrupt: LibavInterrupt
   private let corrupt = Atomic<Int>(0)
 
   init(path: String, isLooped: Bool, isConfined: Bool) throws(VidiconError) {
     self.interrupt = LibavInterrupt()
-    let playback = try FilePlayback(
+    let decoder = try FileDecoder(
       path: path, isLooped: isLooped, isConfined: isConfined, interrupt: self.interrupt)
-    self.videoFormat = playback.video?.format
-    self.audioFormat = playback.audio?.format
-    self.failures = playback.failures
-    self.playback = Mutex(playback)
+    self.videoFormat = decoder.video?.format
+    self.audioFormat = decoder.audio?.format
+    self.failures = decoder.failures
+    self.decoder = Mutex(decoder)
   }
 
   /// Number of packets and frames that could not be decoded.
@@ -101,9 +101,9 @@ final class FilePlayer: TrackPlayer {
 
   /// Body of the thread.
   private func play(_ number: Int) {
-    self.playback.withLock { playback in
+    self.decoder.withLock { decoder in
       self.interrupt.currentPlayback.store(number, ordering: .relaxed)
-      playback.restart()
+      decoder.restart()
       // Clock time of the timeline's zero, set when the first frame or audio block is decoded.
       var anchor: MediaTime?
       // Timeline position at which this playback began.
@@ -114,9 +114,9 @@ final class FilePlayer: TrackPlayer {
         // nothing: video could only join at the next keyframe.
         let position = anchor.map { (StreamClock.system.now() - $0).nanoseconds }
         let isSettling = position.map { $0 - first < 1_000_000_000 } ?? true
-        playback.setActive(video: tracks.video || isSettling, audio: tracks.audio || isSettling, at: position)
+        decoder.setActive(video: tracks.video || isSettling, audio: tracks.audio || isSettling, at: position)
 
-        let next = playback.next
+        let next = decoder.next
         var due: MediaTime?
         if let next, let begin = anchor {
           let now = StreamClock.system.now()
@@ -125,24 +125,24 @@ final class FilePlayer: TrackPlayer {
             delay = now - time
             // After a stall (busy or suspended machine, network) playback resumes at its position instead of catching up.
             if delay > .seconds(1) { anchor = begin + delay }
-            self.deliver(next, of: playback, at: delay > .seconds(1) ? now : time, number)
+            self.deliver(next, of: decoder, at: delay > .seconds(1) ? now : time, number)
             continue
           }
           due = time
         }
-        if playback.advance(isLate: delay > .milliseconds(300)) {
-          self.corrupt.store(playback.corruptCount, ordering: .relaxed)
+        if decoder.advance(isLate: delay > .milliseconds(300)) {
+          self.corrupt.store(decoder.corruptCount, ordering: .relaxed)
           continue
         }
         if let next, anchor == nil {
           first = next.time
           anchor = StreamClock.system.now() - MediaDuration(nanoseconds: first)
-          playback.begin(at: first)
+          decoder.begin(at: first)
           continue
         }
-        if playback.isVideoEnded { self.end(.video, playback.error, number) }
-        if playback.isAudioEnded { self.end(.audio, playback.error, number) }
-        let isOver = playback.isVideoEnded && playback.isAudioEnded
+        if decoder.isVideoEnded { self.end(.video, decoder.error, number) }
+        if decoder.isAudioEnded { self.end(.audio, decoder.error, number) }
+        let isOver = decoder.isVideoEnded && decoder.isAudioEnded
         let wake = due ?? (isOver ? nil : StreamClock.system.now() + .milliseconds(10))
         _ = self.state.wait(until: wake) { state in
           let isSame =
@@ -159,14 +159,14 @@ final class FilePlayer: TrackPlayer {
     self.state.read { $0.playback == number ? ($0.video != nil, $0.audio != nil) : nil }
   }
 
-  private func deliver(_ next: FilePlayback.Next, of playback: FilePlayback, at time: MediaTime, _ number: Int) {
+  private func deliver(_ next: FileDecoder.Next, of decoder: FileDecoder, at time: MediaTime, _ number: Int) {
     switch next {
     case .frame:
-      guard var frame = playback.dequeueFrame() else { return }
+      guard var frame = decoder.dequeueFrame() else { return }
       frame.timestamp = time
       self.notify(.video, number, { $0.video }) { $0.consume(frame) }
     case .audio:
-      guard var block = playback.dequeueAudio() else { return }
+      guard var block = decoder.dequeueAudio() else { return }
       block.timestamp = time
       self.notify(.audio, number, { $0.audio }) { $0.consume(block) }
     }

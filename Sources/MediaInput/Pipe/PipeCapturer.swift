@@ -19,7 +19,7 @@ public final class PipeCapturer: VideoCapturer {
   public let format: VideoFormat
   private let descriptor: Int32
   private let source: String
-  private let playback: PipePlayback
+  private let loop: PipeCaptureLoop
   private let thread = WorkerThread(name: "pipe")
   private let reader = Mutex<PipeReader?>(nil)
 
@@ -39,7 +39,7 @@ public final class PipeCapturer: VideoCapturer {
     self.format = stream.format
     self.descriptor = fileDescriptor
     self.source = source
-    self.playback = PipePlayback(stream)
+    self.loop = PipeCaptureLoop(stream)
   }
 
   deinit {
@@ -62,9 +62,9 @@ public final class PipeCapturer: VideoCapturer {
     guard !self.thread.isStarted else { return }
     let reader = try PipeReader(descriptor: self.descriptor, source: self.source)
     self.reader.withLock { $0 = reader }
-    let playback = self.playback
+    let loop = self.loop
     do throws(VidiconError) {
-      try self.thread.start { playback.play(to: consumer, reader: reader, signal: $0) }
+      try self.thread.start { loop.run(to: consumer, reader: reader, signal: $0) }
     } catch {
       self.reader.withLock { $0 = nil }
       throw error

@@ -3,9 +3,9 @@ internal import Media
 internal import Synchronization
 internal import Threading
 
-/// Delivers the frames of a YUV4MPEG2 stream at its frame rate.
-final class PipePlayback: Sendable {
-  /// Locked while a thread plays.
+/// The capture loop of `pipe:`: delivers the frames of a YUV4MPEG2 stream at its frame rate.
+final class PipeCaptureLoop: Sendable {
+  /// Locked while a thread runs.
   private let stream: Mutex<Y4MStream>
 
   init(_ stream: sending Y4MStream) {
@@ -13,7 +13,7 @@ final class PipePlayback: Sendable {
   }
 
   /// Reads and delivers frames until the end, an error, or the signal.
-  func play(to consumer: any VideoConsumer, reader: PipeReader, signal: StopSignal) {
+  func run(to consumer: any VideoConsumer, reader: PipeReader, signal: StopSignal) {
     self.stream.withLock { stream in
       let end = Self.frames(of: &stream, to: consumer, reader: reader, signal: signal)
       if case .ended(let error) = end, !signal.isStopped { consumer.captureEnded(error) }

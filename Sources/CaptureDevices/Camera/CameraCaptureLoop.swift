@@ -6,7 +6,7 @@ internal import Synchronization
 internal import Threading
 
 /// The capture loop of a camera: delivers frames until it is stopped, and searches for the camera when it is lost.
-final class CameraPlayback: Sendable {
+final class CameraCaptureLoop: Sendable {
   /// Time without a frame after which the device's presence is checked.
   private static let frameTimeout = MediaDuration.milliseconds(500)
   /// Number of consecutive failures after which the camera is reopened.
@@ -34,7 +34,7 @@ final class CameraPlayback: Sendable {
   /// Runs until the ``WakePipe`` is stopped.
   ///
   /// - Parameter first: The open camera.
-  func play(_ first: TransferBox<CameraSession>) {
+  func run(_ first: TransferBox<CameraSession>) {
     var session = first.take()
     var recovery = CameraRecovery()
     while let path = session?.device.path {

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaInput
 
 @Suite("Times of a file's tracks", .timeLimit(.minutes(5)))
-struct FilePlaybackTests {
+struct FileDecoderTests {
   /// Options for clips that can be joined by appending their bytes.
   private static let options: [String: [String]] = [
     "flv": [], "mkv": ["-live", "1"],

@@ -7,7 +7,7 @@ internal import Libc
 internal import Media
 
 /// The capture loop of a microphone: opens the device, delivers its blocks, and searches for it after it was lost.
-struct MicrophonePlayback: Sendable {
+struct MicrophoneCaptureLoop: Sendable {
   let search: MicrophoneSearch
   let consumer: any AudioConsumer
   let signal: StopSignal
@@ -39,7 +39,7 @@ struct MicrophonePlayback: Sendable {
 
     var isReported = false
     while device != nil, !self.signal.isStopped {
-      let end = self.playAndClose(&device, as: format) { isReported = false }
+      let end = self.runAndClose(&device, as: format) { isReported = false }
       guard let end, !self.signal.isStopped else { return }
       if !isReported { self.consumer.captureEnded(end) }
       isReported = true
@@ -65,7 +65,7 @@ struct MicrophonePlayback: Sendable {
   ///
   /// - Parameter delivered: Called for each block.
   /// - Returns: Why the device was lost; nil when the thread must end.
-  private func playAndClose(_ device: inout PCM?, as format: AudioFormat, delivered: () -> Void) -> VidiconError? {
+  private func runAndClose(_ device: inout PCM?, as format: AudioFormat, delivered: () -> Void) -> VidiconError? {
     guard let pcm = device.take() else { return nil }
     do throws(PCMFailure) {
       let available = try pcm.start()

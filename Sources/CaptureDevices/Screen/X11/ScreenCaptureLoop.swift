@@ -4,7 +4,7 @@ internal import Threading
 internal import Media
 
 /// The capture loop of a screen: delivers frames until it is stopped, and reconnects to the X server when it is lost.
-final class ScreenPlayback: Sendable {
+final class ScreenCaptureLoop: Sendable {
   /// Delays before reconnecting.
   private static let backoff = RetryBackoff(first: .milliseconds(100), maximum: .seconds(1))
 
@@ -45,7 +45,7 @@ final class ScreenPlayback: Sendable {
   }
 
   /// Delivers frames until stopped, or until no more frames can follow.
-  func play(_ first: ScreenSession) {
+  func run(_ first: ScreenSession) {
     var session = first
     while true {
       switch session.run(self.consumer, formatChanged: self.formatChanged) {

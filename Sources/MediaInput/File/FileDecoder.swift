@@ -6,7 +6,7 @@ internal import Media
 /// Has no clock and no consumers.
 ///
 /// Used by one thread at a time.
-final class FilePlayback {
+final class FileDecoder {
   /// The video track; nil when the file has none that can be decoded.
   private(set) var video: VideoTrack?
   /// The audio track; nil when the file has none that can be decoded.
