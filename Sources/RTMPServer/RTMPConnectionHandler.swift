@@ -19,7 +19,7 @@ final class RTMPConnectionHandler: MediaConnection {
   private let directory: RTMPDirectory
   private var session: RTMPServerSession
   /// The stream of the accepted request to play.
-  private var output: ConnectionOutput<RTMPTracks>?
+  private var output: ConnectionOutput<RTMPStreamPacketizer>?
   /// The accepted publication, and what becomes of its messages.
   var publication: Publication?
   var depacketizer = RTMPDepacketizer()
@@ -146,7 +146,7 @@ extension RTMPConnectionHandler {
     self.eventLoop.execute { handler.value.decided(refusal: refusal) }
   }
 
-  private func decided(_ output: ConnectionOutput<RTMPTracks>?) {
+  private func decided(_ output: ConnectionOutput<RTMPStreamPacketizer>?) {
     guard let output else { return self.decided(refusal: .notFound) }
     self.output = output
     self.accept()

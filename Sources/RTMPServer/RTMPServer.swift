@@ -4,7 +4,7 @@ package import NIOPosix
 public import Serving
 
 /// The served streams of a server of RTMP.
-package typealias RTMPDirectory = OutputDirectory<ConnectionOutput<RTMPTracks>>
+package typealias RTMPDirectory = OutputDirectory<ConnectionOutput<RTMPStreamPacketizer>>
 
 /// An RTMP server for any number of streams and viewers: `rtmp://HOST/NAME`, `rtmp://HOST/live/NAME`.
 ///

@@ -16,7 +16,7 @@ internal import Threading
 package final class RTPBroadcaster: ServedOutput {
   package let rendition: Rendition
   let counters: ViewerCounters
-  let broadcast: Broadcast<RTPTracks, RTPSender>
+  let broadcast: Broadcast<RTPStreamPacketizer, RTPSender>
   /// Wall-clock time at zero of the streams' clock, in nanoseconds since 1970, read once: players add differences of the
   /// sender reports' times to timestamps, so that these would jump with the machine's clock.
   private let unixTimeAtZero: Int64
@@ -38,7 +38,7 @@ package final class RTPBroadcaster: ServedOutput {
     let frameRate = descriptions.frameRate
     let requestKeyframe: @Sendable () -> Void = { rendition.requestKeyframe() }
     self.broadcast = Broadcast(
-      packetizer: RTPTracks(descriptions), frameRate: frameRate, eventLoops: eventLoops, counters: counters,
+      packetizer: RTPStreamPacketizer(descriptions), frameRate: frameRate, eventLoops: eventLoops, counters: counters,
       keepsKeyframeGroup: true,
       makeSender: {
         RTPSender(

@@ -26,7 +26,7 @@ package final class WebRTCBroadcaster: ServedOutput {
   /// Number of viewers that were answered an audio track; changed on the hub's event loop.
   private let listeners = Atomic(0)
   private let hub: WebRTCHub
-  private let broadcast: Broadcast<WebRTCTracks, WebRTCSender>
+  private let broadcast: Broadcast<WebRTCStreamPacketizer, WebRTCSender>
   private let budget: Mutex<KeyframeBudget>
   /// The rule of the encoder's bitrate, on the hub's event loop; nil while it follows no viewer.
   private let soleViewer = Mutex<SoleViewerBitrate?>(nil)
@@ -68,7 +68,7 @@ package final class WebRTCBroadcaster: ServedOutput {
     self.packetizationMode = mode
     // Without a frame rate, audio does not wait for video: datagrams gain nothing by leaving together.
     self.broadcast = Broadcast(
-      packetizer: WebRTCTracks(descriptions, mode: mode), frameRate: nil, eventLoops: [hub.eventLoop],
+      packetizer: WebRTCStreamPacketizer(descriptions, mode: mode), frameRate: nil, eventLoops: [hub.eventLoop],
       counters: self.counters,
       keepsKeyframeGroup: false, makeSender: { _ in WebRTCSender(hub: hub) },
       requestKeyframe: { rendition.forceKeyframe() })

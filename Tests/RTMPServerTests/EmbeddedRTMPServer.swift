@@ -21,7 +21,7 @@ struct EmbeddedRTMPServer {
   let loop = EmbeddedEventLoop()
   let stream = LiveStream("hello")
   let directory: RTMPDirectory
-  let output: ConnectionOutput<RTMPTracks>
+  let output: ConnectionOutput<RTMPStreamPacketizer>
   let access: AccessControl
 
   init(_ descriptions: [CodecDescription] = [.h264(Self.h264), Self.aac], settings: AccessSettings = .init()) throws {

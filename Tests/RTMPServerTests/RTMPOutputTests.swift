@@ -165,7 +165,7 @@ struct RTMPOutputTests {
 }
 
 @Suite("Tracks of a stream as RTMP messages")
-struct RTMPTracksTests {
+struct RTMPStreamPacketizerTests {
   private static func video(at milliseconds: Int64, isKeyframe: Bool = false) -> EncodedSample {
     EncodedSample(
       kind: .video, payload: ByteBuffer(bytes: [0, 0, 0, 2, isKeyframe ? 0x65 : 0x41, 0x80]),
@@ -179,7 +179,7 @@ struct RTMPTracksTests {
   }
 
   @Test func `a keyframe can be the start of a viewer, other samples of a stream with video cannot`() throws {
-    var tracks = RTMPTracks([.h264(EmbeddedRTMPServer.h264), EmbeddedRTMPServer.aac])
+    var tracks = RTMPStreamPacketizer([.h264(EmbeddedRTMPServer.h264), EmbeddedRTMPServer.aac])
     #expect(tracks.hasVideo)
     let samples = [Self.video(at: 0), Self.audio(at: 10), Self.video(at: 33, isKeyframe: true), Self.audio(at: 40)]
     let packets = samples.flatMap { tracks.packets(of: $0) }
@@ -190,7 +190,7 @@ struct RTMPTracksTests {
   }
 
   @Test func `without video every audio frame can be the start of a viewer`() {
-    var tracks = RTMPTracks([EmbeddedRTMPServer.aac])
+    var tracks = RTMPStreamPacketizer([EmbeddedRTMPServer.aac])
     #expect(!tracks.hasVideo)
     let packets = [0, 21, 43].flatMap { tracks.packets(of: Self.audio(at: $0)) }
     #expect(packets.count == 3)
@@ -198,7 +198,7 @@ struct RTMPTracksTests {
   }
 
   @Test func `a change is in the keyframe of all viewers, once, and none before the first sample`() throws {
-    var tracks = RTMPTracks([.h264(EmbeddedRTMPServer.h264)])
+    var tracks = RTMPStreamPacketizer([.h264(EmbeddedRTMPServer.h264)])
     var changed = EmbeddedRTMPServer.h264
     changed.pictureParameterSet = [0x68, 0xCF]
     tracks.change(to: .h264(changed))

@@ -43,7 +43,7 @@ struct KeyframePacingTests {
   }
 
   @Test func `the bursts of a keyframe are a few packets each, and spread evenly`() throws {
-    var tracks = RTPTracks(EmbeddedServer.descriptions)
+    var tracks = RTPStreamPacketizer(EmbeddedServer.descriptions)
     let packets = try #require(tracks.packets(of: Self.keyframe).first)
     var keyframe = PacedKeyframe(packets, to: [], route: 0, over: .milliseconds(16), from: self.time(100))
     let all = packets.bursts()
@@ -66,7 +66,7 @@ struct KeyframePacingTests {
   }
 
   @Test func `a viewer that has left is sent no further burst`() throws {
-    var tracks = RTPTracks(EmbeddedServer.descriptions)
+    var tracks = RTPStreamPacketizer(EmbeddedServer.descriptions)
     let packets = try #require(tracks.packets(of: Self.keyframe).first)
     let viewers = try [6000, 6002].map { vidicon_destination(try SocketAddress(ipAddress: "127.0.0.1", port: $0)) }
     var keyframe = PacedKeyframe(packets, to: viewers, route: 0, over: .milliseconds(16), from: .zero)

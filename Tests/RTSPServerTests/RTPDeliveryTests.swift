@@ -9,7 +9,7 @@ import Testing
 
 /// Packets of the tracks of ``EmbeddedServer``.
 private struct PacketSource {
-  private var tracks = RTPTracks(EmbeddedServer.descriptions)
+  private var tracks = RTPStreamPacketizer(EmbeddedServer.descriptions)
 
   mutating func packets(_ kind: MediaKind, isKeyframe: Bool = false) throws -> SharedPackets {
     let sample = EncodedSample(

@@ -61,7 +61,7 @@ struct RTPSenderTests {
 
   private let server: EmbeddedServer
   private let viewer: RTPViewer
-  private var tracks = RTPTracks(EmbeddedServer.descriptions)
+  private var tracks = RTPStreamPacketizer(EmbeddedServer.descriptions)
 
   init() throws {
     self.server = try EmbeddedServer()

@@ -29,7 +29,7 @@ final class WHIPLink: PushLink, @unchecked Sendable {
   private var current: Attempt?
   private var sockets: WHIPSockets?
   private var session: WebRTCSession?
-  private var tracks = WebRTCTracks([])
+  private var tracks = WebRTCStreamPacketizer([])
   private var batch = DatagramBatch()
   private var timer: (task: Scheduled<Void>, deadline: MediaTime)?
   /// Time at which the last datagram of the server has arrived; nil before media may be sent.
@@ -69,7 +69,7 @@ extension WHIPLink {
   func connect(_ descriptions: [CodecDescription]) {
     self.attempt += 1
     let attempt = self.attempt
-    self.tracks = WebRTCTracks(descriptions)
+    self.tracks = WebRTCStreamPacketizer(descriptions)
     WHIPSockets.open(on: self.connector.eventLoop) { [weak self] datagram, source in
       guard let self, self.attempt == attempt else { return }
       self.receive(datagram, from: source)

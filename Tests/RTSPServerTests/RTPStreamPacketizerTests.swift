@@ -6,8 +6,8 @@ import Testing
 @testable import RTSPServer
 
 @Suite("RTP tracks of a stream")
-struct RTPTracksTests {
-  private let tracks = RTPTracks([
+struct RTPStreamPacketizerTests {
+  private let tracks = RTPStreamPacketizer([
     .h264(
       H264Description(
         sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1E], pictureParameterSet: [0x68, 0xCE], width: 64, height: 48,

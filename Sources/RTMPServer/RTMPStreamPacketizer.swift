@@ -7,7 +7,7 @@ package import Serving
 ///
 /// Timestamps count from shortly before the first sample that a viewer was sent, not from each viewer's own start: otherwise
 /// every viewer needs bytes of its own.
-package struct RTMPTracks: ConnectionPacketizer {
+package struct RTMPStreamPacketizer: ConnectionPacketizer {
   /// Distance of the first sample from timestamp 0: samples of the other track may be earlier.
   private static let head = MediaDuration.seconds(2)
 

@@ -3,8 +3,8 @@ internal import NIOCore
 internal import RTP
 internal import Serving
 
-/// The packetizers of a stream, with the start positions and sender reports of its tracks.
-struct RTPTracks: SharedMediaPacketizer {
+/// Packetizes the tracks of a stream once for all its RTSP viewers, and knows their start positions and sender reports.
+struct RTPStreamPacketizer: SharedMediaPacketizer {
   /// Dynamic payload types, RFC 3551 §3; the same in every session description.
   static let payloadTypes = PerTrack<UInt8>(video: 96, audio: 97)
 

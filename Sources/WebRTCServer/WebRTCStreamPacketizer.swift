@@ -5,7 +5,7 @@ internal import Serving
 internal import WebRTC
 
 /// The tracks of a stream as WebRTC carries them, packetized once for all viewers, or for a push.
-struct WebRTCTracks: SharedMediaPacketizer {
+struct WebRTCStreamPacketizer: SharedMediaPacketizer {
   private var packetizer: WebRTCPacketizer
   private var audio: AACDescription?
   private var opus = OpusEncoding.off
