@@ -7,12 +7,12 @@ internal import Threading
 /// Face events and device controls of a served stream, beside its media.
 final class ControlledStream: Sendable {
   /// Face events of `/api/streams/NAME/events`, which HLS has too.
-  let faces: FaceFeed
+  let faces: FaceEventOutput
   /// Coalesces queries of the video device's controls.
   let controls = SingleFlight<[DeviceControl]>(threadName: "controls", timeout: .seconds(2))
 
   init(_ served: ServedStream) {
-    self.faces = FaceFeed(eventLoop: served.eventLoop) { [hls = served.hls] in hls.consume($0) }
+    self.faces = FaceEventOutput(eventLoop: served.eventLoop) { [hls = served.hls] in hls.consume($0) }
   }
 }
 

@@ -17,7 +17,7 @@ final class EncoderStage {
   private let settings: VideoSettings
   private let converter: FrameConverter
   private let effects: EffectStage
-  private let renditions: RenditionFeed
+  private let renditions: RenditionScaler
   private var encoder: (any VideoEncoder)?
   private let shared: StreamState
   private let inputQueue: VideoInputQueue
@@ -39,7 +39,7 @@ final class EncoderStage {
     self.shared = shared
     self.inputQueue = inputQueue
     self.bitrate = shared.encoderBitrate
-    self.renditions = RenditionFeed(shared.renditions, keyframeInterval: settings.keyframeInterval)
+    self.renditions = RenditionScaler(shared.renditions, keyframeInterval: settings.keyframeInterval)
     shared.renditions.isMainPassedThrough = !opensEncoder
     if opensEncoder { _ = try self.openEncoder() }
   }

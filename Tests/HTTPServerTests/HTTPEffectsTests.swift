@@ -295,7 +295,7 @@ struct HTTPEffectsTests {
   }
 
   @Test func `a listener that does not read loses the oldest messages`() async throws {
-    let feed = FaceFeed(eventLoop: MultiThreadedEventLoopGroup.singleton.any()) { _ in }
+    let feed = FaceEventOutput(eventLoop: MultiThreadedEventLoopGroup.singleton.any()) { _ in }
     defer { feed.streamEnded() }
     let events = feed.listen().events
     for index in 0..<1000 {

@@ -9,7 +9,7 @@ import Threading
 @Suite("Pipe capturer", .timeLimit(.minutes(5)))
 struct PipeCapturerTests {
   /// A pipe whose write end is fed by a thread.
-  final class Feed: Sendable {
+  final class TestPipe: Sendable {
     let readEnd: Int32
     private let writeEnd: Mutex<Int32?>
 
@@ -51,10 +51,10 @@ struct PipeCapturerTests {
   }
 
   @Test func `frames are delivered in order with their arrival times, and the end is reported`() throws {
-    let feed = Feed()
-    feed.write(Array(Self.header.utf8) + (1...5).flatMap { Self.frame($0) })
-    feed.finish()
-    let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+    let input = TestPipe()
+    input.write(Array(Self.header.utf8) + (1...5).flatMap { Self.frame($0) })
+    input.finish()
+    let capturer = try PipeCapturer(fileDescriptor: input.readEnd)
     #expect(capturer.format == VideoFormat(width: 16, height: 16, frameRate: FrameRate(200)))
     let before = StreamClock.system.now()
     let collector = FrameCollector()
@@ -75,14 +75,14 @@ struct PipeCapturerTests {
   }
 
   @Test func `bytes that arrive one by one make the same frames`() throws {
-    let feed = Feed()
+    let input = TestPipe()
     let bytes = Array(Self.header.utf8) + Self.frame(7, line: "FRAME Ip XFOO\n") + Self.frame(8)
     let writer = Thread {
-      for byte in bytes { feed.write([byte]) }
-      feed.finish()
+      for byte in bytes { input.write([byte]) }
+      input.finish()
     }
     writer.start()
-    let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+    let capturer = try PipeCapturer(fileDescriptor: input.readEnd)
     let collector = FrameCollector()
     try capturer.start(consumer: collector)
     #expect(collector.end() == .some(.none))
@@ -95,10 +95,10 @@ struct PipeCapturerTests {
   ])
   func `other chroma samplings and ranges are converted`(parameter: String, count: Int) throws {
 
-    let feed = Feed()
-    feed.write(Array("YUV4MPEG2 W16 H16 F100:1 \(parameter)\n".utf8) + Self.frame(200, count: count))
-    feed.finish()
-    let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+    let input = TestPipe()
+    input.write(Array("YUV4MPEG2 W16 H16 F100:1 \(parameter)\n".utf8) + Self.frame(200, count: count))
+    input.finish()
+    let capturer = try PipeCapturer(fileDescriptor: input.readEnd)
     let collector = FrameCollector()
     try capturer.start(consumer: collector)
     #expect(collector.end() == .some(.none))
@@ -112,10 +112,10 @@ struct PipeCapturerTests {
 
   /// The frames of a stream that is written at once.
   private static func frames(_ count: Int, _ header: String, _ bytes: [UInt8]) throws -> (VideoFormat, [VideoFrame]) {
-    let feed = Feed()
-    feed.write(Array("YUV4MPEG2 F100:1 \(header)\n".utf8) + bytes)
-    feed.finish()
-    let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+    let input = TestPipe()
+    input.write(Array("YUV4MPEG2 F100:1 \(header)\n".utf8) + bytes)
+    input.finish()
+    let capturer = try PipeCapturer(fileDescriptor: input.readEnd)
     let collector = FrameCollector()
     try capturer.start(consumer: collector)
     #expect(collector.end() == .some(.none))
@@ -177,10 +177,10 @@ struct PipeCapturerTests {
 
   @Test func `an incomplete last frame is skipped`() throws {
     for cut in [1, 5, 6, 7, 200, 389] {
-      let feed = Feed()
-      feed.write(Array(Self.header.utf8) + Self.frame(1) + Self.frame(2).prefix(cut))
-      feed.finish()
-      let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+      let input = TestPipe()
+      input.write(Array(Self.header.utf8) + Self.frame(1) + Self.frame(2).prefix(cut))
+      input.finish()
+      let capturer = try PipeCapturer(fileDescriptor: input.readEnd)
       let collector = FrameCollector()
       try capturer.start(consumer: collector)
       #expect(collector.end() == .some(.none))
@@ -194,10 +194,10 @@ struct PipeCapturerTests {
       (Self.frame(1, count: 300), "within its first frame"), (Self.frame(1, count: 390) + Self.frame(2), "no frame"),
       (Self.frame(1) + Array("FRAMES\n".utf8), "no frame"), (Array("frame\n".utf8), "no frame"),
     ] {
-      let feed = Feed()
-      feed.write(Array(Self.header.utf8) + bytes)
-      feed.finish()
-      let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+      let input = TestPipe()
+      input.write(Array(Self.header.utf8) + bytes)
+      input.finish()
+      let capturer = try PipeCapturer(fileDescriptor: input.readEnd)
       let collector = FrameCollector()
       try capturer.start(consumer: collector)
       let ended = try #require(collector.end())
@@ -216,27 +216,27 @@ struct PipeCapturerTests {
       (Array("<html>, not video\n".utf8), "does not begin with YUV4MPEG2"),
       (Array("YUV4MPEG2 ".utf8) + Array(repeating: 0x20, count: 2_000), "has no end"),
     ] as [([UInt8], String)] {
-      let feed = Feed()
-      feed.write(bytes)
-      feed.finish()
-      let error = #expect(throws: VidiconError.self) { try PipeCapturer(fileDescriptor: feed.readEnd) }
+      let input = TestPipe()
+      input.write(bytes)
+      input.finish()
+      let error = #expect(throws: VidiconError.self) { try PipeCapturer(fileDescriptor: input.readEnd) }
       #expect(error?.cause.contains(cause) == true, "\(error?.cause ?? "")")
     }
     #expect(throws: VidiconError.self) { try PipeCapturer(fileDescriptor: 9_999) }
   }
 
   @Test func `stop does not wait for the writer, and a restart continues with the next complete frame`() throws {
-    let feed = Feed()
-    feed.write(Array(Self.header.utf8) + Self.frame(1) + Self.frame(2) + Self.frame(3).prefix(100))
-    let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+    let input = TestPipe()
+    input.write(Array(Self.header.utf8) + Self.frame(1) + Self.frame(2) + Self.frame(3).prefix(100))
+    let capturer = try PipeCapturer(fileDescriptor: input.readEnd)
     let first = FrameCollector()
     try capturer.start(consumer: first)
     #expect(first.frames(2).map { pixels($0)[0] } == [1, 2])
     let before = StreamClock.system.now()
     capturer.stop()
     #expect(onQuietMachine(StreamClock.system.now() - before < .seconds(5)))
-    feed.write(Array(Self.frame(3)[100...]) + Self.frame(4) + Self.frame(5))
-    feed.finish()
+    input.write(Array(Self.frame(3)[100...]) + Self.frame(4) + Self.frame(5))
+    input.finish()
     let second = FrameCollector()
     try capturer.start(consumer: second)
     #expect(second.end() == .some(.none))
@@ -248,27 +248,27 @@ struct PipeCapturerTests {
   }
 
   @Test func `a pipe whose writer pauses is not lost, and its end is reported`() throws {
-    let feed = Feed()
-    feed.write(Array(Self.header.utf8) + Self.frame(1) + Self.frame(2))
-    let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+    let input = TestPipe()
+    input.write(Array(Self.header.utf8) + Self.frame(1) + Self.frame(2))
+    let capturer = try PipeCapturer(fileDescriptor: input.readEnd)
     let collector = FrameCollector()
     try capturer.start(consumer: collector)
     #expect(collector.frames(2).map { pixels($0)[0] } == [1, 2])
     // A stream keeps the last frame of such a source until the report: `VideoScheduleLossTests`.
     #expect(capturer.reportsLoss && collector.state.read { $0.ends.isEmpty })
-    feed.write(Self.frame(3))
+    input.write(Self.frame(3))
     #expect(collector.frames(3).map { pixels($0)[0] } == [1, 2, 3])
     #expect(collector.state.read { $0.ends.isEmpty })
-    feed.finish()
+    input.finish()
     #expect(collector.end() == .some(.none))
     capturer.stop()
   }
 
   @Test func `a consumer that retains all frames does not block reading`() throws {
-    let feed = Feed()
-    feed.write(Array(Self.header.utf8) + (1...20).flatMap { Self.frame($0) })
-    feed.finish()
-    let capturer = try PipeCapturer(fileDescriptor: feed.readEnd)
+    let input = TestPipe()
+    input.write(Array(Self.header.utf8) + (1...20).flatMap { Self.frame($0) })
+    input.finish()
+    let capturer = try PipeCapturer(fileDescriptor: input.readEnd)
     let collector = FrameCollector()
     try capturer.start(consumer: collector)
     #expect(collector.end() == .some(.none))
@@ -277,16 +277,16 @@ struct PipeCapturerTests {
   }
 
   @Test func `unpaced output of ffmpeg is paced to the frame rate`() throws {
-    let feed = Pipe()
+    let input = Pipe()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments =
       ["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=50:d=1"]
       + ["-f", "yuv4mpegpipe", "-pix_fmt", "yuv420p", "-"]
-    process.standardOutput = feed
+    process.standardOutput = input
     try process.run()
-    try feed.fileHandleForWriting.close()
-    let capturer = try PipeCapturer(fileDescriptor: feed.fileHandleForReading.fileDescriptor)
+    try input.fileHandleForWriting.close()
+    let capturer = try PipeCapturer(fileDescriptor: input.fileHandleForReading.fileDescriptor)
     let collector = FrameCollector(keep: 0)
     let started = StreamClock.system.now()
     try capturer.start(consumer: collector)

@@ -17,9 +17,9 @@ import Testing
 struct StalledSocketTests {
   @Test(.timeLimit(.minutes(5)))
   func `after a stall of eight seconds the viewer is shown current frames`() async throws {
-    let feed = try await LiveFeed()
-    let report = await self.onThread { try feed.watch(stalling: 8) }
-    await feed.stop()
+    let live = try await LiveServer()
+    let report = await self.onThread { try live.watch(stalling: 8) }
+    await live.stop()
     let frames = try report.get()
     let stall = try #require(frames.indices.dropFirst().first { frames[$0].arrival - frames[$0 - 1].arrival > 7 })
     let after = frames[stall...]
@@ -27,7 +27,7 @@ struct StalledSocketTests {
     // the viewer asks for and what the server's system may hold unsent. A player that goes on reads all of them at
     // once.
     let old = after.prefix { $0.age > 1.5 }
-    #expect(onQuietMachine(old.count <= (2 * 64 + 2 * 64) * 1024 / LiveFeed.frameLength), "\(after.map(\.age))")
+    #expect(onQuietMachine(old.count <= (2 * 64 + 2 * 64) * 1024 / LiveServer.frameLength), "\(after.map(\.age))")
     let shown = after.dropFirst(old.count)
     let resumed = try #require(shown.first)
     #expect(onQuietMachine(resumed.arrival - frames[stall].arrival < 0.5), "\(resumed.arrival - frames[stall].arrival)")
@@ -35,8 +35,8 @@ struct StalledSocketTests {
     // Most of the time it is far younger.
     #expect(onQuietMachine(shown.count { $0.age < 0.3 } * 10 > shown.count * 8), "\(shown.map(\.age))")
     #expect(onQuietMachine(after.count > 30))
-    #expect(feed.statistics.framesSkipped > 150)
-    #expect(feed.statistics.viewersClosedAsSlow == 0)
+    #expect(live.statistics.framesSkipped > 150)
+    #expect(live.statistics.viewersClosedAsSlow == 0)
   }
 
   private func onThread<Value: Sendable>(
@@ -49,7 +49,7 @@ struct StalledSocketTests {
 }
 
 /// A server on a free port with a stream of 30 frames a second of 10 kB, a keyframe on request.
-private final class LiveFeed: Sendable {
+private final class LiveServer: Sendable {
   /// A frame that the viewer received: its arrival, and its age then, in seconds.
   struct Frame {
     var arrival: Double

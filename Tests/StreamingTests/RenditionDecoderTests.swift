@@ -82,7 +82,7 @@ struct RenditionDecoderTests {
     rendition.add(output)
     rendition.beginUse()
     try await eventually { rendition.statistics.isRunning }
-    let feed = RenditionFeed(set, keyframeInterval: .seconds(2))
+    let feed = RenditionScaler(set, keyframeInterval: .seconds(2))
     let pool = VideoFramePool(format: format)
     func frame(_ index: Int) throws -> ReleasedFrame {
       let time = MediaTime.zero + .milliseconds(Int64(index) * 40)

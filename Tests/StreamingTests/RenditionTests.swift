@@ -73,7 +73,7 @@ struct RenditionTests {
     let format = VideoFormat(width: 64, height: 48, frameRate: 30)
     set.connect(
       Self.settings([Self.low(), same, other]), format: format, report: { _ in }, requestKeyframe: {}, requestFrame: {})
-    let feed = RenditionFeed(set, keyframeInterval: .seconds(2))
+    let feed = RenditionScaler(set, keyframeInterval: .seconds(2))
     let pool = VideoFramePool(format: format)
     func offer(_ seconds: Range<Int>) throws {
       for second in seconds {

@@ -21,16 +21,16 @@ struct SharedEventLoopTests {
     let frames = try await servers.connectViewers(count: 40)
     let responses = ResponseCounter()
     let client = try await servers.connect(responses, repeating: nil)
-    let feeder = FrameFeeder(servers.broadcaster)
+    let sender = FrameSender(servers.broadcaster)
     // By now frames wait at all times.
-    try await eventually { feeder.count >= 200 }
+    try await eventually { sender.count >= 200 }
     try await client.writeAndFlush(HTTPClientRequestPart.get("/health")).get()
     try await client.writeAndFlush(HTTPClientRequestPart.end(nil)).get()
-    try await eventually { responses.all > 0 || !feeder.isRunning }
-    #expect(feeder.isRunning, "the request waited until no frames came")
+    try await eventually { responses.all > 0 || !sender.isRunning }
+    #expect(sender.isRunning, "the request waited until no frames came")
     let before = frames.value
     try await eventually { frames.value > before }
-    feeder.stop()
+    sender.stop()
     try await eventually { responses.successful == 1 }
     await servers.stop()
   }
@@ -180,7 +180,7 @@ extension HTTPClientRequestPart {
 }
 
 /// Consumes keyframes on a thread of its own as fast as it can, until it is stopped, for at most five minutes.
-private final class FrameFeeder: Sendable {
+private final class FrameSender: Sendable {
   private let isStopped = Atomic(false)
   private let consumed = Atomic(0)
   private let hasEnded = Atomic(false)

@@ -92,7 +92,7 @@ final class RenditionDecoder: Sendable {
 
   private func run() {
     let converter = FrameConverter(format: self.format, scaling: self.settings.scaling)
-    let feed = RenditionFeed(self.shared.renditions, keyframeInterval: self.settings.keyframeInterval)
+    let scaler = RenditionScaler(self.shared.renditions, keyframeInterval: self.settings.keyframeInterval)
     var decoder: H264Decoder?
     /// Presentation time of the last keyframe, until its frame, or one after it, is shown.
     var keyframe: MediaTime?
@@ -103,7 +103,7 @@ final class RenditionDecoder: Sendable {
       case .end: return
       case .repeatLast(let time):
         guard let last else { continue }
-        feed.offerDecoded(
+        scaler.offerDecoded(
           last.frame.at(time), isKeyframe: false, generation: last.generation, at: StreamClock.system.now())
       case .decode(let item, let isShown):
         if item.isFirst {
@@ -127,7 +127,7 @@ final class RenditionDecoder: Sendable {
           if isKeyframe { keyframe = nil }
           let released = self.shared.effects.release(drawn)
           last = (released, generation)
-          feed.offerDecoded(released, isKeyframe: isKeyframe, generation: generation, at: StreamClock.system.now())
+          scaler.offerDecoded(released, isKeyframe: isKeyframe, generation: generation, at: StreamClock.system.now())
         }
       }
     }

@@ -5,7 +5,7 @@ internal import Streaming
 internal import Synchronization
 
 /// Sends the face metadata of a stream as server-sent events and as timed metadata of HLS.
-final class FaceFeed: StreamOutput {
+final class FaceEventOutput: StreamOutput {
   private struct State {
     var messages = FaceMessages()
     /// The last event with the positions of the faces.
@@ -40,7 +40,7 @@ final class FaceFeed: StreamOutput {
   /// False: it takes metadata only.
   var hasConsumers: Bool { false }
 
-  /// The current positions of the faces, then all later events, as server-sent events; ends with the feed.
+  /// The current positions of the faces, then all later events, as server-sent events; ends with the stream.
   func listen() -> EventsBody {
     // An event between these two steps is sent twice rather than missed.
     let events = self.listeners.subscribe(keeping: Self.maximumQueued)

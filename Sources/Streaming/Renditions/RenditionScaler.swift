@@ -4,7 +4,7 @@ internal import Media
 
 /// Pipeline side of the renditions: scales each released frame once for each size in use. Without use a frame costs one atomic
 /// load.
-final class RenditionFeed {
+final class RenditionScaler {
   private struct Size: Hashable {
     var width: Int
     var height: Int
