@@ -34,7 +34,7 @@ extension RTSPConnectionHandler {
   /// Processes a datagram from one of the client's ports, which may report losses.
   func handleReports(in datagram: ByteBuffer) {
     // Packets that open a port in a firewall are no RTCP, and report nothing.
-    guard let playback, let video = playback.broadcaster.senderStates.video,
+    guard let playback, let video = playback.output.senderStates.video,
       let packets = try? RTCPCompoundPacket(parsing: datagram).packets
     else { return }
     for case .receiverReport(let report) in packets {

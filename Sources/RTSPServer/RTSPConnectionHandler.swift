@@ -31,7 +31,7 @@ final class RTSPConnectionHandler: MediaConnection {
   /// The stream that is played.
   struct Playback {
     var viewer: RTPViewer
-    var broadcaster: RTPBroadcaster
+    var output: RTPOutput
     /// Index of each track in the session description.
     var indices: PerTrack<Int>
     /// The client's UDP addresses.
@@ -190,11 +190,11 @@ extension RTSPConnectionHandler {
     guard let context, let description = self.directory.stream(forPath: playback.streamName),
       playback.tracks.allSatisfy({ $0.index < description.tracks.count && $0.ssrc == description.tracks[$0.index].ssrc }
       ),
-      let broadcaster = self.directory.output(of: description)
+      let output = self.directory.output(of: description)
     else {
       return self.streamEnded()
     }
-    self.prepareForMedia(bitrate: broadcaster.rendition.bitrate)
+    self.prepareForMedia(bitrate: output.rendition.bitrate)
     var (transports, indices) = (PerTrack<RTPViewer.Transport>(), PerTrack<Int>())
     var addresses: [SocketAddress] = []
     for track in playback.tracks {
@@ -218,10 +218,10 @@ extension RTSPConnectionHandler {
     var limits = ViewerState.Limits()
     limits.stallTimeout = self.settings.stallTimeout
     let viewer = RTPViewer(
-      transports: transports, connection: self, counters: broadcaster.counters, limits: limits)
-    self.playback = Playback(viewer: viewer, broadcaster: broadcaster, indices: indices, addresses: addresses)
+      transports: transports, connection: self, counters: output.counters, limits: limits)
+    self.playback = Playback(viewer: viewer, output: output, indices: indices, addresses: addresses)
     self.listenForDatagrams(from: addresses, context: context)
-    broadcaster.join(viewer, on: context.eventLoop, startsCached: playback.startsCached)
+    output.join(viewer, on: context.eventLoop, startsCached: playback.startsCached)
   }
 
   private func listenForDatagrams(from addresses: [SocketAddress], context: ChannelHandlerContext) {
@@ -233,7 +233,7 @@ extension RTSPConnectionHandler {
   private func endPlayback() {
     guard let playback else { return }
     self.playback = nil
-    playback.broadcaster.leave(playback.viewer, on: self.eventLoop)
+    playback.output.leave(playback.viewer, on: self.eventLoop)
     self.directory.sockets?.unregister(playback.addresses, owner: ObjectIdentifier(self))
   }
 
@@ -253,7 +253,7 @@ extension RTSPConnectionHandler {
       self.processMessages()
       self.resumeReading()
     }
-    return playback.broadcaster.reports()
+    return playback.output.reports()
   }
 
   /// Sends a viewer after a time what waits for it.
@@ -266,7 +266,7 @@ extension RTSPConnectionHandler {
 
   /// Requests a keyframe of the stream that is played.
   func requestKeyframe() {
-    self.playback?.broadcaster.rendition.requestKeyframe()
+    self.playback?.output.rendition.requestKeyframe()
   }
 
   /// Sends an RTCP packet over UDP.

@@ -15,7 +15,7 @@ final class RTSPDirectory: RTSPStreamDirectory, Sendable {
   }
 
   /// The outputs of the streams; the first stream is also found by the empty path.
-  let outputs: OutputDirectory<RTPBroadcaster>
+  let outputs: OutputDirectory<RTPOutput>
   let malformedRequests = Atomic(0)
   private let shared: SharedSockets
 
@@ -23,7 +23,7 @@ final class RTSPDirectory: RTSPStreamDirectory, Sendable {
     let shared = SharedSockets()
     self.shared = shared
     self.outputs = OutputDirectory(eventLoops: eventLoops, refusals: refusals) { directory, rendition, descriptions in
-      RTPBroadcaster(
+      RTPOutput(
         rendition, descriptions: descriptions, eventLoops: directory.eventLoops,
         sockets: { shared.sockets.withLock { $0 } }, refusals: directory.refusals, onEnd: directory.onEnd)
     }
@@ -52,7 +52,7 @@ final class RTSPDirectory: RTSPStreamDirectory, Sendable {
 
   /// The output of the stream of a description; nil when the stream is no longer served. Parameter sets may
   /// have changed since the description was sent.
-  func output(of description: RTSPStreamDescription) -> RTPBroadcaster? {
+  func output(of description: RTSPStreamDescription) -> RTPOutput? {
     self.outputs.all.first { $0.name == description.name && $0.description.tracks == description.tracks }
   }
 
@@ -81,24 +81,24 @@ final class RTSPDirectory: RTSPStreamDirectory, Sendable {
 }
 
 extension RTSPStreamDescription {
-  /// The description of a stream as its broadcaster sends it.
-  init(of broadcaster: RTPBroadcaster) {
-    let stream = broadcaster.stream
-    let states = broadcaster.senderStates
+  /// The description of a stream as its output sends it.
+  init(of output: RTPOutput) {
+    let stream = output.stream
+    let states = output.senderStates
     var media: [MediaDescription] = []
     var tracks: [Track] = []
-    for description in broadcaster.descriptions {
+    for description in output.descriptions {
       guard let state = states[description.kind] else { continue }
       let control = "trackID=\(tracks.count)"
-      let bitrate = description.kind == .video ? broadcaster.rendition.bitrate : stream.audioSettings.bitrate
+      let bitrate = description.kind == .video ? output.rendition.bitrate : stream.audioSettings.bitrate
       media.append(
         MediaDescription(description, payloadType: state.payloadType, control: control, bitrate: bitrate))
       tracks.append(Track(kind: description.kind, control: control, ssrc: state.ssrc))
     }
     let session = SessionDescription(
-      live: broadcaster.name, sessionID: .random(in: 1...UInt64(Int64.max)), address: "0.0.0.0", media: media)
+      live: output.name, sessionID: .random(in: 1...UInt64(Int64.max)), address: "0.0.0.0", media: media)
     var text = ByteBuffer()
     session.serialize(into: &text)
-    self.init(name: broadcaster.name, sessionDescription: String(buffer: text), tracks: tracks)
+    self.init(name: output.name, sessionDescription: String(buffer: text), tracks: tracks)
   }
 }

@@ -20,7 +20,7 @@ package final class RTSPServer: StreamServer {
   private let ownsGroup: Bool
   private let tcp: TCPServer
   let directory: RTSPDirectory
-  package var outputs: OutputDirectory<RTPBroadcaster> { self.directory.outputs }
+  package var outputs: OutputDirectory<RTPOutput> { self.directory.outputs }
   /// Measures the event loops, which other protocols may share.
   private let lagMeter: LoopLagMeter
   /// Sends reports while the server listens.

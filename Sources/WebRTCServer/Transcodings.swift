@@ -7,7 +7,7 @@ internal import Synchronization
 internal import WebRTC
 
 /// The served streams of a server of WebRTC, with encodings in place of those that not every client decodes.
-typealias WebRTCDirectory = OutputDirectory<WebRTCBroadcaster>
+typealias WebRTCDirectory = OutputDirectory<WebRTCOutput>
 
 extension WebRTCDirectory {
   /// A directory without streams, whose viewers are a hub's.
@@ -15,8 +15,8 @@ extension WebRTCDirectory {
     let transcodings = Transcodings()
     @Sendable func make(
       _ directory: WebRTCDirectory, _ rendition: Rendition, original: Rendition?, _ descriptions: [CodecDescription]
-    ) -> WebRTCBroadcaster {
-      WebRTCBroadcaster(
+    ) -> WebRTCOutput {
+      WebRTCOutput(
         rendition, original: original, descriptions: descriptions, hub: hub, refusals: directory.refusals,
         lowerRenditions: { [weak directory] in
           rendition.stream.renditions.filter { $0.failure == nil }.map { lower in
@@ -26,8 +26,8 @@ extension WebRTCDirectory {
             }
           }
         },
-        transcode: { [weak directory] broadcaster, mode, completion in
-          let original = broadcaster.rendition
+        transcode: { [weak directory] output, mode, completion in
+          let original = output.rendition
           guard let directory, let rendition = transcodings.rendition(inPlaceOf: original, for: mode) else {
             return completion(nil)
           }
@@ -68,7 +68,7 @@ final class Transcodings: Sendable {
       }
       if let present { return present.rendition }
       let made = original.stream.makePrivateRendition(
-        like: original, bitrate: WebRTCBroadcaster.transcodingBitrate(of: original), profile: .baseline,
+        like: original, bitrate: WebRTCOutput.transcodingBitrate(of: original), profile: .baseline,
         maximumSliceLength: maximumSliceLength, isForViewers: true)
       if let made { all.append(Transcoding(original: original, rendition: made)) }
       return made
@@ -80,6 +80,6 @@ final class Transcodings: Sendable {
 struct WebRTCLowerRendition: Sendable {
   /// Bits per second of its video.
   var bitrate: Int
-  /// Finds its broadcaster, after its encoder was opened if need be; completes on any thread, with nil when it has failed.
-  var find: @Sendable (_ completion: @escaping @Sendable (WebRTCBroadcaster?) -> Void) -> Void
+  /// Finds its output, after its encoder was opened if need be; completes on any thread, with nil when it has failed.
+  var find: @Sendable (_ completion: @escaping @Sendable (WebRTCOutput?) -> Void) -> Void
 }

@@ -32,25 +32,25 @@ extension WebRTCHub {
 
   /// Stores the counters of each viewer for readers on other threads.
   func listViewers() {
-    var lists: [ObjectIdentifier: (WebRTCBroadcaster, [WebRTCViewerStatistics])] = [:]
+    var lists: [ObjectIdentifier: (WebRTCOutput, [WebRTCViewerStatistics])] = [:]
     for viewer in self.allViewers where viewer.wasReady {
       lists[ObjectIdentifier(viewer.home), default: (viewer.home, [])].1.append(viewer.statistics)
     }
-    for (broadcaster, list) in lists.values {
-      broadcaster.viewerList.withLock { $0 = list.sorted { $0.number < $1.number } }
+    for (output, list) in lists.values {
+      output.viewerList.withLock { $0 = list.sorted { $0.number < $1.number } }
     }
   }
 
   /// Chooses the rendition of each viewer by its own path, and lets an encoder follow its only viewer.
   func chooseRenditions(at now: MediaTime) {
     var updated: Set<ObjectIdentifier> = []
-    func update(_ broadcaster: WebRTCBroadcaster) {
-      if updated.insert(ObjectIdentifier(broadcaster)).inserted { broadcaster.update(at: now) }
+    func update(_ output: WebRTCOutput) {
+      if updated.insert(ObjectIdentifier(output)).inserted { output.update(at: now) }
     }
     for viewer in self.allViewers where viewer.wasReady {
-      viewer.session.hasRegularKeyframes = viewer.broadcaster.hasRegularKeyframes
+      viewer.session.hasRegularKeyframes = viewer.output.hasRegularKeyframes
       update(viewer.top)
-      update(viewer.broadcaster)
+      update(viewer.output)
       if let next = viewer.next { update(next) }
     }
     var ladders: [ObjectIdentifier: Ladder] = [:]
@@ -63,7 +63,7 @@ extension WebRTCHub {
       let ladder = ladders[id] ?? Ladder(viewer)
       ladders[id] = ladder
       self.choose(for: viewer, ladder, at: now)
-      let followsViewer = ladder.hasSoleViewer && viewer.broadcaster === viewer.top && !viewer.isAudioOnly
+      let followsViewer = ladder.hasSoleViewer && viewer.output === viewer.top && !viewer.isAudioOnly
       if followsViewer || !ladder.hasSoleViewer {
         viewer.top.follow(followsViewer ? viewer.session.estimatedBitrate : nil, at: now)
       }
@@ -78,10 +78,10 @@ extension WebRTCHub {
       viewer.choice = choice
       if let change { self.move(viewer, to: change, among: ladder.renditions) }
     }
-    let isOnTop = viewer.broadcaster === viewer.top
+    let isOnTop = viewer.output === viewer.top
     // The only viewer's path is asked for all that the encoder may make.
     if isOnTop, ladder.hasSoleViewer { wanted = max(wanted, ladder.top.configured * 5 / 4) }
-    viewer.session.setBitrates(media: isOnTop ? ladder.top.current : viewer.broadcaster.bitrate, wanted: wanted)
+    viewer.session.setBitrates(media: isOnTop ? ladder.top.current : viewer.output.bitrate, wanted: wanted)
   }
 
   /// Lets a viewer have its choice from the next keyframe of that on.
@@ -109,10 +109,10 @@ extension WebRTCHub {
 
   /// Lets a viewer have another rendition from its next keyframe on, if it still wants it: its transcoding, where the client
   /// does not decode it.
-  private func begin(_ broadcaster: WebRTCBroadcaster, for id: String, _ choice: ViewerRendition.Choice) {
+  private func begin(_ output: WebRTCOutput, for id: String, _ choice: ViewerRendition.Choice) {
     guard let viewer = self.viewer(named: id), viewer.choice?.choice == choice else { return }
-    guard !viewer.decodes(broadcaster) else { return self.begin(broadcaster, for: viewer) }
-    broadcaster.findTranscoding(for: viewer.session.packetizationMode) { [eventLoop] found in
+    guard !viewer.decodes(output) else { return self.begin(output, for: viewer) }
+    output.findTranscoding(for: viewer.session.packetizationMode) { [eventLoop] found in
       guard let found else { return }
       eventLoop.execute {
         guard let viewer = self.viewer(named: id), viewer.choice?.choice == choice, viewer.decodes(found) else {
@@ -123,33 +123,33 @@ extension WebRTCHub {
     }
   }
 
-  private func begin(_ broadcaster: WebRTCBroadcaster, for viewer: WebRTCViewer) {
-    if let next = viewer.next, next !== broadcaster {
+  private func begin(_ output: WebRTCOutput, for viewer: WebRTCViewer) {
+    if let next = viewer.next, next !== output {
       viewer.next = nil
-      if next !== viewer.broadcaster { next.leave(viewer) }
+      if next !== viewer.output { next.leave(viewer) }
     }
-    guard broadcaster !== viewer.broadcaster else { return }
-    viewer.next = broadcaster
-    broadcaster.join(viewer)
+    guard output !== viewer.output else { return }
+    viewer.next = output
+    output.join(viewer)
   }
 
   /// Gives a viewer the rendition whose keyframe has come: numbers and times go on.
   func complete(_ viewer: WebRTCViewer) {
     guard let next = viewer.next else { return }
-    let former = viewer.broadcaster
+    let former = viewer.output
     viewer.count()
     viewer.session.switchRendition()
-    (viewer.broadcaster, viewer.next, viewer.isVideoHeld) = (next, nil, false)
+    (viewer.output, viewer.next, viewer.isVideoHeld) = (next, nil, false)
     former.leave(viewer)
   }
 
   /// Gives a viewer the top of its ladder, if it has a rendition that has ended.
-  func leave(_ broadcaster: WebRTCBroadcaster, _ viewer: WebRTCViewer) {
-    if viewer.next === broadcaster { viewer.next = nil }
-    guard viewer.broadcaster === broadcaster else { return }
+  func leave(_ output: WebRTCOutput, _ viewer: WebRTCViewer) {
+    if viewer.next === output { viewer.next = nil }
+    guard viewer.output === output else { return }
     viewer.choice = ViewerRendition(.rendition(0), bitrate: viewer.top.bitrate, at: self.now)
     viewer.session.switchRendition()
-    (viewer.broadcaster, viewer.isVideoHeld) = (viewer.top, false)
+    (viewer.output, viewer.isVideoHeld) = (viewer.top, false)
     viewer.top.join(viewer)
   }
 }
@@ -159,23 +159,23 @@ extension WebRTCHub {
 extension WebRTCHub {
   /// Chooses between a stream or rendition whose profile has changed and its transcoding, for each viewer of it: formats are those of
   /// the answer as long as a session lasts.
-  func checkDecoders(of broadcaster: WebRTCBroadcaster) {
+  func checkDecoders(of output: WebRTCOutput) {
     self.eventLoop.preconditionInEventLoop()
-    for viewer in self.allViewers where viewer.home === broadcaster {
-      if viewer.decodes(broadcaster) {
-        self.change(viewer, to: broadcaster)
-      } else if viewer.top === broadcaster {
-        if viewer.broadcaster === broadcaster { viewer.isVideoHeld = true }
+    for viewer in self.allViewers where viewer.home === output {
+      if viewer.decodes(output) {
+        self.change(viewer, to: output)
+      } else if viewer.top === output {
+        if viewer.output === output { viewer.isVideoHeld = true }
         let id = viewer.id
-        broadcaster.findTranscoding(for: viewer.session.packetizationMode) { [eventLoop] found in
-          eventLoop.execute { self.change(id, of: broadcaster, to: found) }
+        output.findTranscoding(for: viewer.session.packetizationMode) { [eventLoop] found in
+          eventLoop.execute { self.change(id, of: output, to: found) }
         }
       }
     }
   }
 
-  private func change(_ id: String, of broadcaster: WebRTCBroadcaster, to transcoding: WebRTCBroadcaster?) {
-    guard let viewer = self.viewer(named: id), viewer.top === broadcaster, !viewer.decodes(broadcaster) else { return }
+  private func change(_ id: String, of output: WebRTCOutput, to transcoding: WebRTCOutput?) {
+    guard let viewer = self.viewer(named: id), viewer.top === output, !viewer.decodes(output) else { return }
     guard let transcoding, viewer.decodes(transcoding) else {
       // Some decode more than they offer.
       viewer.isVideoHeld = false
@@ -185,12 +185,12 @@ extension WebRTCHub {
   }
 
   /// Gives a viewer another top of its ladder, from the next keyframe of that on.
-  private func change(_ viewer: WebRTCViewer, to top: WebRTCBroadcaster) {
+  private func change(_ viewer: WebRTCViewer, to top: WebRTCOutput) {
     let former = viewer.top
     viewer.top = top
-    guard viewer.wasReady else { return viewer.broadcaster = top }
-    if viewer.broadcaster === top { viewer.isVideoHeld = false }
-    if former !== top, viewer.next.map({ $0 === former }) ?? (viewer.broadcaster === former) {
+    guard viewer.wasReady else { return viewer.output = top }
+    if viewer.output === top { viewer.isVideoHeld = false }
+    if former !== top, viewer.next.map({ $0 === former }) ?? (viewer.output === former) {
       self.begin(top, for: viewer)
     }
   }

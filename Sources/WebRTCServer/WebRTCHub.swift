@@ -107,26 +107,26 @@ extension WebRTCHub {
   /// Answers an offer and adds its session.
   ///
   /// - Parameters:
-  ///   - home: Broadcaster of the URL.
+  ///   - home: Output of the URL.
   ///   - transcoding: The transcoding of that, for a client that does not decode it; nil for others.
   ///   - path: The path of the URL.
   ///   - candidates: Where this server is reached, the best address first; at least one.
   ///   - client: Where the session was requested from.
   func open(
-    _ offer: WebRTCOffer, of home: WebRTCBroadcaster, as transcoding: WebRTCBroadcaster? = nil, path: String,
+    _ offer: WebRTCOffer, of home: WebRTCOutput, as transcoding: WebRTCOutput? = nil, path: String,
     candidates: [TransportAddress], client: IPAddress
   ) throws(WebRTCRefusal) -> WHEPSession {
     self.eventLoop.preconditionInEventLoop()
-    let broadcaster = transcoding ?? home
+    let output = transcoding ?? home
     // The stream may have ended since it was found.
-    guard !home.hasEnded, !broadcaster.hasEnded else { throw .notFound }
+    guard !home.hasEnded, !output.hasEnded else { throw .notFound }
     let makeRandom: @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) }
     let credentials = ICECredentials(makeRandom: makeRandom)
     let ssrc = UInt32.random(in: 1...UInt32.max - 2)
     var configuration = WebRTCAnswer.Configuration(
       sessionID: makeRandom() >> 2, credentials: credentials, fingerprint: self.fingerprint, candidates: candidates,
-      video: broadcaster.video, hasAudio: broadcaster.hasAudio, ssrcs: (ssrc, ssrc + 1, ssrc + 2))
-    configuration.packetizationMode = broadcaster.packetizationMode
+      video: output.video, hasAudio: output.hasAudio, ssrcs: (ssrc, ssrc + 1, ssrc + 2))
+    configuration.packetizationMode = output.packetizationMode
     let answer: WebRTCAnswer
     do throws(WebRTCAnswer.Refusal) {
       answer = try WebRTCAnswer(offer, configuration)
@@ -143,13 +143,13 @@ extension WebRTCHub {
       answer, credentials: credentials, client: clientCredentials, number: number, security: self.security,
       makeRandom: makeRandom, unixTime: self.unixTime, at: now)
     let viewer = WebRTCViewer(
-      id: id, number: self.viewerCount, home: home, top: broadcaster, path: path, session: session,
+      id: id, number: self.viewerCount, home: home, top: output, path: path, session: session,
       ice: ICESessionParameters(
         credentials: credentials, clientFragment: clientCredentials.usernameFragment, candidates: candidates,
         videoMid: answer.video?.mid, audioMid: answer.audio?.mid))
     // A rendition that was requested by name stays.
     if home.rendition.isMain, path == home.name {
-      viewer.choice = ViewerRendition(.rendition(0), bitrate: broadcaster.bitrate, at: now)
+      viewer.choice = ViewerRendition(.rendition(0), bitrate: output.bitrate, at: now)
     }
     self.viewers[id] = viewer
     self.startTicking()
@@ -183,16 +183,16 @@ extension WebRTCHub {
   }
 
   /// Ends the sessions of a stream, or all; callable on any thread.
-  func closeSessions(of broadcaster: WebRTCBroadcaster? = nil) {
+  func closeSessions(of output: WebRTCOutput? = nil) {
     self.eventLoop.execute {
       for viewer in self.viewers.values {
-        if broadcaster == nil || viewer.home === broadcaster || viewer.top === broadcaster {
+        if output == nil || viewer.home === output || viewer.top === output {
           self.close(viewer)
-        } else if let broadcaster {
-          self.leave(broadcaster, viewer)
+        } else if let output {
+          self.leave(output, viewer)
         }
       }
-      if broadcaster?.rendition.isMain ?? true { self.closePublishers(of: broadcaster?.stream) }
+      if output?.rendition.isMain ?? true { self.closePublishers(of: output?.stream) }
       self.flush()
     }
   }
@@ -240,7 +240,7 @@ extension WebRTCHub {
   ///
   /// - Returns: Number of bytes.
   func send(
-    _ deliveries: [SharedDelivery<WebRTCMedia>], of broadcaster: WebRTCBroadcaster,
+    _ deliveries: [SharedDelivery<WebRTCMedia>], of output: WebRTCOutput,
     to viewers: [ArraySlice<WebRTCViewer>]
   ) -> Int {
     self.eventLoop.preconditionInEventLoop()
@@ -248,8 +248,8 @@ extension WebRTCHub {
     var byteCount = 0
     for viewer in viewers.joined() {
       for delivery in deliveries {
-        if viewer.next === broadcaster, delivery.video?.isKeyframe == true { self.complete(viewer) }
-        guard viewer.broadcaster === broadcaster else { continue }
+        if viewer.next === output, delivery.video?.isKeyframe == true { self.complete(viewer) }
+        guard viewer.output === output else { continue }
         for audio in delivery.audio { viewer.session.send(audio, at: now) }
         if let video = delivery.video, !viewer.isAudioOnly, !viewer.isVideoHeld { viewer.session.send(video, at: now) }
       }
@@ -297,8 +297,8 @@ extension WebRTCHub {
       case .ready:
         viewer.wasReady = true
         self.table.setUse(.session, of: viewer.id)
-        viewer.broadcaster.join(viewer)
-      case .keyframeNeeded: viewer.broadcaster.requestKeyframe()
+        viewer.output.join(viewer)
+      case .keyframeNeeded: viewer.output.requestKeyframe()
       case .closed(let reason): self.remove(viewer, reason)
       }
     }
@@ -306,7 +306,7 @@ extension WebRTCHub {
 
   private func remove(_ viewer: WebRTCViewer, _ reason: WebRTCTransport.CloseReason) {
     viewer.count()
-    viewer.broadcaster.leave(viewer)
+    viewer.output.leave(viewer)
     viewer.next?.leave(viewer)
     viewer.home.viewerList.withLock { $0.removeAll { $0.number == viewer.number } }
     self.table.remove(viewer.id)
@@ -316,7 +316,7 @@ extension WebRTCHub {
       self.tick = nil
     }
     guard !viewer.wasReady, let failure = WebRTCSessionFailure(reason) else { return }
-    viewer.broadcaster.failedSessions.withLock { $0[failure, default: 0] += 1 }
+    viewer.output.failedSessions.withLock { $0[failure, default: 0] += 1 }
     let sent = viewer.candidates.map(\.description).joined(separator: ", ")
     let checks =
       switch viewer.session.checkCount {
@@ -324,7 +324,7 @@ extension WebRTCHub {
       case 1: "1 check of it arrived"
       case let count: "\(count) checks of it arrived"
       }
-    self.report("WebRTC of \(viewer.broadcaster.name): \(failure.text); the client was sent \(sent), and \(checks)")
+    self.report("WebRTC of \(viewer.output.name): \(failure.text); the client was sent \(sent), and \(checks)")
   }
 
   private func startTicking() {

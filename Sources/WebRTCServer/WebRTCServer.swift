@@ -17,7 +17,7 @@ package final class WebRTCServer: StreamServer {
 
   private let settings: WebRTCServerSettings
   let hub: WebRTCHub
-  package let outputs: OutputDirectory<WebRTCBroadcaster>
+  package let outputs: OutputDirectory<WebRTCOutput>
   private let group: MultiThreadedEventLoopGroup
   private let registry: ConnectionRegistry
   private let report: @Sendable (String) -> Void
@@ -158,20 +158,20 @@ extension WebRTCServer: WHEPService {
     } catch {
       throw .malformed("\(error)")
     }
-    guard let port = self.udpPort, let broadcaster = await self.outputs.find(path) else { throw .notFound }
-    guard broadcaster.video != nil || broadcaster.hasAudio else { throw .noMedia }
-    var transcoding: WebRTCBroadcaster?
-    if let video = broadcaster.video, !WebRTCAnswer.hasDecoder(of: video, in: parsed) {
+    guard let port = self.udpPort, let output = await self.outputs.find(path) else { throw .notFound }
+    guard output.video != nil || output.hasAudio else { throw .noMedia }
+    var transcoding: WebRTCOutput?
+    if let video = output.video, !WebRTCAnswer.hasDecoder(of: video, in: parsed) {
       // Fragments before slices: those cost a few percent of the bits.
       let mode = [H264PacketizationMode.nonInterleaved, .singleNALUnit].first {
         WebRTCAnswer.hasDecoder(of: .constrainedBaseline, $0, in: parsed)
       }
-      if let mode { transcoding = await broadcaster.transcoding(for: mode) }
+      if let mode { transcoding = await output.transcoding(for: mode) }
     }
     let answering = transcoding
     let candidates = self.candidates(port: UInt16(clamping: port), used: serverAddresses)
     return try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
-      try hub.open(parsed, of: broadcaster, as: answering, path: path, candidates: candidates, client: client)
+      try hub.open(parsed, of: output, as: answering, path: path, candidates: candidates, client: client)
     }
   }
 

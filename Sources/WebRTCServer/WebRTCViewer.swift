@@ -10,14 +10,14 @@ final class WebRTCViewer {
   let id: String
   /// Number among all viewers since the start, from 1: unlike ``id`` no secret.
   let number: Int
-  /// Broadcaster of the session's URL: the main rendition's, or one that was requested by name.
-  let home: WebRTCBroadcaster
+  /// Output of the session's URL: the main rendition's, or one that was requested by name.
+  let home: WebRTCOutput
   /// The best that it gets: ``home``, or the transcoding of that for a client that does not decode it.
-  var top: WebRTCBroadcaster
-  /// Broadcaster that it gets.
-  var broadcaster: WebRTCBroadcaster
-  /// Broadcaster that it gets from the next keyframe of that on.
-  var next: WebRTCBroadcaster?
+  var top: WebRTCOutput
+  /// Output that it gets.
+  var output: WebRTCOutput
+  /// Output that it gets from the next keyframe of that on.
+  var next: WebRTCOutput?
   /// Choice of the rendition; nil for a viewer that has requested one by name.
   var choice: ViewerRendition?
   /// Whether it gets audio without video, since no rendition fits.
@@ -33,30 +33,30 @@ final class WebRTCViewer {
   var ice: ICESessionParameters
   /// Whether media could flow once.
   var wasReady = false
-  /// The part of the session's counters that the broadcaster has.
+  /// The part of the session's counters that the output has.
   private var counted = WebRTCSessionStatistics()
 
   init(
-    id: String, number: Int, home: WebRTCBroadcaster, top: WebRTCBroadcaster, path: String, session: WebRTCSession,
+    id: String, number: Int, home: WebRTCOutput, top: WebRTCOutput, path: String, session: WebRTCSession,
     ice: ICESessionParameters
   ) {
     self.id = id
     self.number = number
     self.home = home
     self.top = top
-    self.broadcaster = top
+    self.output = top
     self.path = path
     self.session = session
     self.ice = ice
   }
 
   /// The name of the rendition that it gets; `audio` for audio without video.
-  var rendition: String { self.isAudioOnly ? "audio" : self.broadcaster.rendition.name }
+  var rendition: String { self.isAudioOnly ? "audio" : self.output.rendition.name }
 
-  /// Whether the client decodes the video of a broadcaster, or was answered no video.
-  func decodes(_ broadcaster: WebRTCBroadcaster) -> Bool {
-    guard self.session.hasVideo, let video = broadcaster.video else { return true }
-    return self.session.decodes(video, broadcaster.packetizationMode)
+  /// Whether the client decodes the video of an output, or was answered no video.
+  func decodes(_ output: WebRTCOutput) -> Bool {
+    guard self.session.hasVideo, let video = output.video else { return true }
+    return self.session.decodes(video, output.packetizationMode)
   }
 
   /// Counters of the viewer.
@@ -85,7 +85,7 @@ final class WebRTCViewer {
     let new = self.session.statistics
     let old = self.counted
     self.counted = new
-    let counters = self.broadcaster
+    let counters = self.output
     counters.retransmittedPackets.add(new.packetsRetransmitted - old.packetsRetransmitted, ordering: .relaxed)
     counters.requestedKeyframes.add(new.keyframesRequested - old.keyframesRequested, ordering: .relaxed)
     counters.counters.framesSkipped.add(new.framesDropped - old.framesDropped, ordering: .relaxed)

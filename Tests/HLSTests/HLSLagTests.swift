@@ -20,7 +20,7 @@ struct HLSLagTests {
 
   /// Parts of 20 seconds of samples that arrive with different latencies.
   private func parts(video: Latency, audio: Latency = { _ in 0 }) -> [TimedPart] {
-    let descriptions = Broadcast.descriptions(.init())
+    let descriptions = StreamSimulation.descriptions(.init())
     var segmenter = HLSSegmenter(
       descriptions, timing: HLSTiming(descriptions), startSegments: 1, isDiscontinuous: false)
     var samples: [(arrival: MediaTime, sample: EncodedSample)] = []
@@ -31,14 +31,14 @@ struct HLSLagTests {
     for index in 0..<Int64(600) {
       add(
         EncodedSample(
-          kind: .video, payload: Broadcast.payload(10, first: 0x65),
+          kind: .video, payload: StreamSimulation.payload(10, first: 0x65),
           presentationTime: FrameRate(30).time(ofFrame: index, from: Self.start),
           duration: FrameRate(30).frameInterval, isKeyframe: index % 30 == 0), video)
     }
     for index in 0..<Int64(937) {
       add(
         EncodedSample(
-          kind: .audio, payload: Broadcast.payload(10, first: 0x21),
+          kind: .audio, payload: StreamSimulation.payload(10, first: 0x21),
           presentationTime: Self.start + .ticks(index * 1024, timescale: 48_000),
           duration: .ticks(1024, timescale: 48_000), isKeyframe: true), audio)
     }
@@ -131,26 +131,26 @@ struct HLSLagTests {
 
   @Test(arguments: [300, 500, 900] as [Int64])
   func `a camera behind the microphone gives regular segments, within HLS's rules`(delay: Int64) {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.videoDelay = .milliseconds(delay)
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 20_000)
-    #expect(broadcast.violations.isEmpty, "\(broadcast.violations.prefix(3))")
-    let segments = MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "").segments
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 20_000)
+    #expect(simulation.violations.isEmpty, "\(simulation.violations.prefix(3))")
+    let segments = MediaPlaylistText(simulation.text("playlist.m3u8") ?? "").segments
     #expect(segments.count > 3)
     #expect(segments.dropFirst().allSatisfy { $0.duration > 0.9 && $0.duration < 1.1 }, "\(segments.map(\.duration))")
   }
 
   @Test(arguments: [300, 900] as [Int64])
   func `a camera of high latency without a microphone gets a keyframe per segment`(delay: Int64) {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     (settings.hasAudio, settings.videoDelay) = (false, .milliseconds(delay))
     settings.keyframeInterval = 300
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 20_000)
-    let segments = MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "").segments
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 20_000)
+    let segments = MediaPlaylistText(simulation.text("playlist.m3u8") ?? "").segments
     #expect(segments.count > 3)
     #expect(segments.dropFirst().allSatisfy { $0.duration > 0.9 && $0.duration < 1.1 }, "\(segments.map(\.duration))")
-    #expect(broadcast.keyframeRequests < 30, "\(broadcast.keyframeRequests)")
+    #expect(simulation.keyframeRequests < 30, "\(simulation.keyframeRequests)")
   }
 }

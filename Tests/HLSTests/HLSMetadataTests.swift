@@ -10,22 +10,24 @@ import TransportStreams
 @Suite("HLS: timed metadata")
 struct HLSMetadataTests {
   /// Adds metadata for each of a number of frames, one frame ahead, with a viewer.
-  private func broadcast(frames: Int) -> Broadcast {
-    var broadcast = Broadcast()
-    broadcast.run(until: 0)
+  private func simulation(frames: Int) -> StreamSimulation {
+    var simulation = StreamSimulation()
+    simulation.run(until: 0)
     for index in 0..<frames {
-      let time = FrameRate(30).time(ofFrame: Int64(index), from: Broadcast.start)
-      broadcast.stream.consume(TimedMetadata(time: time, name: "face", text: "\(index)"))
-      broadcast.run(until: Int64(index + 1) * 1000 / 30)
+      let time = FrameRate(30).time(ofFrame: Int64(index), from: StreamSimulation.start)
+      simulation.stream.consume(TimedMetadata(time: time, name: "face", text: "\(index)"))
+      simulation.run(until: Int64(index + 1) * 1000 / 30)
     }
-    return broadcast
+    return simulation
   }
 
-  private func files(_ broadcast: inout Broadcast, _ playlist: String) throws -> [(uri: String, bytes: ByteBuffer)] {
+  private func files(_ simulation: inout StreamSimulation, _ playlist: String) throws -> [(
+    uri: String, bytes: ByteBuffer
+  )] {
     var files: [(uri: String, bytes: ByteBuffer)] = []
-    for segment in MediaPlaylistText(broadcast.text(playlist) ?? "").segments {
+    for segment in MediaPlaylistText(simulation.text(playlist) ?? "").segments {
       for uri in playlist == "live.m3u8" ? segment.parts.map(\.uri) : [segment.uri ?? ""] {
-        guard case .content(let content)? = broadcast.ask(uri) else { throw HLSMissing(file: uri) }
+        guard case .content(let content)? = simulation.ask(uri) else { throw HLSMissing(file: uri) }
         files.append((uri, content.body))
       }
     }
@@ -37,8 +39,8 @@ struct HLSMetadataTests {
   }
 
   @Test func `each part has the metadata of its frames, before the fragment`() throws {
-    var broadcast = self.broadcast(frames: 90)
-    let files = try self.files(&broadcast, "live.m3u8")
+    var simulation = self.simulation(frames: 90)
+    let files = try self.files(&simulation, "live.m3u8")
     #expect(files.count >= 12)
     var number = 0
     for (_, bytes) in files {
@@ -55,8 +57,8 @@ struct HLSMetadataTests {
   }
 
   @Test func `MPEG-TS has metadata at the time of the frame, and announces it in its tables`() throws {
-    var broadcast = self.broadcast(frames: 120)
-    let files = try self.files(&broadcast, "playlist.m3u8")
+    var simulation = self.simulation(frames: 120)
+    let files = try self.files(&simulation, "playlist.m3u8")
     #expect(files.count >= 2)
     for (_, bytes) in files.dropFirst() {
       var demuxer = TransportStreamDemuxer()
@@ -73,18 +75,18 @@ struct HLSMetadataTests {
       #expect(times[0x100]?.isEmpty == false)
       #expect(times[0x102] == times[0x100], "one for each frame, at its time")
     }
-    #expect(broadcast.violations.isEmpty)
+    #expect(simulation.violations.isEmpty)
   }
 
   @Test func `without viewers nothing is retained, and metadata is announced from the first segment on`() throws {
-    var broadcast = Broadcast()
-    broadcast.watched = []
-    broadcast.run(until: 1_000)
-    broadcast.stream.consume(TimedMetadata(time: broadcast.now, name: "face", text: "nobody"))
-    #expect(broadcast.stream.statistics == HLSStatistics())
-    broadcast.watched = ["playlist.m3u8"]
-    broadcast.run(until: 4_000)
-    let files = try self.files(&broadcast, "playlist.m3u8")
+    var simulation = StreamSimulation()
+    simulation.watched = []
+    simulation.run(until: 1_000)
+    simulation.stream.consume(TimedMetadata(time: simulation.now, name: "face", text: "nobody"))
+    #expect(simulation.stream.statistics == HLSStatistics())
+    simulation.watched = ["playlist.m3u8"]
+    simulation.run(until: 4_000)
+    let files = try self.files(&simulation, "playlist.m3u8")
     var demuxer = TransportStreamDemuxer()
     guard case .programMap(let map)? = demuxer.demux(try #require(files.first).bytes).first else {
       Issue.record("no map")
@@ -97,7 +99,8 @@ struct HLSMetadataTests {
   @Test func `metadata out of order is dropped, and queued metadata is bounded`() {
     let time = MediaTime.zero + .seconds(100)
     var segmenter = HLSSegmenter(
-      Broadcast.descriptions(.init()), timing: HLSTiming(Broadcast.descriptions(.init())), startSegments: 1,
+      StreamSimulation.descriptions(.init()), timing: HLSTiming(StreamSimulation.descriptions(.init())),
+      startSegments: 1,
       isDiscontinuous: false)
     for index in 0..<1000 {
       segmenter.append(TimedMetadata(time: time + .milliseconds(Int64(index)), name: "", text: "\(index)"))
@@ -108,11 +111,11 @@ struct HLSMetadataTests {
       let start = time + .milliseconds(Int64(index) * 33)
       cuts += segmenter.append(
         EncodedSample(
-          kind: .video, payload: Broadcast.payload(10, first: 0x65), presentationTime: start,
+          kind: .video, payload: StreamSimulation.payload(10, first: 0x65), presentationTime: start,
           duration: .milliseconds(33), isKeyframe: index == 0), at: start)
       cuts += segmenter.append(
         EncodedSample(
-          kind: .audio, payload: Broadcast.payload(10, first: 0x21), presentationTime: start,
+          kind: .audio, payload: StreamSimulation.payload(10, first: 0x21), presentationTime: start,
           duration: .milliseconds(33), isKeyframe: true), at: start)
     }
     var texts: [String] = []

@@ -7,12 +7,12 @@ import Testing
 @Suite("HLS playlists, RFC 8216 §4 and draft-pantos-hls-rfc8216bis §4")
 struct HLSPlaylistTests {
   @Test func `the low-latency playlist after 1.8 seconds`() {
-    var broadcast = Broadcast()
-    broadcast.run(until: 1_800)
+    var simulation = StreamSimulation()
+    simulation.run(until: 1_800)
     // The first segment is half as long as the others. Six frames of 1/30 s make a part of 0.2 s; a part target of
     // 0.22 s leaves room for jitter: 0.2 / 0.22 is 91%.
     #expect(
-      broadcast.text("live.m3u8") == """
+      simulation.text("live.m3u8") == """
         #EXTM3U
         #EXT-X-VERSION:9
         #EXT-X-TARGETDURATION:1
@@ -44,10 +44,10 @@ struct HLSPlaylistTests {
   }
 
   @Test func `the TS playlist holds the last six segments`() {
-    var broadcast = Broadcast()
-    broadcast.run(until: 8_000)
+    var simulation = StreamSimulation()
+    simulation.run(until: 8_000)
     #expect(
-      broadcast.text("playlist.m3u8") == """
+      simulation.text("playlist.m3u8") == """
         #EXTM3U
         #EXT-X-VERSION:3
         #EXT-X-TARGETDURATION:1
@@ -77,10 +77,10 @@ struct HLSPlaylistTests {
   }
 
   @Test func `a delta update skips segments more than six target durations from the end`() {
-    var broadcast = Broadcast()
+    var simulation = StreamSimulation()
     // The last part ends at 8.7 s; segment 2 ends at 2.5 s, segment 3 less than 6 s before the end.
-    broadcast.run(until: 8_800)
-    let delta = broadcast.text("live.m3u8", "_HLS_skip=YES") ?? ""
+    simulation.run(until: 8_800)
+    let delta = simulation.text("live.m3u8", "_HLS_skip=YES") ?? ""
     #expect(
       delta.hasPrefix(
         """
@@ -98,15 +98,15 @@ struct HLSPlaylistTests {
         a1b2-3.m4s
 
         """))
-    #expect(broadcast.text("live.m3u8", "_HLS_skip=v2") == delta)
-    #expect(broadcast.text("live.m3u8", "_HLS_skip=no") == broadcast.text("live.m3u8"))
+    #expect(simulation.text("live.m3u8", "_HLS_skip=v2") == delta)
+    #expect(simulation.text("live.m3u8", "_HLS_skip=no") == simulation.text("live.m3u8"))
   }
 
   @Test func `the multivariant playlist is available at once`() {
-    var broadcast = Broadcast()
+    var simulation = StreamSimulation()
     // 3/2 of the configured bitrate until a bitrate is measured.
     #expect(
-      broadcast.text("index.m3u8") == """
+      simulation.text("index.m3u8") == """
         #EXTM3U
         #EXT-X-VERSION:6
         #EXT-X-INDEPENDENT-SEGMENTS
@@ -115,15 +115,15 @@ struct HLSPlaylistTests {
         live.m3u8
 
         """)
-    #expect(broadcast.stream.isActive)
-    #expect(broadcast.keyframeRequests == 1)
+    #expect(simulation.stream.isActive)
+    #expect(simulation.keyframeRequests == 1)
   }
 
   @Test func `audio-only playlists have no resolution and no frame rate`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.frameRate = nil
-    var broadcast = Broadcast(settings)
-    let text = broadcast.text("index.m3u8") ?? ""
+    var simulation = StreamSimulation(settings)
+    let text = simulation.text("index.m3u8") ?? ""
     #expect(text.contains("CODECS=\"mp4a.40.2\"\nlive.m3u8\n"))
   }
 
@@ -132,20 +132,20 @@ struct HLSPlaylistTests {
     (1_709_251_199_999, "2024-02-29T23:59:59.999Z"), (4_107_542_400_001, "2100-03-01T00:00:00.001Z"),
     (-1, "1969-12-31T23:59:59.999Z"),
   ]) func `dates are formatted with milliseconds`(milliseconds: Int64, text: String) {
-    let start = MediaDuration.milliseconds(milliseconds) - (Broadcast.start - .zero)
-    var broadcast = Broadcast(
+    let start = MediaDuration.milliseconds(milliseconds) - (StreamSimulation.start - .zero)
+    var simulation = StreamSimulation(
       configuration: HLSConfiguration(token: "a", unixTimeAtZero: start, bitrate: 1, startSegments: 1))
-    broadcast.run(until: 700)
-    #expect(broadcast.text("playlist.m3u8")?.contains("#EXT-X-PROGRAM-DATE-TIME:\(text)\n") == true)
+    simulation.run(until: 700)
+    #expect(simulation.text("playlist.m3u8")?.contains("#EXT-X-PROGRAM-DATE-TIME:\(text)\n") == true)
   }
 
   @Test func `a step of the wall clock is a discontinuity of dates, and of nothing else`() {
-    var broadcast = Broadcast()
-    broadcast.run(until: 10_000)
-    broadcast.stream.unixTimeAtZero = broadcast.stream.unixTimeAtZero + .seconds(3600)
-    broadcast.run(until: 15_000)
-    for file in broadcast.watched {
-      let text = broadcast.text(file) ?? ""
+    var simulation = StreamSimulation()
+    simulation.run(until: 10_000)
+    simulation.stream.unixTimeAtZero = simulation.stream.unixTimeAtZero + .seconds(3600)
+    simulation.run(until: 15_000)
+    for file in simulation.watched {
+      let text = simulation.text(file) ?? ""
       let segments = MediaPlaylistText(text).segments
       let steps = zip(segments, segments.dropFirst()).map { first, next in
         (next.dateTime ?? 0) - (first.dateTime ?? 0) - first.duration
@@ -154,42 +154,42 @@ struct HLSPlaylistTests {
       #expect(steps.count { abs($0) < 0.01 } == steps.count - 1, "\(steps)")
       #expect(!text.contains("#EXT-X-DISCONTINUITY\n"))
     }
-    #expect(broadcast.violations.allSatisfy { $0.rule == .dateTime })
+    #expect(simulation.violations.allSatisfy { $0.rule == .dateTime })
   }
 
   @Test func `the end of the stream ends the playlists`() {
-    var broadcast = Broadcast()
-    broadcast.run(until: 3_850)
-    let hinted = HLSRequest(file: "a1b2-4.1.m4s", arrival: broadcast.now)
-    #expect(hinted.map { broadcast.ask($0) } == .wait(until: broadcast.now + .seconds(3)))
-    broadcast.perform(broadcast.stream.end())
-    #expect(hinted.map { broadcast.ask($0) } != .notFound)
-    let text = broadcast.text("live.m3u8") ?? ""
+    var simulation = StreamSimulation()
+    simulation.run(until: 3_850)
+    let hinted = HLSRequest(file: "a1b2-4.1.m4s", arrival: simulation.now)
+    #expect(hinted.map { simulation.ask($0) } == .wait(until: simulation.now + .seconds(3)))
+    simulation.perform(simulation.stream.end())
+    #expect(hinted.map { simulation.ask($0) } != .notFound)
+    let text = simulation.text("live.m3u8") ?? ""
     #expect(text.hasSuffix("a1b2-4.m4s\n#EXT-X-ENDLIST\n"))
-    #expect(broadcast.text("playlist.m3u8")?.hasSuffix("a1b2-4.ts\n#EXT-X-ENDLIST\n") == true)
-    #expect(broadcast.text("live.m3u8", "_HLS_msn=9") == text)
-    #expect(broadcast.ask("a1b2-4.9.m4s") == .notFound)
-    #expect(!broadcast.stream.isActive)
-    broadcast.run(until: 6_000)
-    #expect(broadcast.text("live.m3u8") == text)
-    #expect(broadcast.violations == [])
+    #expect(simulation.text("playlist.m3u8")?.hasSuffix("a1b2-4.ts\n#EXT-X-ENDLIST\n") == true)
+    #expect(simulation.text("live.m3u8", "_HLS_msn=9") == text)
+    #expect(simulation.ask("a1b2-4.9.m4s") == .notFound)
+    #expect(!simulation.stream.isActive)
+    simulation.run(until: 6_000)
+    #expect(simulation.text("live.m3u8") == text)
+    #expect(simulation.violations == [])
   }
 
   @Test func `other codecs start a segment with a discontinuity and another initialization segment`() {
-    var broadcast = Broadcast()
-    broadcast.run(until: 3_000)
-    let other = [Broadcast.video(25), Broadcast.audio]
-    broadcast.perform(broadcast.stream.change(to: other))
-    broadcast.run(until: 5_000)
-    let playlist = MediaPlaylistText(broadcast.text("live.m3u8") ?? "")
+    var simulation = StreamSimulation()
+    simulation.run(until: 3_000)
+    let other = [StreamSimulation.video(25), StreamSimulation.audio]
+    simulation.perform(simulation.stream.change(to: other))
+    simulation.run(until: 5_000)
+    let playlist = MediaPlaylistText(simulation.text("live.m3u8") ?? "")
     #expect(playlist.segments.map(\.hasDiscontinuity) == [false, false, false, false, true, false, false])
     #expect(playlist.segments.map { $0.map?.dropFirst(9).prefix(1) ?? "" } == ["1", "1", "1", "1", "2", "2", "2"])
     #expect(playlist.targetDuration == 1)
-    let again = broadcast.stream.change(to: other)
+    let again = simulation.stream.change(to: other)
     #expect(again == .none)
-    broadcast.run(until: 25_000)
-    #expect(MediaPlaylistText(broadcast.text("live.m3u8") ?? "").discontinuitySequence == 1)
-    #expect(MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "").discontinuitySequence == 1)
-    #expect(broadcast.violations == [])
+    simulation.run(until: 25_000)
+    #expect(MediaPlaylistText(simulation.text("live.m3u8") ?? "").discontinuitySequence == 1)
+    #expect(MediaPlaylistText(simulation.text("playlist.m3u8") ?? "").discontinuitySequence == 1)
+    #expect(simulation.violations == [])
   }
 }

@@ -15,15 +15,15 @@ struct HLSRatesTests {
 
   @Test(arguments: Self.rates)
   func `rules hold with audio, at any frame rate and jitter`(frameRate: FrameRate, jitter: Int64) throws {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.frameRate = frameRate
     settings.jitter = .milliseconds(jitter)
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 18_000)
-    #expect(broadcast.violations == [])
-    #expect(broadcast.stream.statistics.segments >= 5)
-    // Below one frame per second the target duration is 3 s: CAN-SKIP-UNTIL, six times that, is the whole broadcast.
-    let deltaCount = try #require(broadcast.checkers["live.m3u8"]).deltaCount
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 18_000)
+    #expect(simulation.violations == [])
+    #expect(simulation.stream.statistics.segments >= 5)
+    // Below one frame per second the target duration is 3 s: CAN-SKIP-UNTIL, six times that, is the whole stream.
+    let deltaCount = try #require(simulation.checkers["live.m3u8"]).deltaCount
     #expect(frameRate < 1 ? deltaCount == 0 : deltaCount > 1, "\(deltaCount) delta updates")
   }
 
@@ -33,142 +33,142 @@ struct HLSRatesTests {
 
   @Test(arguments: Self.ratesWithoutAudio)
   func `rules hold without audio`(frameRate: FrameRate, jitter: Int64) {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.frameRate = frameRate
     settings.hasAudio = false
     settings.jitter = .milliseconds(jitter)
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 16_000)
-    #expect(broadcast.violations == [])
-    #expect(broadcast.stream.statistics.segments >= 7)
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 16_000)
+    #expect(simulation.violations == [])
+    #expect(simulation.stream.statistics.segments >= 7)
   }
 
   @Test func `samples that muxers skip are counted per muxer`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.frameRate = nil
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 1_000)
-    #expect(broadcast.stream.statistics.droppedSamples == 0)
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 1_000)
+    #expect(simulation.stream.statistics.droppedSamples == 0)
     let empty = EncodedSample(
-      kind: .audio, payload: ByteBuffer(), presentationTime: broadcast.now - .milliseconds(60) + .microseconds(1),
+      kind: .audio, payload: ByteBuffer(), presentationTime: simulation.now - .milliseconds(60) + .microseconds(1),
       duration: .milliseconds(21), isKeyframe: true)
-    _ = broadcast.stream.consume(empty, at: broadcast.now)
-    broadcast.run(until: 2_000)
-    #expect(broadcast.stream.statistics.droppedSamples == 2)
+    _ = simulation.stream.consume(empty, at: simulation.now)
+    simulation.run(until: 2_000)
+    #expect(simulation.stream.statistics.droppedSamples == 2)
   }
 
   @Test func `rules hold without video`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.frameRate = nil
-    var broadcast = Broadcast(settings)
-    broadcast.fetchesFiles = true
-    broadcast.run(until: 20_000)
-    #expect(broadcast.violations == [])
-    #expect((17...21).contains(broadcast.stream.statistics.segments))
-    #expect(broadcast.keyframeRequests == 0)
+    var simulation = StreamSimulation(settings)
+    simulation.fetchesFiles = true
+    simulation.run(until: 20_000)
+    #expect(simulation.violations == [])
+    #expect((17...21).contains(simulation.stream.statistics.segments))
+    #expect(simulation.keyframeRequests == 0)
   }
 
   private static let delays: [(Int64, Int64)] = [(0, 0), (0, 150), (150, 0), (300, 10), (10, 300), (1000, 900)]
 
   @Test(arguments: Self.delays)
   func `rules hold whichever track comes first`(videoDelay: Int64, audioDelay: Int64) {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.videoDelay = .milliseconds(videoDelay)
     settings.audioDelay = .milliseconds(audioDelay)
-    var broadcast = Broadcast(settings)
-    broadcast.fetchesFiles = true
-    broadcast.run(until: 10_000)
-    #expect(broadcast.violations == [])
-    #expect(broadcast.stream.statistics.segments >= 7)
+    var simulation = StreamSimulation(settings)
+    simulation.fetchesFiles = true
+    simulation.run(until: 10_000)
+    #expect(simulation.violations == [])
+    #expect(simulation.stream.statistics.segments >= 7)
   }
 
   @Test(arguments: [true, false])
   func `rules hold for a source with one frame every 2 seconds, despite its nominal rate`(hasAudio: Bool) {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.hasAudio = hasAudio
     settings.frameInterval = .seconds(2)
     settings.repeatsFrames = true
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 30_000)
-    #expect(broadcast.violations == [])
-    #expect(broadcast.stream.statistics.segments >= 14)
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 30_000)
+    #expect(simulation.violations == [])
+    #expect(simulation.stream.statistics.segments >= 14)
   }
 
   @Test func `a gap in the video gives audio segments`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.videoTimes = 0..<10_000
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 30_000)
-    #expect(broadcast.violations == [])
-    #expect(broadcast.stream.statistics.segments >= 22)
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 30_000)
+    #expect(simulation.violations == [])
+    #expect(simulation.stream.statistics.segments >= 22)
   }
 
   @Test func `audio that stops gives video segments`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.audioTimes = 0..<10_000
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 30_000)
-    #expect(broadcast.violations == [])
-    #expect(broadcast.stream.statistics.segments >= 27)
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 30_000)
+    #expect(simulation.violations == [])
+    #expect(simulation.stream.statistics.segments >= 27)
   }
 
   @Test func `a camera that never starts gives an audio-only stream`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.videoTimes = 20_000..<Int64.max
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 30_000)
-    #expect(broadcast.violations == [])
-    #expect(broadcast.stream.statistics.segments >= 20)
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 30_000)
+    #expect(simulation.violations == [])
+    #expect(simulation.stream.statistics.segments >= 20)
   }
 
   @Test func `irregular keyframes give longer segments, and a target duration that covers them`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.heedsRequests = false
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 20_000)
-    #expect(broadcast.violations == [])
-    #expect(broadcast.stream.statistics.segments == 9)
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 20_000)
+    #expect(simulation.violations == [])
+    #expect(simulation.stream.statistics.segments == 9)
   }
 
   @Test func `groups of pictures that become longer never raise the target duration, and no frame is lost`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.heedsRequests = false
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 10_000)
-    #expect(broadcast.text("playlist.m3u8")?.contains("#EXT-X-INDEPENDENT-SEGMENTS\n") == true)
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 10_000)
+    #expect(simulation.text("playlist.m3u8")?.contains("#EXT-X-INDEPENDENT-SEGMENTS\n") == true)
     // From 2 s to 10 s.
-    broadcast.settings.keyframeInterval = 300
+    simulation.settings.keyframeInterval = 300
     var targets: Set<Int?> = []
     for time in stride(from: 10_500, to: 60_000, by: 500) as StrideTo<Int64> {
-      broadcast.run(until: time)
-      for file in broadcast.watched {
-        let playlist = MediaPlaylistText(broadcast.text(file) ?? "")
+      simulation.run(until: time)
+      for file in simulation.watched {
+        let playlist = MediaPlaylistText(simulation.text(file) ?? "")
         targets.insert(playlist.targetDuration)
         #expect(playlist.segments.allSatisfy { $0.duration < 2.5 })
       }
     }
     #expect(targets == [2])
-    #expect(broadcast.violations == [])
-    #expect(broadcast.stream.statistics.droppedSamples == 0)
+    #expect(simulation.violations == [])
+    #expect(simulation.stream.statistics.droppedSamples == 0)
     // Not every segment starts with a keyframe any more.
-    for file in broadcast.watched + ["index.m3u8"] {
-      #expect(broadcast.text(file)?.contains("#EXT-X-INDEPENDENT-SEGMENTS") == false, "\(file)")
+    for file in simulation.watched + ["index.m3u8"] {
+      #expect(simulation.text(file)?.contains("#EXT-X-INDEPENDENT-SEGMENTS") == false, "\(file)")
     }
   }
 
   @Test func `a group of pictures of more than 20 seconds is divided from the start, and no frame is lost`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.heedsRequests = false
     settings.hasAudio = false
     settings.keyframeInterval = 990
-    var configuration = Broadcast.configuration
+    var configuration = StreamSimulation.configuration
     configuration.startSegments = 3
-    var broadcast = Broadcast(settings, configuration: configuration)
+    var simulation = StreamSimulation(settings, configuration: configuration)
     var targets: Set<Int?> = []
     var first: Int64?
     for time in stride(from: 500, to: 100_000, by: 500) as StrideTo<Int64> {
-      broadcast.run(until: time)
-      guard let text = broadcast.text("playlist.m3u8") else { continue }
+      simulation.run(until: time)
+      guard let text = simulation.text("playlist.m3u8") else { continue }
       let playlist = MediaPlaylistText(text)
       first = first ?? time
       targets.insert(playlist.targetDuration)
@@ -178,34 +178,34 @@ struct HLSRatesTests {
     // The second segment ends with the keyframe after 33 s.
     #expect(first.map { 33_000...34_500 ~= $0 } ?? false, "\(first ?? 0) ms")
     #expect(targets == [20])
-    #expect(broadcast.violations == [])
-    #expect(broadcast.stream.statistics.droppedSamples == 0)
+    #expect(simulation.violations == [])
+    #expect(simulation.stream.statistics.droppedSamples == 0)
   }
 
   @Test func `no playlist promises a target duration before the source's interval is known`() throws {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.heedsRequests = false
     settings.keyframeInterval = 300
-    var broadcast = Broadcast(settings)
-    broadcast.watched = []
-    broadcast.run(until: 3_000)
-    let early = try #require(HLSRequest(file: "live.m3u8", query: "_HLS_msn=0&_HLS_part=0", arrival: broadcast.now))
-    guard case .wait = broadcast.ask(early) else {
+    var simulation = StreamSimulation(settings)
+    simulation.watched = []
+    simulation.run(until: 3_000)
+    let early = try #require(HLSRequest(file: "live.m3u8", query: "_HLS_msn=0&_HLS_part=0", arrival: simulation.now))
+    guard case .wait = simulation.ask(early) else {
       Issue.record("a playlist before the first keyframe")
       return
     }
     // Keyframes at 10 s and 20 s; parts exist from 10 s on.
     for time in stride(from: 4_000, through: 20_000, by: 500) as StrideThrough<Int64> {
-      broadcast.run(until: time)
+      simulation.run(until: time)
       let request = try #require(
-        HLSRequest(file: "live.m3u8", query: "_HLS_msn=0&_HLS_part=0", arrival: broadcast.now))
-      guard case .wait = broadcast.ask(request) else {
+        HLSRequest(file: "live.m3u8", query: "_HLS_msn=0&_HLS_part=0", arrival: simulation.now))
+      guard case .wait = simulation.ask(request) else {
         Issue.record("a playlist after \(time) ms")
         return
       }
     }
-    broadcast.run(until: 20_500)
-    guard case .content(let content) = broadcast.ask(early) else {
+    simulation.run(until: 20_500)
+    guard case .content(let content) = simulation.ask(early) else {
       Issue.record("no playlist")
       return
     }
@@ -213,31 +213,31 @@ struct HLSRatesTests {
   }
 
   @Test func `what was learned about a source holds after the stream was inactive`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.heedsRequests = false
     settings.keyframeInterval = 120
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 20_000)
-    let watched = broadcast.watched
-    broadcast.watched = []
-    broadcast.run(until: 40_000)
-    #expect(!broadcast.stream.isActive)
-    broadcast.watched = watched
-    broadcast.run(until: 60_000)
-    #expect(MediaPlaylistText(broadcast.text("playlist.m3u8") ?? "").targetDuration == 4)
-    #expect(broadcast.violations == [])
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 20_000)
+    let watched = simulation.watched
+    simulation.watched = []
+    simulation.run(until: 40_000)
+    #expect(!simulation.stream.isActive)
+    simulation.watched = watched
+    simulation.run(until: 60_000)
+    #expect(MediaPlaylistText(simulation.text("playlist.m3u8") ?? "").targetDuration == 4)
+    #expect(simulation.violations == [])
   }
 
   @Test func `without any keyframe memory is bounded and audio continues`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.heedsRequests = false
     settings.keyframeInterval = 1_000_000
     // No part is added while waiting for a keyframe, and the simulated viewer requests playlists only then.
-    var configuration = Broadcast.configuration
+    var configuration = StreamSimulation.configuration
     configuration.idleTime = .seconds(30)
-    var broadcast = Broadcast(settings, configuration: configuration)
-    broadcast.run(until: 60_000)
-    let statistics = broadcast.stream.statistics
+    var simulation = StreamSimulation(settings, configuration: configuration)
+    simulation.run(until: 60_000)
+    let statistics = simulation.stream.statistics
     #expect(statistics.windowBytes < 1_000_000)
     #expect(statistics.segments >= 30)
   }

@@ -23,10 +23,10 @@ struct HLSRequestTests {
     // At 5 s segments 0 to 4 are complete, so 7 is too far ahead.
     "_HLS_msn=7", "_HLS_msn=9007199254740992", "_HLS_msn=5&_HLS_part=999", "_HLS_msn=2&_HLS_part=999",
   ]) func `a directive that cannot be fulfilled is a bad request`(query: String) throws {
-    var broadcast = Broadcast()
-    broadcast.run(until: 5_000)
+    var simulation = StreamSimulation()
+    simulation.run(until: 5_000)
     for file in ["live.m3u8", "playlist.m3u8"] {
-      let response = broadcast.ask(file, query)
+      let response = simulation.ask(file, query)
       // A playlist without parts treats a part directive like its segment.
       if file == "playlist.m3u8", query.hasSuffix("_HLS_part=999") { continue }
       guard case .badRequest(let reason)? = response else {
@@ -42,25 +42,25 @@ struct HLSRequestTests {
     "_HLS_msn=4&_HLS_part=5", "&&_HLS_msn=4&", "_HLS_push=1&_HLS_msn=3", "_HLS_report=x", "x_HLS_msn=9",
     "_HLS_skip=maybe",
   ]) func `existing files are answered at once, and unknown parameters are ignored`(query: String) {
-    var broadcast = Broadcast()
+    var simulation = StreamSimulation()
     // Segment 4 lasts from 3.5 to 4.5 s; a sixth part of it would be the first of segment 5.
-    broadcast.run(until: 5_000)
-    #expect(broadcast.text("live.m3u8", query) == broadcast.text("live.m3u8"))
+    simulation.run(until: 5_000)
+    #expect(simulation.text("live.m3u8", query) == simulation.text("live.m3u8"))
   }
 
   @Test func `a playlist waits for a part`() {
-    var broadcast = Broadcast()
-    broadcast.run(until: 5_000)
-    let arrival = broadcast.now
+    var simulation = StreamSimulation()
+    simulation.run(until: 5_000)
+    let arrival = simulation.now
     // The parts of segment 5 start at 4.5, 4.7, 4.9 s: the third is complete when video and audio have reached 5.1 s.
     let request = HLSRequest(file: "live.m3u8", query: "_HLS_msn=5&_HLS_part=2", arrival: arrival)
-    #expect(request.map { broadcast.ask($0) } == .wait(until: arrival + .seconds(3)))
-    let wakeUps = broadcast.wakeUps
-    broadcast.run(until: 5_130)
-    #expect(request.map { broadcast.ask($0) } == .wait(until: arrival + .seconds(3)))
-    broadcast.run(until: 5_190)
-    #expect(broadcast.wakeUps == wakeUps + 1)
-    guard case .content(let content)? = request.map({ broadcast.ask($0) }) else {
+    #expect(request.map { simulation.ask($0) } == .wait(until: arrival + .seconds(3)))
+    let wakeUps = simulation.wakeUps
+    simulation.run(until: 5_130)
+    #expect(request.map { simulation.ask($0) } == .wait(until: arrival + .seconds(3)))
+    simulation.run(until: 5_190)
+    #expect(simulation.wakeUps == wakeUps + 1)
+    guard case .content(let content)? = request.map({ simulation.ask($0) }) else {
       Issue.record("no playlist")
       return
     }
@@ -70,44 +70,44 @@ struct HLSRequestTests {
   }
 
   @Test func `a playlist waits for a segment`() {
-    var broadcast = Broadcast()
-    broadcast.run(until: 5_000)
+    var simulation = StreamSimulation()
+    simulation.run(until: 5_000)
     for file in ["live.m3u8", "playlist.m3u8"] {
-      #expect(broadcast.ask(file, "_HLS_msn=5") == .wait(until: broadcast.now + .seconds(3)))
-      #expect(broadcast.ask(file, "_HLS_msn=6") == .wait(until: broadcast.now + .seconds(3)))
+      #expect(simulation.ask(file, "_HLS_msn=5") == .wait(until: simulation.now + .seconds(3)))
+      #expect(simulation.ask(file, "_HLS_msn=6") == .wait(until: simulation.now + .seconds(3)))
     }
-    broadcast.run(until: 5_600)
+    simulation.run(until: 5_600)
     for file in ["live.m3u8", "playlist.m3u8"] {
-      #expect(broadcast.text(file, "_HLS_msn=5")?.contains("a1b2-5.") == true)
+      #expect(simulation.text(file, "_HLS_msn=5")?.contains("a1b2-5.") == true)
     }
   }
 
   @Test func `a file that does not exist after three target durations is unavailable`() {
-    var broadcast = Broadcast()
-    broadcast.run(until: 5_000)
-    let request = HLSRequest(file: "live.m3u8", query: "_HLS_msn=6", arrival: broadcast.now)
-    let deadline = broadcast.now + .seconds(3)
-    broadcast.now = deadline - .milliseconds(1)
-    #expect(request.map { broadcast.ask($0) } == .wait(until: deadline))
-    broadcast.now = deadline
-    #expect(request.map { broadcast.ask($0) } == .unavailable)
+    var simulation = StreamSimulation()
+    simulation.run(until: 5_000)
+    let request = HLSRequest(file: "live.m3u8", query: "_HLS_msn=6", arrival: simulation.now)
+    let deadline = simulation.now + .seconds(3)
+    simulation.now = deadline - .milliseconds(1)
+    #expect(request.map { simulation.ask($0) } == .wait(until: deadline))
+    simulation.now = deadline
+    #expect(request.map { simulation.ask($0) } == .unavailable)
   }
 
   @Test func `a request for the hinted part waits, others do not`() {
-    var broadcast = Broadcast()
-    broadcast.run(until: 5_000)
-    let text = broadcast.text("live.m3u8") ?? ""
+    var simulation = StreamSimulation()
+    simulation.run(until: 5_000)
+    let text = simulation.text("live.m3u8") ?? ""
     let hint = MediaPlaylistText(text).hints.first ?? ""
     #expect(hint == "a1b2-5.2.m4s")
-    let request = HLSRequest(file: hint, arrival: broadcast.now)
-    #expect(request.map { broadcast.ask($0) } == .wait(until: broadcast.now + .seconds(3)))
+    let request = HLSRequest(file: hint, arrival: simulation.now)
+    #expect(request.map { simulation.ask($0) } == .wait(until: simulation.now + .seconds(3)))
     for file in [
       "a1b2-5.3.m4s", "a1b2-6.0.m4s", "a1b2-5.m4s", "a1b2-5.ts", "a1b2-init2.mp4", "other-4.ts", "b-5.2.m4s",
     ] {
-      #expect(broadcast.ask(file) == .notFound)
+      #expect(simulation.ask(file) == .notFound)
     }
-    broadcast.run(until: 5_200)
-    guard case .content(let content)? = request.map({ broadcast.ask($0) }) else {
+    simulation.run(until: 5_200)
+    guard case .content(let content)? = request.map({ simulation.ask($0) }) else {
       Issue.record("no part")
       return
     }
@@ -116,19 +116,19 @@ struct HLSRequestTests {
   }
 
   @Test func `every hint is followed by the part, across segments too`() {
-    var settings = Broadcast.Settings()
+    var settings = StreamSimulation.Settings()
     settings.jitter = .milliseconds(12)
-    var broadcast = Broadcast(settings)
-    broadcast.run(until: 2_000)
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: 2_000)
     for step in 0..<200 {
-      guard let hint = MediaPlaylistText(broadcast.text("live.m3u8") ?? "").hints.first,
-        let request = HLSRequest(file: hint, arrival: broadcast.now)
+      guard let hint = MediaPlaylistText(simulation.text("live.m3u8") ?? "").hints.first,
+        let request = HLSRequest(file: hint, arrival: simulation.now)
       else {
         Issue.record("no hint")
         return
       }
-      broadcast.run(until: 2_000 + Int64(step + 1) * 300)
-      guard case .content = broadcast.ask(request) else {
+      simulation.run(until: 2_000 + Int64(step + 1) * 300)
+      guard case .content = simulation.ask(request) else {
         Issue.record("\(hint) has not come")
         return
       }
@@ -136,12 +136,12 @@ struct HLSRequestTests {
   }
 
   @Test func `a segment is the concatenation of its parts, and identical for all requests`() {
-    var broadcast = Broadcast()
-    broadcast.fetchesFiles = true
-    broadcast.run(until: 10_000)
-    #expect(broadcast.violations == [])
-    guard case .content(let first)? = broadcast.ask("a1b2-6.m4s"),
-      case .content(let second)? = broadcast.ask("a1b2-6.m4s")
+    var simulation = StreamSimulation()
+    simulation.fetchesFiles = true
+    simulation.run(until: 10_000)
+    #expect(simulation.violations == [])
+    guard case .content(let first)? = simulation.ask("a1b2-6.m4s"),
+      case .content(let second)? = simulation.ask("a1b2-6.m4s")
     else {
       Issue.record("no segment")
       return
@@ -152,30 +152,30 @@ struct HLSRequestTests {
   }
 
   @Test func `a segment is kept as long as a player may request it`() {
-    var broadcast = Broadcast()
-    broadcast.run(until: 5_000)
-    broadcast.run(until: 60_000)
-    let oldest = MediaPlaylistText(broadcast.text("live.m3u8") ?? "").mediaSequence
+    var simulation = StreamSimulation()
+    simulation.run(until: 5_000)
+    simulation.run(until: 60_000)
+    let oldest = MediaPlaylistText(simulation.text("live.m3u8") ?? "").mediaSequence
     // The playlist lasts 12 s, a segment 1 s.
     for number in oldest - 13..<oldest {
       for file in ["a1b2-\(number).ts", "a1b2-\(number).m4s", "a1b2-\(number).0.m4s"] {
-        guard case .content? = broadcast.ask(file) else {
+        guard case .content? = simulation.ask(file) else {
           Issue.record("\(file) is gone")
           continue
         }
       }
     }
-    #expect(broadcast.ask("a1b2-\(oldest - 20).ts") == .notFound)
-    #expect(broadcast.violations == [])
+    #expect(simulation.ask("a1b2-\(oldest - 20).ts") == .notFound)
+    #expect(simulation.violations == [])
   }
 
   @Test func `bytes are bounded, and at least three target durations are kept`() {
     let configuration = HLSConfiguration(
       token: "a", unixTimeAtZero: .zero, bitrate: 1, maximumBytes: 10_000)
-    var broadcast = Broadcast(configuration: configuration)
-    broadcast.run(until: 30_000)
-    #expect(broadcast.stream.statistics.windowSegments == 3)
-    #expect(broadcast.stream.statistics.windowBytes < 150_000)
-    #expect(broadcast.violations == [])
+    var simulation = StreamSimulation(configuration: configuration)
+    simulation.run(until: 30_000)
+    #expect(simulation.stream.statistics.windowSegments == 3)
+    #expect(simulation.stream.statistics.windowBytes < 150_000)
+    #expect(simulation.violations == [])
   }
 }

@@ -5,9 +5,9 @@ import NIOCore
 import Testing
 
 /// Renditions in virtual time: main with 30 frames per second, `low` with 15, one encoder clock, audio.
-private struct GroupBroadcast {
+private struct GroupSimulation {
   var group: HLSStreamGroup
-  var now = Broadcast.start
+  var now = StreamSimulation.start
   var checkers: [String: HLSRuleChecker] = [:]
   /// Playlists that viewers read after each sample, by rendition.
   var watched: [(rendition: String?, file: String)] = []
@@ -22,13 +22,14 @@ private struct GroupBroadcast {
 
   init(framesPerSecond: Int32 = 30) {
     self.framesPerSecond = framesPerSecond
-    var configuration = Broadcast.configuration
+    var configuration = StreamSimulation.configuration
     configuration.startSegments = 3
     self.group = HLSStreamGroup(
-      HLSStream([Broadcast.video(FrameRate(framesPerSecond)), Broadcast.audio], configuration: configuration))
+      HLSStream(
+        [StreamSimulation.video(FrameRate(framesPerSecond)), StreamSimulation.audio], configuration: configuration))
     configuration.token = "low"
     configuration.bitrate = 514_000
-    self.group.add("low", [Self.low, Broadcast.audio], configuration: configuration)
+    self.group.add("low", [Self.low, StreamSimulation.audio], configuration: configuration)
   }
 
   /// Constrained Baseline, level 3.
@@ -52,8 +53,8 @@ private struct GroupBroadcast {
   mutating func run(milliseconds: Int64) throws {
     let end = self.now + .milliseconds(milliseconds)
     while true {
-      let frameTime = Broadcast.start + .ticks(self.frame, timescale: self.framesPerSecond)
-      let audioTime = Broadcast.start + .ticks(self.audioFrame * 1024, timescale: 48_000)
+      let frameTime = StreamSimulation.start + .ticks(self.frame, timescale: self.framesPerSecond)
+      let audioTime = StreamSimulation.start + .ticks(self.audioFrame * 1024, timescale: 48_000)
       let (videoArrival, audioArrival) = (frameTime + .milliseconds(40), audioTime + .milliseconds(60))
       let arrival = min(videoArrival, audioArrival)
       guard arrival < end else { break }
@@ -65,7 +66,7 @@ private struct GroupBroadcast {
         self.perform(
           self.group.consume(
             EncodedSample(
-              kind: .audio, payload: Broadcast.payload(170, first: 0x21), presentationTime: audioTime,
+              kind: .audio, payload: StreamSimulation.payload(170, first: 0x21), presentationTime: audioTime,
               duration: .ticks(1024, timescale: 48_000), isKeyframe: true), at: self.now))
       }
       self.perform(self.group.advance(to: self.now))
@@ -84,7 +85,7 @@ private struct GroupBroadcast {
     let isKeyframe = self.isKeyframePending && isLate
     if isKeyframe { (self.isKeyframePending, self.lastKeyframe) = (false, time) }
     var sample = EncodedSample(
-      kind: .video, payload: Broadcast.payload(isKeyframe ? 900 : 300, first: isKeyframe ? 0x65 : 0x41),
+      kind: .video, payload: StreamSimulation.payload(isKeyframe ? 900 : 300, first: isKeyframe ? 0x65 : 0x41),
       presentationTime: time, duration: .ticks(1, timescale: self.framesPerSecond), isKeyframe: isKeyframe)
     self.perform(self.group.consume(sample, at: self.now))
     sample.duration = .ticks(2, timescale: self.framesPerSecond)
@@ -150,8 +151,8 @@ struct HLSStreamGroupTests {
   }
 
   @Test func `the multivariant playlist names each rendition, and starts none`() throws {
-    var broadcast = GroupBroadcast()
-    let lines = try broadcast.text("index.m3u8").split(separator: "\n")
+    var simulation = GroupSimulation()
+    let lines = try simulation.text("index.m3u8").split(separator: "\n")
     #expect(lines.filter { !$0.hasPrefix("#") } == ["main/live.m3u8", "low/live.m3u8"])
     let variants = lines.filter { $0.hasPrefix("#EXT-X-STREAM-INF:") }
     #expect(variants.count == 2)
@@ -159,59 +160,59 @@ struct HLSStreamGroupTests {
     #expect(variants[1].contains("RESOLUTION=640x360") && variants[1].contains("avc1.42c01e,mp4a.40.2"))
     #expect(variants[1].contains("BANDWIDTH=771000,AVERAGE-BANDWIDTH=514000"))
     #expect(variants[1].contains("FRAME-RATE=15.000"))
-    #expect(!broadcast.group.areRenditionsActive)
+    #expect(!simulation.group.areRenditionsActive)
   }
 
   @Test func `renditions are named in their order, also one that is added late`() throws {
-    var broadcast = GroupBroadcast()
+    var simulation = GroupSimulation()
     for name in ["other", "mid"] {
-      var configuration = Broadcast.configuration
+      var configuration = StreamSimulation.configuration
       configuration.token = name
-      broadcast.group.add(name, [GroupBroadcast.low, Broadcast.audio], configuration: configuration)
+      simulation.group.add(name, [GroupSimulation.low, StreamSimulation.audio], configuration: configuration)
     }
-    broadcast.group.sort(like: ["mid", "low"])
-    let lines = try broadcast.text("index.m3u8").split(separator: "\n").filter { !$0.hasPrefix("#") }
+    simulation.group.sort(like: ["mid", "low"])
+    let lines = try simulation.text("index.m3u8").split(separator: "\n").filter { !$0.hasPrefix("#") }
     #expect(lines == ["main/live.m3u8", "mid/live.m3u8", "low/live.m3u8", "other/live.m3u8"])
   }
 
   @Test func `main alone is as without renditions`() throws {
-    var broadcast = GroupBroadcast()
-    broadcast.watched = [(nil, "live.m3u8"), (nil, "playlist.m3u8")]
-    try broadcast.run(milliseconds: 6_000)
-    let text = try broadcast.text("live.m3u8")
+    var simulation = GroupSimulation()
+    simulation.watched = [(nil, "live.m3u8"), (nil, "playlist.m3u8")]
+    try simulation.run(milliseconds: 6_000)
+    let text = try simulation.text("live.m3u8")
     #expect(text.contains("#EXT-X-PART:") && !text.contains("RENDITION-REPORT"))
-    #expect(!broadcast.group.areRenditionsActive)
-    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+    #expect(!simulation.group.areRenditionsActive)
+    for checker in simulation.checkers.values { #expect(checker.violations == []) }
   }
 
   @Test func `a rendition that a viewer switches to has main's segments from the next boundary on`() throws {
-    var broadcast = GroupBroadcast()
-    broadcast.watched = [(nil, "live.m3u8")]
-    try broadcast.run(milliseconds: 5_300)
-    let before = Self.segments(try broadcast.text("live.m3u8"))
+    var simulation = GroupSimulation()
+    simulation.watched = [(nil, "live.m3u8")]
+    try simulation.run(milliseconds: 5_300)
+    let before = Self.segments(try simulation.text("live.m3u8"))
     let query = "_HLS_msn=0&_HLS_part=0"
     for query in ["", query] {
-      guard case .wait = try broadcast.respond("live.m3u8", query, of: "low") else {
+      guard case .wait = try simulation.respond("live.m3u8", query, of: "low") else {
         Issue.record("its first playlist does not wait")
         return
       }
     }
-    #expect(broadcast.group.areRenditionsActive)
-    try broadcast.run(milliseconds: 1_500)
+    #expect(simulation.group.areRenditionsActive)
+    try simulation.run(milliseconds: 1_500)
     // A player that can start with a part needs no segment.
-    let early = try broadcast.text("live.m3u8", query, of: "low")
+    let early = try simulation.text("live.m3u8", query, of: "low")
     #expect(early.contains("#EXT-X-PART:"))
     // Others, Chromium among them, need three.
-    guard case .wait = try broadcast.respond("live.m3u8", of: "low") else {
+    guard case .wait = try simulation.respond("live.m3u8", of: "low") else {
       Issue.record("its first playlist is too short for Chromium")
       return
     }
-    broadcast.watched += [("low", "live.m3u8"), ("low", "playlist.m3u8")]
-    try broadcast.run(milliseconds: 7_200)
+    simulation.watched += [("low", "live.m3u8"), ("low", "playlist.m3u8")]
+    try simulation.run(milliseconds: 7_200)
     let (main, low) = (
-      try broadcast.text("live.m3u8", of: "main"), try broadcast.text("live.m3u8", of: "low")
+      try simulation.text("live.m3u8", of: "main"), try simulation.text("live.m3u8", of: "low")
     )
-    let alone = try broadcast.text("live.m3u8")
+    let alone = try simulation.text("live.m3u8")
     #expect(!alone.contains("RENDITION-REPORT") && Self.segments(alone) == Self.segments(main))
     let (mainSegments, lowSegments) = (Self.segments(main), Self.segments(low))
     #expect(lowSegments.count >= 7)
@@ -232,40 +233,40 @@ struct HLSStreamGroupTests {
     #expect(
       report.hasPrefix("URI=\"../main/live.m3u8\",LAST-MSN=\(newest + 1),LAST-PART=")
         || report.contains("LAST-MSN=\(newest),"))
-    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
-    #expect(broadcast.checkers.count == 3)
+    for checker in simulation.checkers.values { #expect(checker.violations == []) }
+    #expect(simulation.checkers.count == 3)
   }
 
   @Test func `all renditions run while main is played among them, so that a change waits for nothing`() throws {
-    var broadcast = GroupBroadcast()
-    _ = try broadcast.respond("index.m3u8")
-    broadcast.watched = [("main", "live.m3u8")]
-    try broadcast.run(milliseconds: 6_000)
-    #expect(broadcast.group.areRenditionsActive)
-    let low = Self.segments(try broadcast.text("live.m3u8", of: "low"))
-    let main = Self.joined(Self.segments(try broadcast.text("live.m3u8", of: "main")))
+    var simulation = GroupSimulation()
+    _ = try simulation.respond("index.m3u8")
+    simulation.watched = [("main", "live.m3u8")]
+    try simulation.run(milliseconds: 6_000)
+    #expect(simulation.group.areRenditionsActive)
+    let low = Self.segments(try simulation.text("live.m3u8", of: "low"))
+    let main = Self.joined(Self.segments(try simulation.text("live.m3u8", of: "main")))
     #expect(low.count >= 5 && low.allSatisfy { main[$0.key] == $0.value })
     #expect(try #require(main.keys.max()) - #require(low.keys.max()) <= 1)
-    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+    for checker in simulation.checkers.values { #expect(checker.violations == []) }
     // Segments have the same addresses in both places.
     let uri = try #require(
-      try broadcast.text("live.m3u8", of: "main").split(separator: "\n").last { $0.hasSuffix(".m4s") })
-    #expect(try broadcast.respond(String(uri), of: "main") == broadcast.respond(String(uri)))
-    #expect(try broadcast.respond("index.m3u8", of: "main") == .notFound)
-    broadcast.watched = [(nil, "live.m3u8")]
-    try broadcast.run(milliseconds: 10_100)
-    #expect(!broadcast.group.areRenditionsActive && broadcast.group.main.isActive)
+      try simulation.text("live.m3u8", of: "main").split(separator: "\n").last { $0.hasSuffix(".m4s") })
+    #expect(try simulation.respond(String(uri), of: "main") == simulation.respond(String(uri)))
+    #expect(try simulation.respond("index.m3u8", of: "main") == .notFound)
+    simulation.watched = [(nil, "live.m3u8")]
+    try simulation.run(milliseconds: 10_100)
+    #expect(!simulation.group.areRenditionsActive && simulation.group.main.isActive)
   }
 
   @Test func `both forms of main's playlist have entity tags of their own, which change with their bytes`() throws {
-    var broadcast = GroupBroadcast()
-    broadcast.watched = [("main", "live.m3u8")]
-    try broadcast.run(milliseconds: 4_000)
+    var simulation = GroupSimulation()
+    simulation.watched = [("main", "live.m3u8")]
+    try simulation.run(milliseconds: 4_000)
     var bodies: [String: String] = [:]
     for _ in 0..<40 {
-      try broadcast.run(milliseconds: 23)
+      try simulation.run(milliseconds: 23)
       for rendition in [nil, "main", "low"] {
-        guard case .content(let content) = try broadcast.respond("live.m3u8", of: rendition) else { continue }
+        guard case .content(let content) = try simulation.respond("live.m3u8", of: rendition) else { continue }
         let text = String(buffer: content.body)
         #expect(bodies.updateValue(text, forKey: content.etag) ?? text == text)
       }
@@ -274,12 +275,12 @@ struct HLSStreamGroupTests {
   }
 
   @Test func `bitrates of the encoder are those that players choose by until segments are measured`() throws {
-    var broadcast = GroupBroadcast()
-    broadcast.group.encoderBitrate = Broadcast.configuration.bitrate / 4
-    let lines = try broadcast.text("index.m3u8").split(separator: "\n").filter { $0.hasPrefix("#EXT-X-STREAM-INF:") }
-    #expect(lines[0].contains("AVERAGE-BANDWIDTH=\(Broadcast.configuration.bitrate / 4),"))
+    var simulation = GroupSimulation()
+    simulation.group.encoderBitrate = StreamSimulation.configuration.bitrate / 4
+    let lines = try simulation.text("index.m3u8").split(separator: "\n").filter { $0.hasPrefix("#EXT-X-STREAM-INF:") }
+    #expect(lines[0].contains("AVERAGE-BANDWIDTH=\(StreamSimulation.configuration.bitrate / 4),"))
     #expect(lines[1].contains("AVERAGE-BANDWIDTH=\(514_000 / 4),"))
-    #expect(lines[0].contains(":BANDWIDTH=\(Broadcast.configuration.bitrate / 2),"))
+    #expect(lines[0].contains(":BANDWIDTH=\(StreamSimulation.configuration.bitrate / 2),"))
     #expect(lines[1].contains(":BANDWIDTH=\(514_000 / 2),"))
   }
 
@@ -287,49 +288,49 @@ struct HLSStreamGroupTests {
   func `the largest segment to expect is twice the average, up to the encoder's limit`(
     share: Double, peak: Double
   ) throws {
-    var broadcast = GroupBroadcast()
-    broadcast.group.encoderBitrate = Int(share * 2_364_000)
-    #expect(try broadcast.text("index.m3u8").contains(":BANDWIDTH=\(Int(peak * 2_364_000)),"))
+    var simulation = GroupSimulation()
+    simulation.group.encoderBitrate = Int(share * 2_364_000)
+    #expect(try simulation.text("index.m3u8").contains(":BANDWIDTH=\(Int(peak * 2_364_000)),"))
   }
 
   @Test func `a player that measures four times the bitrate of what it loads keeps main, however little main needs`()
     throws
   {
-    var broadcast = GroupBroadcast()
-    broadcast.watched = [("main", "live.m3u8")]
-    try broadcast.run(milliseconds: 6_000)
+    var simulation = GroupSimulation()
+    simulation.watched = [("main", "live.m3u8")]
+    try simulation.run(milliseconds: 6_000)
     let line = try #require(
-      try broadcast.text("index.m3u8").split(separator: "\n").first { $0.hasPrefix("#EXT-X-STREAM-INF:") })
+      try simulation.text("index.m3u8").split(separator: "\n").first { $0.hasPrefix("#EXT-X-STREAM-INF:") })
     func value(_ name: String) throws -> Double {
       let attribute = line.dropFirst(18).split(separator: ",").first { $0.hasPrefix(name + "=") }
       return try #require(attribute.flatMap { Double($0.dropFirst(name.count + 1)) })
     }
     // 0.7 of the estimate is the threshold of hls.js for a better variant.
     #expect(try value("BANDWIDTH") < 4 * 0.7 * value("AVERAGE-BANDWIDTH"))
-    #expect(try value("AVERAGE-BANDWIDTH") < Double(Broadcast.configuration.bitrate) / 10)
+    #expect(try value("AVERAGE-BANDWIDTH") < Double(StreamSimulation.configuration.bitrate) / 10)
   }
 
   @Test func `the parts of a rendition that starts within a segment of a slow source keep HLS's rules`() throws {
-    var broadcast = GroupBroadcast(framesPerSecond: 3)
-    broadcast.watched = [("main", "live.m3u8"), ("low", "live.m3u8"), ("low", "playlist.m3u8")]
-    try broadcast.run(milliseconds: 20_000)
-    let low = Self.segments(try broadcast.text("live.m3u8", of: "low"))
+    var simulation = GroupSimulation(framesPerSecond: 3)
+    simulation.watched = [("main", "live.m3u8"), ("low", "live.m3u8"), ("low", "playlist.m3u8")]
+    try simulation.run(milliseconds: 20_000)
+    let low = Self.segments(try simulation.text("live.m3u8", of: "low"))
     #expect(low.count >= 5)
-    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+    for checker in simulation.checkers.values { #expect(checker.violations == []) }
   }
 
   @Test func `the first plain viewer of a rendition waits for its three segments, however long main's are`() throws {
-    var broadcast = GroupBroadcast()
-    broadcast.watched = [(nil, "live.m3u8")]
-    try broadcast.run(milliseconds: 8_050)
-    let request = try #require(HLSRequest(file: "playlist.m3u8", query: "", arrival: broadcast.now))
+    var simulation = GroupSimulation()
+    simulation.watched = [(nil, "live.m3u8")]
+    try simulation.run(milliseconds: 8_050)
+    let request = try #require(HLSRequest(file: "playlist.m3u8", query: "", arrival: simulation.now))
     var waited = 0
-    while case .wait(let deadline) = broadcast.group.respond(to: request, of: "low", at: broadcast.now).response {
-      #expect(deadline > broadcast.now)
+    while case .wait(let deadline) = simulation.group.respond(to: request, of: "low", at: simulation.now).response {
+      #expect(deadline > simulation.now)
       waited += 100
-      try broadcast.run(milliseconds: 100)
+      try simulation.run(milliseconds: 100)
     }
-    guard case .content(let content) = broadcast.group.respond(to: request, of: "low", at: broadcast.now).response
+    guard case .content(let content) = simulation.group.respond(to: request, of: "low", at: simulation.now).response
     else {
       Issue.record("there is no playlist after \(waited) ms")
       return
@@ -339,70 +340,70 @@ struct HLSStreamGroupTests {
   }
 
   @Test func `a viewer of a rendition alone starts, and every part of it starts with samples of its own`() throws {
-    var broadcast = GroupBroadcast()
-    guard case .wait = try broadcast.respond("live.m3u8", of: "low") else {
+    var simulation = GroupSimulation()
+    guard case .wait = try simulation.respond("live.m3u8", of: "low") else {
       Issue.record("there is a playlist before the first sample")
       return
     }
-    broadcast.watched = [("low", "live.m3u8")]
-    try broadcast.run(milliseconds: 4_000)
-    let text = try broadcast.text("live.m3u8", of: "low")
+    simulation.watched = [("low", "live.m3u8")]
+    try simulation.run(milliseconds: 4_000)
+    let text = try simulation.text("live.m3u8", of: "low")
     #expect(Self.segments(text).keys.min() == 0)
     for uri in text.split(separator: "\n").filter({ $0.hasSuffix(".m4s") }) {
-      guard case .content(let content) = try broadcast.respond(String(uri), of: "low") else {
+      guard case .content(let content) = try simulation.respond(String(uri), of: "low") else {
         Issue.record("\(uri) is missing")
         continue
       }
       #expect(content.body.readableBytes > 15 * 300)
     }
-    #expect(broadcast.group.main.statistics.segments >= 3)
+    #expect(simulation.group.main.statistics.segments >= 3)
   }
 
   @Test func `renditions rest ten seconds after their last request, while main goes on`() throws {
-    var broadcast = GroupBroadcast()
-    broadcast.watched = [(nil, "live.m3u8")]
-    try broadcast.run(milliseconds: 3_000)
-    _ = try broadcast.respond("live.m3u8", of: "low")
-    try broadcast.run(milliseconds: 9_900)
-    #expect(broadcast.group.areRenditionsActive)
-    try broadcast.run(milliseconds: 300)
-    #expect(!broadcast.group.areRenditionsActive && broadcast.group.main.isActive)
-    let alone = try broadcast.text("live.m3u8")
+    var simulation = GroupSimulation()
+    simulation.watched = [(nil, "live.m3u8")]
+    try simulation.run(milliseconds: 3_000)
+    _ = try simulation.respond("live.m3u8", of: "low")
+    try simulation.run(milliseconds: 9_900)
+    #expect(simulation.group.areRenditionsActive)
+    try simulation.run(milliseconds: 300)
+    #expect(!simulation.group.areRenditionsActive && simulation.group.main.isActive)
+    let alone = try simulation.text("live.m3u8")
     #expect(!alone.contains("RENDITION-REPORT"))
     // Back again, it continues with main's numbers.
-    _ = try broadcast.respond("live.m3u8", of: "low")
-    try broadcast.run(milliseconds: 5_000)
-    let low = Self.segments(try broadcast.text("live.m3u8", of: "low"))
-    let main = Self.segments(try broadcast.text("live.m3u8"))
+    _ = try simulation.respond("live.m3u8", of: "low")
+    try simulation.run(milliseconds: 5_000)
+    let low = Self.segments(try simulation.text("live.m3u8", of: "low"))
+    let main = Self.segments(try simulation.text("live.m3u8"))
     #expect(!low.isEmpty)
     for (number, segment) in low { #expect(segment == Self.joined(main)[number]) }
-    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+    for checker in simulation.checkers.values { #expect(checker.violations == []) }
   }
 
   @Test func `an encoder that stops delivering delays no part of main`() throws {
-    var broadcast = GroupBroadcast()
-    broadcast.watched = [(nil, "live.m3u8"), ("low", "live.m3u8")]
-    try broadcast.run(milliseconds: 4_000)
-    broadcast.encodesLow = false
-    try broadcast.run(milliseconds: 4_000)
-    for checker in broadcast.checkers.values { #expect(checker.violations == []) }
+    var simulation = GroupSimulation()
+    simulation.watched = [(nil, "live.m3u8"), ("low", "live.m3u8")]
+    try simulation.run(milliseconds: 4_000)
+    simulation.encodesLow = false
+    try simulation.run(milliseconds: 4_000)
+    for checker in simulation.checkers.values { #expect(checker.violations == []) }
     let (main, low) = (
-      Self.segments(try broadcast.text("live.m3u8")), Self.segments(try broadcast.text("live.m3u8", of: "low"))
+      Self.segments(try simulation.text("live.m3u8")), Self.segments(try simulation.text("live.m3u8", of: "low"))
     )
     let (newest, newestLow) = (try #require(main.keys.max()), try #require(low.keys.max()))
     #expect(newest - newestLow <= 1)
   }
 
   @Test func `what was discarded is gone in each rendition`() throws {
-    var broadcast = GroupBroadcast()
-    broadcast.watched = [("low", "live.m3u8")]
-    try broadcast.run(milliseconds: 4_000)
+    var simulation = GroupSimulation()
+    simulation.watched = [("low", "live.m3u8")]
+    try simulation.run(milliseconds: 4_000)
     let uri = try #require(
-      try broadcast.text("live.m3u8", of: "low").split(separator: "\n").last { $0.hasSuffix(".m4s") })
-    _ = broadcast.group.discardEarlier()
-    #expect(try broadcast.respond(String(uri), of: "low") == .gone)
-    try broadcast.run(milliseconds: 4_000)
-    let (main, low) = (try broadcast.text("live.m3u8"), try broadcast.text("live.m3u8", of: "low"))
+      try simulation.text("live.m3u8", of: "low").split(separator: "\n").last { $0.hasSuffix(".m4s") })
+    _ = simulation.group.discardEarlier()
+    #expect(try simulation.respond(String(uri), of: "low") == .gone)
+    try simulation.run(milliseconds: 4_000)
+    let (main, low) = (try simulation.text("live.m3u8"), try simulation.text("live.m3u8", of: "low"))
     #expect(!Self.segments(low).isEmpty)
     for (number, segment) in Self.segments(low) { #expect(segment == Self.joined(Self.segments(main))[number]) }
     #expect(
@@ -410,16 +411,16 @@ struct HLSStreamGroupTests {
   }
 
   @Test func `at the end each rendition's playlist ends, and an unknown rendition is not found`() throws {
-    var broadcast = GroupBroadcast()
-    broadcast.watched = [("low", "live.m3u8")]
-    try broadcast.run(milliseconds: 4_000)
-    _ = broadcast.group.end()
-    #expect(try broadcast.text("live.m3u8", of: "low").contains("#EXT-X-ENDLIST"))
-    #expect(try broadcast.text("live.m3u8").contains("#EXT-X-ENDLIST"))
-    #expect(try broadcast.respond("live.m3u8", of: "none") == .notFound)
-    _ = broadcast.group.remove("low")
-    #expect(try broadcast.respond("live.m3u8", of: "low") == .notFound)
-    let rest = try broadcast.text("index.m3u8")
+    var simulation = GroupSimulation()
+    simulation.watched = [("low", "live.m3u8")]
+    try simulation.run(milliseconds: 4_000)
+    _ = simulation.group.end()
+    #expect(try simulation.text("live.m3u8", of: "low").contains("#EXT-X-ENDLIST"))
+    #expect(try simulation.text("live.m3u8").contains("#EXT-X-ENDLIST"))
+    #expect(try simulation.respond("live.m3u8", of: "none") == .notFound)
+    _ = simulation.group.remove("low")
+    #expect(try simulation.respond("live.m3u8", of: "low") == .notFound)
+    let rest = try simulation.text("index.m3u8")
     #expect(!rest.contains("low"))
   }
 }

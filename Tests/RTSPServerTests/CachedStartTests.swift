@@ -92,7 +92,7 @@ struct CachedStartTests {
   @Test func `nothing from before privacy was switched on is sent`() throws {
     self.server.sendKeyframe()
     self.server.sendFrame()
-    self.server.broadcaster.discardEarlier()
+    self.server.output.discardEarlier()
     self.server.sendFrame()
     let client = try self.connectAndPlay()
     #expect(try client.received() == [])

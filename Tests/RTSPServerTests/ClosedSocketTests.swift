@@ -23,7 +23,7 @@ struct ClosedSocketTests {
     try await server.start()
     let stream = LiveStream("live")
     server.directory.outputs.serve(stream, descriptions: EmbeddedServer.descriptions)
-    let broadcaster = try #require(server.directory.outputs.output(of: stream.main))
+    let output = try #require(server.directory.outputs.output(of: stream.main))
     let port = try #require(server.ports?.plain)
     var clients: [BlockingConnection] = []
     var received: Int?
@@ -36,17 +36,17 @@ struct ClosedSocketTests {
             + "PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\n\r\n")
         clients.append(client)
       }
-      try await eventually { broadcaster.statistics.viewers == 2 }
-      let bytesSent = broadcaster.statistics.bytesSent
-      broadcaster.consume(
+      try await eventually { output.statistics.viewers == 2 }
+      let bytesSent = output.statistics.bytesSent
+      output.consume(
         EncodedSample(
           kind: .video, payload: ByteBuffer(bytes: [0, 0, 0, 2, 0x65, 0x80]), presentationTime: .zero,
           duration: .milliseconds(33), isKeyframe: true))
-      try await eventually { broadcaster.statistics.bytesSent > bytesSent }
+      try await eventually { output.statistics.bytesSent > bytesSent }
       let loop = group.next()
-      received = try await loop.submit { try Self.sendAfterClose(broadcaster, on: loop) }.get()
+      received = try await loop.submit { try Self.sendAfterClose(output, on: loop) }.get()
       clients.removeAll()
-      try await eventually { broadcaster.statistics.viewers == 0 }
+      try await eventually { output.statistics.viewers == 0 }
     }
     #expect(received == 0, "bytes for a viewer went to another socket, or its descriptor was never free")
     await server.stop()
@@ -56,12 +56,12 @@ struct ClosedSocketTests {
   /// Closes a viewer, uses its descriptor for another socket, and sends packets to both viewers, on their event loop.
   ///
   /// - Returns: Number of bytes that arrived at the other socket; nil where another thread has taken the descriptor.
-  private static func sendAfterClose(_ broadcaster: RTPBroadcaster, on loop: any EventLoop) throws -> Int? {
-    let group = broadcaster.broadcast.group(on: loop)
+  private static func sendAfterClose(_ output: RTPOutput, on loop: any EventLoop) throws -> Int? {
+    let group = output.broadcast.group(on: loop)
     let viewers = group.viewers
     try #require(viewers.count == 2)
     // nil where the keyframe is old already, on a slow machine.
-    guard let deliveries = broadcaster.broadcast.deliveriesSinceKeyframe() else { return nil }
+    guard let deliveries = output.broadcast.deliveriesSinceKeyframe() else { return nil }
     let channel = try #require(viewers[0].connection.context?.channel)
     let descriptor = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
       of: NIOBSDSocket.Handle.self, { $0 })

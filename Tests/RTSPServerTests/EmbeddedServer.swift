@@ -23,17 +23,17 @@ struct EmbeddedServer {
   let loop = EmbeddedEventLoop()
   let stream = LiveStream("live")
   let directory: RTSPDirectory
-  let broadcaster: RTPBroadcaster
+  let output: RTPOutput
   let access: AccessControl
 
   init(settings: AccessSettings = AccessSettings()) throws {
     self.access = AccessControl(settings: settings, makeRandom: { 1 })
     self.directory = RTSPDirectory(eventLoops: [self.loop])
     self.directory.outputs.serve(self.stream, descriptions: Self.descriptions)
-    self.broadcaster = try #require(self.directory.outputs.output(of: self.stream.main))
+    self.output = try #require(self.directory.outputs.output(of: self.stream.main))
   }
 
-  var statistics: ViewerStatistics { self.broadcaster.statistics }
+  var statistics: ViewerStatistics { self.output.statistics }
 
   /// The server's end of a connection.
   func makeHandler(udpPorts: RTSPTransport.Pair<UInt16>? = nil) -> RTSPConnectionHandler {
@@ -107,7 +107,7 @@ struct EmbeddedServer {
   }
 
   private func enqueue(_ kind: MediaKind, _ payload: [UInt8], isKeyframe: Bool) {
-    self.broadcaster.consume(
+    self.output.consume(
       EncodedSample(
         kind: kind, payload: ByteBuffer(bytes: payload), presentationTime: .zero, duration: .milliseconds(20),
         isKeyframe: isKeyframe))

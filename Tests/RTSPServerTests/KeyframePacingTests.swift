@@ -122,13 +122,13 @@ struct KeyframePacingTests {
     }
 
     func consume(_ sample: EncodedSample) {
-      self.server.broadcaster.consume(sample)
+      self.server.output.consume(sample)
       self.server.loop.run()
     }
 
     /// Reports a fraction of lost packets, in 1 / 256.
     func report(fractionLost: UInt8) throws {
-      let ssrc = try #require(self.server.broadcaster.senderStates.video).ssrc
+      let ssrc = try #require(self.server.output.senderStates.video).ssrc
       let block = RTCPReportBlock(
         ssrc: ssrc, fractionLost: fractionLost, cumulativeLost: 0, extendedHighestSequenceNumber: 0, jitter: 0)
       var report = ByteBuffer()
@@ -180,7 +180,7 @@ struct KeyframePacingTests {
 
     // Video that must not be shown is dropped with the bursts that wait.
     viewer.consume(Self.keyframe)
-    viewer.server.broadcaster.discardEarlier()
+    viewer.server.output.discardEarlier()
     viewer.server.loop.advanceTime(by: .milliseconds(20))
     #expect((1...4).contains(viewer.receive().count))
 
@@ -206,7 +206,7 @@ struct KeyframePacingTests {
     let block = RTCPReportBlock(
       ssrc: 1, fractionLost: 255, cumulativeLost: 0, extendedHighestSequenceNumber: 0, jitter: 0)
     RTCPCompoundPacket([.receiverReport(RTCPReceiverReport(ssrc: 1, reportBlocks: [block]))]).serialize(into: &report)
-    if viewer.server.broadcaster.senderStates.video?.ssrc != 1 { viewer.handler.handleReports(in: report) }
+    if viewer.server.output.senderStates.video?.ssrc != 1 { viewer.handler.handleReports(in: report) }
     viewer.consume(Self.keyframe)
     #expect(count > 12 && viewer.receive().count == count)
   }

@@ -17,7 +17,7 @@ struct RTPInfoTests {
   /// A sample at a time in milliseconds.
   private func sample(_ kind: MediaKind, at milliseconds: Int64, isKeyframe: Bool = false) {
     let payload: [UInt8] = kind == .audio ? [1, 2, 3] : [0, 0, 0, 2, isKeyframe ? 0x65 : 0x41, 0x80]
-    self.server.broadcaster.consume(
+    self.server.output.consume(
       EncodedSample(
         kind: kind, payload: ByteBuffer(bytes: payload), presentationTime: .zero + .milliseconds(milliseconds),
         duration: .milliseconds(20), isKeyframe: isKeyframe || kind == .audio))

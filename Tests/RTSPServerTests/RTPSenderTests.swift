@@ -71,12 +71,12 @@ struct RTPSenderTests {
     self.viewer = RTPViewer(
       transports: PerTrack(video: .datagrams(destinations), audio: .datagrams(destinations)),
       connection: self.server.makeHandler(),
-      counters: self.server.broadcaster.counters, limits: .init())
+      counters: self.server.output.counters, limits: .init())
   }
 
   private func sender(_ sockets: Sockets) -> RTPSender {
     RTPSender(
-      eventLoop: self.server.loop, frameRate: 30, counters: self.server.broadcaster.counters, sockets: { sockets },
+      eventLoop: self.server.loop, frameRate: 30, counters: self.server.output.counters, sockets: { sockets },
       requestKeyframe: {})
   }
 

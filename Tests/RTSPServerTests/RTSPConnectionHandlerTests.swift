@@ -139,7 +139,7 @@ struct RTSPConnectionHandlerTests {
     let viewer = try self.server.connectAndStart()
     let waiting = try self.server.connectAndPlay()
     let other = try self.server.connect()
-    self.server.broadcaster.streamEnded()
+    self.server.output.streamEnded()
     self.server.loop.run()
     #expect(try viewer.received() == ["BYE 1", "BYE 3"])
     #expect(try waiting.received() == ["503"])

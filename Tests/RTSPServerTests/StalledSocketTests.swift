@@ -60,7 +60,7 @@ private final class LiveServer: Sendable {
   static let frameLength = 10_000
   private let server: RTSPServer
   private let stream = LiveStream("live")
-  private let broadcaster: RTPBroadcaster
+  private let output: RTPOutput
   private let begin = ContinuousClock.now
   private let timer = Mutex<RepeatedTask?>(nil)
   /// Signaled for each frame.
@@ -77,14 +77,14 @@ private final class LiveServer: Sendable {
     self.server = RTSPServer(settings: settings)
     try await self.server.start()
     self.server.directory.outputs.serve(self.stream, descriptions: EmbeddedServer.descriptions)
-    self.broadcaster = try #require(self.server.directory.outputs.output(of: self.stream.main))
+    self.output = try #require(self.server.directory.outputs.output(of: self.stream.main))
     let task = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
       initialDelay: .zero, delay: .nanoseconds(Int64(1e9 / Self.frameRate))
     ) { _ in self.sendFrame() }
     self.timer.withLock { $0 = task }
   }
 
-  var statistics: ViewerStatistics { self.broadcaster.statistics }
+  var statistics: ViewerStatistics { self.output.statistics }
 
   func stop() async {
     self.timer.withLock { $0?.cancel() }
@@ -101,7 +101,7 @@ private final class LiveServer: Sendable {
     payload.writeRepeatingByte(0x80, count: Self.frameLength - 1)
     // The time since the start is the presentation time: the RTP timestamps give the age.
     let time = MediaTime(nanoseconds: Int64(self.now * 1e9))
-    self.broadcaster.consume(
+    self.output.consume(
       EncodedSample(
         kind: .video, payload: payload, presentationTime: time, duration: .milliseconds(33), isKeyframe: isKeyframe))
     self.frames.signal()
@@ -120,7 +120,7 @@ private final class LiveServer: Sendable {
     try connection.send(
       "SETUP rtsp://h/live/trackID=0 RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\n"
         + "PLAY rtsp://h/live RTSP/1.0\r\nCSeq: 2\r\n\r\n")
-    let offset = try #require(self.broadcaster.senderStates.video).timestamp(at: .zero)
+    let offset = try #require(self.output.senderStates.video).timestamp(at: .zero)
     var parser = RTSPMessageParser()
     var frames: [Frame] = []
     var stallEnd: Double?

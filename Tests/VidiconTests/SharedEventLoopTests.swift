@@ -21,7 +21,7 @@ struct SharedEventLoopTests {
     let frames = try await servers.connectViewers(count: 40)
     let responses = ResponseCounter()
     let client = try await servers.connect(responses, repeating: nil)
-    let sender = FrameSender(servers.broadcaster)
+    let sender = FrameSender(servers.output)
     // By now frames wait at all times.
     try await eventually { sender.count >= 200 }
     try await client.writeAndFlush(HTTPClientRequestPart.get("/health")).get()
@@ -46,7 +46,7 @@ struct SharedEventLoopTests {
     try await eventually { responses.successful >= 64 }
     for _ in 0..<20 {
       let (frameCount, responseCount) = (frames.value, responses.all)
-      servers.broadcaster.consumeKeyframe()
+      servers.output.consumeKeyframe()
       try await eventually { frames.value == frameCount + viewerCount }
       try await eventually { responses.all > responseCount }
     }
@@ -71,7 +71,7 @@ struct SharedEventLoopTests {
 /// Both servers on one event loop, and a stream over RTSP that a test feeds.
 private final class SharedLoopServers: Sendable {
   let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-  let broadcaster: RTPBroadcaster
+  let output: RTPOutput
   private let rtsp: RTSPServer
   private let http: WebServer
   private let feed = LiveStream("feed")
@@ -98,7 +98,7 @@ private final class SharedLoopServers: Sendable {
             sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1E], pictureParameterSet: [0x68, 0xCE], width: 64, height: 48,
             frameRate: 30))
       ])
-    self.broadcaster = try #require(self.rtsp.directory.outputs.output(of: self.feed.main))
+    self.output = try #require(self.rtsp.directory.outputs.output(of: self.feed.main))
   }
 
   var loopLag: MediaDuration { self.rtsp.statistics(of: self.feed).loopLag }
@@ -129,8 +129,8 @@ private final class SharedLoopServers: Sendable {
           string: "SETUP rtsp://h/feed/trackID=0 RTSP/1.0\r\nCSeq: 1\r\n"
             + "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\nPLAY rtsp://h/feed RTSP/1.0\r\nCSeq: 2\r\n\r\n"))
     }
-    try await eventually { self.broadcaster.statistics.viewers == count }
-    self.broadcaster.consumeKeyframe()
+    try await eventually { self.output.statistics.viewers == count }
+    self.output.consumeKeyframe()
     try await eventually { frames.value == count }
     return frames
   }
@@ -163,7 +163,7 @@ private final class SharedLoopServers: Sendable {
   }
 }
 
-extension RTPBroadcaster {
+extension RTPOutput {
   /// Consumes a keyframe of two packets.
   fileprivate func consumeKeyframe() {
     self.consume(
@@ -185,11 +185,11 @@ private final class FrameSender: Sendable {
   private let consumed = Atomic(0)
   private let hasEnded = Atomic(false)
 
-  init(_ broadcaster: RTPBroadcaster) {
+  init(_ output: RTPOutput) {
     Thread.detachNewThread {
       let end = ContinuousClock.now + .seconds(300)
       while !self.isStopped.load(ordering: .relaxed), ContinuousClock.now < end {
-        broadcaster.consumeKeyframe()
+        output.consumeKeyframe()
         self.consumed.add(1, ordering: .relaxed)
       }
       self.hasEnded.store(true, ordering: .releasing)

@@ -33,7 +33,7 @@ final class EmbeddedHub {
   let hub: WebRTCHub
   let security: PlainSecurity
   let outputs: WebRTCDirectory
-  let broadcaster: WebRTCBroadcaster
+  let output: WebRTCOutput
   /// Clients, by their addresses.
   var clients: [TransportAddress: SessionClient] = [:]
   /// Publishers, by their addresses.
@@ -46,11 +46,11 @@ final class EmbeddedHub {
   private(set) var batches: [Int] = []
 
   /// The stream's smaller rendition, where it has one: a stream of its own here, whose frames the test makes.
-  let low: WebRTCBroadcaster?
+  let low: WebRTCOutput?
   let lowStream = LiveStream("hello/low", video: VideoSettings(width: 64, height: 48, bitrate: 450_000))
 
   /// Transcodings of the main rendition and of the smaller one, where those are High: streams of their own as well.
-  let transcodings: (main: WebRTCBroadcaster?, low: WebRTCBroadcaster?)
+  let transcodings: (main: WebRTCOutput?, low: WebRTCOutput?)
   let transcodedStreams = (
     main: LiveStream("hello/transcoded"),
     low: LiveStream("hello/low/transcoded", video: VideoSettings(width: 64, height: 48, bitrate: 450_000))
@@ -78,14 +78,14 @@ final class EmbeddedHub {
     if hasLow {
       let audio = descriptions.filter { $0.kind == .audio }
       func make(
-        _ stream: LiveStream, isHigh: Bool, low: WebRTCBroadcaster? = nil, transcoding: WebRTCBroadcaster? = nil
-      ) -> WebRTCBroadcaster {
-        let broadcaster = WebRTCBroadcaster(
+        _ stream: LiveStream, isHigh: Bool, low: WebRTCOutput? = nil, transcoding: WebRTCOutput? = nil
+      ) -> WebRTCOutput {
+        let output = WebRTCOutput(
           stream.main, descriptions: [.h264(isHigh ? Self.high : Self.h264)] + audio, hub: hub, refusals: refusals,
           lowerRenditions: { low.map { low in [WebRTCLowerRendition(bitrate: 450_000) { $0(low) }] } ?? [] },
           transcode: { $2(transcoding) }, onEnd: { _ in })
-        stream.add(broadcaster)
-        return broadcaster
+        stream.add(output)
+        return output
       }
       let transcodings = (
         main: isHigh.main ? make(self.transcodedStreams.main, isHigh: false) : nil,
@@ -94,12 +94,12 @@ final class EmbeddedHub {
       let low = make(self.lowStream, isHigh: isHigh.low, transcoding: transcodings.low)
       self.transcodings = transcodings
       self.low = low
-      self.broadcaster = make(self.stream, isHigh: isHigh.main, low: low, transcoding: transcodings.main)
+      self.output = make(self.stream, isHigh: isHigh.main, low: low, transcoding: transcodings.main)
     } else {
       self.low = nil
       self.transcodings = (nil, nil)
       self.outputs.serve(self.stream, descriptions: descriptions)
-      self.broadcaster = try #require(self.outputs.output(of: self.stream.main))
+      self.output = try #require(self.outputs.output(of: self.stream.main))
     }
     self.lines = reports
     self.hub.setTransmit(
@@ -216,7 +216,7 @@ final class EmbeddedHub {
     _ number: UInt8, _ tracks: Tracks = .video, path: String = "hello"
   ) throws -> (session: WHEPSession, client: SessionClient, answer: WebRTCAnswer) {
     let session = try self.hub.open(
-      Self.offer(tracks), of: path == "hello" ? self.broadcaster : #require(self.low),
+      Self.offer(tracks), of: path == "hello" ? self.output : #require(self.low),
       as: path == "hello" ? self.transcodings.main : nil, path: path, candidates: [Self.candidate],
       client: .v4(0xC633_6400 | UInt32(number)))
     let text = String(buffer: session.answer)
@@ -238,7 +238,7 @@ final class EmbeddedHub {
       WebRTCAnswer.Configuration(
         sessionID: 1, credentials: credentials,
         fingerprint: CertificateFingerprint(algorithm: .sha256, digest: PlainSecurity().fingerprint),
-        candidates: [Self.candidate], video: H264ProfileLevel(parsing: "42c01f"), hasAudio: self.broadcaster.hasAudio,
+        candidates: [Self.candidate], video: H264ProfileLevel(parsing: "42c01f"), hasAudio: self.output.hasAudio,
         ssrcs: hasVideo
           ? (#require(ssrcs.first), #require(ssrcs.dropFirst().first), ssrcs.count > 2 ? ssrcs[2] : 1)
           : (1, 2, #require(ssrcs.first))))
@@ -285,11 +285,11 @@ final class EmbeddedHub {
   }
 
   /// The stream has a frame, or one of its renditions.
-  func sendVideo(isKeyframe: Bool = false, length: Int = 3000, of rendition: WebRTCBroadcaster? = nil) {
+  func sendVideo(isKeyframe: Bool = false, length: Int = 3000, of rendition: WebRTCOutput? = nil) {
     let unit = [isKeyframe ? 0x65 : 0x41] + [UInt8](repeating: 0x55, count: length - 1)
     var payload = ByteBuffer(integer: UInt32(length))
     payload.writeBytes(unit)
-    (rendition ?? self.broadcaster).consume(
+    (rendition ?? self.output).consume(
       EncodedSample(
         kind: .video, payload: payload, presentationTime: self.hub.now, duration: .milliseconds(33),
         isKeyframe: isKeyframe))
@@ -299,7 +299,7 @@ final class EmbeddedHub {
   /// The stream has a frame of silent audio, and time passes by its length.
   func sendAudio(count: Int = 1) {
     for _ in 0..<count {
-      self.broadcaster.consume(
+      self.output.consume(
         EncodedSample(
           kind: .audio, payload: ByteBuffer(bytes: [0x21, 0x00, 0x49, 0x90, 0x02, 0x19, 0x00, 0x23, 0x80]),
           presentationTime: self.hub.now, duration: .ticks(1024, timescale: 48_000), isKeyframe: true))
@@ -308,7 +308,7 @@ final class EmbeddedHub {
   }
 
   /// Number of viewers whose connection is made.
-  var viewers: Int { self.broadcaster.statistics.viewers }
+  var viewers: Int { self.output.statistics.viewers }
 
   /// Number of times that the encoder was asked for a keyframe.
   var keyframeRequests: Int { self.stream.statistics.keyframeRequests }

@@ -36,7 +36,7 @@ private final class Camera {
       try self.beforeFrame(self)
       let bitrate = min(self.server.stream.videoBitrate, self.server.stream.viewerBitrate ?? .max)
       self.bitrates.append(bitrate)
-      self.encode(bitrate: bitrate, self.server.broadcaster)
+      self.encode(bitrate: bitrate, self.server.output)
       let (low, transcodings) = (self.server.low, self.server.transcodings)
       let transcoded = min(2_300_000, self.server.transcodedStreams.main.viewerBitrate ?? .max)
       for (rendition, bitrate) in [(low, 450_000), (transcodings.main, transcoded), (transcodings.low, 450_000)] {
@@ -47,18 +47,18 @@ private final class Camera {
     }
   }
 
-  private func encode(bitrate: Int, _ broadcaster: WebRTCBroadcaster) {
-    let stream = broadcaster.stream
+  private func encode(bitrate: Int, _ output: WebRTCOutput) {
+    let stream = output.stream
     let requests = stream.statistics.keyframeRequests
     let isAsked = requests > self.asked.updateValue(requests, forKey: ObjectIdentifier(stream)) ?? 0
     let isKeyframe = isAsked || self.frameCount % 60 == 0
     // A keyframe has 4 times the bytes of a frame.
     let length = bitrate / 8 / 30 * (isKeyframe ? 4 : 1) * 60 / (isKeyframe ? 60 : 63)
-    if broadcaster === self.server.broadcaster {
+    if output === self.server.output {
       self.keyframeCount += isKeyframe ? 1 : 0
       self.byteCount += length
     }
-    self.server.sendVideo(isKeyframe: isKeyframe, length: length, of: broadcaster)
+    self.server.sendVideo(isKeyframe: isKeyframe, length: length, of: output)
   }
 
   func receiver(_ address: TransportAddress) throws -> SimulatedReceiver {
@@ -81,7 +81,7 @@ struct ViewerAdaptationTests {
     let slow = try camera.server.watch(10, Self.path(800_000))
     try camera.run(seconds: 5)
     #expect(
-      camera.server.low?.statistics.viewers == 1 && camera.server.broadcaster.statistics.viewers == 9)
+      camera.server.low?.statistics.viewers == 1 && camera.server.output.statistics.viewers == 9)
     #expect(camera.server.stream.viewerBitrate == nil)
     try camera.run(seconds: 15)
     #expect(camera.server.low?.statistics.viewers == 1)
@@ -94,7 +94,7 @@ struct ViewerAdaptationTests {
     #expect(receiver.unorderedFrames == 0 && receiver.freezes(6...20) == [])
     #expect(receiver.frames(7...19).count >= 355 && receiver.arrivedBitrate(8...19) < 600_000)
     #expect(camera.keyframeCount <= 10 + 4)
-    let list = camera.server.broadcaster.statistics.viewerList ?? []
+    let list = camera.server.output.statistics.viewerList ?? []
     #expect(list.count == 10 && list.allSatisfy { $0.estimatedBitrate ?? 0 > 500_000 && $0.roundTrip != nil })
   }
 
@@ -108,7 +108,7 @@ struct ViewerAdaptationTests {
     #expect(camera.server.low?.statistics.viewers == 1)
     try camera.run(seconds: 31)
     #expect(
-      camera.server.low?.statistics.viewers == 0 && camera.server.broadcaster.statistics.viewers == 2)
+      camera.server.low?.statistics.viewers == 0 && camera.server.output.statistics.viewers == 2)
     let receiver = try camera.receiver(viewer)
     #expect(receiver.unorderedFrames == 0 && receiver.freezes(16...45) == [])
     #expect(receiver.arrivedBitrate(42...44) > 2_000_000)
@@ -135,7 +135,7 @@ struct ViewerAdaptationTests {
     // A second in the queue of the path, 0.25 s in the pacer's, a second of keyframes there, and at most 1.5 on the path.
     #expect(delays.count > 3 && delays.allSatisfy { $0 < 4 }, "\(delays)")
     #expect(receiver.unorderedFrames == 0)
-    let list = camera.server.broadcaster.statistics.viewerList ?? []
+    let list = camera.server.output.statistics.viewerList ?? []
     let dropped = list.map(\.framesSkipped)
     #expect(dropped.min() == 0 && dropped.max() ?? 0 > 300, "\(dropped)")
     #expect(try camera.receiver(quick).frames(2...29).count >= 780)
@@ -156,12 +156,12 @@ struct ViewerAdaptationTests {
     try camera.run(seconds: 31)
     #expect(low.statistics.viewers == 0 && top.statistics.viewers == 1)
     // Never what the client does not decode.
-    #expect(camera.server.broadcaster.statistics.viewers == 0 && camera.server.stream.viewerBitrate == nil)
+    #expect(camera.server.output.statistics.viewers == 0 && camera.server.stream.viewerBitrate == nil)
     #expect(!isLowHigh || camera.server.low?.statistics.bytesSent == 0)
     let receiver = try camera.receiver(viewer)
     #expect(receiver.unorderedFrames == 0 && receiver.freezes(16...45) == [])
     #expect(receiver.arrivedBitrate(42...44) > 2_000_000)
-    #expect(camera.server.broadcaster.statistics.viewerList?.map(\.number) == [1])
+    #expect(camera.server.output.statistics.viewerList?.map(\.number) == [1])
   }
 
   @Test func `the transcoding follows its only viewer, until another one comes`() throws {
@@ -185,7 +185,7 @@ struct ViewerAdaptationTests {
     _ = try camera.server.watch(2, Self.path(300_000), path: "hello/low")
     try camera.run(seconds: 20)
     #expect(
-      camera.server.low?.statistics.viewers == 2 && camera.server.broadcaster.statistics.viewers == 0)
+      camera.server.low?.statistics.viewers == 2 && camera.server.output.statistics.viewers == 0)
   }
 
   @Test func `only a viewer that is the only consumer drives the bitrate, and until another one comes`() throws {

@@ -67,7 +67,7 @@ struct WebRTCHubTests {
     let viewer = try server.connect(1).address
     _ = try server.open(2)
     #expect(server.hub.count == 2)
-    server.broadcaster.streamEnded()
+    server.output.streamEnded()
     // One whose output was found before.
     #expect(throws: WebRTCRefusal.notFound) { try server.open(3) }
     server.loop.run()
@@ -81,7 +81,7 @@ struct WebRTCHubTests {
     server.loop.advanceTime(by: .seconds(29))
     #expect(server.hub.count == 1 && server.reported.isEmpty)
     server.loop.advanceTime(by: .seconds(2))
-    #expect(server.hub.count == 0 && server.broadcaster.statistics.sessionsFailed == [.neverChecked: 1])
+    #expect(server.hub.count == 0 && server.output.statistics.sessionsFailed == [.neverChecked: 1])
     #expect(
       server.reported == [
         "WebRTC of hello: a viewer did not reach this machine; the client was sent 192.0.2.7:8189, and no check of it "
@@ -95,7 +95,7 @@ struct WebRTCHubTests {
     server.sendVideo(isKeyframe: true)
     server.loop.advanceTime(by: .seconds(60))
     #expect(server.clients[viewer]?.video.isEmpty == true && server.viewers == 0 && server.hub.count == 0)
-    #expect(server.broadcaster.statistics.sessionsFailed == [.wrongFingerprint: 1])
+    #expect(server.output.statistics.sessionsFailed == [.wrongFingerprint: 1])
     #expect(
       server.reported == [
         "WebRTC of hello: a viewer has another certificate than it offered; the client was sent 192.0.2.7:8189, and "
@@ -108,7 +108,7 @@ struct WebRTCHubTests {
     var (_, client) = try server.open()
     for _ in 0..<3 { server.deliver(client.check(nominates: false), from: client.address) }
     server.loop.advanceTime(by: .seconds(60))
-    #expect(server.broadcaster.statistics.sessionsFailed == [.setupTimedOut: 1])
+    #expect(server.output.statistics.sessionsFailed == [.setupTimedOut: 1])
     #expect(
       server.reported == [
         "WebRTC of hello: a viewer did not finish its connection within 30 s; the client was sent 192.0.2.7:8189, and "
@@ -127,7 +127,7 @@ struct WebRTCHubTests {
     }
     #expect(server.hub.count == 1)
     server.loop.advanceTime(by: .seconds(2))
-    #expect(server.hub.count == 0 && server.broadcaster.statistics.sessionsFailed == [.setupTimedOut: 1])
+    #expect(server.hub.count == 0 && server.output.statistics.sessionsFailed == [.setupTimedOut: 1])
   }
 
   @Test func `a handshake that overtakes the proof of its address is answered with the proof`() throws {
@@ -192,7 +192,7 @@ struct WebRTCHubTests {
     for number in 0..<10_000 as Range<UInt32> {
       // Of 200 addresses.
       let session = try? server.hub.open(
-        offer, of: server.broadcaster, path: "hello", candidates: [EmbeddedHub.candidate],
+        offer, of: server.output, path: "hello", candidates: [EmbeddedHub.candidate],
         client: .v4(0xC633_0000 | number % 200))
       if session == nil { refused += 1 }
     }
@@ -227,7 +227,7 @@ struct WebRTCHubTests {
     server.deliver(request, from: viewers[0])
     #expect(server.clients[viewers[0]]?.retransmitted == 1 && server.clients[viewers[1]]?.retransmitted == 0)
     server.loop.advanceTime(by: .milliseconds(20))
-    #expect(server.broadcaster.statistics.packetsRetransmitted == 1)
+    #expect(server.output.statistics.packetsRetransmitted == 1)
   }
 
   @Test func `a viewer that always asks for keyframes does not get more than a fifth of the bits for it`() throws {
@@ -295,7 +295,7 @@ struct WebRTCHubTests {
     let viewer = try server.connect().address
     server.sendVideo(isKeyframe: true)
     let number = try #require(server.clients[viewer]?.video[1].header.sequenceNumber)
-    server.broadcaster.discardEarlier()
+    server.output.discardEarlier()
     server.loop.run()
     #expect(server.discardCount == 1, "what waits for the send buffer is dropped")
     let request = try server.feedback(.nack(RTCPNackPair.pairs([number])), of: viewer)
@@ -307,16 +307,16 @@ struct WebRTCHubTests {
     let server = try EmbeddedHub([.h264(EmbeddedHub.h264), .aac(EmbeddedHub.aac)])
     let first = try server.connect(1).address
     server.sendAudio(count: 10)
-    #expect(!server.broadcaster.isEncodingAudio && server.broadcaster.hasAudio)
+    #expect(!server.output.isEncodingAudio && server.output.hasAudio)
     let (session, second) = try server.connect(2, [.video, .audio])
     server.sendAudio(count: 10)
-    #expect(server.broadcaster.isEncodingAudio)
+    #expect(server.output.isEncodingAudio)
     #expect(try #require(server.clients[second]).audio.count >= 5)
     #expect(try #require(server.clients[first]).audio.isEmpty)
     #expect(server.hub.close(session.id, path: "hello"))
-    #expect(!server.broadcaster.isEncodingAudio && server.viewers == 1)
+    #expect(!server.output.isEncodingAudio && server.viewers == 1)
     server.sendAudio(count: 10)
-    #expect(!server.broadcaster.isEncodingAudio)
+    #expect(!server.output.isEncodingAudio)
     // The next one has an encoder again.
     let third = try server.connect(3, [.video, .audio]).address
     server.sendAudio(count: 10)
@@ -372,13 +372,13 @@ struct WebRTCHubTests {
     let transcoding = try #require(server.transcodings.main)
     let address = try server.connect().address
     func received() throws -> Int { try #require(server.clients[address]).received.count }
-    func viewers() -> [Int] { [server.broadcaster, transcoding].map { $0.statistics.viewers } }
+    func viewers() -> [Int] { [server.output, transcoding].map { $0.statistics.viewers } }
     #expect(viewers() == [0, 1])
     server.sendVideo(isKeyframe: true, of: transcoding)
     var count = try received()
     #expect(count > 0)
     // The source is switched to one of Constrained Baseline.
-    server.broadcaster.descriptionChanged(to: .h264(EmbeddedHub.h264))
+    server.output.descriptionChanged(to: .h264(EmbeddedHub.h264))
     server.loop.run()
     server.sendVideo(of: transcoding)
     #expect(try received() > count, "the transcoding goes on until the stream's keyframe")
@@ -388,7 +388,7 @@ struct WebRTCHubTests {
     #expect(viewers() == [1, 0])
     // And back to one of High.
     count = try received()
-    server.broadcaster.descriptionChanged(to: .h264(EmbeddedHub.high))
+    server.output.descriptionChanged(to: .h264(EmbeddedHub.high))
     server.loop.run()
     server.sendVideo(isKeyframe: true)
     server.sendVideo()
@@ -401,7 +401,7 @@ struct WebRTCHubTests {
   @Test func `a viewer gets a stream that it does not decode by its offer where there is no transcoding`() throws {
     let server = try EmbeddedHub()
     let address = try server.connect().address
-    server.broadcaster.descriptionChanged(to: .h264(EmbeddedHub.high))
+    server.output.descriptionChanged(to: .h264(EmbeddedHub.high))
     server.loop.run()
     server.sendVideo(isKeyframe: true)
     #expect(server.clients[address]?.received.isEmpty == false && server.viewers == 1)

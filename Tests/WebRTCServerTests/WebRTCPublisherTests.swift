@@ -231,7 +231,7 @@ struct WebRTCPublisherTests {
     _ = try scene.connect()
     let viewer = try scene.server.connect(9).address
     #expect(scene.server.hub.count == 2)
-    scene.server.broadcaster.streamEnded()
+    scene.server.output.streamEnded()
     scene.server.loop.run()
     #expect(scene.server.hub.count == 0 && scene.statistics == nil)
     #expect(try scene.client().closings == 1 && scene.server.clients[viewer]?.closings == 1)

@@ -99,8 +99,8 @@ struct TranscodingBitrateTests {
     let server = try EmbeddedHub()
     server.outputs.serve(stream)
     for (path, chosen) in [("camera", 8_000_000), ("camera/low", 400_000)] {
-      let broadcaster = try #require(await server.outputs.find(path))
-      let transcoding = try #require(await broadcaster.transcoding(for: .nonInterleaved))
+      let output = try #require(await server.outputs.find(path))
+      let transcoding = try #require(await output.transcoding(for: .nonInterleaved))
       let encoding = transcoding.rendition
       #expect(encoding.bitrate == chosen && transcoding.configuredBitrate == chosen)
       // Viewers of a rendition by its name keep it.
@@ -114,14 +114,14 @@ struct TranscodingBitrateTests {
       transcoding.update(at: .zero)
       #expect(encoding.bitrate == followed)
       // Another consumer of the stream is none of the transcoding.
-      #expect(!transcoding.hasSoleViewer && !broadcaster.hasSoleViewer)
-      for output in [transcoding, broadcaster] { output.counters.viewers.add(1, ordering: .relaxed) }
-      #expect(transcoding.hasSoleViewer && broadcaster.hasSoleViewer)
+      #expect(!transcoding.hasSoleViewer && !output.hasSoleViewer)
+      for each in [transcoding, output] { each.counters.viewers.add(1, ordering: .relaxed) }
+      #expect(transcoding.hasSoleViewer && output.hasSoleViewer)
       let recording = Consumer()
       stream.add(recording)
-      #expect(transcoding.hasSoleViewer && !broadcaster.hasSoleViewer)
+      #expect(transcoding.hasSoleViewer && !output.hasSoleViewer)
       stream.remove(recording)
-      for output in [transcoding, broadcaster] { output.counters.viewers.subtract(1, ordering: .relaxed) }
+      for each in [transcoding, output] { each.counters.viewers.subtract(1, ordering: .relaxed) }
       // A bitrate that is chosen meanwhile is the limit.
       stream.videoBitrate = 1_000_000
       transcoding.update(at: .zero)
@@ -137,8 +137,8 @@ struct TranscodingBitrateTests {
     stream.videoBitrate = 2_000_000
     stream.rendition(named: "low")?.bitrate = 300_000
     for (path, chosen) in [("camera", 2_000_000), ("camera/low", 300_000)] {
-      let broadcaster = try #require(await server.outputs.find(path))
-      let transcoding = try #require(await broadcaster.transcoding(for: .nonInterleaved))
+      let output = try #require(await server.outputs.find(path))
+      let transcoding = try #require(await output.transcoding(for: .nonInterleaved))
       transcoding.update(at: .zero)
       #expect(transcoding.rendition.bitrate == chosen && transcoding.configuredBitrate == chosen)
     }

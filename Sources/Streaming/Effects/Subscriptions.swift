@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Broadcasts elements to any number of async sequences; a slow subscriber misses the oldest.
+/// Delivers elements to any number of async sequences; a slow subscriber misses the oldest.
 package final class Subscriptions<Element: Sendable>: Sendable {
   private struct State {
     var continuations: [Int: AsyncStream<Element>.Continuation] = [:]

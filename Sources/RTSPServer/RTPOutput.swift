@@ -13,7 +13,7 @@ internal import Threading
 ///
 /// All viewers get the same packets, with the same SSRC and sequence numbers, as with multicast. Without viewers no sample
 /// is packetized.
-package final class RTPBroadcaster: ServedOutput {
+package final class RTPOutput: ServedOutput {
   package let rendition: Rendition
   let counters: ViewerCounters
   let broadcast: Broadcast<RTPStreamPacketizer, RTPSender>
@@ -22,12 +22,12 @@ package final class RTPBroadcaster: ServedOutput {
   private let unixTimeAtZero: Int64
   /// ``description`` for the parameter sets of now; nil before it is read.
   private let currentDescription = Mutex<RTSPStreamDescription?>(nil)
-  private let onEnd: @Sendable (RTPBroadcaster) -> Void
+  private let onEnd: @Sendable (RTPOutput) -> Void
 
   init(
     _ rendition: Rendition, descriptions: [CodecDescription],
     eventLoops: [any EventLoop], sockets: @escaping @Sendable () -> DatagramSockets?, refusals: RefusalCounters,
-    onEnd: @escaping @Sendable (RTPBroadcaster) -> Void,
+    onEnd: @escaping @Sendable (RTPOutput) -> Void,
     unixTime: (MediaTime) -> Int64 = { StreamClock.system.unixTime(at: $0) }
   ) {
     self.unixTimeAtZero = unixTime(.zero)

@@ -12,7 +12,7 @@ import Threading
 @testable import RTSPServer
 
 @Suite("RTP fan-out to viewers")
-struct RTPBroadcasterTests {
+struct RTPOutputTests {
   private let server: EmbeddedServer
 
   init() throws { self.server = try EmbeddedServer() }
@@ -34,13 +34,13 @@ struct RTPBroadcasterTests {
     #expect(try playing.received() == [])
   }
 
-  @Test func `the wall clock of sender reports is that of the broadcaster's start`() throws {
-    let broadcaster = RTPBroadcaster(
+  @Test func `the wall clock of sender reports is that of the output's start`() throws {
+    let output = RTPOutput(
       self.server.stream.main, descriptions: EmbeddedServer.descriptions, eventLoops: [self.server.loop],
       sockets: { nil }, refusals: RefusalCounters(), onEnd: { _ in }
     ) { time in 1_000_000_000_000_000_000 + time.nanoseconds }
     let before = StreamClock.system.now()
-    let reports = broadcaster.reports()
+    let reports = output.reports()
     let after = StreamClock.system.now()
     for report in [reports.video, reports.audio] {
       let packets = try RTCPCompoundPacket(parsing: #require(report)).packets
@@ -60,7 +60,7 @@ struct RTPBroadcasterTests {
     _ = try (prompt.received(), slow.received())
     slow.setWritable(false)
     self.server.queueFrame()
-    self.server.broadcaster.discardEarlier()
+    self.server.output.discardEarlier()
     self.server.loop.run()
     #expect(try prompt.received() == [] && prompt.isOpen)
     #expect(!slow.isOpen)
@@ -127,17 +127,17 @@ struct RTPBroadcasterTests {
   }
 
   @Test func `without viewers no sample is packetized`() throws {
-    let before = self.server.broadcaster.senderStates
+    let before = self.server.output.senderStates
     self.server.sendKeyframe()
     self.server.sendAudio()
-    #expect(self.server.broadcaster.senderStates.video == before.video)
-    #expect(self.server.broadcaster.senderStates.audio == before.audio)
+    #expect(self.server.output.senderStates.video == before.video)
+    #expect(self.server.output.senderStates.audio == before.audio)
     let client = try self.server.connectAndPlay()
     self.server.sendKeyframe()
     // The audio of the time without viewers is packetized for the first.
     self.server.waitForSecondTrack()
     #expect(try client.received() == ["200", "SR 1", "SR 3", "RTP 0", "RTP 0", "RTP 2"])
-    #expect(self.server.broadcaster.senderStates.video != before.video)
+    #expect(self.server.output.senderStates.video != before.video)
   }
 
   @Test func `all viewers get the same packets on their own channels`() throws {
@@ -176,7 +176,7 @@ struct RTPBroadcasterTests {
 
   @Test func `a new parameter set is in the next session description and before the next keyframe`() throws {
     let client = try self.server.connectAndStart()
-    self.server.broadcaster.descriptionChanged(
+    self.server.output.descriptionChanged(
       to: .h264(
         H264Description(
           sequenceParameterSet: [0x67, 0x64, 0x00, 0x28], pictureParameterSet: [0x68, 0xEE], width: 64, height: 48,
@@ -203,7 +203,7 @@ struct RTPBroadcasterTests {
       sender: RTPSender(
         eventLoop: self.server.loop, frameRate: 30, counters: counters, sockets: { nil }, requestKeyframe: {}))
     let viewer = RTPViewer(
-      transports: PerTrack(), connection: self.server.makeHandler(), counters: self.server.broadcaster.counters,
+      transports: PerTrack(), connection: self.server.makeHandler(), counters: self.server.output.counters,
       limits: .init())
     group.add(viewer)
     group.add(viewer)

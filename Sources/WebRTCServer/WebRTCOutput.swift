@@ -9,7 +9,7 @@ internal import Threading
 internal import WebRTC
 
 /// The WebRTC output of a rendition: packetizes each sample once and fans it out to the viewers.
-package final class WebRTCBroadcaster: ServedOutput {
+package final class WebRTCOutput: ServedOutput {
   package let rendition: Rendition
   /// The rendition that this is a transcoding of; nil where it is none.
   private let original: Rendition?
@@ -36,22 +36,22 @@ package final class WebRTCBroadcaster: ServedOutput {
   private let transcode: Transcode
   /// Counters of each viewer that was opened for this, as of the last second.
   let viewerList = Mutex<[WebRTCViewerStatistics]>([])
-  private let onEnd: @Sendable (WebRTCBroadcaster) -> Void
+  private let onEnd: @Sendable (WebRTCOutput) -> Void
   private let ended = Atomic(false)
 
-  /// Receives a broadcaster that was found; called on any thread, with nil when there is none.
-  typealias Completion = @Sendable (WebRTCBroadcaster?) -> Void
+  /// Receives an output that was found; called on any thread, with nil when there is none.
+  typealias Completion = @Sendable (WebRTCOutput?) -> Void
 
-  /// Finds the transcoding of a broadcaster for clients of a packetization mode.
+  /// Finds the transcoding of an output for clients of a packetization mode.
   typealias Transcode =
-    @Sendable (WebRTCBroadcaster, H264PacketizationMode, _ completion: @escaping Completion) -> Void
+    @Sendable (WebRTCOutput, H264PacketizationMode, _ completion: @escaping Completion) -> Void
 
   init(
     _ rendition: Rendition, original: Rendition? = nil, descriptions: [CodecDescription], hub: WebRTCHub,
     refusals: RefusalCounters,
     lowerRenditions: @escaping @Sendable () -> [WebRTCLowerRendition] = { [] },
     transcode: @escaping Transcode = { $2(nil) },
-    onEnd: @escaping @Sendable (WebRTCBroadcaster) -> Void
+    onEnd: @escaping @Sendable (WebRTCOutput) -> Void
   ) {
     self.counters = ViewerCounters(refusals: refusals)
     self.rendition = rendition
@@ -72,7 +72,7 @@ package final class WebRTCBroadcaster: ServedOutput {
       counters: self.counters,
       keepsKeyframeGroup: false, makeSender: { _ in WebRTCSender(hub: hub) },
       requestKeyframe: { rendition.forceKeyframe() })
-    self.broadcast.group(on: hub.eventLoop).sender.broadcaster = self
+    self.broadcast.group(on: hub.eventLoop).sender.output = self
   }
 
   /// Profile and level of the video; nil without.
@@ -87,7 +87,7 @@ package final class WebRTCBroadcaster: ServedOutput {
   }
 
   /// The transcoding, as ``findTranscoding(for:_:)`` finds it.
-  func transcoding(for mode: H264PacketizationMode) async -> WebRTCBroadcaster? {
+  func transcoding(for mode: H264PacketizationMode) async -> WebRTCOutput? {
     await withCheckedContinuation { continuation in
       self.findTranscoding(for: mode) { continuation.resume(returning: $0) }
     }
@@ -177,7 +177,7 @@ package final class WebRTCBroadcaster: ServedOutput {
 
 // MARK: Bitrates
 
-extension WebRTCBroadcaster {
+extension WebRTCOutput {
   /// Bits per second of audio with headers, where there is any.
   private static let audioBitrate = 90_000
   /// Share of the configured bitrate below which its only viewer gets a smaller rendition, and what it must have more than
@@ -288,8 +288,8 @@ extension WebRTCBroadcaster {
 // Safe because it is used on the hub's event loop only.
 final class WebRTCSender: DeliverySender, @unchecked Sendable {
   private let hub: WebRTCHub
-  /// Broadcaster of the media.
-  weak var broadcaster: WebRTCBroadcaster?
+  /// Output of the media.
+  weak var output: WebRTCOutput?
 
   init(hub: WebRTCHub) {
     self.hub = hub
@@ -298,8 +298,8 @@ final class WebRTCSender: DeliverySender, @unchecked Sendable {
   func send(
     _ deliveries: [SharedDelivery<WebRTCMedia>], to viewers: [ArraySlice<WebRTCViewer>], at now: MediaTime
   ) -> Int {
-    guard let broadcaster else { return 0 }
-    return self.hub.send(deliveries, of: broadcaster, to: viewers)
+    guard let output else { return 0 }
+    return self.hub.send(deliveries, of: output, to: viewers)
   }
 
   func viewerLeft(_ viewer: WebRTCViewer) {}

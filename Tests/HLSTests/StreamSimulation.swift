@@ -3,9 +3,9 @@ import HLSRules
 import Media
 import NIOCore
 
-/// Simulated broadcast in virtual time: a camera, an encoder that honors keyframe requests (at most one per half
+/// Simulated stream in virtual time: a camera, an encoder that honors keyframe requests (at most one per half
 /// second), a microphone, and a viewer that reads both playlists whenever they may have changed.
-struct Broadcast {
+struct StreamSimulation {
   struct Settings {
     var frameRate: FrameRate? = 30
     var hasAudio = true
