@@ -1,4 +1,5 @@
 internal import Effects
+internal import HTTPServer
 internal import Media
 internal import NIOCore
 internal import Streaming
@@ -71,5 +72,38 @@ final class FaceEventOutput: StreamOutput {
   func streamEnded() {
     self.state.withLock { $0.heartbeat.take() }?.cancel()
     self.listeners.finish()
+  }
+}
+
+/// Server-sent events until the client disconnects or the stream ends.
+final class EventsBody: StreamedBody {
+  private let opening: ByteBuffer
+  let events: AsyncStream<ByteBuffer>
+
+  /// - Parameters:
+  ///   - opening: The bytes before the first event.
+  ///   - events: The events of one client, of which the oldest are dropped while it does not read.
+  init(opening: ByteBuffer, _ events: AsyncStream<ByteBuffer>) {
+    self.opening = opening
+    self.events = events
+  }
+
+  @concurrent func write(to writer: inout BodyWriter) async throws {
+    try await writer.write(self.opening)
+    // A write waits until the client reads; meanwhile `events` drops its oldest messages.
+    for await event in self.events { try await writer.write(event) }
+  }
+}
+
+/// Serializes a `text/event-stream`, HTML §9.2.5.
+enum ServerSentEvent {
+  /// The first field: the reconnection time, in milliseconds.
+  static let opening = ByteBuffer(string: "retry: 2000\n\n")
+  /// A comment, which keeps the connection alive.
+  static let heartbeat = ByteBuffer(string: ":\n\n")
+
+  /// An event. Name and text must not contain line breaks; the JSON of this server has none.
+  static func bytes(_ message: TimedMetadata) -> ByteBuffer {
+    ByteBuffer(string: "event: \(message.name)\ndata: \(message.text)\n\n")
   }
 }
