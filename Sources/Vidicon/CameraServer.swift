@@ -328,6 +328,14 @@ extension CameraServer {
     _ = await recorded
   }
 
+  /// Serves a stream, by the earlier name of ``serve(_:)``.
+  @available(*, deprecated, renamed: "serve(_:)")
+  public func publish(_ stream: LiveStream) async throws(VidiconError) { try await self.serve(stream) }
+
+  /// Stops serving a stream, by the earlier name of ``stopServing(_:)``.
+  @available(*, deprecated, renamed: "stopServing(_:)")
+  public func unpublish(_ stream: LiveStream) async { await self.stopServing(stream) }
+
   /// Withdraws and stops a stream, which ends its recording too.
   private func end(_ stream: LiveStream) async {
     for service in self.streams.end(stream) { self.announcer?.withdraw(service) }
