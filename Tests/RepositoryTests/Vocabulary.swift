@@ -4,7 +4,8 @@ import Foundation
 enum Vocabulary {
   /// Identifiers that were replaced by the field's term, with that term.
   static let replacedIdentifiers: [String: String] = [
-    "AttachedEffects": "Publication", "AttachedRecorders": "Publication", "AttachedSources": "Publication",
+    "AttachedEffects": "RegisteredStream", "AttachedRecorders": "RegisteredStream",
+    "AttachedSources": "RegisteredStream",
     "AudioMailbox": "AudioInputQueue", "BitstreamError": "ParsingError", "CaptureError": "VidiconError",
     "CaptureThread": "WorkerThread", "CodecError": "VidiconError", "CompressedPictures": "GOPCache",
     "ContainerError": "ParsingError", "Mailbox": "InputQueue", "Once": "OnceAction", "Turns": "AsyncMutex",
@@ -29,6 +30,15 @@ enum Vocabulary {
     "hasRoom": "hasFreeSpace", "keyframeLateness": "keyframeTimeout", "onTheirWay": "inFlight", "owed": "pendingCells",
     "owedCount": "pendingCount", "shakeHands": "continueHandshake", "takeAll": "dequeueAll",
     "wantedPlayback": "requestedPlayback", "wantsFineMesh": "needsFineMesh", "wantsPacket": "needsPacket",
+    // Words of one sense, docs/decisions/2026-11-28-words.md.
+    "CameraPlayback": "CameraCaptureLoop", "FaceFeed": "FaceEventOutput", "FilePlayback": "FileDecoder",
+    "MicrophonePlayback": "MicrophoneCaptureLoop", "PipePlayback": "PipeCaptureLoop",
+    "Publications": "StreamRegistry", "PublishedStream": "ServedStream", "PublishedStreams": "ServedStreams",
+    "RTMPTracks": "RTMPStreamPacketizer", "RTPBroadcaster": "RTPOutput", "RTPTracks": "RTPStreamPacketizer",
+    "RenditionFeed": "RenditionScaler", "ScreenPlayback": "ScreenCaptureLoop",
+    "SnapshotFeed": "SnapshotFrameCache", "WebRTCBroadcaster": "WebRTCOutput",
+    "WebRTCPublication": "WebRTCPushAnswer", "WebRTCPublishOffer": "WebRTCPushOffer",
+    "WebRTCTracks": "WebRTCStreamPacketizer",
   ]
 
   /// Parts of identifiers that have a field's term, in lower case.
