@@ -4,6 +4,12 @@ public import Media
 ///
 /// The threading rules are those of ``VideoCapturer``: ``start(consumer:)`` and ``stop()`` are never called at the same
 /// time, the consumer is called on the capturer's own thread, one call at a time.
+///
+/// The stream that it is attached to starts and stops it:
+///
+/// ```swift
+/// stream.attachAudio(ToneCapturer())
+/// ```
 public protocol AudioCapturer: AnyObject, Sendable {
   /// Sample rate and channel count of the blocks; constant once ``start(consumer:)`` has returned.
   var format: AudioFormat { get }

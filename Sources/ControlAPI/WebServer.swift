@@ -7,6 +7,14 @@ package import Serving
 package import Streaming
 
 /// The web server of any number of streams: their media, the web page, the API and metrics, over one ``HTTPServer``.
+///
+/// `CameraServer` has one, which it calls from any task:
+///
+/// ```swift
+/// let http = WebServer(settings: settings, access: access)
+/// try await http.start()
+/// http.serve(stream)        // http://HOST:8080/NAME
+/// ```
 package final class WebServer: Sendable {
   private let http: HTTPServer
   /// Media of the streams.

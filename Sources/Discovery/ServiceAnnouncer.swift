@@ -7,6 +7,14 @@ internal import Threading
 ///
 /// A number is appended to a name that is taken. A missing daemon is reported once per outage, and registration is
 /// retried every 1 to 30 s. No call blocks on the daemon.
+///
+/// `CameraServer` has one, and calls it from any thread:
+///
+/// ```swift
+/// let announcer = ServiceAnnouncer(listeningOn: "0.0.0.0") { event in print(event) }
+/// announcer.announce(try Service(stream: "hello", path: "/hello", kind: .http, port: 8080))
+/// await announcer.stop()
+/// ```
 public final class ServiceAnnouncer: @unchecked Sendable {
   private struct Entry {
     var service: Service

@@ -9,6 +9,13 @@ internal import Threading
 ///
 /// Playlists, segments and images are built once and shared by all responses. An ``HTTPApplication`` has the addresses; see
 /// ``MediaPath``.
+///
+/// `WebServer` has one, and calls it from any task when streams come and go, and on event loops for requests:
+///
+/// ```swift
+/// hls.serve(hls.makeServedStream(stream))
+/// if let response = hls.respondAtOnce(to: request, client: client) { return response }
+/// ```
 package final class HLSServer: Sendable {
   /// The served streams, and those that have ended recently.
   package let streams = ServedStreams()

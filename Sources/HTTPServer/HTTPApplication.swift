@@ -2,6 +2,13 @@ package import HTTPTypes
 package import NIOCore
 
 /// The resources that an ``HTTPServer`` serves: responds to its requests, on the event loops of their connections.
+///
+/// `HTTPResponder` is the program's. The server asks it first for what is ready on the event loop, then in a task of the request:
+///
+/// ```swift
+/// if let response = application.respondAtOnce(to: request, client: client) { return response }
+/// let response = await application.respond(to: request, client: client, body: body)
+/// ```
 package protocol HTTPApplication: AnyObject, Sendable {
   /// Reads the body of a request; nil when it is longer than `maximumBytes` or incomplete.
   typealias BodyReader = (_ maximumBytes: Int) async -> ByteBuffer?

@@ -13,6 +13,14 @@ internal import Threading
 /// ``HTTPApplication``.
 ///
 /// HTTP/1.1 on the plain port; HTTP/2 and HTTP/1.1 on the TLS port.
+///
+/// `WebServer` has one, which it starts and stops from any task. Requests reach the application on the event loop of their connection:
+///
+/// ```swift
+/// let http = HTTPServer(settings: settings, access: access)
+/// try await http.start(serving: application)
+/// await http.stop()
+/// ```
 package final class HTTPServer: Sendable {
   /// The TCP ports in use.
   package struct Ports: Hashable, Sendable {

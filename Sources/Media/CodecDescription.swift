@@ -1,4 +1,11 @@
 /// Codec configuration of a track: what a decoder needs before the first sample.
+///
+/// Encoders, and readers of compressed sources, make it. Outputs get it on the thread of the samples that it describes, before the first
+/// of them:
+///
+/// ```swift
+/// for case .h264(let video) in stream.descriptions { print("\(video.width) × \(video.height)") }
+/// ```
 public enum CodecDescription: Hashable, Sendable {
   /// H.264 video.
   case h264(H264Description)

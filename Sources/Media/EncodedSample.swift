@@ -3,6 +3,14 @@ public import NIOCore
 /// One compressed video frame (access unit) or audio frame, shared by every output.
 ///
 /// Copying a sample copies no media data.
+///
+/// The encoder's thread makes it, and passes it to each output, see `StreamOutput`:
+///
+/// ```swift
+/// func consume(_ sample: EncodedSample) {
+///   if sample.kind == .video, sample.isKeyframe { print("keyframe of \(sample.payload.readableBytes) bytes") }
+/// }
+/// ```
 public struct EncodedSample: Sendable {
   /// Whether this is video or audio.
   public var kind: MediaKind

@@ -3,6 +3,12 @@
 /// All timestamps of one process count from the same arbitrary zero, such as the machine's start, so that audio, video
 /// and streams are compared without conversion. Protocols count ticks of a timescale: 90,000 per second for video in RTP
 /// (RFC 6184 §8.2.1) and MPEG-TS, the sample rate for audio.
+///
+/// Capturers stamp frames with it; from there on it is passed along unchanged:
+///
+/// ```swift
+/// let age = StreamClock.system.now() - frame.timestamp    // a MediaDuration
+/// ```
 public struct MediaTime: Hashable, Comparable, Sendable {
   /// Nanoseconds since the clock's zero; may be negative.
   public var nanoseconds: Int64

@@ -1,6 +1,12 @@
 /// One uncompressed frame between a capturer and the encoder: pixels by reference, with capture time and orientation.
 ///
 /// Copying a frame copies no pixels.
+///
+/// Capturers make it on their threads, effects change its pixels on the pipeline's:
+///
+/// ```swift
+/// consumer.consume(VideoFrame(buffer: buffer, timestamp: StreamClock.system.now()))
+/// ```
 public struct VideoFrame: Sendable {
   /// Pixels in the planes of ``format``; shared by all copies of the frame.
   public let buffer: PixelBuffer

@@ -2,6 +2,13 @@ import Synchronization
 
 /// Bounded pool of frame buffers of one format. A buffer is reused once no frame references it, so a steady state
 /// allocates nothing; buffers that only a burst needed are freed after 300 frames, those of the start after 120.
+///
+/// A capturer has one, and draws in its buffers on the thread that captures:
+///
+/// ```swift
+/// let pool = VideoFramePool(format: format)
+/// if let frame = pool.frame(at: time, draw: { buffer in … }) { consumer.consume(frame) }
+/// ```
 public final class VideoFramePool: Sendable {
   /// Format of every frame of the pool.
   public let format: VideoFormat

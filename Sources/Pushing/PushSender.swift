@@ -21,6 +21,15 @@ internal import NIOCore
 /// link carries the stream again. No other viewer of the stream is affected. Without one, frames are dropped by the queue's
 /// rule, and sending goes on with the next keyframe: one is requested only when none has come for
 /// ``PushSettings/keyframeInterval``, since keyframes of the stream are those of all its viewers.
+///
+/// `Push` has one on the event loop of its connection, calls it with samples, the connection's events and the timer of ``nextDeadline``,
+/// and performs what it returns:
+///
+/// ```swift
+/// var sender = PushSender(settings: settings, makeRandom: { .random(in: 0...UInt64.max) })
+/// self.perform(sender.start(now: clock.now()))             // [.connect]
+/// self.perform(sender.enqueue(sample, now: clock.now()))   // .send, while it is connected
+/// ```
 public struct PushSender: ~Copyable {
   /// An action, performed in the order of the array.
   public enum Action: Sendable {

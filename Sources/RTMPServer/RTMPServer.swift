@@ -10,6 +10,14 @@ package typealias RTMPDirectory = OutputDirectory<ConnectionOutput<RTMPStreamPac
 ///
 /// Each viewer is one connection on an event loop. Samples are serialized once for all viewers on the stream's threads, and
 /// cost one write per viewer.
+///
+/// `CameraServer` has one, which it calls from any task; connections look for streams on their event loops:
+///
+/// ```swift
+/// let server = RTMPServer(settings: settings, access: access, passwords: passwords, group: group, registry: registry)
+/// try await server.start(certificate: certificate)
+/// server.serve(stream)      // rtmp://HOST/NAME
+/// ```
 package final class RTMPServer: StreamServer {
   package static let protocolName = "rtmp"
 

@@ -12,6 +12,14 @@ internal import Synchronization
 ///
 /// Each viewer is one connection on an event loop. Samples are packetized once for all viewers on the stream's threads, and
 /// cost one write per viewer.
+///
+/// `CameraServer` has one, which it calls from any task; connections look for streams on their event loops:
+///
+/// ```swift
+/// let server = RTSPServer(settings: settings, access: access, passwords: passwords, group: group, registry: registry)
+/// try await server.start()
+/// server.serve(stream)      // rtsp://HOST:8554/NAME
+/// ```
 package final class RTSPServer: StreamServer {
   package static let protocolName = "rtsp"
 

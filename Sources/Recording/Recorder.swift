@@ -19,6 +19,9 @@ package import Threading
 ///
 /// A stopped recorder can be started again. Stop a recorder before releasing it: otherwise its last file stays open
 /// until the stream ends.
+///
+/// The program, the API and Swift callers control it from any task; the stream's threads pass it samples, which a thread of its own
+/// writes.
 public final class Recorder: Sendable {
   private struct State: ~Copyable {
     var machine = RecorderMachine()

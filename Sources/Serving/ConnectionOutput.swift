@@ -13,6 +13,13 @@ package protocol ConnectionPacketizer: SharedMediaPacketizer where Packets == Sh
 
 /// A rendition's output to viewers that all get the same bytes over their connections: packetizes each sample once and fans the bytes
 /// out to the viewers of every event loop. ``MediaConnection/play(_:of:limits:)`` adds one.
+///
+/// ``OutputDirectory`` makes it. The encoder's threads pass it samples, connections join on their event loops. That of RTMP is all that its
+/// server has between encoder and sockets:
+///
+/// ```swift
+/// package typealias RTMPDirectory = OutputDirectory<ConnectionOutput<RTMPStreamPacketizer>>
+/// ```
 package final class ConnectionOutput<Packetizer: ConnectionPacketizer>: ServedOutput {
   package let rendition: Rendition
   private let hasVideo: Bool

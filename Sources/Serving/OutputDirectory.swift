@@ -5,6 +5,13 @@ package import Streaming
 internal import Synchronization
 
 /// A server's output of one rendition of a stream: what its viewers get is made once for all of them.
+///
+/// ``OutputDirectory`` makes it, for another rendition than the main one with its first viewer, and adds it to the rendition, whose threads
+/// call it as `StreamOutput` says. The API reads its counters on any thread:
+///
+/// ```swift
+/// let viewers = directory.output(of: stream.main)?.statistics.viewers ?? 0
+/// ```
 package protocol ServedOutput: StreamOutput {
   /// The rendition whose samples are output.
   var rendition: Rendition { get }

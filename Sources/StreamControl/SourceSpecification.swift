@@ -27,6 +27,14 @@ public import MediaInput
 /// | `rtsp://…`  | the audio of a ``NetworkSource``                                           |
 /// | `mic:NAME`  | a microphone, of a ``MicrophoneSpecification``                             |
 /// | `none`      | no audio track                                                             |
+///
+/// The program parses it from options and files, ``SourceCatalog`` makes it of names; ``Sources`` opens what it names, on a thread that may
+/// block:
+///
+/// ```swift
+/// let specification = try SourceSpecification(video: "v4l2:/dev/video0", audio: "mic:")
+/// let sources = try Sources(specification, devices: devices)
+/// ```
 public struct SourceSpecification: Hashable, Sendable {
   /// Kinds of video sources, with their options.
   public enum Video: Hashable, Sendable {

@@ -8,6 +8,8 @@ internal import Threading
 
 /// Last stage of the video pipeline: converter, effects, encoder with its bitrate, counters. Used on the pipeline's
 /// thread. There is no encoder while a source is passed through.
+///
+/// ``VideoPipeline`` has one, and calls it for each action of the schedule.
 final class EncoderStage {
   /// Format of the output.
   let format: VideoFormat

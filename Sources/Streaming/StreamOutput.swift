@@ -2,6 +2,14 @@ public import Effects
 public import Media
 
 /// Consumer of a stream's samples: a packetizer, a segmenter, a file.
+///
+/// The stream's video thread and its audio thread call it; that of another rendition's encoder where it is added to that. Servers,
+/// recorders and pushes add theirs:
+///
+/// ```swift
+/// stream.add(output)     // calls descriptionChanged(to:), and consume(_:) for each sample that follows
+/// stream.remove(output)
+/// ```
 public protocol StreamOutput: AnyObject, Sendable {
   /// Consumes one sample; called on the stream's own threads, one per kind, in decode order of each. Must return at
   /// once: samples that wait for a viewer or a disk belong in a bounded queue.

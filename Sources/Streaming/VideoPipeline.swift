@@ -11,6 +11,14 @@ internal import Threading
 ///
 /// A source that compresses its video is passed through where ``PassThroughRule`` allows it and frames are not reordered
 /// (no B-frames, which neither RTSP clients nor WebRTC accept); otherwise it is transcoded.
+///
+/// ``LiveStream`` makes it on a thread of its own when the stream starts, and runs it there until the stream ends:
+///
+/// ```swift
+/// let pipeline = try VideoPipeline(
+///   source: capturer.format, feed: feed, inputQueue: inputQueue, settings: self.videoSettings, shared: self.shared)
+/// try pipeline.run { description in … }   // once, when the first sample is out
+/// ```
 final class VideoPipeline {
   private let inputQueue: VideoInputQueue
   private let shared: StreamState

@@ -7,6 +7,14 @@ package import Media
 /// ``withLock(_:)`` and a successful ``take(until:_:)`` may change the value and wake all waiting threads;
 /// ``read(_:)`` and ``wait(until:for:)`` only look at it and wake none, nor does ``withLockWakingNone(_:)``. Where no thread waits, use
 /// `Synchronization.Mutex`.
+///
+/// Queues between two threads are one, such as that from a source to its pipeline:
+///
+/// ```swift
+/// let state = Monitor(State())
+/// state.withLock { $0.isEnded = true }                     // any thread; wakes the other
+/// state.wait { $0.isEnded ? true : nil }                   // blocks until there is a value
+/// ```
 package final class Monitor<State>: @unchecked Sendable {
   private var state: State
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>

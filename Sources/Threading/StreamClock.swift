@@ -8,6 +8,13 @@ internal import Synchronization
 /// playlists and recordings agree, and is read again each second that it is used: wall-clock times follow when the machine's
 /// clock is set or the machine wakes up. RTCP sender reports of a stream use the offset of its start, since players measure with
 /// their differences.
+///
+/// Capturers read it at each frame, on their threads; everything with a deadline reads it where it waits:
+///
+/// ```swift
+/// let time = StreamClock.system.now()                     // the timestamp of a frame
+/// let unixTime = StreamClock.system.unixTime(at: time)    // in nanoseconds since 1970
+/// ```
 public struct StreamClock: Sendable {
   /// The clock that all sources and streams of this process share.
   public static let system = StreamClock()

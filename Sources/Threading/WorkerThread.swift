@@ -7,6 +7,14 @@ internal import Synchronization
 ///
 /// An instance runs one body at a time, which is asked to end by a ``StopSignal``; ``run(named:_:)`` and
 /// ``startDetached(named:_:)`` run a single call.
+///
+/// Capturers and recorders have one each, and start and stop it from any other thread:
+///
+/// ```swift
+/// let thread = WorkerThread(name: "screen")
+/// try thread.start { signal in while !signal.isStopped { … } }
+/// thread.stop()             // signals, and waits for the end
+/// ```
 package final class WorkerThread: Sendable {
   // Safe because a thread's handle is an opaque value to everything but the thread library.
   private struct Run: @unchecked Sendable {

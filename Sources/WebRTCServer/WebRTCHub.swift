@@ -8,6 +8,14 @@ internal import Synchronization
 internal import WebRTC
 
 /// The sessions of all streams behind one UDP port, on one event loop.
+///
+/// ``WebRTCServer`` has one, and calls it on ``eventLoop`` alone, with requests and with the datagrams of the port:
+///
+/// ```swift
+/// let session = try hub.open(offer, of: output, path: path, candidates: candidates, client: client)
+/// hub.receive(datagram, from: address)
+/// hub.flush()               // sends what the sessions have left
+/// ```
 // Safe because all variables are used on the event loop only.
 final class WebRTCHub: @unchecked Sendable {
   /// The event loop of all sessions.

@@ -12,6 +12,14 @@ internal import WebRTC
 /// A WebRTC server for any number of streams and viewers, who open sessions by WHEP over HTTP: `/NAME/whep`.
 ///
 /// All sessions share one UDP port. Samples are packetized once for all viewers, and sealed for each.
+///
+/// `CameraServer` has one. The API calls it as `WHEPService` and `WHIPService` for requests, in their tasks; it does the work of a session
+/// on the event loop of its hub:
+///
+/// ```swift
+/// server.serve(stream)
+/// let session = try await server.open(path: "hello", offer: body, client: address, serverAddresses: [])
+/// ```
 package final class WebRTCServer: StreamServer {
   package static let protocolName = "webrtc"
 

@@ -9,6 +9,13 @@ internal import Streaming
 internal import Threading
 
 /// Routes requests and checks roles: the resources of a ``WebServer``.
+///
+/// ``WebServer`` has one, and `HTTPServer` calls it: for files of HLS that are ready on the connection's event loop, for all else in a task
+/// of the request.
+///
+/// ```swift
+/// try await self.http.start(serving: self.responder)
+/// ```
 final class HTTPResponder: HTTPApplication {
   /// Connections, for metrics, and the certificate of the local authority.
   let http: HTTPServer

@@ -11,6 +11,14 @@ internal import Threading
 /// it.
 ///
 /// Samples arrive on the pipeline's threads, requests on event loops. Without viewers a sample costs one atomic load.
+///
+/// ``HLSServer`` adds it to the stream, and requests files of it:
+///
+/// ```swift
+/// stream.add(served.hls)
+/// if let response = served.hls.respondAtOnce(to: request) { return response }
+/// return await served.hls.respond(to: request)
+/// ```
 package final class HLSOutput: StreamOutput {
   /// A waiting request.
   private struct Waiter {

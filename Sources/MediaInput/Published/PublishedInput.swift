@@ -10,6 +10,15 @@ internal import Threading
 /// Input that plays the media of one publisher at a time for a video consumer, an audio consumer, or both.
 ///
 /// Publishers call it on any thread, and never wait: media is dropped while it has no consumer, or where decoding is too slow.
+///
+/// The connection of a publisher calls it on its event loop, the session of WebRTC on that of the hub:
+///
+/// ```swift
+/// guard let publication = input.begin() else { return }   // another publisher sends
+/// _ = publication.describe(description)                   // false once another one has taken the stream
+/// _ = publication.consume(sample)
+/// publication.end()
+/// ```
 package final class PublishedInput: TrackPlayer {
   /// A period with a consumer.
   final class Run: Sendable {

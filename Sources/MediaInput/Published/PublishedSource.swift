@@ -13,6 +13,14 @@ internal import Threading
 ///
 /// A publisher may go on while the source is stopped: a start amid a group of pictures delivers its newest frame at once, decoded,
 /// and decodes what follows up to the next keyframe.
+///
+/// A stream has its capturers; the servers find its input by them when a publisher comes:
+///
+/// ```swift
+/// let source = PublishedSource(format: format, audioFormat: audioFormat, scheme: .whip)
+/// stream.attachVideo(source.video)
+/// stream.attachAudio(source.audio)
+/// ```
 public final class PublishedSource: Sendable {
   /// The protocol by which publishers send.
   public enum Scheme: String, Hashable, Sendable, CaseIterable {

@@ -16,6 +16,13 @@ internal import Synchronization
 ///
 /// A frame costs one wake-up for each event loop with viewers, and one write for each viewer. Without viewers no sample is packetized.
 /// The outputs of RTSP, RTMP and WebRTC have one each; ``ServedOutput`` says who calls it.
+///
+/// The output that has it calls ``consume(_:)`` on the encoder's threads, and adds viewers on the event loop of their connections:
+///
+/// ```swift
+/// broadcast.consume(sample)
+/// _ = broadcast.group(on: connection.eventLoop).add(viewer)
+/// ```
 package final class Broadcast<Packetizer: SharedMediaPacketizer, Sender: DeliverySender>: Sendable
 where Sender.Packets == Packetizer.Packets {
   package typealias Delivery = SharedDelivery<Packetizer.Packets>

@@ -7,6 +7,14 @@ package import Media
 /// frames that are dropped are counted.
 ///
 /// The event loop's lag is the time that deliveries wait here.
+///
+/// ``ViewerGroup`` has one behind a lock: the encoder's threads append, its event loop takes when it was woken up:
+///
+/// ```swift
+/// let outcome = queue.withLock { $0.append(delivery, at: now) }
+/// if outcome.needsWakeUp { eventLoop.execute { … } }              // there:
+/// let (deliveries, hasMore) = queue.withLock { $0.take(at: now) }
+/// ```
 package struct DeliveryQueue<Packets: SharedMedia> {
   /// Duties of the sender after it has appended a delivery.
   package struct Outcome: Hashable {

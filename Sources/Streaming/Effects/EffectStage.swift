@@ -5,6 +5,12 @@ internal import Synchronization
 internal import Threading
 
 /// Applies the stream's effects to frames and reports their metadata, on the pipeline's thread.
+///
+/// ``EncoderStage`` has one, and calls it with each frame that is to be encoded:
+///
+/// ```swift
+/// let (frames, isHeldBack) = self.effects.process(drawn, from: frame, of: source.feed, completes: completes)
+/// ```
 final class EffectStage {
   /// View of the source: effects are restarted when it changes.
   private struct View {

@@ -8,6 +8,13 @@ internal import NIOCore
 /// Drop policy: when one has waited for two seconds, or 1200 samples or 32 MiB wait, all of them are dropped, and what follows up to
 /// the next keyframe or recovery point: samples that refer to a missing one cannot be decoded. A stall of the source, after which
 /// many come at once, is none of the pipeline.
+///
+/// ``VideoInputQueue`` calls it with its lock held: the source's thread appends, the pipeline's thread dequeues.
+///
+/// ```swift
+/// let dropped = samples.append(sample, at: StreamClock.system.now())
+/// let oldest = samples.popFirst()
+/// ```
 struct SampleQueue: Sendable {
   static let maximumWait = MediaDuration.seconds(2)
   static let maximumCount = 1_200
