@@ -36,7 +36,7 @@ enum Vocabulary {
     "Publications": "StreamRegistry", "PublishedStream": "ServedStream", "PublishedStreams": "ServedStreams",
     "RTMPTracks": "RTMPStreamPacketizer", "RTPBroadcaster": "RTPOutput", "RTPTracks": "RTPStreamPacketizer",
     "RenditionFeed": "RenditionScaler", "ScreenPlayback": "ScreenCaptureLoop",
-    "SnapshotFeed": "SnapshotFrameCache", "WebRTCBroadcaster": "WebRTCOutput",
+    "WebRTCBroadcaster": "WebRTCOutput",
     "WebRTCPublication": "WebRTCPushAnswer", "WebRTCPublishOffer": "WebRTCPushOffer",
     "WebRTCTracks": "WebRTCStreamPacketizer",
   ]
