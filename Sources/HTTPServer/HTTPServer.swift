@@ -135,20 +135,22 @@ package final class HTTPServer: Sendable {
     let plain = HTTP1Channel(
       responder: self.respond(application, isSecure: false),
       configuration: self.channelConfiguration(application, isSecure: false))
-    var listeners = [try await self.listen(plain, address: address, port: self.settings.port)]
+    let ports = PortChoice(self.settings.port, alternatives: self.settings.alternativePorts)
+    var listeners = [try await self.listen(plain, address: address, ports)]
     if let tls = self.settings.tls, let certificate {
       do throws(VidiconError) {
         let secure = try self.secureChannel(certificate, application)
-        listeners.append(try await self.listen(secure, address: address, port: tls.port))
+        let ports = PortChoice(tls.port, alternatives: tls.alternativePorts)
+        listeners.append(try await self.listen(secure, address: address, ports))
       } catch {
         await listeners[0].close()
         await listeners[0].waitForEnd()
         throw error
       }
     }
-    let ports = listeners.map(\.port)
+    let opened = listeners.map(\.port)
     self.state.withLock { state in
-      state.ports = Ports(http: ports[0], https: ports.count > 1 ? ports[1] : nil)
+      state.ports = Ports(http: opened[0], https: opened.count > 1 ? opened[1] : nil)
       state.listeners = listeners
     }
   }
@@ -174,16 +176,18 @@ package final class HTTPServer: Sendable {
   }
 
   private func listen(
-    _ channel: some ServerChildChannel, address: String, port: Int
+    _ channel: some ServerChildChannel, address: String, _ ports: PortChoice
   ) async throws(VidiconError) -> Listener {
-    do {
-      return try await Listener.open(
-        GuardedChannel(base: channel, loops: self.loops), address: address, port: port, group: self.group,
-        registry: self.loops.registry)
-    } catch {
-      throw VidiconError(
-        binding: error, address: self.settings.address, port: port, options: "--http-port or --https-port",
-        unprivilegedPort: 8080)
+    try await ports.open { port throws(VidiconError) in
+      do {
+        return try await Listener.open(
+          GuardedChannel(base: channel, loops: self.loops), address: address, port: port, group: self.group,
+          registry: self.loops.registry)
+      } catch {
+        throw VidiconError(
+          binding: error, address: self.settings.address, port: port, options: "--http-port or --https-port",
+          unprivilegedPort: 8080)
+      }
     }
   }
 

@@ -15,6 +15,9 @@ public struct HTTPServerSettings: Hashable, Sendable {
 
     /// The TCP port, 0 to 65,535; 0 for any free one.
     public var port: Int
+    /// Ports in place of one that is in use, in the order in which they are tried, 0 for any free one; without them, the default, a
+    /// server whose port is in use does not start.
+    public var alternativePorts: [Int] = []
     /// Origin of the server's certificate, whose SHA-256 fingerprint is shown to users.
     public var certificate: Certificate
 
@@ -27,6 +30,9 @@ public struct HTTPServerSettings: Hashable, Sendable {
 
   /// The TCP port, 0 to 65,535; 0 for any free one.
   public var port: Int
+  /// Ports in place of one that is in use, in the order in which they are tried, 0 for any free one; without them, the default, a
+  /// server whose port is in use does not start.
+  public var alternativePorts: [Int] = []
   /// Numeric IPv4 or IPv6 address to listen on; nil for all.
   public var address: String?
   /// HTTP over TLS in addition to plain HTTP; nil, the default, for none.

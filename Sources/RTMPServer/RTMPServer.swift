@@ -41,7 +41,9 @@ package final class RTMPServer: StreamServer {
     self.settings = settings
     self.outputs = RTMPDirectory(eventLoops: Array(group.makeIterator()), refusals: registry.refusals)
     self.tcp = TCPServer(
-      .init(name: "RTMP", address: settings.address, port: settings.port, tls: settings.tls, unprivilegedPort: 1935),
+      .init(
+        name: "RTMP", address: settings.address, port: settings.port, alternativePorts: settings.alternativePorts,
+        tls: settings.tls, unprivilegedPort: 1935),
       access: access, passwords: passwords, group: group, registry: registry, connections: self.outputs.connections,
       report: report)
   }
@@ -70,6 +72,9 @@ package final class RTMPServer: StreamServer {
 public struct RTMPServerSettings: Hashable, Sendable {
   /// The TCP port, 0 to 65,535; 0 for any free one; nil for RTMP over TLS only.
   public var port: Int?
+  /// Ports in place of one that is in use, in the order in which they are tried, 0 for any free one; without them, the default, a
+  /// server whose port is in use does not start.
+  public var alternativePorts: [Int] = []
   /// The numeric address to listen on; nil for all IPv4 and IPv6 addresses of this machine.
   public var address: String?
   /// RTMP over TLS; nil for none.

@@ -69,7 +69,9 @@ package final class RTSPServer: StreamServer {
     let eventLoops = Array(group.makeIterator())
     self.directory = RTSPDirectory(eventLoops: eventLoops, refusals: registry.refusals)
     self.tcp = TCPServer(
-      .init(name: "RTSP", address: settings.address, port: settings.port, tls: settings.tls, unprivilegedPort: 8554),
+      .init(
+        name: "RTSP", address: settings.address, port: settings.port, alternativePorts: settings.alternativePorts,
+        tls: settings.tls, unprivilegedPort: 8554),
       access: access, passwords: passwords, group: group, registry: registry,
       connections: self.directory.outputs.connections,
       report: report)
@@ -155,6 +157,9 @@ package final class RTSPServer: StreamServer {
 public struct RTSPServerSettings: Hashable, Sendable {
   /// The TCP port, 0 to 65,535; 0 for any free one.
   public var port: Int
+  /// Ports in place of one that is in use, in the order in which they are tried, 0 for any free one; without them, the default, a
+  /// server whose port is in use does not start.
+  public var alternativePorts: [Int] = []
   /// The numeric address to listen on; nil for all IPv4 and IPv6 addresses of this machine.
   public var address: String?
   /// Whether clients may set up UDP; otherwise UDP is refused with status 461, and clients use TCP.

@@ -29,16 +29,21 @@ package final class TCPServer: Sendable {
     var address: String?
     /// Port of plain TCP, 0 for any free one; nil for none.
     var port: Int?
+    /// Ports of plain TCP in place of one that is in use.
+    var alternativePorts: [Int]
     /// Port and certificate of TLS; nil for none.
     var tls: TLSSettings?
     /// A usual port of the protocol, from 1024 on, for errors.
     var unprivilegedPort: Int
 
     /// Creates settings of a protocol's ports.
-    package init(name: String, address: String?, port: Int?, tls: TLSSettings?, unprivilegedPort: Int) {
+    package init(
+      name: String, address: String?, port: Int?, alternativePorts: [Int] = [], tls: TLSSettings?, unprivilegedPort: Int
+    ) {
       self.name = name
       self.address = address
       self.port = port
+      self.alternativePorts = alternativePorts
       self.tls = tls
       self.unprivilegedPort = unprivilegedPort
     }
@@ -108,7 +113,9 @@ package final class TCPServer: Sendable {
     }
     let (access, passwords, connections) = (self.access, self.passwords, self.connections)
     connections.open()
-    let listeners = try await opener.listen(on: self.settings.port, tls: tls) { channel, registration, isEncrypted in
+    let listeners = try await opener.listen(
+      on: self.settings.port, alternatives: self.settings.alternativePorts, tls: tls
+    ) { channel, registration, isEncrypted in
       let environment = MediaConnection.Environment(
         access: access, passwords: passwords, connections: connections, eventLoop: channel.eventLoop,
         registration: registration, isEncrypted: isEncrypted)

@@ -54,6 +54,7 @@ public final class CameraServer: Sendable {
   private let catalog: SourceCatalog
   private let privacy: SourcePrivacy
   private let pushService: PushService
+  private let report: @Sendable (String) -> Void
 
   /// Creates a server that does not listen yet.
   ///
@@ -74,8 +75,9 @@ public final class CameraServer: Sendable {
   ///     ``StreamSources`` of its own, see `attach(_:to:)`, has that catalog.
   ///   - discovery: Receives the name under which each stream is announced, and failures to announce, on a thread of the
   ///     announcer.
-  ///   - report: Receives lines for the owner, on any thread: about refused requests, at most one a minute by address, and
-  ///     about certificates: a renewed one that cannot be stored, and changed files that are read again.
+  ///   - report: Receives lines for the owner, on any thread: about ports that are in use and replaced by others, about refused
+  ///     requests, at most one a minute by address, and about certificates: a renewed one that cannot be stored, and changed files
+  ///     that are read again.
   public convenience init(
     settings: CameraServerSettings, catalog: SourceCatalog = .all,
     discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in },
@@ -125,6 +127,7 @@ public final class CameraServer: Sendable {
       case .whip(let url, let token): connector.whipLink(to: url, token: token, report: report)
       }
     }
+    self.report = report
     self.group = group
     self.registry = registry
     self.memoryReturn = MemoryReturn(of: registry)
@@ -207,11 +210,12 @@ public final class CameraServer: Sendable {
     self.memoryReturn.start()
     guard let rtsp = self.rtsp.ports?.plain else { return }
     let http = self.http?.ports
+    let ports = CameraServerPorts(
+      rtsp: rtsp, rtsps: self.rtsp.ports?.secure, http: http?.http, https: http?.https, rtmp: self.rtmp?.ports?.plain,
+      rtmps: self.rtmp?.ports?.secure, webRTC: self.webRTC?.udpPort)
+    for line in self.settings.replacements(by: ports) { self.report(line) }
     self.listening.open(
-      CameraServerPorts(
-        rtsp: rtsp, rtsps: self.rtsp.ports?.secure, http: http?.http, https: http?.https, rtmp: self.rtmp?.ports?.plain,
-        rtmps: self.rtmp?.ports?.secure, webRTC: self.webRTC?.udpPort),
-      hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
+      ports, hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
     // Streams that were served earlier had no port to announce.
     for stream in self.streams.served where stream.isRunning { self.announce(stream) }
   }

@@ -41,3 +41,20 @@ public struct CameraServerSettings: Hashable, Sendable {
     self.isAnnounced = isAnnounced
   }
 }
+
+extension CameraServerSettings {
+  /// A line for the owner about each port that is in use by another program, and replaced by an alternative one.
+  ///
+  /// - Parameter ports: The ports that are open.
+  func replacements(by ports: CameraServerPorts) -> [String] {
+    let pairs = [
+      ("RTSP", self.rtsp.port, ports.rtsp), ("HTTP", self.http?.port, ports.http),
+      ("HTTPS", self.http?.tls?.port, ports.https), ("RTMP", self.rtmp?.port, ports.rtmp),
+      ("WebRTC", self.webRTC?.port, ports.webRTC),
+    ]
+    return pairs.compactMap { name, wanted, opened in
+      guard let wanted, let opened, wanted != 0, wanted != opened else { return nil }
+      return "port \(wanted) is in use; \(name) is served on port \(opened) instead"
+    }
+  }
+}

@@ -5,7 +5,7 @@ struct PortArguments: ParsableArguments {
   @Option(help: "The address to listen on; by default all, IPv4 and IPv6.")
   var bind: String?
 
-  @Option(help: "The TCP port for RTSP; 0 for any free one. (default: 8554)")
+  @Option(help: "The TCP port for RTSP; 0 for any free one. (default: 8554, another one where that is in use)")
   var rtspPort: String?
 
   @Flag(help: "Also send RTP over UDP to clients that request it.")
@@ -14,7 +14,10 @@ struct PortArguments: ParsableArguments {
   @Option(help: "The TCP port for RTSP over TLS; 0 for any free one. Needs --https-port, or --tls-cert and --tls-key.")
   var rtspsPort: String?
 
-  @Option(help: "The TCP port for HTTP: web page, HLS, images; 0 for any free one. (default: 8080)")
+  @Option(
+    help: """
+      The TCP port for HTTP: web page, HLS, images; 0 for any free one. (default: 8080, another one where that is in use)
+      """)
   var httpPort: String?
 
   @Option(

@@ -344,12 +344,22 @@ struct ServeCommand: AsyncParsableCommand {
 extension CameraServerSettings {
   /// The server's settings from the command line and configuration file.
   init(_ configuration: ServeConfiguration) {
-    var rtsp = RTSPServerSettings(port: configuration.rtspPort)
+    typealias Default = ServeConfiguration.DefaultPort
+    let rtspPorts = configuration.portChoice(configuration.rtspPort, default: Default.rtsp)
+    var rtsp = RTSPServerSettings(port: rtspPorts.port)
+    rtsp.alternativePorts = rtspPorts.alternatives
     rtsp.address = configuration.bind
     rtsp.offersUDP = configuration.rtspUDP
-    var http = HTTPServerSettings(port: configuration.httpPort)
+    let httpPorts = configuration.portChoice(configuration.httpPort, default: Default.http)
+    var http = HTTPServerSettings(port: httpPorts.port)
+    http.alternativePorts = httpPorts.alternatives
     http.address = configuration.bind
-    http.tls = configuration.httpsPort.map { .init(port: $0, certificate: .localAuthority(folder: nil)) }
+    if configuration.openHTTPSPort != nil {
+      let ports = configuration.portChoice(configuration.httpsPort, default: Default.https)
+      var tls = HTTPServerSettings.TLS(port: ports.port, certificate: .localAuthority(folder: nil))
+      tls.alternativePorts = ports.alternatives
+      http.tls = tls
+    }
     let certificate = configuration.tlsCertificate.flatMap { chain in
       configuration.tlsKey.map { CertificateFiles(chain: chain, key: $0) }
     }
@@ -359,14 +369,18 @@ extension CameraServerSettings {
     let receives = configuration.streams.contains { $0.publishScheme == .rtmp }
     if configuration.rtmpPort != nil || configuration.rtmpsPort != nil || receives {
       // An encoder without TLS is to reach a source rtmp: also beside the encrypted port.
-      var rtmp = RTMPServerSettings(port: configuration.rtmpPort ?? (receives ? 1935 : nil))
+      let ports = configuration.portChoice(configuration.rtmpPort, default: Default.rtmp)
+      var rtmp = RTMPServerSettings(port: receives || configuration.rtmpPort != nil ? ports.port : nil)
+      rtmp.alternativePorts = ports.alternatives
       rtmp.address = configuration.bind
       rtmp.tls = configuration.rtmpsPort.map { .init(port: $0, certificate: certificate) }
       self.rtmp = rtmp
     }
     if configuration.isWebRTCOn {
-      var webRTC = WebRTCServerSettings()
-      if let port = configuration.webRTCPort { webRTC.port = port } else { webRTC.isRequired = false }
+      let ports = configuration.portChoice(configuration.webRTCPort, default: Default.webRTC)
+      var webRTC = WebRTCServerSettings(port: ports.port)
+      webRTC.alternativePorts = ports.alternatives
+      webRTC.isRequired = configuration.webRTCPort != nil
       webRTC.address = configuration.bind
       webRTC.iceServers = configuration.iceServers
       webRTC.candidateAddresses = configuration.iceAddresses

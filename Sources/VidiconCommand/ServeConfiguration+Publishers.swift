@@ -5,15 +5,8 @@ import MediaInput
 import StreamControl
 
 extension ServeConfiguration {
-  /// Port of HTTP over TLS where none is given and a stream has the source `whip:`: browsers have cameras for pages over `https:` only.
-  static let publishPort = 8443
-
-  private var receivesWHIP: Bool { self.streams.contains { $0.publishScheme == .whip } }
-
-  /// Opens the port of HTTP over TLS for publishers.
-  mutating func openPublishPort() {
-    if self.httpsPort == nil, self.receivesWHIP { self.httpsPort = Self.publishPort }
-  }
+  /// Whether a stream has the source `whip:`.
+  var receivesWHIP: Bool { self.streams.contains { $0.publishScheme == .whip } }
 
   /// Checks that publishers reach their streams, each by a token of its own.
   func validatePublishers() throws(VidiconError) {

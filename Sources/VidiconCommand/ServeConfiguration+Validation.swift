@@ -48,12 +48,12 @@ extension ServeConfiguration {
         "--tls-cert", "a certificate and its key go together", "give both --tls-cert FILE and --tls-key FILE")
     }
     for (name, port) in [("rtsps", self.rtspsPort), ("rtmps", self.rtmpsPort)]
-    where port != nil && self.tlsCertificate == nil && self.httpsPort == nil {
+    where port != nil && self.tlsCertificate == nil && self.openHTTPSPort == nil {
       throw .usage(
         "--\(name)-port", "\(name.uppercased()) needs a certificate",
         "add --https-port 8443, whose certificate it takes, or --tls-cert FILE and --tls-key FILE")
     }
-    if self.rtspsPort == nil, self.rtmpsPort == nil, self.httpsPort == nil, self.tlsCertificate != nil {
+    if self.rtspsPort == nil, self.rtmpsPort == nil, self.openHTTPSPort == nil, self.tlsCertificate != nil {
       throw .usage(
         "--tls-cert", "a certificate is given but no port for it", "add --https-port 8443 or --rtsps-port 8322")
     }
@@ -64,8 +64,9 @@ extension ServeConfiguration {
       ] where isGiven { throw .usage(name, "WebRTC is off", "leave --webrtc off out") }
     }
     let ports = [
-      ("--rtsp-port", self.rtspPort), ("--rtsps-port", self.rtspsPort ?? 0), ("--http-port", self.httpPort),
-      ("--https-port", self.httpsPort ?? 0), ("--rtmp-port", self.rtmpPort ?? 0),
+      ("--rtsp-port", self.rtspPort ?? DefaultPort.rtsp), ("--rtsps-port", self.rtspsPort ?? 0),
+      ("--http-port", self.httpPort ?? DefaultPort.http), ("--https-port", self.openHTTPSPort ?? 0),
+      ("--rtmp-port", self.rtmpPort ?? 0),
       ("--rtmps-port", self.rtmpsPort ?? 0), ("--webrtc-port", self.webRTCPort ?? 0),
     ].filter { $0.1 != 0 }
     for (index, (name, port)) in ports.enumerated() {

@@ -9,9 +9,12 @@ import Vidicon
 package struct ServeConfiguration: Equatable {
   package var streams: [StreamOptions] = []
   var bind: String?
-  package var rtspPort = 8554
+  /// Nil for 8554, or another one where that is in use; so are the other ports without one.
+  package var rtspPort: Int?
   var rtspUDP = false
-  package var httpPort = 8080
+  /// Nil for 8080.
+  package var httpPort: Int?
+  /// Nil for 8443 with a source `whip:`, else for no HTTP over TLS.
   var httpsPort: Int?
   var isAnnounced = true
   /// Whether a network source must be there at the start.
@@ -26,9 +29,10 @@ package struct ServeConfiguration: Equatable {
   /// Whether network sources at link-local addresses may be chosen over HTTP.
   var allowsLinkLocal = false
   var rtspsPort: Int?
+  /// Nil for 1935 with a source `rtmp:`, else for no RTMP.
   var rtmpPort: Int?
   var rtmpsPort: Int?
-  /// Nil for 8189, or any free one where that is in use.
+  /// Nil for 8189.
   var webRTCPort: Int?
   var isWebRTCOn = true
   /// Addresses at which WebRTC clients reach this machine beside its own.
@@ -62,7 +66,6 @@ extension ServeConfiguration {
     try self.apply(options.push, environment: ProcessInfo.processInfo.environment)
     self.exitsOnFailure = options.run.exitOnFailure
     for index in self.streams.indices { self.streams[index].isForWebRTC = self.isWebRTCOn }
-    self.openPublishPort()
   }
 
   /// Reads a configuration file, if there is one.

@@ -93,18 +93,12 @@ package final class WebRTCServer: StreamServer {
     self.port.withLock { $0 = (udp, tcp) }
   }
 
-  /// Opens the port of the settings, or another one where those allow it, for UDP and TCP.
+  /// Opens the port of the settings, or an alternative one where it is in use, for UDP and TCP.
   ///
   /// - Returns: No TCP port where the number is in use: then clients use UDP alone.
   private func openPorts() async throws(VidiconError) -> (DatagramPort, ICETCPPort?) {
-    do throws(VidiconError) {
-      return try await self.openPorts(self.settings.port)
-    } catch {
-      guard !self.settings.isRequired, error.code == .portInUse else { throw error }
-      let ports = try await self.openPorts(0)
-      self.report("\(error.subject) is in use by another program: WebRTC uses port \(ports.0.port)")
-      return ports
-    }
+    try await PortChoice(self.settings.port, alternatives: self.settings.alternativePorts)
+      .open { number throws(VidiconError) in try await self.openPorts(number) }
   }
 
   private func openPorts(_ number: Int) async throws(VidiconError) -> (DatagramPort, ICETCPPort?) {
@@ -125,12 +119,17 @@ package final class WebRTCServer: StreamServer {
         address: TCPListener.boundAddress(self.settings.address), port: number, on: hub.eventLoop,
         receive: { hub.receive($0, from: $1) }, receiveEnded: { hub.flush() })
       if let tcp = try? await ICETCPPort.open(opener, port: Int(udp.port), sessions: sessions) { return (udp, tcp) }
-      // Any free port is to be free for both.
-      guard number == 0, attempts < Self.maximumPortAttempts else {
+      // Any free port, and one with alternatives, is to be free for both.
+      guard number == 0 ? attempts < Self.maximumPortAttempts : !self.settings.alternativePorts.isEmpty else {
         self.report("TCP port \(udp.port) is in use by another program: WebRTC needs a network that carries UDP")
         return (udp, nil)
       }
       await udp.close()
+      guard number == 0 else {
+        throw VidiconError(
+          .portInUse, subject: "TCP port \(number)", cause: "another program uses it",
+          nextStep: "choose another one with --webrtc-port, 0 for any free one")
+      }
     }
   }
 
@@ -244,7 +243,10 @@ extension WebRTCServer: WHEPService {
 public struct WebRTCServerSettings: Hashable, Sendable {
   /// The UDP port, 0 to 65 535, of all viewers, and the TCP port of those whose networks carry no UDP; 0 for any free one.
   public var port: Int
-  /// Whether a server without this port does not start. Otherwise it takes any free one, or is without WebRTC, and a line says so.
+  /// Ports in place of one that is in use, in the order in which they are tried, 0 for any free one; without them, the default, a
+  /// server whose port is in use does not start.
+  public var alternativePorts: [Int] = []
+  /// Whether a server does not start without WebRTC, of which OpenSSL may be unable to make the certificate.
   public var isRequired = true
   /// The numeric address to listen on; nil for all IPv4 and IPv6 addresses of this machine.
   public var address: String?

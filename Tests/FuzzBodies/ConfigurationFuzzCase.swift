@@ -23,7 +23,7 @@ struct ConfigurationFuzzCase {
     let path = "vidicon.yaml"
     do throws(VidiconError) {
       let configuration = try ServeConfiguration(yaml: self.text, path: path)
-      precondition((0...65_535).contains(configuration.rtspPort) && (0...65_535).contains(configuration.httpPort))
+      precondition([configuration.rtspPort, configuration.httpPort].allSatisfy { (0...65_535).contains($0 ?? 0) })
       precondition(configuration.streams.allSatisfy { Self.isName($0.name) }, "names are parts of a URL")
     } catch {
       precondition(error.description.hasPrefix(path), "a message begins with the file's name")

@@ -70,6 +70,20 @@ struct TCPListenerTests {
     try await first.close()
   }
 
+  @Test func `a port that is in use is replaced by the first alternative that is free`() async throws {
+    let opener = self.listener("127.0.0.1")
+    let taken = try await opener.listen(on: 0) { _, _ in }
+    let port = try #require(taken.localAddress?.port)
+    let other = try await opener.listen(on: port, alternatives: [port, 0], tls: nil) { _, _, _ in }
+    #expect(try #require(other.plain?.localAddress?.port) != port)
+    let error = await #expect(throws: VidiconError.self) {
+      _ = try await opener.listen(on: port, alternatives: [port], tls: nil) { _, _, _ in }
+    }
+    #expect(error?.code == .portInUse && error?.subject == "port \(port) of 127.0.0.1")
+    await other.close()
+    try await taken.close()
+  }
+
   @Test func `plain TCP and TLS have a port each, or none when one cannot be opened`() async throws {
     let context = try NIOSSLContext(configuration: .makeClientConfiguration())
     let listener = self.listener("127.0.0.1")

@@ -70,11 +70,11 @@ struct PublisherSettingsTests {
   }
 
   @Test func `HTTPS is on for a source whip: at 8443, unless another port is given`() throws {
-    #expect(try Self.configuration(["--source", "bars"]).httpsPort == nil)
-    #expect(try Self.configuration(["--source", "whip:"]).httpsPort == 8443)
-    #expect(try Self.configuration(["--source", "whip:", "--https-port", "0"]).httpsPort == 0)
+    #expect(try Self.configuration(["--source", "bars"]).openHTTPSPort == nil)
+    #expect(try Self.configuration(["--source", "whip:"]).openHTTPSPort == 8443)
+    #expect(try Self.configuration(["--source", "whip:", "--https-port", "0"]).openHTTPSPort == 0)
     let several = ["--stream", "name=a,source=bars", "--stream", "name=b,source=whip:"]
-    #expect(try Self.configuration(several).httpsPort == 8443)
+    #expect(try Self.configuration(several).openHTTPSPort == 8443)
     let settings = CameraServerSettings(try Self.configuration(["--source", "whip:", "--rtmps-port", "1936"]))
     #expect(settings.http?.tls?.port == 8443 && settings.rtmp?.tls?.port == 1936 && settings.webRTC != nil)
   }

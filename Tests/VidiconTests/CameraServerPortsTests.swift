@@ -2,6 +2,7 @@ import Foundation
 import HTTPServer
 import Media
 import RTSPServer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -98,6 +99,52 @@ struct CameraServerPortsTests {
       #expect(server.ports == nil && server.addresses(of: LiveStream("a")).rtsp == [])
       await server.stop()
     }
+    await first.stop()
+  }
+
+  @Test func `ports in use are replaced by alternatives, which addresses have and one line each reports`() async throws
+  {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "vidicon-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var settings = Self.settings()
+    settings.http?.tls = .init(port: 0, certificate: .localAuthority(folder: folder))
+    settings.rtmp = RTMPServerSettings(port: 0)
+    settings.rtmp?.address = "127.0.0.1"
+    settings.webRTC = WebRTCServerSettings(port: 0)
+    settings.webRTC?.address = "127.0.0.1"
+    let first = CameraServer(settings: settings)
+    try await first.start()
+    let taken = try #require(first.ports)
+    let (rtsp, rtmp, webRTC) = (taken.rtsp, try #require(taken.rtmp), try #require(taken.webRTC))
+    let (http, https) = (try #require(taken.http), try #require(taken.https))
+    settings.rtsp.port = rtsp
+    settings.rtsp.alternativePorts = [http, 0]
+    settings.http?.port = http
+    settings.http?.alternativePorts = [https, 0]
+    settings.http?.tls?.port = https
+    settings.http?.tls?.alternativePorts = [0]
+    settings.rtmp?.port = rtmp
+    settings.rtmp?.alternativePorts = [0]
+    settings.webRTC?.port = webRTC
+    settings.webRTC?.alternativePorts = [0]
+    let lines = Mutex<[String]>([])
+    let second = CameraServer(settings: settings, report: { line in lines.withLock { $0.append(line) } })
+    try await second.start()
+    let ports = try #require(second.ports)
+    let all = [ports.rtsp, ports.http ?? 0, ports.https ?? 0, ports.rtmp ?? 0]
+    #expect(Set(all + [rtsp, http, https, rtmp]).count == 8 && !all.contains(0) && ports.webRTC != webRTC)
+    #expect(
+      lines.withLock { $0 } == [
+        "port \(rtsp) is in use; RTSP is served on port \(all[0]) instead",
+        "port \(http) is in use; HTTP is served on port \(all[1]) instead",
+        "port \(https) is in use; HTTPS is served on port \(all[2]) instead",
+        "port \(rtmp) is in use; RTMP is served on port \(all[3]) instead",
+        "port \(webRTC) is in use; WebRTC is served on port \(try #require(ports.webRTC)) instead",
+      ])
+    let addresses = second.addresses(of: LiveStream("a"))
+    #expect(addresses.rtsp.allSatisfy { $0.hasPrefix("rtsp://127.0.0.1:\(all[0])/") } && !addresses.rtsp.isEmpty)
+    #expect(addresses.page.contains { $0.hasPrefix("http://127.0.0.1:\(all[1])/") }, "\(addresses.page)")
+    await second.stop()
     await first.stop()
   }
 

@@ -18,10 +18,10 @@ struct WebRTCServerTests {
   }
 
   /// A server on this machine, and the lines for its owner.
-  private func server(port: Int, isRequired: Bool) throws -> (WebRTCServer, Lines) {
+  private func server(port: Int, alternatives: [Int] = []) throws -> (WebRTCServer, Lines) {
     var settings = WebRTCServerSettings(port: port)
     settings.address = "127.0.0.1"
-    settings.isRequired = isRequired
+    settings.alternativePorts = alternatives
     let lines = Lines()
     let server = WebRTCServer(
       settings: settings, group: .singleton, registry: ConnectionRegistry(),
@@ -29,30 +29,34 @@ struct WebRTCServerTests {
     return (try #require(server), lines)
   }
 
-  @Test func `a port in use ends the start where it is required, and is replaced by a free one elsewhere`() async throws
+  @Test func `a port in use ends the start, or is replaced by the first alternative that is free for UDP and TCP`()
+    async throws
   {
-    let (first, firstLines) = try self.server(port: 0, isRequired: true)
+    let (first, firstLines) = try self.server(port: 0)
     try await first.start()
     let port = try #require(first.udpPort)
     #expect(port > 0 && firstLines.all.withLock { $0 } == [])
-    let (required, _) = try self.server(port: port, isRequired: true)
+    let (required, _) = try self.server(port: port)
     await #expect {
       try await required.start()
     } throws: { error in
       (error as? VidiconError)?.code == .portInUse
     }
-    let (preferred, lines) = try self.server(port: port, isRequired: false)
-    try await preferred.start()
-    let other = try #require(preferred.udpPort)
-    #expect(other != port)
-    #expect(
-      lines.all.withLock { $0 } == [
-        "UDP port \(port) of 127.0.0.1 is in use by another program: WebRTC uses port \(other)"
-      ])
-    await preferred.stop()
+    let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton).bind(
+      host: "127.0.0.1", port: 0
+    ).get()
+    let ofTCP = try #require(listener.localAddress?.port)
+    for (wanted, alternatives) in [(port, [port, ofTCP, 0]), (ofTCP, [port, 0])] {
+      let (server, lines) = try self.server(port: wanted, alternatives: alternatives)
+      try await server.start()
+      let other = try #require(server.udpPort)
+      #expect(![port, ofTCP].contains(other) && lines.all.withLock { $0 } == [])
+      await server.stop()
+    }
+    try await listener.close()
     await first.stop()
     // The number is free again, for both protocols.
-    let (again, _) = try self.server(port: port, isRequired: true)
+    let (again, _) = try self.server(port: port)
     try await again.start()
     #expect(again.udpPort == port)
     await again.stop()
@@ -63,7 +67,7 @@ struct WebRTCServerTests {
     `a client whose H_264 does not decode the stream is refused with the cause, and gets audio where it wants no more`()
     async throws
   {
-    let (server, _) = try self.server(port: 0, isRequired: true)
+    let (server, _) = try self.server(port: 0)
     try await server.start()
     // A stream that does not run: there is no encoder for its transcoding.
     let stream = LiveStream("hello")

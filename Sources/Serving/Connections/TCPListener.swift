@@ -69,17 +69,20 @@ package struct TCPListener: Sendable {
   ///
   /// - Parameters:
   ///   - port: 0 for any free one; nil for none.
+  ///   - alternatives: Ports in place of `port` where that is in use.
   ///   - tls: Port and context of TLS; nil for none.
   ///   - configure: Adds the protocol's handler to a connection, behind TLS.
   /// - Throws: `VidiconError`: `.portInUse`, `.notPermitted` or `.notFound` (the address) when a port cannot be bound,
   ///   `.invalidSpecification` for a malformed address.
   package func listen(
-    on port: Int?, tls: (port: Int, context: NIOSSLContext)?,
+    on port: Int?, alternatives: [Int] = [], tls: (port: Int, context: NIOSSLContext)?,
     configure: @escaping @Sendable (any Channel, ConnectionRegistry.Registration, _ isEncrypted: Bool) throws -> Void
   ) async throws(VidiconError) -> Listeners {
     var listeners = Listeners()
     if let port {
-      listeners.plain = try await self.listen(on: port, context: nil) { try configure($0, $1, false) }
+      listeners.plain = try await PortChoice(port, alternatives: alternatives).open { port throws(VidiconError) in
+        try await self.listen(on: port, context: nil) { try configure($0, $1, false) }
+      }
     }
     guard let tls else { return listeners }
     do throws(VidiconError) {
