@@ -17,6 +17,11 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 // Screens are captured from X11, which Apple's systems do not show theirs with.
 let xcb: Target.Dependency = .target(name: "CXCB", condition: .when(platforms: [.linux]))
 
+// What `vidicon --version` shows beside the number; scripts/commit prints it. Not `Context.gitInformation`, which is that of the last time
+// that SwiftPM has read this file. Only the target CVersion is compiled again for another commit.
+let commit = Context.environment["VIDICON_COMMIT"] ?? ""
+let versionSettings: [CSetting] = commit.isEmpty ? [] : [.define("VIDICON_COMMIT", to: "\"\(commit)\"")]
+
 let package = Package(
   name: "vidicon",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -224,7 +229,8 @@ let package = Package(
         "MediaInput",
         "Codecs",
         "Effects", "Pushing",
-        "Streaming", "Recording", "StreamControl", "RTSPServer", "ControlAPI", "Discovery", "CSystemCalls", "Libc",
+        "Streaming", "Recording", "StreamControl", "RTSPServer", "ControlAPI", "Discovery", "CSystemCalls", "CVersion",
+        "Libc",
         "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
@@ -241,6 +247,7 @@ let package = Package(
     .target(name: "CDocuments"),
     .target(name: "CSystemCalls"),
     .target(name: "CV4L2"),
+    .target(name: "CVersion", cSettings: versionSettings),
     .target(name: "CInference"),
 
     // Libraries of the system.

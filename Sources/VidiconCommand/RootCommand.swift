@@ -7,7 +7,7 @@ package struct RootCommand: AsyncParsableCommand {
   package static let configuration = CommandConfiguration(
     commandName: "vidicon",
     abstract: "Turns any camera, screen, file or generated video into a live network camera, and records it.",
-    version: "0.1.0",
+    version: ProgramVersion.text,
     subcommands: [
       ServeCommand.self, RecordCommand.self, RepairCommand.self, DevicesCommand.self, StatusCommand.self,
       ControlCommand.self, PasswordCommand.self,

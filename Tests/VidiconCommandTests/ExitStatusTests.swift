@@ -103,7 +103,7 @@ struct ExitStatusTests {
 
   @Test(
     arguments: [
-      (["--version"], "0.1.0"), (["--help"], "SUBCOMMANDS:"), (["serve", "--help"], "--rtsp-port"),
+      (["--version"], ProgramVersion.number), (["--help"], "SUBCOMMANDS:"), (["serve", "--help"], "--rtsp-port"),
       (["help", "record"], "--split-duration"), ([], "SUBCOMMANDS:"),
     ] as [([String], String)])
   func `help and version are on standard output, with status 0`(arguments: [String], text: String) async throws {
