@@ -114,6 +114,11 @@ extension EffectOptions {
     return effects
   }
 
+  /// Checks that the files can be read.
+  func checkFiles() throws(VidiconError) {
+    _ = try self.load()
+  }
+
   private func load() throws(VidiconError) -> (EffectSettings, EffectFactory) {
     var (settings, factory) = (self.settings, EffectFactory())
     // Smiles are detected on tracked faces only.

@@ -254,10 +254,7 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     defer { hint.cancel() }
-    for options in requested.streams {
-      try options.recording.checkFolder()
-      try options.checkSources()
-    }
+    try requested.checkStreams()
     // Clients that connect meanwhile wait for the streams.
     try await server.start(holdingConnections: true)
     let (streams, configuration, choice): ([LiveStream], ServeConfiguration, String?)

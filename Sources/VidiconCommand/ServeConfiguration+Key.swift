@@ -50,7 +50,11 @@ extension ServeConfiguration {
   /// - Parameters:
   ///   - texts: The members of a list; one text for other settings.
   ///   - name: The option or key, for messages.
-  mutating func set(_ key: Key, to texts: [String], named name: String) throws(VidiconError) {
+  mutating func set(
+    _ key: Key, to texts: [String], named name: String, from origin: SettingOrigin
+  ) throws(VidiconError) {
+    self.given.set(key, to: texts, from: origin)
+    for text in texts { try key.secrecy.check(text, named: name) }
     let text = texts.first ?? ""
     switch key {
     case .bind: self.bind = text

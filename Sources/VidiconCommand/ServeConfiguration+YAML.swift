@@ -45,7 +45,7 @@ extension ServeConfiguration {
       default:
         let texts = try key.isList ? reader.texts(value) : [reader.text(value)]
         do throws(VidiconError) {
-          try self.set(key, to: texts, named: key.rawValue)
+          try self.set(key, to: texts, named: key.rawValue, from: .file)
         } catch {
           throw error.of(reader.place(of: value))
         }
@@ -64,6 +64,12 @@ extension ServeConfiguration {
       values[key] = try reader.text(value)
     }
     let (name, password, token) = (values[.name] ?? "", values[.password] ?? "", values[.token] ?? "")
+    self.given.append(.users, .text(Secret(name)), from: .file)
+    do throws(VidiconError) {
+      for secret in [password, token] { try SettingSecrecy.secret.check(secret, named: "a user") }
+    } catch {
+      throw error.of(reader.place(of: node))
+    }
     let role: Role
     switch (values[.role], values[.stream] ?? "") {
     case (nil, _), ("viewer", _): role = .viewer
@@ -96,12 +102,14 @@ extension ServeConfiguration {
     // Other keys override parts of a preset.
     for (key, value) in pairs.filter({ $0.0 == .preset }) + pairs.filter({ $0.0 != .preset }) {
       if key == .push {
-        stream.pushes += try reader.pushes(value)
+        try reader.readPushes(value) { values throws(VidiconError) in try stream.addPush(values, from: .file) }
         continue
       }
-      let text = try key == .rendition ? reader.renditions(value) : reader.text(value)
+      let texts =
+        try key == .rendition
+        ? [reader.renditions(value)] : key == .pushFile ? reader.texts(value) : [reader.text(value)]
       do throws(VidiconError) {
-        try stream.set(key, to: text)
+        for text in texts { try stream.set(key, to: text, from: .file) }
       } catch {
         throw error.of(reader.place(of: value))
       }
@@ -141,13 +149,27 @@ private struct YAMLReader {
     for (keyNode, value) in mapping {
       let text = try self.text(keyNode)
       guard let key = Key(rawValue: text) else {
-        let known = Key.allCases.map(\.rawValue).joined(separator: ", ")
-        throw self.failure(keyNode, "unknown key\(showsKeys ? " \(quoted(text))" : "")", "give one of \(known)")
+        throw self.failure(keyNode, "unknown key\(showsKeys ? " \(quoted(text))" : "")", Self.hint(for: text, of: keys))
       }
       guard seen.insert(key).inserted else { throw self.failure(keyNode, "\"\(text)\" is given twice", "give it once") }
       pairs.append((key, value))
     }
     return pairs
+  }
+
+  /// The next step where a key is unknown: the one that was probably meant, or all.
+  private static func hint<Key: RawRepresentable<String> & CaseIterable>(for text: String, of keys: Key.Type) -> String
+  {
+    if keys == ServeConfiguration.Key.self, let key = StreamOptions.Key(rawValue: text) {
+      return "\"\(key.rawValue)\" is a key of a stream; write it below streams"
+    }
+    if keys == StreamOptions.Key.self, let key = ServeConfiguration.Key(rawValue: text) {
+      return "\"\(key.rawValue)\" is a key of the server; write it outside of streams"
+    }
+    let near =
+      (keys as? any SettingKey.Type)?.nearest(to: text) ?? text.nearest(among: Key.allCases.map { ($0.rawValue, []) })
+    if let near { return "did you mean \"\(near)\"?" }
+    return "give one of \(Key.allCases.map(\.rawValue).joined(separator: ", "))"
   }
 
   func sequence(_ node: Node) throws(VidiconError) -> [Node] {
@@ -187,22 +209,28 @@ private struct YAMLReader {
     return pairs.joined(separator: ",")
   }
 
-  /// The pushes of a value, or of a list whose members are URLs, or keys and values. No error quotes them.
-  func pushes(_ node: Node) throws(VidiconError) -> [PushTarget] {
-    try self.members(node).map { node throws(VidiconError) in try self.push(node) }
+  /// Reads the pushes of a value, or of a list whose members are URLs, or keys and values. No error quotes them.
+  ///
+  /// - Parameter add: Receives the keys and values of each push.
+  func readPushes(
+    _ node: Node, add: ([StreamOptions.PushKey: String]) throws(VidiconError) -> Void
+  ) throws(VidiconError) {
+    for member in self.members(node) {
+      do throws(VidiconError) {
+        try add(try self.pushValues(member))
+      } catch {
+        throw error.of(self.place(of: member))
+      }
+    }
   }
 
-  private func push(_ node: Node) throws(VidiconError) -> PushTarget {
-    do throws(VidiconError) {
-      guard case .mapping = node else { return try StreamOptions.push(try self.text(node)) }
-      var values: [StreamOptions.PushKey: String] = [:]
-      for (key, value) in try self.mapping(node, keys: StreamOptions.PushKey.self, showsKeys: false) {
-        values[key] = try self.text(value)
-      }
-      return try StreamOptions.push(values)
-    } catch {
-      throw error.of(self.place(of: node))
+  private func pushValues(_ node: Node) throws(VidiconError) -> [StreamOptions.PushKey: String] {
+    guard case .mapping = node else { return try StreamOptions.pushValues(try self.text(node)) }
+    var values: [StreamOptions.PushKey: String] = [:]
+    for (key, value) in try self.mapping(node, keys: StreamOptions.PushKey.self, showsKeys: false) {
+      values[key] = try self.text(value)
     }
+    return values
   }
 
   func boolean(_ node: Node) throws(VidiconError) -> Bool {

@@ -41,6 +41,8 @@ package struct ServeConfiguration: Equatable {
   var iceServers: [ICEServer] = []
   var tlsCertificate: String?
   var tlsKey: String?
+  /// What was given of these settings, and where; that of streams is with each.
+  var given = GivenSettings<Key>()
   /// Lines about the configuration file that the owner is to know.
   var warnings: [String] = []
 
@@ -60,7 +62,8 @@ extension ServeConfiguration {
     try self.init(file: options.run.config)
     try self.apply(options)
     if !options.access.operators.isEmpty {
-      if options.access.user.isEmpty { try self.set(.users, to: [], named: "--operator") }
+      if options.access.user.isEmpty { try self.set(.users, to: [], named: "--operator", from: .option) }
+      for user in options.access.operators { self.given.append(.users, .text(Secret(user)), from: .option) }
       self.access.users += try Self.users(options.access.operators, role: .operator, "--operator")
     }
     try self.apply(options.push, environment: ProcessInfo.processInfo.environment)
@@ -81,7 +84,7 @@ extension ServeConfiguration {
       throw .usage("--stream", "vidicon record records one stream", "for several use vidicon serve with --record")
     }
     var stream = configuration.streams[0]
-    try stream.set(.record, to: command.output)
+    try stream.set(.record, to: command.output, from: .option)
     try stream.effects.validate()
     if let scheme = stream.publishScheme {
       throw .usage(
@@ -106,29 +109,42 @@ extension ServeConfiguration {
     let values = ofStream.map { key, texts in
       (key, key == .rendition ? texts.joined(separator: String(StreamOptions.renditionSeparator)) : texts[0])
     }
-    for index in self.streams.indices { try self.streams[index].set(values) }
+    for index in self.streams.indices { try self.streams[index].set(values, from: .option) }
     if isReplacingStreams, ofStream.contains(where: { $0.key == .name }) {
       throw .usage("--name", "it cannot be given with --stream", "write --stream name=NAME")
     }
-    for (key, texts) in settings { try self.set(key, to: texts, named: "--\(key.optionName)") }
+    for (key, texts) in settings { try self.set(key, to: texts, named: "--\(key.optionName)", from: .option) }
   }
 
   /// Adds the pushes of the options and the environment to the only stream; in a file or `--stream` each has its own.
   private mutating func apply(
     _ options: PushArguments, environment: [String: String]
   ) throws(VidiconError) {
-    var targets = try options.push.map { text throws(VidiconError) in
+    var given = GivenSettings<StreamOptions.Key>()
+    var targets: [PushTarget] = []
+    let token =
+      try options.pushTokenFile.map { path throws(VidiconError) in try StreamOptions.pushToken(inFile: path) }
+      ?? environment[StreamOptions.pushTokenVariable].map { Secret($0) }
+    for text in options.push {
       do throws(VidiconError) {
-        return try StreamOptions.push(text)
+        var values = try StreamOptions.pushValues(text)
+        targets.append(try StreamOptions.push(values))
+        // The file has no other place for it.
+        if targets[targets.count - 1].isWHIP { values[.token] = values[.token] ?? token?.text }
+        given.append(.push, StreamOptions.form(ofPush: values), from: .option)
       } catch {
         throw error.of("--push")
       }
     }
-    if let path = options.pushFile { targets += try StreamOptions.pushes(inFile: path) }
-    if let text = environment[StreamOptions.pushVariable] { targets += try StreamOptions.pushes(inVariable: text) }
-    let token =
-      try options.pushTokenFile.map { path throws(VidiconError) in try StreamOptions.pushToken(inFile: path) }
-      ?? environment[StreamOptions.pushTokenVariable].map { Secret($0) }
+    if let path = options.pushFile {
+      targets += try StreamOptions.pushes(inFile: path)
+      given.append(.pushFile, .text(Secret(path)), from: .option)
+    }
+    if let text = environment[StreamOptions.pushVariable] {
+      let pushes = try StreamOptions.pushes(inVariable: text)
+      for push in pushes { given.append(.push, .text(Secret(push.address)), from: .environment) }
+      targets += pushes
+    }
     if let token {
       for index in targets.indices { try targets[index].setDefaultToken(token) }
     }
@@ -141,5 +157,8 @@ extension ServeConfiguration {
         "--push", "there are several streams", "give each its own: push in the configuration file or in --stream")
     }
     self.streams[0].pushes += targets
+    for key in [StreamOptions.Key.push, .pushFile] {
+      for value in given[key] { self.streams[0].given.append(key, value.form, from: value.origin) }
+    }
   }
 }

@@ -12,6 +12,11 @@ protocol SettingKey: RawRepresentable<String>, CaseIterable, Hashable, Sendable 
 
 extension SettingKey {
   var optionName: String { self.rawValue.hyphenated }
+
+  /// The key that was probably meant by a text, which may be the name of an option too; nil where none is near.
+  static func nearest(to text: String) -> String? {
+    text.nearest(among: Self.allCases.map { ($0.rawValue, [$0.optionName]) })
+  }
 }
 
 extension String {

@@ -18,6 +18,11 @@ extension StreamOptions {
   /// Parses a push: a URL, or `rendition=low,bitrate=1500k,adaptive=no,token=TOKEN,url=URL`, where everything behind `url=` is the
   /// URL. No error quotes the text, since it has a stream key or a token.
   static func push(_ text: String) throws(VidiconError) -> PushTarget {
+    try Self.push(try Self.pushValues(text))
+  }
+
+  /// Parses the text of a push into the texts of its keys.
+  static func pushValues(_ text: String) throws(VidiconError) -> [PushKey: String] {
     var values: [PushKey: String] = [:]
     var rest = text[...]
     while !rest.hasPrefix("url="), !rest.hasPrefix("rtmp"), !rest.hasPrefix("whip+"),
@@ -31,7 +36,21 @@ extension StreamOptions {
       }
     }
     values[.url] = String(rest.hasPrefix("url=") ? rest.dropFirst(4) : rest)
-    return try Self.push(values)
+    return values
+  }
+
+  /// Adds a push by the texts of its keys.
+  mutating func addPush(_ values: [PushKey: String], from origin: SettingOrigin) throws(VidiconError) {
+    try Key.push.secrecy.check(values[.url] ?? "", named: "the push")
+    try SettingSecrecy.secret.check(values[.token] ?? "", named: "the push")
+    self.pushes.append(try Self.push(values))
+    self.given.append(.push, Self.form(ofPush: values), from: origin)
+  }
+
+  /// The form in which a push is kept as given.
+  static func form(ofPush values: [PushKey: String]) -> GivenSettings<Key>.Form {
+    if values.count == 1, let url = values[.url] { return .text(Secret(url)) }
+    return .mapping(PushKey.allCases.compactMap { key in values[key].map { (key.rawValue, Secret($0)) } })
   }
 
   /// Creates a push from the texts of its keys, of which no error quotes one. ``PushTarget`` checks the values.

@@ -40,6 +40,8 @@ package struct StreamOptions: Equatable {
   var recording = RecordingOptions()
   /// Servers that it is sent to.
   var pushes: [PushTarget] = []
+  /// What was given of these options, and where.
+  var given = GivenSettings<Key>()
 
   /// Default options: the first camera, or generated video.
   package init() {}
@@ -73,7 +75,13 @@ package struct StreamOptions: Equatable {
   }
 
   /// Parses and sets one value.
-  mutating func set(_ key: Key, to text: String) throws(VidiconError) {
+  mutating func set(_ key: Key, to text: String, from origin: SettingOrigin = .option) throws(VidiconError) {
+    switch key {
+    case .push: break  // Its keys and values are what is given.
+    case .pushFile: self.given.append(key, .text(Secret(text)), from: origin)
+    default: self.given.set(key, to: [text], from: origin)
+    }
+    try key.secrecy.check(text, named: key.rawValue)
     switch key {
     case .preset: try self.apply(preset: text)
     case .name: self.name = try Self.name(text)
@@ -94,7 +102,7 @@ package struct StreamOptions: Equatable {
     case .rendition: self.renditions = try Self.renditions(text)
     case .audioBitrate: self.audioBitrate = try Self.bitrate(text, in: 8_000...512_000, example: "64k")
     case .whipToken: self.whipToken = try Self.whipToken(text)
-    case .push: self.pushes.append(try Self.push(text))
+    case .push: try self.addPush(try Self.pushValues(text), from: origin)
     case .pushFile: self.pushes += try Self.pushes(inFile: text)
     case .faces: try self.effects.set(faces: text)
     case .mask: try self.effects.set(mask: text)
@@ -145,9 +153,9 @@ package struct StreamOptions: Equatable {
   }
 
   /// Parses and sets values; a preset comes first, since other values override parts of it.
-  mutating func set(_ values: [(Key, String)]) throws(VidiconError) {
-    for (key, text) in values where key == .preset { try self.set(key, to: text) }
-    for (key, text) in values where key != .preset { try self.set(key, to: text) }
+  mutating func set(_ values: [(Key, String)], from origin: SettingOrigin = .option) throws(VidiconError) {
+    for (key, text) in values where key == .preset { try self.set(key, to: text, from: origin) }
+    for (key, text) in values where key != .preset { try self.set(key, to: text, from: origin) }
   }
 
   /// Settings of the video track.
@@ -217,15 +225,18 @@ extension StreamOptions {
       guard let separator = pair.firstIndex(of: "="), let key = Key(rawValue: String(pair[..<separator])) else {
         let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
         // A comma within a password ends a pair.
-        let part = text.contains { "@:".contains($0) } ? "a part" : quoted(pair)
-        throw .usage("--stream", "\(part) is not KEY=VALUE with one of the keys", "they are \(keys)")
+        let isShown = !text.contains { "@:".contains($0) }
+        let near = pair.firstIndex(of: "=").flatMap { isShown ? Key.nearest(to: String(pair[..<$0])) : nil }
+        throw .usage(
+          "--stream", "\(isShown ? quoted(pair) : "a part") is not KEY=VALUE with one of the keys",
+          near.map { "did you mean \($0)? They are \(keys)" } ?? "they are \(keys)")
       }
       guard seen.insert(key).inserted else {
         throw .usage("--stream", "\(key.rawValue) is given twice", "give it once")
       }
       values.append((key, String(pair[pair.index(after: separator)...])))
     }
-    try self.set(values)
+    try self.set(values, from: .option)
     guard seen.contains(.name) else { throw .usage("--stream", "a stream has no name", "start with name=NAME") }
   }
 
@@ -301,6 +312,9 @@ extension StreamOptions {
     if let width = video.width, let height = video.height { self.size = Size(width: width, height: height) }
     (self.bitrate, self.audioBitrate) = (video.bitrate, audio.bitrate)
     (self.sampleRate, self.channelCount) = (audio.sampleRate, audio.channelCount)
+    if let size { self.given.set(.size, to: ["\(size.width)x\(size.height)"], from: .preset) }
+    self.given.set(.bitrate, to: ["\(self.bitrate)"], from: .preset)
+    self.given.set(.audioBitrate, to: ["\(self.audioBitrate)"], from: .preset)
   }
 
   /// Parses `true` or `false`.

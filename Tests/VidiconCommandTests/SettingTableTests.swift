@@ -101,6 +101,69 @@ struct SettingTableTests {
       try configuration == Self.configuration(["--stream", key == .name ? pairs : "name=live,\(pairs)"]), "\(pairs)")
   }
 
+  @Test(arguments: ServeConfiguration.Key.allCases)
+  func `what is printed of a setting of the server is read as the same`(key: ServeConfiguration.Key) throws {
+    try Self.expectRoundTrip(of: key)
+  }
+
+  @Test(arguments: StreamOptions.Key.allCases)
+  func `what is printed of a setting of a stream is read as the same`(key: StreamOptions.Key) throws {
+    try Self.expectRoundTrip(of: key)
+  }
+
+  /// Prints a configuration that was given by an option, and then by a key, and reads the text.
+  private static func expectRoundTrip(of key: some SettingKey) throws {
+    let files = try Files()
+    defer { withExtendedLifetime(files) {} }
+    let (arguments, _) = try Self.both(key, files: files)
+    let given = try Self.configuration(arguments)
+    let text = ConfigurationText(given, showsSecrets: true).text
+    #expect(Self.origins(in: text).isSuperset(of: ["option"]) && !Self.origins(in: text).contains("file"), "\(text)")
+    let read = try files.configuration(text)
+    #expect(read == given, "\(text)")
+    let again = ConfigurationText(read, showsSecrets: true).text
+    #expect(Self.origins(in: again) == ["file", "default"], "\(again)")
+    #expect(try files.configuration(again) == given)
+  }
+
+  /// The origins in the comments of a printed configuration.
+  private static func origins(in text: String) -> Set<String> {
+    Set(text.split(separator: "\n").dropFirst().compactMap { $0.firstMatch(of: #/  # (\w+)$/#).map { String($0.1) } })
+  }
+
+  @Test func `every setting is printed, and one that is not given as a comment`() throws {
+    let lines = ConfigurationText(try Self.initial.get(), showsSecrets: false).text.split(separator: "\n")
+    for key in ServeConfiguration.Key.allCases where key != .streams {
+      #expect(lines.contains { $0.hasPrefix("# \(key.rawValue):") && $0.hasSuffix("# default") }, "\(key)")
+    }
+    for key in StreamOptions.Key.allCases where key != .name {
+      #expect(lines.contains { $0.hasPrefix("    # \(key.rawValue):") && $0.hasSuffix("# default") }, "\(key)")
+    }
+    #expect(lines.contains("streams:") && lines.contains { $0.hasPrefix("  - name: live ") })
+  }
+
+  @Test func `a default that is printed is the one in force`() throws {
+    let initial = try Self.initial.get()
+    // Given, these are required, as a length of the buffer is kept without WebRTC.
+    let isOther: Set<String> = ["rtspPort", "httpPort", "webrtcPort", "vbv"]
+    var count = 0
+    for key in ServeConfiguration.Key.allCases where !isOther.contains(key.rawValue) {
+      guard let text = initial.defaultText(of: key) else { continue }
+      var configuration = initial
+      try configuration.set(key, to: [text], named: key.rawValue, from: .file)
+      #expect(configuration == initial, "\(key)")
+      count += 1
+    }
+    for key in StreamOptions.Key.allCases where !isOther.contains(key.rawValue) {
+      guard let text = initial.streams[0].defaultText(of: key) else { continue }
+      var stream = initial.streams[0]
+      try stream.set(key, to: text, from: .file)
+      #expect(stream == initial.streams[0], "\(key)")
+      count += 1
+    }
+    #expect(count == 23, "settings with a default text were \(count)")
+  }
+
   @Test func `an option overrides the file, and --stream its streams`() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }

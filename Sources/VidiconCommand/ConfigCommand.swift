@@ -1,0 +1,96 @@
+import ArgumentParser
+import Media
+import Serving
+
+/// `vidicon config`: reads a configuration as `vidicon serve` does, without serving.
+struct ConfigCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "config", abstract: "Check a configuration, or print what is in force.",
+    subcommands: [Check.self, Print.self])
+
+  /// The file and the options of `serve`.
+  struct Settings: ParsableArguments {
+    @Argument(help: "The configuration file; without one the options alone are read.")
+    var file: String?
+
+    @OptionGroup var options: ServeOptions
+
+    /// The configuration that `serve` would run with.
+    func read() throws(VidiconError) -> ServeConfiguration {
+      guard let file else { return try ServeConfiguration(self.options) }
+      guard self.options.run.config == nil else {
+        throw .usage("--config", "the file is given already", "give it once")
+      }
+      var options = self.options
+      options.run.config = file
+      return try ServeConfiguration(options)
+    }
+  }
+
+  /// `vidicon config check`: names what is wrong, and what has no effect.
+  struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "check", abstract: "Read a configuration as serve does, and say what is wrong with it.",
+      discussion: """
+        Opens no port, device or source. Exit status 0 for a configuration with which serve starts, 64 for a wrong key or value, \
+        1 for a file that is missing or cannot be used.
+        """)
+
+    @OptionGroup var settings: Settings
+
+    func run() throws {
+      let configuration = try self.settings.read()
+      try configuration.checkFiles()
+      for warning in configuration.warnings + configuration.ineffectiveSettings { Terminal.warn(warning) }
+      let names = configuration.streams.map(\.name).joined(separator: ", ")
+      let file = self.settings.file ?? self.settings.options.run.config
+      Terminal.print(
+        "\(file?.pathWithoutCredentials() ?? "options"): valid, with "
+          + (configuration.streams.count == 1 ? "the stream \(names)" : "the streams \(names)"))
+    }
+  }
+
+  /// `vidicon config print`: shows every setting and its origin.
+  struct Print: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "print", abstract: "Print every setting that is in force, as a configuration file.",
+      discussion: """
+        Each value has its origin in a comment: file, option, environment, preset or default. Defaults are comments themselves, so that a \
+        later version may change them. serve --config accepts the text.
+        """)
+
+    @Flag(help: "Show passwords, keys and tokens; otherwise they are masked, and serve refuses the mask.")
+    var showSecrets = false
+
+    @OptionGroup var settings: Settings
+
+    func run() throws {
+      let configuration = try self.settings.read()
+      for warning in configuration.warnings { Terminal.warn(warning) }
+      for line in ConfigurationText(configuration, showsSecrets: self.showSecrets).text.split(separator: "\n") {
+        Terminal.print(String(line))
+      }
+    }
+  }
+}
+
+extension ServeConfiguration {
+  /// Checks what the start would find out later: names of sources, and files of users, certificates, effects and recordings. Opens no port,
+  /// device or source.
+  func checkFiles() throws(VidiconError) {
+    try self.checkStreams()
+    if var users = self.userFile.map({ UserFileMonitor(path: $0) }) { _ = try users.read() }
+    if let tlsCertificate, let tlsKey {
+      _ = try TLSCertificate(CertificateFiles(chain: tlsCertificate, key: tlsKey))
+    }
+    for stream in self.streams { try stream.effects.checkFiles() }
+  }
+
+  /// Checks the folders of recordings and the names of sources, before a port is opened.
+  func checkStreams() throws(VidiconError) {
+    for stream in self.streams {
+      try stream.recording.checkFolder()
+      try stream.checkSources()
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import Media
+import Pushing
+
+/// The part of a setting's text that is not shown.
+enum SettingSecrecy {
+  /// None of it.
+  case open
+  /// Passwords, keys and tokens of an address.
+  case address
+  /// Stream key and path of a push.
+  case push
+  /// `USER:PASSWORD@` of a TURN server.
+  case iceServer
+  /// All of it, except `@FILE`, which names a file.
+  case secret
+
+  /// What stands in the place of a secret, here as in messages.
+  static let mask = "…"
+
+  /// The text without secrets.
+  func masked(_ text: String) -> String {
+    switch self {
+    case .open: text
+    case .address: text.withoutCredentials()
+    case .push: (try? PushTarget(url: text)).map { "\($0.address)/\(Self.mask)" } ?? Self.mask
+    case .iceServer:
+      // The host stays; a name may be a password by mistake.
+      if text.first != "@", let colon = text.firstIndex(of: ":"), let at = text.lastIndex(of: "@") {
+        "\(text[...colon])\(Self.mask)\(text[at...])"
+      } else {
+        text
+      }
+    case .secret: text.first == "@" ? text : Self.mask
+    }
+  }
+
+  /// Refuses a text whose secret is masked: a server would run with a password that everybody knows.
+  ///
+  /// - Parameter name: The option or key, for messages.
+  func check(_ text: String, named name: String) throws(VidiconError) {
+    let isMasked =
+      switch self {
+      case .open: false
+      // A file may have the character in its name.
+      case .address, .push, .iceServer: text.contains(Self.mask) && !text.hasPrefix("file:") && !text.hasPrefix("/")
+      case .secret: text == Self.mask
+      }
+    guard !isMasked else {
+      throw .usage(name, "its secret is masked", "write the secret in place of \(Self.mask)")
+    }
+  }
+}
+
+extension ServeConfiguration.Key {
+  /// The part of the text that is not shown; users have parts of their own.
+  var secrecy: SettingSecrecy { self == .iceServers ? .iceServer : .open }
+}
+
+extension StreamOptions.Key {
+  /// The part of the text that is not shown.
+  var secrecy: SettingSecrecy {
+    switch self {
+    case .source, .audio: .address
+    case .push: .push
+    case .whipToken: .secret
+    default: .open
+    }
+  }
+}
