@@ -80,7 +80,7 @@ struct ServiceManagerTests {
     let process = Process()
     process.executableURL = try BuiltProgram("vidicon").url
     process.arguments = [
-      "serve", "--source", "bars", "--rtsp-port", "0", "--http-port", "0", "--webrtc", "off", "--no-announce",
+      "serve", "--source", "bars", "--rtsp-port", "0", "--http-port", "0", "--webrtc", "off", "--no-discovery",
     ]
     process.environment = ProcessInfo.processInfo.environment.merging([
       "NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "400000",
