@@ -17,7 +17,7 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 // Screens are captured from X11, which Apple's systems do not show theirs with.
 let xcb: Target.Dependency = .target(name: "CXCB", condition: .when(platforms: [.linux]))
 
-// What `vidicon --version` shows beside the number; scripts/commit prints it. Not `Context.gitInformation`, which is that of the last time
+// The commit, which `vidicon --version` shows beside the number; scripts/commit prints it. Not `Context.gitInformation`, which is that of the last time
 // that SwiftPM has read this file. Only the target CVersion is compiled again for another commit.
 let commit = Context.environment["VIDICON_COMMIT"] ?? ""
 let versionSettings: [CSetting] = commit.isEmpty ? [] : [.define("VIDICON_COMMIT", to: "\"\(commit)\"")]

@@ -7,7 +7,7 @@ internal import Synchronization
 /// Pure but for its lock: time and randomness are arguments. Watching is open unless a viewer has a password or token;
 /// changes need an operator, whatever the client's address, unless ``ControlPolicy`` says otherwise.
 ///
-/// `CameraServer` has one for all its servers, which call it for each request, on the event loop of its connection:
+/// `CameraServer` has one for all its servers, which call it for each request, on any thread:
 ///
 /// ```swift
 /// let user = access.identify(request, covers: { _ in false }, now: now)

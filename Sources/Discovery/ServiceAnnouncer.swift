@@ -2,7 +2,6 @@ internal import Dispatch
 public import Media
 internal import Threading
 
-// Safe because all mutable properties are used on `queue` only.
 /// Announces services by DNS-SD (RFC 6763) through the system's multicast DNS daemon (RFC 6762).
 ///
 /// A number is appended to a name that is taken. A missing daemon is reported once per outage, and registration is
@@ -16,6 +15,7 @@ internal import Threading
 /// await announcer.stop()
 /// ```
 public final class ServiceAnnouncer: @unchecked Sendable {
+  // Safe because all mutable properties are used on `queue` only.
   private struct Entry {
     var service: Service
     /// Nil while the service is not registered.

@@ -92,9 +92,11 @@ extension RTMPConnectionHandler {
   /// Accepts a publisher with the key of a stream whose source is `rtmp:`, or with a publisher's or operator's token, or an
   /// operator's password.
   private func decidePublication(_ request: RTMPStreamRequest) {
-    let match = request.publications.lazy.compactMap { name, secret in
-      self.directory.stream(named: name, isFirstUnnamed: true).map { (stream: $0, secret: secret) }
-    }.first
+    // Each name is looked up once: a lazy sequence would look again, and trap where the stream has ended meanwhile.
+    var match: (stream: LiveStream, secret: Secret?)?
+    for (name, secret) in request.publications where match == nil {
+      match = self.directory.stream(named: name, isFirstUnnamed: true).map { ($0, secret) }
+    }
     guard let (stream, secret) = match else { return self.refuse(.notFound) }
     self.authorize(.publish(stream: stream.name), request, token: secret) { handler in
       // Also while another source is current.

@@ -160,7 +160,7 @@ package final class OutputDirectory<Output: ServedOutput>: Sendable {
   ) {
     if let present = self.output(of: rendition) { return completion(present) }
     guard self.canOpen(rendition) else { return completion(nil) }
-    // Ends after ``Rendition/preparationTimeout`` at the latest.
+    // Ends after ``Rendition/preparationTimeout``, later only where the encoder hangs while it encodes.
     Task { completion(await self.find(rendition, making: make)) }
   }
 
@@ -168,8 +168,11 @@ package final class OutputDirectory<Output: ServedOutput>: Sendable {
   ///
   /// - Parameter completion: Called on any thread, or at once.
   package func find(_ paths: [String], _ completion: @escaping @Sendable (Output?) -> Void) {
-    guard let rendition = paths.lazy.compactMap(self.rendition(atPath:)).first else { return completion(nil) }
-    self.find(rendition, completion)
+    // Each path is looked up once: a lazy sequence would look again, and trap where the stream has ended meanwhile.
+    for path in paths {
+      if let rendition = self.rendition(atPath: path) { return self.find(rendition, completion) }
+    }
+    completion(nil)
   }
 
   /// Whether an output can be made of a rendition that has none.

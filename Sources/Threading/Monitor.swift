@@ -1,7 +1,6 @@
 internal import Libc
 package import Media
 
-// Safe because `state` is only accessed while `mutex` is held.
 /// A value behind a lock, with a condition on which threads wait for it to change (Hoare's monitor).
 ///
 /// ``withLock(_:)`` and a successful ``take(until:_:)`` may change the value and wake all waiting threads;
@@ -13,8 +12,9 @@ package import Media
 /// ```swift
 /// let state = Monitor(State())
 /// state.withLock { $0.isEnded = true }                     // any thread; wakes the other
-/// state.wait { $0.isEnded ? true : nil }                   // blocks until there is a value
+/// _ = state.wait { $0.isEnded ? true : nil }               // blocks until there is a value
 /// ```
+// Safe because `state` is only accessed while `mutex` is held.
 package final class Monitor<State>: @unchecked Sendable {
   private var state: State
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>

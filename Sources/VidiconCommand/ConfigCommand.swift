@@ -1,6 +1,9 @@
 import ArgumentParser
+import Authentication
 import Media
+import Pushing
 import Serving
+import Streaming
 
 /// `vidicon config`: reads a configuration as `vidicon serve` does, without serving.
 struct ConfigCommand: ParsableCommand {
@@ -32,7 +35,7 @@ struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check", abstract: "Read a configuration as serve does, and say what is wrong with it.",
       discussion: """
-        Opens no port, device or source. Exit status 0 for a configuration with which serve starts, 64 for a wrong key or value, \
+        Opens no port, device, encoder or source. Exit status 0 where nothing is wrong, 64 for a wrong key or value, \
         1 for a file that is missing or cannot be used.
         """)
 
@@ -79,6 +82,19 @@ extension ServeConfiguration {
   /// device or source.
   func checkFiles() throws(VidiconError) {
     try self.checkStreams()
+    // An address with a zone, such as fe80::1%eth0, is the system's to check.
+    for (name, address) in [("--bind", self.bind ?? "::")] + self.iceAddresses.map({ ("--ice-address", $0) })
+    where !address.contains("%") && IPAddress(parsing: address) == nil {
+      throw .usage(name, "\(address.debugDescription) is not an IPv4 or IPv6 address", "give a numeric address")
+    }
+    for stream in self.streams {
+      for push in stream.pushes where push.rendition != RenditionName.main {
+        guard case .list(let renditions) = stream.renditions, !renditions.contains(where: { $0.name == push.rendition })
+        else { continue }
+        let name = push.rendition.debugDescription
+        throw .usage("the push", "\(stream.name) has no rendition \(name)", "give one of its renditions")
+      }
+    }
     if var users = self.userFile.map({ UserFileMonitor(path: $0) }) { _ = try users.read() }
     if let tlsCertificate, let tlsKey {
       _ = try TLSCertificate(CertificateFiles(chain: tlsCertificate, key: tlsKey))

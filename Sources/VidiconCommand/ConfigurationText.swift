@@ -60,7 +60,7 @@ struct ConfigurationText {
       return
     }
     guard isList else { return self.append("\(name): \(self.shown(last.form, secrecy))", last.origin) }
-    // What each run reads from its environment would be there twice.
+    // Values that each run reads from its environment would be there twice.
     let isWritten = values.contains { $0.origin != .environment }
     self.lines.append(isWritten ? "\(name):" : "\(indentation)# \(key.rawValue):")
     for value in values {

@@ -82,6 +82,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
     let manager = ServiceManager()
     manager?.send(.ready(status: Self.summary(of: streams, on: server)))
+    // Not waited for: where an event loop hangs, it does not end.
+    let watching = Task { await manager?.watch(server) { Self.summary(of: streams, on: server) } }
     let pausing = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
     let snapshots = zip(streams, configuration.streams).compactMap { stream, options in
       options.effects.snapshotFolder.map { folder in
@@ -90,7 +92,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
     defer { for task in snapshots { task.cancel() } }
     let ending = await self.serve(
-      streams, on: server, display: display, interruption: interruption, keys: keys, access: access, manager: manager)
+      streams, on: server, display: display, interruption: interruption, keys: keys, access: access)
+    watching.cancel()
     manager?.send(.stopping)
     TerminalKeys.end()
     pausing.cancel()
@@ -139,7 +142,7 @@ struct ServeCommand: AsyncParsableCommand {
   /// Serves until a signal arrives, a source ends with `--exit-on-eof`, or an encoder fails.
   private func serve(
     _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>,
-    keys: TerminalKeys?, access: AccessSummary, manager: ServiceManager?
+    keys: TerminalKeys?, access: AccessSummary
   ) async -> Ending {
     let exitsAtEnd = self.options.run.exitOnEOF
     return await withTaskGroup(of: Ending?.self) { group in
@@ -155,12 +158,6 @@ struct ServeCommand: AsyncParsableCommand {
           if let warning = descriptors.warning(acceptFailures: server.acceptFailures) { Terminal.warn(warning) }
         }
         return nil
-      }
-      if let manager {
-        group.addTask {
-          await manager.watch(server) { Self.summary(of: streams, on: server) }
-          return nil
-        }
       }
       for stream in streams {
         let sources = server.sources(of: stream)

@@ -138,6 +138,7 @@ extension ServeConfiguration {
       guard let user = Credentials(parsing: text, role: role) else {
         throw .usage(name, "a name, a colon and a password are expected", "give NAME:PASSWORD")
       }
+      try SettingSecrecy.secret.check(String(text.drop { $0 != ":" }.dropFirst()), named: name)
       guard user.isUsable else { throw .usage(name, "a user has no password", "give NAME:PASSWORD") }
       return user
     }

@@ -24,7 +24,7 @@ extension ServeConfiguration {
   func portChoice(_ given: Int?, default port: Int) -> PortChoice {
     if let given { return PortChoice(given) }
     let others = [self.rtspPort, self.rtspsPort, self.httpPort, self.httpsPort, self.rtmpPort, self.rtmpsPort]
-    let nearby = (port + 1...port + Self.nearbyPortCount).filter { !others.contains($0) && $0 != self.webRTCPort }
-    return PortChoice(port, alternatives: nearby + [0])
+    let ports = (port...port + Self.nearbyPortCount).filter { !others.contains($0) && $0 != self.webRTCPort } + [0]
+    return PortChoice(ports[0], alternatives: Array(ports.dropFirst()))
   }
 }

@@ -41,7 +41,7 @@ package struct ServeConfiguration: Equatable {
   var iceServers: [ICEServer] = []
   var tlsCertificate: String?
   var tlsKey: String?
-  /// What was given of these settings, and where; that of streams is with each.
+  /// The given ones of these settings with their origins; that of streams is with each.
   var given = GivenSettings<Key>()
   /// Lines about the configuration file that the owner is to know.
   var warnings: [String] = []
@@ -122,15 +122,16 @@ extension ServeConfiguration {
   ) throws(VidiconError) {
     var given = GivenSettings<StreamOptions.Key>()
     var targets: [PushTarget] = []
-    let token =
-      try options.pushTokenFile.map { path throws(VidiconError) in try StreamOptions.pushToken(inFile: path) }
-      ?? environment[StreamOptions.pushTokenVariable].map { Secret($0) }
+    let fileToken = try options.pushTokenFile.map { path throws(VidiconError) in
+      try StreamOptions.pushToken(inFile: path)
+    }
+    let token = fileToken ?? environment[StreamOptions.pushTokenVariable].map { Secret($0) }
     for text in options.push {
       do throws(VidiconError) {
         var values = try StreamOptions.pushValues(text)
         targets.append(try StreamOptions.push(values))
-        // The file has no other place for it.
-        if targets[targets.count - 1].isWHIP { values[.token] = values[.token] ?? token?.text }
+        // A configuration file has no other place for it; that of the environment is read at each start.
+        if targets[targets.count - 1].isWHIP { values[.token] = values[.token] ?? fileToken?.text }
         given.append(.push, StreamOptions.form(ofPush: values), from: .option)
       } catch {
         throw error.of("--push")

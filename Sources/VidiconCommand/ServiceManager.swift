@@ -38,6 +38,9 @@ struct ServiceManager: Sendable {
     let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     #endif
     guard descriptor >= 0 else { return nil }
+    var limit = timeval(tv_sec: 3, tv_usec: 0)
+    // On failure a message may be waited with for longer.
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     self.socket = descriptor
     self.path = path
     self.interval = interval
@@ -52,6 +55,8 @@ struct ServiceManager: Sendable {
     /// The program ends in order.
     case stopping
 
+    fileprivate var isRepeated: Bool { if case .alive = self { true } else { false } }
+
     fileprivate var text: String {
       switch self {
       case .ready(let status): "READY=1\nSTATUS=\(status)"
@@ -61,7 +66,7 @@ struct ServiceManager: Sendable {
     }
   }
 
-  /// Sends a message; a service manager that does not read misses it.
+  /// Sends a message. One that is sent once waits for seconds where the service manager is busy; it misses a sign of life.
   func send(_ message: Message) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -71,7 +76,7 @@ struct ServiceManager: Sendable {
     let text = Array(message.text.utf8)
     _ = withUnsafePointer(to: address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        sendto(self.socket, text, text.count, Int32(MSG_DONTWAIT), $0, length)
+        sendto(self.socket, text, text.count, message.isRepeated ? Int32(MSG_DONTWAIT) : 0, $0, length)
       }
     }
   }

@@ -11,17 +11,19 @@ enum SettingSecrecy {
   case push
   /// `USER:PASSWORD@` of a TURN server.
   case iceServer
-  /// All of it, except `@FILE`, which names a file.
+  /// All of it.
   case secret
+  /// All of it, except `@FILE`, which names a file.
+  case secretOrFile
 
-  /// What stands in the place of a secret, here as in messages.
+  /// The mark in the place of a secret, here as in messages.
   static let mask = "…"
 
   /// The text without secrets.
   func masked(_ text: String) -> String {
     switch self {
     case .open: text
-    case .address: text.withoutCredentials()
+    case .address: Self.hasCredentials(text) ? text.withoutCredentials() : text
     case .push: (try? PushTarget(url: text)).map { "\($0.address)/\(Self.mask)" } ?? Self.mask
     case .iceServer:
       // The host stays; a name may be a password by mistake.
@@ -30,8 +32,14 @@ enum SettingSecrecy {
       } else {
         text
       }
-    case .secret: text.first == "@" ? text : Self.mask
+    case .secret: Self.mask
+    case .secretOrFile: text.first == "@" ? text : Self.mask
     }
+  }
+
+  /// Whether a source has a place for passwords, keys and tokens: names of devices and files have none, whatever characters they have.
+  private static func hasCredentials(_ source: String) -> Bool {
+    source.contains("://") || ["rtmp:", "rtsp:", "whip:"].contains { source.hasPrefix($0) }
   }
 
   /// Refuses a text whose secret is masked: a server would run with a password that everybody knows.
@@ -41,9 +49,10 @@ enum SettingSecrecy {
     let isMasked =
       switch self {
       case .open: false
-      // A file may have the character in its name.
-      case .address, .push, .iceServer: text.contains(Self.mask) && !text.hasPrefix("file:") && !text.hasPrefix("/")
-      case .secret: text == Self.mask
+      // A file or device may have the character in its name.
+      case .address: text.contains(Self.mask) && Self.hasCredentials(text)
+      case .push, .iceServer: text.contains(Self.mask)
+      case .secret, .secretOrFile: text == Self.mask
       }
     guard !isMasked else {
       throw .usage(name, "its secret is masked", "write the secret in place of \(Self.mask)")
@@ -62,7 +71,7 @@ extension StreamOptions.Key {
     switch self {
     case .source, .audio: .address
     case .push: .push
-    case .whipToken: .secret
+    case .whipToken: .secretOrFile
     default: .open
     }
   }

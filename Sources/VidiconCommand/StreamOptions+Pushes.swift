@@ -41,8 +41,6 @@ extension StreamOptions {
 
   /// Adds a push by the texts of its keys.
   mutating func addPush(_ values: [PushKey: String], from origin: SettingOrigin) throws(VidiconError) {
-    try Key.push.secrecy.check(values[.url] ?? "", named: "the push")
-    try SettingSecrecy.secret.check(values[.token] ?? "", named: "the push")
     self.pushes.append(try Self.push(values))
     self.given.append(.push, Self.form(ofPush: values), from: origin)
   }
@@ -55,6 +53,8 @@ extension StreamOptions {
 
   /// Creates a push from the texts of its keys, of which no error quotes one. ``PushTarget`` checks the values.
   static func push(_ values: [PushKey: String]) throws(VidiconError) -> PushTarget {
+    try Key.push.secrecy.check(values[.url] ?? "", named: "the push")
+    try SettingSecrecy.secret.check(values[.token] ?? "", named: "the push")
     let bitrate = values[.bitrate].map(Self.bitsPerSecond)
     guard bitrate != .some(nil) else {
       throw .usage("the push", "its bitrate is no number", "give bits per second, such as 1500k")

@@ -40,7 +40,7 @@ package struct StreamOptions: Equatable {
   var recording = RecordingOptions()
   /// Servers that it is sent to.
   var pushes: [PushTarget] = []
-  /// What was given of these options, and where.
+  /// The given ones of these options with their origins.
   var given = GivenSettings<Key>()
 
   /// Default options: the first camera, or generated video.

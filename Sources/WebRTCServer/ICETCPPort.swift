@@ -1,4 +1,5 @@
 internal import Authentication
+internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import Serving
@@ -47,7 +48,7 @@ final class ICETCPPort: Sendable {
   /// Opens the port.
   ///
   /// - Throws: `VidiconError` when the port cannot be opened.
-  static func open(_ opener: TCPListener, port: Int, sessions: Sessions) async throws -> ICETCPPort {
+  static func open(_ opener: TCPListener, port: Int, sessions: Sessions) async throws(VidiconError) -> ICETCPPort {
     let connections = Connections()
     let listener = try await opener.listen(on: port) { channel, registration in
       guard let remote = channel.remoteAddress, var address = TransportAddress(remote) else {

@@ -97,8 +97,13 @@ package final class WebRTCServer: StreamServer {
   ///
   /// - Returns: No TCP port where the number is in use: then clients use UDP alone.
   private func openPorts() async throws(VidiconError) -> (DatagramPort, ICETCPPort?) {
-    try await PortChoice(self.settings.port, alternatives: self.settings.alternativePorts)
+    try await PortChoice(self.settings.port, alternatives: self.alternativePorts)
       .open { number throws(VidiconError) in try await self.openPorts(number) }
+  }
+
+  /// Ports in place of one that is in use: any free one where the settings have none, and need none.
+  private var alternativePorts: [Int] {
+    self.settings.alternativePorts.isEmpty && !self.settings.isRequired ? [0] : self.settings.alternativePorts
   }
 
   private func openPorts(_ number: Int) async throws(VidiconError) -> (DatagramPort, ICETCPPort?) {
@@ -118,11 +123,16 @@ package final class WebRTCServer: StreamServer {
       let udp = try await DatagramPort.open(
         address: TCPListener.boundAddress(self.settings.address), port: number, on: hub.eventLoop,
         receive: { hub.receive($0, from: $1) }, receiveEnded: { hub.flush() })
-      if let tcp = try? await ICETCPPort.open(opener, port: Int(udp.port), sessions: sessions) { return (udp, tcp) }
-      // Any free port, and one with alternatives, is to be free for both.
-      guard number == 0 ? attempts < Self.maximumPortAttempts : !self.settings.alternativePorts.isEmpty else {
-        self.report("TCP port \(udp.port) is in use by another program: WebRTC needs a network that carries UDP")
-        return (udp, nil)
+      do throws(VidiconError) {
+        return (udp, try await ICETCPPort.open(opener, port: Int(udp.port), sessions: sessions))
+      } catch {
+        // Any free port, and one with alternatives, is to be free for both.
+        let isTriedAgain = number == 0 ? attempts < Self.maximumPortAttempts : !self.alternativePorts.isEmpty
+        guard error.code == .portInUse, isTriedAgain else {
+          let cause = error.code == .portInUse ? "is in use by another program" : "cannot be opened (\(error.cause))"
+          self.report("TCP port \(udp.port) \(cause): WebRTC needs a network that carries UDP")
+          return (udp, nil)
+        }
       }
       await udp.close()
       guard number == 0 else {

@@ -79,7 +79,7 @@ struct MetricsTests {
   }
 }
 
-/// What a command with Prometheus' `promtool` prints, and at last its status.
+/// Output of a command with Prometheus' `promtool`, and at last its status.
 private func promtool(_ command: String, _ argument: String) async throws -> String {
   String(decoding: try await output(ofShell: "(\(command)) 2>&1; echo status $?", argument), as: UTF8.self)
 }

@@ -24,7 +24,7 @@ enum Vocabulary {
     "WakeUp": "WakePipe", "importanceMask": "nalRefIDCMask", "mailbox": "inputQueue",
     "pauseEncoding": "isEncodingPaused",
     "Trouble": "TrackingError", "drawCentred": "drawCentered", "patience": "timeout", "presentFeed": "currentFeed",
-    "presentVideo": "currentVideo", "seat": "slot", "settled": "startReturned", "studio": "factory",
+    "presentVideo": "currentVideo", "seat": "slot", "settled": "returned", "studio": "factory",
     "takeAudio": "dequeueAudio", "takeFrame": "dequeueFrame", "takeNext": "dequeueNext",
     "LoginWay": "LoginMethod", "captureDelay": "captureLatency", "checkRoom": "checkFreeSpace", "giveUp": "failCheck",
     "hasRoom": "hasFreeSpace", "keyframeLateness": "keyframeTimeout", "onTheirWay": "inFlight", "owed": "pendingCells",

@@ -38,7 +38,10 @@ struct SnapshotFrameTests {
   private mutating func next(at milliseconds: Int64) -> (number: Int?, deadline: MediaTime?) {
     switch self.requests.nextStep(at: self.time(milliseconds)) {
     case .encode(let output, let jobs):
-      for job in jobs { _ = self.requests.finish(job, of: output, .success(ByteBuffer())) }
+      for job in jobs {
+        var answer = SnapshotRequests.Answer.success(ByteBuffer())
+        _ = self.requests.finish(job, of: output, &answer)
+      }
       return (output.number, nil)
     case .ask: return self.next(at: milliseconds)
     case .wait(let deadline): return (nil, deadline)

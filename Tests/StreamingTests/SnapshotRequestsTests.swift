@@ -68,8 +68,8 @@ struct SnapshotRequestsTests {
       case .encode(let frame, let jobs):
         for job in jobs {
           if job.file == nil { made.append(job.size.width) } else { reused.append(job.size.width) }
-          let answer = SnapshotRequests.Answer.success(job.file ?? ByteBuffer(integer: frame.number))
-          for viewer in self.requests.finish(job, of: frame, answer)?.viewers ?? [] {
+          var answer = SnapshotRequests.Answer.success(job.file ?? ByteBuffer(integer: frame.number))
+          for viewer in self.requests.finish(job, of: frame, &answer)?.viewers ?? [] {
             viewer.show(MotionJPEGImage(file: ByteBuffer(integer: 0), generation: 0))
           }
           for snapshot in job.snapshots { snapshot(answer) }
@@ -195,6 +195,20 @@ struct SnapshotRequestsTests {
     _ = self.snapshot(width: 320, at: 20_000)
     let neededAgain = self.requests.needsThread()
     #expect(!idle && neededAgain)
+  }
+
+  @Test mutating func `an image from before frames became private answers no request of a stream that has ended`() {
+    _ = self.snapshot(width: nil, at: 0)
+    self.show(1, at: self.time(1))
+    guard case .encode(let frame, let jobs) = self.requests.nextStep(at: self.time(1)), let job = jobs.first else {
+      Issue.record("nothing is encoded")
+      return
+    }
+    self.requests.discardEarlier(to: 1)
+    _ = self.requests.end()
+    var answer = SnapshotRequests.Answer.success(ByteBuffer(integer: 1))
+    #expect(self.requests.finish(job, of: frame, &answer)?.viewers.isEmpty == true)
+    #expect(throws: VidiconError.streamHasNoFrame) { try answer.get() }
   }
 
   @Test mutating func `a frame from before frames became private answers no request, which stays`() {

@@ -27,11 +27,12 @@ struct ConfigCommandTests {
 
   private static let secrets = """
     iceServers: ["stun:a.example", "turn:us:sesame@b.example"]
-    users: [{name: anna, password: sesame}, {token: sesamesesamesesame, role: operator}]
+    users: [{name: anna, password: sesame}, {name: bert, password: "@sesame"}, {token: sesamesesamesesame, role: operator}]
     streams:
       - name: door
         source: rtsp://anna:sesame@192.0.2.7/stream1
-        push: [rtmp://a.example/app/sesame, {url: whip+https://b.example/sesame, token: sesame, bitrate: 500k}]
+        push: [rtmp://a.example/app/sesame, {url: whip+https://b.example/sesame, token: sesame, bitrate: 500k},
+          {url: whip+https://c.example/, token: "@sesame"}]
       - {name: studio, source: "whip:?token=sesamesesamesesame"}
     """
 
@@ -75,6 +76,32 @@ struct ConfigCommandTests {
   func `no masked secret is accepted`(yaml: String) throws {
     let error = #expect(throws: VidiconError.self) { try ServeConfiguration(yaml: yaml, path: "vidicon.yaml") }
     #expect(error?.cause == "its secret is masked", "\(String(describing: error))")
+  }
+
+  @Test(arguments: [
+    ["--user", "anna:…"], ["--operator", "anna:…"], ["--push", "rtmp://h/app/…"],
+    ["--push", "token=…,url=whip+https://h/p"], ["--ice-server", "turn:…@h"], ["--source", "file:rtsp://…@h/x"],
+  ])
+  func `no masked secret is accepted as an option`(arguments: [String]) throws {
+    let error = #expect(throws: VidiconError.self) { try ServeConfiguration(ServeOptions.parse(arguments)) }
+    #expect(error?.cause == "its secret is masked", "\(String(describing: error))")
+  }
+
+  @Test(arguments: ["file:2026-11-22_12:30.mp4", "v4l2:Integrated Camera: Integrated C", "screen::0.0+1,2"])
+  func `names of files and devices are shown as they are`(source: String) throws {
+    let yaml = "streams: [{name: a, source: \"\(source)\"}]"
+    let text = ConfigurationText(try File(yaml).configuration(), showsSecrets: false).text
+    #expect(text.contains(source) && !text.contains("…"), "\(text)")
+  }
+
+  @Test(arguments: [
+    ("bind: localhost", "--bind"), ("iceAddresses: [cam.example.org]", "--ice-address"),
+    ("streams: [{name: a, rendition: none, push: {url: rtmp://h/a/k, rendition: low}}]", "the push"),
+  ])
+  func `check names what the start would find out`(yaml: String, subject: String) throws {
+    let configuration = try File(yaml).configuration()
+    let error = #expect(throws: VidiconError.self) { try configuration.checkFiles() }
+    #expect(error?.subject == subject && error?.exitStatus == 64, "\(String(describing: error))")
   }
 
   @Test func `a file may have the mask in its name, and a title has it`() throws {

@@ -52,5 +52,8 @@ struct PortSettingsTests {
   @Test func `an alternative is no port that is given to another protocol`() throws {
     let settings = try Self.settings("--http-port", "8555", "--webrtc-port", "8557")
     #expect(settings.rtsp.alternativePorts == [8556, 8558, 8559, 8560, 8561, 8562, 0])
+    // Nor is the port itself.
+    let rtmp = try #require(try Self.settings("--source", "rtmp:", "--https-port", "8443", "--rtmps-port", "1935").rtmp)
+    #expect(rtmp.port == 1936 && rtmp.alternativePorts.first == 1937)
   }
 }

@@ -327,7 +327,7 @@ extension HLSOutput {
       return added
     }
     for rendition in added {
-      // Ends after ``Rendition/preparationTimeout`` at the latest.
+      // Ends after ``Rendition/preparationTimeout``, later only where the encoder hangs while it encodes.
       Task { [weak self] in
         let result: Result<[CodecDescription], VidiconError>
         do throws(VidiconError) {

@@ -89,10 +89,12 @@ final class SourceOpening: Sendable {
     do throws(VidiconError) {
       try self.start()
       if self.end(.opened) != .opened { self.stop() }
+      self.returned()
     } catch {
+      // Before the failure is known: the same source may be tried again at once.
+      self.returned()
       _ = self.end(.failed(error))
     }
-    self.returned()
   }
 
   /// Ends the opening, unless it has ended.

@@ -314,11 +314,16 @@ extension SnapshotRequests {
 
   /// Completes a job with an encoded image or a failure.
   ///
+  /// - Parameter answer: A failure on return where the image must not be shown, and the stream has ended.
   /// - Returns: The viewers that get it, as an image of this generation; nil where the image must not be shown, and is requested again.
   mutating func finish(
-    _ job: Job, of output: OutputFrame, _ answer: Answer
+    _ job: Job, of output: OutputFrame, _ answer: inout Answer
   ) -> (viewers: [Viewer], generation: Int)? {
-    guard output.generation >= self.generation || self.hasEnded else {
+    guard output.generation >= self.generation else {
+      if self.hasEnded {
+        answer = .failure(VidiconError.streamHasNoFrame)
+        return ([], self.generation)
+      }
       self.snapshots[job.size, default: []] += job.snapshots
       for index in self.groups.indices where self.groups[index].size == job.size {
         (self.groups[index].isPending, self.groups[index].number) = (false, 0)

@@ -223,7 +223,7 @@ extension StreamSnapshots {
         answer = .failure(error)
       }
     }
-    guard let (viewers, generation) = self.requests.withLock({ $0.finish(job, of: output, answer) }) else { return }
+    guard let (viewers, generation) = self.requests.withLock({ $0.finish(job, of: output, &answer) }) else { return }
     for snapshot in job.snapshots { snapshot(answer) }
     for viewer in viewers {
       switch answer {
