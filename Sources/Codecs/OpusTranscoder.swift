@@ -18,7 +18,6 @@ package final class OpusTranscoder {
 
   private let decoder: PacketDecoder
   private let converter = DecodedAudioConverter(format: OpusTranscoder.format)
-  private let packet: UnsafeMutablePointer<AVPacket>
   private let encoder: LibavEncoder
   /// Interleaved samples that do not fill a packet yet.
   private var pending: [Float] = []
@@ -35,23 +34,11 @@ package final class OpusTranscoder {
   package init(_ description: AACDescription) throws(VidiconError) {
     self.encoder = try Self.makeEncoder()
     let source = "AAC decoder"
-    guard let parameters = CodecParameters(description), let packet = av_packet_alloc() else {
+    guard let parameters = CodecParameters(description) else {
       throw VidiconError(libav: vidicon_averror_enomem, source: source)
     }
     defer { withExtendedLifetime(parameters) {} }
-    self.packet = packet
-    do throws(VidiconError) {
-      self.decoder = try PacketDecoder(parameters.pointer, source: source)
-    } catch {
-      var packet: UnsafeMutablePointer<AVPacket>? = packet
-      av_packet_free(&packet)
-      throw error
-    }
-  }
-
-  deinit {
-    var packet: UnsafeMutablePointer<AVPacket>? = self.packet
-    av_packet_free(&packet)
+    self.decoder = try PacketDecoder(parameters.pointer, source: source)
   }
 
   private static func makeEncoder() throws(VidiconError) -> LibavEncoder {
@@ -85,14 +72,8 @@ package final class OpusTranscoder {
   ///
   /// - Parameter emit: Called for each packet that is complete, in order.
   package func transcode(_ sample: EncodedSample, emit: (EncodedSample) -> Void) {
-    let count = sample.payload.readableBytes
-    guard count > 0, count < 1 << 20, av_new_packet(self.packet, Int32(count)) == 0 else { return }
-    sample.payload.withUnsafeReadableBytes { bytes in
-      UnsafeMutableRawBufferPointer(start: self.packet.pointee.data, count: count).copyMemory(from: bytes)
-    }
-    self.packet.pointee.pts = sample.presentationTime.nanoseconds
-    self.packet.pointee.dts = sample.presentationTime.nanoseconds
-    self.decoder.append(self.packet)
+    // No frame of AAC is longer; a publisher's message may be.
+    guard sample.payload.readableBytes < 1 << 20, self.decoder.append(sample) else { return }
     _ = self.decoder.decodeNext { frame in
       guard let samples = self.converter.samples(frame) else { return }
       self.align(to: sample.presentationTime)

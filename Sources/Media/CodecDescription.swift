@@ -29,6 +29,19 @@ extension Sequence<CodecDescription> {
   }
 }
 
+extension Array<CodecDescription> {
+  /// Replaces the description of the track of the same kind.
+  ///
+  /// - Returns: Whether there is such a track, whose description was another one.
+  package mutating func replace(_ description: CodecDescription) -> Bool {
+    guard let index = self.firstIndex(where: { $0.kind == description.kind }), self[index] != description else {
+      return false
+    }
+    self[index] = description
+    return true
+  }
+}
+
 /// H.264 decoder configuration: one pair of parameter sets, with the frame size and rate that they describe.
 public struct H264Description: Hashable, Sendable {
   /// Sequence parameter set as a NAL unit with header byte, without start code (ITU-T H.264 §7.3.2.1).

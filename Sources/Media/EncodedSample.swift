@@ -48,3 +48,16 @@ public struct EncodedSample: Sendable {
     self.isKeyframe = isKeyframe
   }
 }
+
+/// Content of a sender's packets or messages, in the order in which it is to be decoded.
+public enum ReceivedMedia: Sendable {
+  /// The first or a new configuration of a track.
+  case description(CodecDescription)
+  /// A sample; its duration may not be known, and is zero then.
+  case sample(EncodedSample)
+  /// A track has a codec that is not supported, whose name is given; once. The other track is not affected.
+  case unsupported(MediaKind, codec: String)
+  /// Neither a keyframe nor a recovery point has come for seconds, or no configuration, so that this number of frames was
+  /// dropped; once for a track. The track goes on.
+  case missingKeyframe(dropped: Int)
+}

@@ -80,13 +80,6 @@ public struct PushSender: ~Copyable {
   static let maximumRoundTripTime = MediaDuration.seconds(1)
   /// Maximum time in the connection that shortens the time in the queue: enough of that remains for a keyframe.
   static let maximumTransit = MediaDuration.seconds(1)
-  /// Minimum time between two requests for a keyframe.
-  private static let keyframeInterval = MediaDuration.seconds(1)
-  /// Time after a keyframe request from which any other frame shows that the source has ignored the request, so that its next
-  /// keyframe counts as late.
-  private static let keyframeTimeout = MediaDuration.milliseconds(500)
-  /// Number of late keyframes in a row from which the source counts as one that makes none on request.
-  private static let maximumLateKeyframes = 2
   /// Time at the stream's bitrate after which an encoding of its own is released.
   private static let releaseTime = MediaDuration.seconds(15)
 
@@ -96,12 +89,7 @@ public struct PushSender: ~Copyable {
   private var queue: PushQueue
   private var encoding = Encoding.stream
   private var delay = delays.minimum
-  private var lastKeyframeRequest: MediaTime?
-  /// Arrival time of the last keyframe of the encoding that is sent; nil before the first of a connection.
-  private var lastKeyframe: MediaTime?
-  /// Whether the source has ignored the last keyframe request, and number of late keyframes in a row.
-  private var isRequestIgnored = false
-  private var lateKeyframes = 0
+  private var keyframes = PushKeyframes()
   /// Whether no encoding of its own is requested any more, since one has failed.
   private var isEncodingUnusable = false
   private var connectionCount = 0
@@ -183,9 +171,7 @@ public struct PushSender: ~Copyable {
     if self.connectionCount > 0 { self.counters.reconnects += 1 }
     self.connectionCount += 1
     self.counters.failedAttempts = 0
-    self.lastKeyframeRequest = nil
-    self.lastKeyframe = nil
-    (self.isRequestIgnored, self.lateKeyframes) = (false, 0)
+    self.keyframes = PushKeyframes()
     guard self.settings.hasVideo else { return [] }
     if self.settings.alwaysHasOwnEncoding, !self.isEncodingUnusable {
       self.encoding = .requested
@@ -279,15 +265,9 @@ public struct PushSender: ~Copyable {
     }
     var actions: [Action] = []
     if sample.kind == .video {
-      if sample.isKeyframe {
-        self.noteKeyframe(&actions, at: now)
-      } else if let lastKeyframe, let lastKeyframeRequest, lastKeyframeRequest > lastKeyframe,
-        now - lastKeyframeRequest >= Self.keyframeTimeout
-      {
-        // Not a source with few frames, the next of which is a keyframe.
-        self.isRequestIgnored = true
-      }
-      if let lastKeyframe, now - lastKeyframe > self.settings.keyframeInterval {
+      self.keyframes.handleFrame(isKeyframe: sample.isKeyframe, isOfStream: self.encoding == .stream, at: now)
+      if sample.isKeyframe { self.requestEncodingForKeyframes(&actions) }
+      if self.keyframes.isOverdue(after: self.settings.keyframeInterval, at: now) {
         actions += self.requestKeyframe(at: now)
       }
     }
@@ -299,12 +279,9 @@ public struct PushSender: ~Copyable {
 
   /// Requests an encoding of its own for a source whose keyframes are too far apart, and which makes none on request: servers cut
   /// segments at keyframes.
-  private mutating func noteKeyframe(_ actions: inout [Action], at now: MediaTime) {
-    let isLate = self.isRequestIgnored
-    (self.lastKeyframe, self.isRequestIgnored) = (now, false)
-    guard self.encoding == .stream else { return }
-    self.lateKeyframes = isLate ? self.lateKeyframes + 1 : 0
-    guard self.lateKeyframes >= Self.maximumLateKeyframes, self.settings.minimumBitrate != nil, !self.isEncodingUnusable
+  private mutating func requestEncodingForKeyframes(_ actions: inout [Action]) {
+    guard self.encoding == .stream, self.keyframes.areLate, self.settings.minimumBitrate != nil,
+      !self.isEncodingUnusable
     else { return }
     self.encoding = .requested
     actions.append(.requestEncoding(bitrate: self.counters.bitrate))
@@ -312,7 +289,7 @@ public struct PushSender: ~Copyable {
 
   /// Whether an encoding of its own is needed although the link carries the stream's.
   private var keepsEncoding: Bool {
-    self.settings.alwaysHasOwnEncoding || self.lateKeyframes >= Self.maximumLateKeyframes
+    self.settings.alwaysHasOwnEncoding || self.keyframes.areLate
   }
 
   /// Sends a changed configuration of the codecs before the next keyframe, for the samples that follow. Queued samples
@@ -432,9 +409,7 @@ public struct PushSender: ~Copyable {
   }
 
   private mutating func requestKeyframe(at now: MediaTime) -> [Action] {
-    if let lastKeyframeRequest, now - lastKeyframeRequest < Self.keyframeInterval { return [] }
-    self.lastKeyframeRequest = now
-    return [.requestKeyframe]
+    self.keyframes.request(at: now) ? [.requestKeyframe] : []
   }
 
   private func oldestUnsentAge(_ connection: Connection, at now: MediaTime) -> MediaDuration {

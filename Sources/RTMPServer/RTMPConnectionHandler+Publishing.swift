@@ -10,26 +10,14 @@ extension RTMPConnectionHandler {
   /// Passes a message of audio, video or metadata to the stream's input; a malformed one is counted and dropped.
   func publish(_ message: RTMPMessage) {
     guard let publication else { return }
-    guard publication.noteActivity() else { return self.endPublication(.alreadyPublished) }
+    var (contents, failure): ([ReceivedMedia], VidiconError?) = ([], nil)
     do throws(ParsingError) {
-      for output in try self.depacketizer.depacketize(message) { self.take(output) }
+      contents = try self.depacketizer.depacketize(message)
     } catch {
-      guard RTMPDepacketizer.isFatal(error) else { return self.countMalformed() }
-      let refusal = VidiconError.unsupportedCodec(error.field)
-      self.endPublication(.unsupported("\(refusal.cause): \(refusal.nextStep)"), error: refusal)
+      if RTMPDepacketizer.isFatal(error) { failure = .unsupportedCodec(error.field) } else { self.countMalformed() }
     }
-  }
-
-  private func take(_ output: RTMPDepacketizer.Output) {
-    guard let publication else { return }
-    let isAccepted =
-      switch output {
-      case .description(let description): publication.describe(description)
-      case .sample(let sample): publication.consume(sample)
-      case .unsupported(let kind, let codec): publication.reportUnsupported(codec, of: kind)
-      case .missingKeyframe(let count): publication.reportMissingKeyframe(dropped: count)
-      }
-    if !isAccepted { self.endPublication(.alreadyPublished) }
+    guard publication.receive(contents) else { return self.endPublication(.alreadyPublished) }
+    if let failure { self.endPublication(.unsupported("\(failure.cause): \(failure.nextStep)"), error: failure) }
   }
 
   private func endPublication(_ refusal: RTMPRefusal, error: VidiconError? = nil) {

@@ -15,7 +15,6 @@ final class RTMPConnectionHandler: MediaConnection {
   /// Maximum number of bytes of unsent responses.
   private static let maximumUnsentResponses = 64 * 1024
 
-  private let settings: RTMPServerSettings
   private let directory: RTMPDirectory
   private var session: RTMPServerSession
   /// The stream of the accepted request to play.
@@ -24,8 +23,7 @@ final class RTMPConnectionHandler: MediaConnection {
   var publication: Publication?
   var depacketizer = RTMPDepacketizer()
 
-  init(settings: RTMPServerSettings, directory: RTMPDirectory, _ environment: Environment) {
-    self.settings = settings
+  init(_ directory: RTMPDirectory, _ environment: Environment) {
     self.directory = directory
     self.session = RTMPServerSession(
       now: Self.now(on: environment.eventLoop), makeRandom: { .random(in: 0...UInt64.max) })
@@ -65,18 +63,15 @@ final class RTMPConnectionHandler: MediaConnection {
 
 extension RTMPConnectionHandler {
   private func perform(_ actions: [RTMPServerAction]) {
-    guard !actions.isEmpty else { return }
-    self.writing {
-      for action in actions {
-        switch action {
-        case .send(let buffer): self.writeResponse(buffer)
-        case .decide(let request): self.decide(request)
-        case .startPlaying: self.startPlaying()
-        case .stopPlaying: self.stopPlaying()
-        case .publish(let message): self.publish(message)
-        case .stopPublishing: self.stopPublishing()
-        case .close(let reason): self.close(for: reason)
-        }
+    self.perform(actions) { action in
+      switch action {
+      case .send(let buffer): self.writeResponse(buffer)
+      case .decide(let request): self.decide(request)
+      case .startPlaying: self.startPlaying()
+      case .stopPlaying: self.stopPlaying()
+      case .publish(let message): self.publish(message)
+      case .stopPublishing: self.stopPublishing()
+      case .close(let reason): self.close(for: reason)
       }
     }
   }
@@ -173,15 +168,9 @@ extension RTMPConnectionHandler {
   }
 
   func countMalformed() { self.directory.refusals.count(.malformed) }
-}
 
-// MARK: Playing
-
-extension RTMPConnectionHandler {
   private func startPlaying() {
     guard let output, self.viewer == nil else { return }
-    var limits = ViewerState.Limits()
-    limits.stallTimeout = self.settings.stallTimeout
-    self.play(output, of: self.directory, limits: limits)
+    self.play(output, of: self.directory)
   }
 }

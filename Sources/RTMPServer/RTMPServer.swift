@@ -1,6 +1,4 @@
-package import Authentication
 public import Media
-package import NIOPosix
 public import Serving
 
 /// The served streams of a server of RTMP.
@@ -14,57 +12,32 @@ package typealias RTMPDirectory = OutputDirectory<ConnectionOutput<RTMPStreamPac
 /// `CameraServer` has one, which it calls from any task; connections look for streams on their event loops:
 ///
 /// ```swift
-/// let server = RTMPServer(settings: settings, access: access, passwords: passwords, group: group, registry: registry)
+/// let server = RTMPServer(settings, environment)
 /// try await server.start(certificate: certificate)
 /// server.serve(stream)      // rtmp://HOST/NAME
 /// ```
-package final class RTMPServer: StreamServer {
+package final class RTMPServer: TCPStreamServer {
   package static let protocolName = "rtmp"
 
-  private let settings: RTMPServerSettings
-  private let tcp: TCPServer
+  package let tcp: TCPServer
   package let outputs: RTMPDirectory
 
-  /// A server that listens after ``start()``.
-  ///
-  /// - Parameters:
-  ///   - access: Users, tokens and rules, shared with other protocols.
-  ///   - passwords: Compares passwords with scrypt hashes for all servers.
-  ///   - group: Event loops, shut down by the caller.
-  ///   - registry: The connections of all servers of the process.
-  ///   - report: Receives a line when changed files of the certificate are read again, on any thread.
-  package init(
-    settings: RTMPServerSettings, access: AccessControl, passwords: PasswordChecker,
-    group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry,
-    report: @escaping @Sendable (String) -> Void = { _ in }
-  ) {
-    self.settings = settings
-    self.outputs = RTMPDirectory(eventLoops: Array(group.makeIterator()), refusals: registry.refusals)
+  /// A server that listens after ``start(certificate:)``.
+  package init(_ settings: RTMPServerSettings, _ environment: ServerEnvironment) {
+    self.outputs = RTMPDirectory(eventLoops: environment.eventLoops, refusals: environment.registry.refusals)
     self.tcp = TCPServer(
       .init(
         name: "RTMP", address: settings.address, port: settings.port, alternativePorts: settings.alternativePorts,
-        tls: settings.tls, unprivilegedPort: 1935),
-      access: access, passwords: passwords, group: group, registry: registry, connections: self.outputs.connections,
-      report: report)
+        tls: settings.tls, unprivilegedPort: 1935, viewerLimits: .init(stallTimeout: settings.stallTimeout)),
+      environment, connections: self.outputs.connections)
   }
-
-  /// The ports in use; nil while the server does not listen.
-  package var ports: TCPServer.Ports? { self.tcp.ports }
 
   /// Opens the ports; without effect when they are open.
   ///
   /// - Parameter certificate: That of TLS where the settings name none.
   /// - Throws: `VidiconError`, as ``TCPServer/start(certificate:_:)`` does.
   package func start(certificate: TLSCertificate? = nil) async throws(VidiconError) {
-    let (outputs, settings) = (self.outputs, self.settings)
-    try await self.tcp.start(certificate: certificate) {
-      RTMPConnectionHandler(settings: settings, directory: outputs, $0)
-    }
-  }
-
-  /// Closes the ports and every connection; clients that are able to are asked to connect again.
-  package func stop() async {
-    await self.tcp.stop()
+    try await self.tcp.start(certificate: certificate) { [outputs] in RTMPConnectionHandler(outputs, $0) }
   }
 }
 

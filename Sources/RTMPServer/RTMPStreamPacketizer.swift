@@ -27,10 +27,7 @@ package struct RTMPStreamPacketizer: ConnectionPacketizer {
 
   /// Replaces the description of a track, from the next keyframe on.
   package mutating func change(to description: CodecDescription) {
-    guard let index = self.descriptions.firstIndex(where: { $0.kind == description.kind }),
-      self.descriptions[index] != description
-    else { return }
-    self.descriptions[index] = description
+    guard self.descriptions.replace(description) else { return }
     self.packetizer?.descriptions = self.descriptions
     self.hasChanged = self.packetizer != nil
   }

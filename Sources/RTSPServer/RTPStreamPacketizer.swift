@@ -43,9 +43,7 @@ struct RTPStreamPacketizer: SharedMediaPacketizer {
 
   /// Replaces the description of a track; new parameter sets are sent before each keyframe that follows.
   mutating func change(to description: CodecDescription) {
-    if let index = self.descriptions.firstIndex(where: { $0.kind == description.kind }) {
-      self.descriptions[index] = description
-    }
+    guard self.descriptions.replace(description) else { return }
     // The AAC packetizer needs the sample rate only, which never changes.
     if case .h264(let description) = description { self.video?.description = description }
   }

@@ -59,10 +59,7 @@ final class RTPViewer: ConnectedViewer {
   /// packet comes, and lose a link where two tracks begin at once: then they stand still.
   static let trackDistance = MediaDuration.milliseconds(20)
 
-  init(
-    transports: PerTrack<Transport>, connection: RTSPConnectionHandler, counters: ViewerCounters,
-    limits: ViewerState.Limits
-  ) {
+  init(transports: PerTrack<Transport>, connection: RTSPConnectionHandler, counters: ViewerCounters) {
     self.transports = transports
     self.connection = connection
     self.counters = counters
@@ -70,7 +67,7 @@ final class RTPViewer: ConnectedViewer {
       video: transports.video?.interleavedChannel, audio: transports.audio?.interleavedChannel)
     self.hasDatagrams = transports.video?.destinations != nil || transports.audio?.destinations != nil
     self.state = ViewerState(
-      limits: limits, startsAtKeyframe: transports.video != nil,
+      limits: connection.viewerLimits, startsAtKeyframe: transports.video != nil,
       skipsToKeyframe: transports.video?.interleavedChannel != nil)
   }
 

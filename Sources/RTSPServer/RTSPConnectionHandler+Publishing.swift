@@ -40,9 +40,8 @@ extension RTSPConnectionHandler {
         canonicalName: "vidicon-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))"))
     self.parser.limits = .publishers
     self.prepareForPublisher()
-    for (kind, codec) in announcement.unsupportedCodecs {
-      _ = publication.reportUnsupported("\(kind) codec \(codec)", of: kind)
-    }
+    _ = publication.receive(
+      announcement.unsupportedCodecs.map { .unsupported($0, codec: "\($0) codec \($1)") })
     self.perform(self.session.publicationBegan(now: self.now))
   }
 
@@ -51,7 +50,7 @@ extension RTSPConnectionHandler {
     guard var reception, let context else { return }
     self.stopListening(&reception)
     reception.transports = recording.tracks
-    var outputs: [RTPStreamReceiver.Output] = []
+    var contents: [ReceivedMedia] = []
     var isHeldBack = true
     for track in recording.tracks {
       var isUDP = false
@@ -59,7 +58,7 @@ extension RTSPConnectionHandler {
       // Packets of a track that was set up without a format are dropped.
       guard let format = reception.announcement.tracks[track.index].format else { continue }
       // No error: the announcement was accepted with this format.
-      outputs += (try? reception.receiver.addTrack(track.index, format: format, reorders: isUDP)) ?? []
+      contents += (try? reception.receiver.addTrack(track.index, format: format, reorders: isUDP)) ?? []
     }
     if isHeldBack { reception.publication.holdsBack() }
     self.listenForDatagrams(of: &reception, context: context)
@@ -68,7 +67,7 @@ extension RTSPConnectionHandler {
       initialDelay: Self.reportInterval, delay: Self.reportInterval
     ) { _ in handler.value.sendReceiverReports() }
     self.reception = reception
-    self.take(outputs)
+    if !contents.isEmpty { self.pass(contents, to: reception.publication) }
   }
 
   /// Interval between two receiver reports of a track; RFC 3550 §6.2 recommends at least 5 s.
@@ -82,34 +81,24 @@ extension RTSPConnectionHandler {
 
   private func receive(_ datagram: ReceivedDatagrams.Datagram) {
     guard let publication = self.reception?.publication, self.session.isRecording else { return }
-    // Another publisher has taken the stream from a silent one.
-    guard publication.noteActivity() else { return self.perform(self.session.handlePublicationLost()) }
+    var contents: [ReceivedMedia] = []
     do throws(ParsingError) {
       // Unwrapped in place: a copy of the receiver would copy what it has.
       if datagram.isRTCP {
         try self.reception?.receiver.receive(rtcp: datagram.payload, track: datagram.track, at: datagram.arrival)
       } else {
-        let outputs = try self.reception?.receiver.receive(
-          rtp: datagram.payload, track: datagram.track, at: datagram.arrival)
-        self.take(outputs ?? [])
+        contents =
+          try self.reception?.receiver.receive(rtp: datagram.payload, track: datagram.track, at: datagram.arrival) ?? []
       }
     } catch {
       self.directory.countMalformed()
     }
+    self.pass(contents, to: publication)
   }
 
-  private func take(_ outputs: [RTPStreamReceiver.Output]) {
-    for output in outputs {
-      guard let publication = self.reception?.publication else { return }
-      let isAccepted =
-        switch output {
-        case .description(let description): publication.describe(description)
-        case .sample(let sample): publication.consume(sample)
-        case .missingKeyframe(let count): publication.reportMissingKeyframe(dropped: count)
-        }
-      // Another publisher has taken the stream from a silent one.
-      guard isAccepted else { return self.perform(self.session.handlePublicationLost()) }
-    }
+  private func pass(_ contents: [ReceivedMedia], to publication: Publication) {
+    // Another publisher has taken the stream from a silent one.
+    if !publication.receive(contents) { self.perform(self.session.handlePublicationLost()) }
   }
 
   /// Ends the publication, upon which viewers see the slate.

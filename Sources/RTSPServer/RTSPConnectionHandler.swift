@@ -16,7 +16,6 @@ final class RTSPConnectionHandler: MediaConnection {
   /// Bytes of unsent responses above which no request is read.
   private static let maximumUnsentResponses = 16 * 1024
 
-  private let settings: RTSPServerSettings
   let directory: RTSPDirectory
   var parser = RTSPMessageParser(limits: .players)
   var session: RTSPServerSession
@@ -38,11 +37,7 @@ final class RTSPConnectionHandler: MediaConnection {
     var addresses: [SocketAddress]
   }
 
-  init(
-    settings: RTSPServerSettings, session: RTSPServerConfiguration, directory: RTSPDirectory,
-    _ environment: Environment
-  ) {
-    self.settings = settings
+  init(_ session: RTSPServerConfiguration, _ directory: RTSPDirectory, _ environment: Environment) {
     self.directory = directory
     self.session = RTSPServerSession(
       configuration: session, now: Self.now(on: environment.eventLoop), makeRandom: { .random(in: 0...UInt64.max) })
@@ -141,19 +136,16 @@ extension RTSPConnectionHandler {
   }
 
   func perform(_ actions: [RTSPServerAction]) {
-    guard !actions.isEmpty else { return }
-    self.writing {
-      for action in actions {
-        switch action {
-        case .respond(let response): self.write(response)
-        case .prepareStream(let path, let request): self.prepareStream(atPath: path, for: request)
-        case .startPlaying(let playback): self.startPlaying(playback)
-        case .stopPlaying: self.endPlayback()
-        case .beginPublication(let announcement): self.beginPublication(announcement)
-        case .startRecording(let recording): self.startRecording(recording)
-        case .endPublication: self.stopPublishing()
-        case .close: self.closeAfterWrites()
-        }
+    self.perform(actions) { action in
+      switch action {
+      case .respond(let response): self.write(response)
+      case .prepareStream(let path, let request): self.prepareStream(atPath: path, for: request)
+      case .startPlaying(let playback): self.startPlaying(playback)
+      case .stopPlaying: self.endPlayback()
+      case .beginPublication(let announcement): self.beginPublication(announcement)
+      case .startRecording(let recording): self.startRecording(recording)
+      case .endPublication: self.stopPublishing()
+      case .close: self.closeAfterWrites()
       }
     }
   }
@@ -215,10 +207,7 @@ extension RTSPConnectionHandler {
             route: self.directory.sockets?.route(from: local) ?? 0))
       }
     }
-    var limits = ViewerState.Limits()
-    limits.stallTimeout = self.settings.stallTimeout
-    let viewer = RTPViewer(
-      transports: transports, connection: self, counters: output.counters, limits: limits)
+    let viewer = RTPViewer(transports: transports, connection: self, counters: output.counters)
     self.playback = Playback(viewer: viewer, output: output, indices: indices, addresses: addresses)
     self.listenForDatagrams(from: addresses, context: context)
     output.join(viewer, on: context.eventLoop, startsCached: playback.startsCached)

@@ -2,7 +2,7 @@ package import Authentication
 internal import Libc
 public import Media
 internal import NIOCore
-package import NIOPosix
+internal import NIOPosix
 internal import RTSP
 public import Serving
 package import Streaming
@@ -16,17 +16,17 @@ internal import Synchronization
 /// `CameraServer` has one, which it calls from any task; connections look for streams on their event loops:
 ///
 /// ```swift
-/// let server = RTSPServer(settings: settings, access: access, passwords: passwords, group: group, registry: registry)
+/// let server = RTSPServer(settings, environment)
 /// try await server.start()
 /// server.serve(stream)      // rtsp://HOST:8554/NAME
 /// ```
-package final class RTSPServer: StreamServer {
+package final class RTSPServer: TCPStreamServer {
   package static let protocolName = "rtsp"
 
   private let settings: RTSPServerSettings
   private let group: MultiThreadedEventLoopGroup
   private let ownsGroup: Bool
-  private let tcp: TCPServer
+  package let tcp: TCPServer
   let directory: RTSPDirectory
   package var outputs: OutputDirectory<RTPOutput> { self.directory.outputs }
   /// Measures the event loops, which other protocols may share.
@@ -44,42 +44,29 @@ package final class RTSPServer: StreamServer {
   package convenience init(settings: RTSPServerSettings, access: AccessControl? = nil) {
     let access = access ?? AccessControl(settings: AccessSettings(), makeRandom: { .random(in: 0...UInt64.max) })
     self.init(
-      settings: settings, access: access, passwords: PasswordChecker(access: access), group: nil,
-      registry: ConnectionRegistry(refusals: access.refusals))
+      settings,
+      ServerEnvironment(
+        access: access, passwords: PasswordChecker(access: access),
+        group: MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount),
+        registry: ConnectionRegistry(refusals: access.refusals)), ownsGroup: true)
   }
 
-  /// A server that listens after ``start()``.
+  /// A server that listens after ``start(certificate:)``.
   ///
-  /// - Parameters:
-  ///   - access: Users, tokens and rules, shared with other protocols.
-  ///   - passwords: Compares passwords with scrypt hashes for all servers.
-  ///   - group: Event loops that are shared with other servers and shut down by the caller; nil for event loops of its own.
-  ///   - registry: The connections of all servers of the process.
-  ///   - report: Receives a line when changed files of the certificate are read again, on any thread.
-  package init(
-    settings: RTSPServerSettings, access: AccessControl, passwords: PasswordChecker,
-    group shared: MultiThreadedEventLoopGroup?, registry: ConnectionRegistry,
-    report: @escaping @Sendable (String) -> Void = { _ in }
-  ) {
-    let group = shared ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
+  /// - Parameter ownsGroup: Whether the event loops are shut down with the server.
+  package init(_ settings: RTSPServerSettings, _ environment: ServerEnvironment, ownsGroup: Bool = false) {
     self.settings = settings
-    self.accessControl = access
-    self.ownsGroup = shared == nil
-    self.group = group
-    let eventLoops = Array(group.makeIterator())
-    self.directory = RTSPDirectory(eventLoops: eventLoops, refusals: registry.refusals)
+    self.accessControl = environment.access
+    self.ownsGroup = ownsGroup
+    self.group = environment.group
+    self.directory = RTSPDirectory(eventLoops: environment.eventLoops, refusals: environment.registry.refusals)
     self.tcp = TCPServer(
       .init(
         name: "RTSP", address: settings.address, port: settings.port, alternativePorts: settings.alternativePorts,
-        tls: settings.tls, unprivilegedPort: 8554),
-      access: access, passwords: passwords, group: group, registry: registry,
-      connections: self.directory.outputs.connections,
-      report: report)
-    self.lagMeter = LoopLagMeter(eventLoops: eventLoops)
+        tls: settings.tls, unprivilegedPort: 8554, viewerLimits: .init(stallTimeout: settings.stallTimeout)),
+      environment, connections: self.directory.outputs.connections)
+    self.lagMeter = LoopLagMeter(eventLoops: environment.eventLoops)
   }
-
-  /// The ports in use; nil while the server does not listen.
-  package var ports: TCPServer.Ports? { self.tcp.ports }
 
   /// Number of malformed messages and of packets on unknown channels.
   package var malformedRequests: Int {
@@ -113,14 +100,13 @@ package final class RTSPServer: StreamServer {
       self.directory.sockets = try await DatagramSockets.open(
         address: TCPListener.boundAddress(self.settings.address), group: self.group)
     }
-    let (directory, settings) = (self.directory, self.settings)
+    let directory = self.directory
     let plainSession = self.sessionConfiguration(isSecure: false)
     let secureSession = self.sessionConfiguration(isSecure: true)
     do throws(VidiconError) {
       try await self.tcp.start(certificate: certificate) { environment in
         RTSPConnectionHandler(
-          settings: settings, session: environment.isEncrypted ? secureSession : plainSession, directory: directory,
-          environment)
+          environment.isEncrypted ? secureSession : plainSession, directory, environment)
       }
     } catch {
       await directory.closeSockets()

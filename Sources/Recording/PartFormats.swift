@@ -49,9 +49,7 @@ struct PartFormats {
   ///
   /// - Returns: Whether the format differs; false for a track that the recording does not contain.
   mutating func change(to description: CodecDescription) -> Bool {
-    guard let index = self.latest.firstIndex(where: { $0.kind == description.kind }), self.latest[index] != description
-    else { return false }
-    self.latest[index] = description
+    guard self.latest.replace(description) else { return false }
     if description.kind == .audio { self.isAudioExpected = true }
     return true
   }

@@ -12,7 +12,7 @@ package protocol ConnectionPacketizer: SharedMediaPacketizer where Packets == Sh
 }
 
 /// A rendition's output to viewers that all get the same bytes over their connections: packetizes each sample once and fans the bytes
-/// out to the viewers of every event loop. ``MediaConnection/play(_:of:limits:)`` adds one.
+/// out to the viewers of every event loop. ``MediaConnection/play(_:of:)`` adds one.
 ///
 /// ``OutputDirectory`` makes it. The encoder's threads pass it samples, connections join on their event loops. That of RTMP is all that its
 /// server has between encoder and sockets:
@@ -64,10 +64,10 @@ package final class ConnectionOutput<Packetizer: ConnectionPacketizer>: ServedOu
   }
 
   /// Makes a viewer that is sent its media by a connection; called on the connection's event loop.
-  fileprivate func makeViewer(_ connection: MediaConnection, limits: ViewerState.Limits) -> ConnectionViewer {
+  fileprivate func makeViewer(_ connection: MediaConnection) -> ConnectionViewer {
     ConnectionViewer(
       self.rendition, hasVideo: self.hasVideo, connection: connection,
-      group: self.broadcast.group(on: connection.eventLoop), counters: self.broadcast.counters, limits: limits)
+      group: self.broadcast.group(on: connection.eventLoop), counters: self.broadcast.counters)
   }
 }
 
@@ -83,22 +83,19 @@ extension MediaConnection {
   /// Sends the client the media of an output from now on, until the connection or the rendition ends, or ``stopPlaying()``; called
   /// once until that, and without effect after the end of the connection. A rendition that has ended since its output was found ends at once, see ``renditionEnded(_:)``.
   ///
-  /// - Parameters:
-  ///   - output: One that `directory` has found.
-  ///   - limits: What a slow client may have unsent, and how long.
+  /// - Parameter output: One that `directory` has found.
   package final func play<Packetizer>(
-    _ output: ConnectionOutput<Packetizer>, of directory: OutputDirectory<ConnectionOutput<Packetizer>>,
-    limits: ViewerState.Limits = .init()
+    _ output: ConnectionOutput<Packetizer>, of directory: OutputDirectory<ConnectionOutput<Packetizer>>
   ) {
     guard self.context != nil else { return }
-    let viewer = output.makeViewer(self, limits: limits)
+    let viewer = output.makeViewer(self)
     self.viewer = viewer
     guard directory.output(of: output.rendition) === output else { return self.renditionEnded(output.rendition) }
     self.prepareForMedia(bitrate: output.rendition.bitrate)
     viewer.join()
   }
 
-  /// Ends what ``play(_:of:limits:)`` has begun.
+  /// Ends what ``play(_:of:)`` has begun.
   package final func stopPlaying() {
     guard let viewer = self.viewer as? ConnectionViewer else { return }
     self.viewer = nil

@@ -13,6 +13,22 @@ package protocol StreamServer: Sendable {
   func stop() async
 }
 
+/// A server of one protocol whose clients connect over TCP.
+package protocol TCPStreamServer: StreamServer {
+  /// Ports and connections of the server.
+  var tcp: TCPServer { get }
+}
+
+extension TCPStreamServer {
+  /// The ports in use; nil while the server does not listen.
+  package var ports: TCPServer.Ports? { self.tcp.ports }
+
+  /// Closes the ports and every connection; clients that are able to are asked to connect again.
+  package func stop() async {
+    await self.tcp.stop()
+  }
+}
+
 extension StreamServer {
   /// Serves a running stream under its name; the first served stream is also found by an empty path.
   package func serve(_ stream: LiveStream) {

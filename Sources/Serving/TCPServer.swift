@@ -1,6 +1,6 @@
 package import Authentication
 package import Media
-internal import NIOCore
+package import NIOCore
 package import NIOPosix
 internal import NIOSSL
 internal import Synchronization
@@ -10,6 +10,7 @@ internal import Synchronization
 /// `RTSPServer` and `RTMPServer` have one each:
 ///
 /// ```swift
+/// let tcp = TCPServer(.init(name: "Toy", port: 4000, unprivilegedPort: 4000), environment, connections: outputs.connections)
 /// try await tcp.start(certificate: nil) { ToyConnectionHandler(directory: directory, $0) }
 /// ```
 package final class TCPServer: Sendable {
@@ -35,10 +36,13 @@ package final class TCPServer: Sendable {
     var tls: TLSSettings?
     /// A usual port of the protocol, from 1024 on, for errors.
     var unprivilegedPort: Int
+    /// Time limits of a slow viewer.
+    var viewerLimits: ViewerState.Limits
 
     /// Creates settings of a protocol's ports.
     package init(
-      name: String, address: String?, port: Int?, alternativePorts: [Int] = [], tls: TLSSettings?, unprivilegedPort: Int
+      name: String, address: String? = nil, port: Int?, alternativePorts: [Int] = [], tls: TLSSettings? = nil,
+      unprivilegedPort: Int, viewerLimits: ViewerState.Limits = .init()
     ) {
       self.name = name
       self.address = address
@@ -46,6 +50,7 @@ package final class TCPServer: Sendable {
       self.alternativePorts = alternativePorts
       self.tls = tls
       self.unprivilegedPort = unprivilegedPort
+      self.viewerLimits = viewerLimits
     }
   }
 
@@ -55,35 +60,17 @@ package final class TCPServer: Sendable {
   }
 
   private let settings: Settings
-  private let access: AccessControl
-  private let passwords: PasswordChecker
-  private let group: MultiThreadedEventLoopGroup
-  private let registry: ConnectionRegistry
+  private let environment: ServerEnvironment
   private let connections: MediaConnections
-  private let report: @Sendable (String) -> Void
   private let state = Mutex(State())
 
   /// A server that listens after ``start(certificate:_:)``.
   ///
-  /// - Parameters:
-  ///   - access: Users, tokens and rules, shared with other protocols.
-  ///   - passwords: Compares passwords with scrypt hashes for all servers.
-  ///   - group: Event loops, shut down by the caller.
-  ///   - registry: The connections of all servers of the process.
-  ///   - connections: The connections of this server.
-  ///   - report: Receives a line when changed files of the certificate are read again, on any thread.
-  package init(
-    _ settings: Settings, access: AccessControl, passwords: PasswordChecker, group: MultiThreadedEventLoopGroup,
-    registry: ConnectionRegistry, connections: MediaConnections,
-    report: @escaping @Sendable (String) -> Void = { _ in }
-  ) {
+  /// - Parameter connections: The connections of this server.
+  package init(_ settings: Settings, _ environment: ServerEnvironment, connections: MediaConnections) {
     self.settings = settings
-    self.access = access
-    self.passwords = passwords
-    self.group = group
-    self.registry = registry
+    self.environment = environment
     self.connections = connections
-    self.report = report
   }
 
   /// The ports in use; nil while the server does not listen.
@@ -105,20 +92,20 @@ package final class TCPServer: Sendable {
     guard self.ports == nil else { return }
     let name = self.settings.name.lowercased()
     let opener = TCPListener(
-      group: self.group, registry: self.registry, address: self.settings.address,
+      group: self.environment.group, registry: self.environment.registry, address: self.settings.address,
       waterMark: MediaConnection.waterMark, options: "--\(name)-port or --\(name)s-port",
       unprivilegedPort: self.settings.unprivilegedPort)
     let tls = try self.settings.tls.map { tls throws(VidiconError) in
       (port: tls.port, context: try self.certificate(of: tls, default: certificate).makeContext())
     }
-    let (access, passwords, connections) = (self.access, self.passwords, self.connections)
+    let (server, connections, viewerLimits) = (self.environment, self.connections, self.settings.viewerLimits)
     connections.open()
     let listeners = try await opener.listen(
       on: self.settings.port, alternatives: self.settings.alternativePorts, tls: tls
     ) { channel, registration, isEncrypted in
       let environment = MediaConnection.Environment(
-        access: access, passwords: passwords, connections: connections, eventLoop: channel.eventLoop,
-        registration: registration, isEncrypted: isEncrypted)
+        access: server.access, passwords: server.passwords, connections: connections, eventLoop: channel.eventLoop,
+        viewerLimits: viewerLimits, registration: registration, isEncrypted: isEncrypted)
       try channel.pipeline.syncOperations.addHandler(makeConnection(environment))
     }
     let ports = Ports(plain: listeners.plain?.localAddress?.port, secure: listeners.secure?.localAddress?.port)
@@ -129,7 +116,7 @@ package final class TCPServer: Sendable {
     of tls: TLSSettings, default certificate: TLSCertificate?
   ) throws(VidiconError) -> TLSCertificate {
     if let files = tls.certificate, files != certificate?.files {
-      return try TLSCertificate(files, report: self.report)
+      return try TLSCertificate(files, report: self.environment.report)
     }
     guard let certificate else {
       throw VidiconError(
@@ -147,6 +134,34 @@ package final class TCPServer: Sendable {
     }
     await listeners.close()
     await self.connections.close()
+  }
+}
+
+/// Services that servers over TCP share.
+package struct ServerEnvironment: Sendable {
+  /// Users, tokens and rules.
+  package let access: AccessControl
+  /// Compares passwords with scrypt hashes.
+  package let passwords: PasswordChecker
+  /// Event loops, shut down by the owner of the servers.
+  package let group: MultiThreadedEventLoopGroup
+  /// The connections of the process.
+  package let registry: ConnectionRegistry
+  /// Receives a line when changed files of a certificate are read again, on any thread.
+  package let report: @Sendable (String) -> Void
+  /// The event loops of the group.
+  package var eventLoops: [any EventLoop] { Array(self.group.makeIterator()) }
+
+  /// Creates the environment of one or more servers.
+  package init(
+    access: AccessControl, passwords: PasswordChecker, group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry,
+    report: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    self.access = access
+    self.passwords = passwords
+    self.group = group
+    self.registry = registry
+    self.report = report
   }
 }
 

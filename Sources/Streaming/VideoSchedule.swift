@@ -36,9 +36,6 @@ struct VideoSchedule: ~Copyable {
   static let maximumJitter = MediaDuration.milliseconds(130)
   /// Time after a keyframe request by which a source that meets requests has sent one.
   static let keyframeTimeout = MediaDuration.seconds(1)
-  /// Maximum number of samples that may wait while decoded frames are encoded, and the pipeline keeps up: as many frames wait
-  /// in a ``FrameQueue`` of a source that does not compress them.
-  static let maximumBacklog = FrameQueue.capacity - 1
 
   /// Whether encoding is paused; the pipeline updates it before each call.
   var isPaused = false
@@ -90,8 +87,7 @@ struct VideoSchedule: ~Copyable {
   private var unfit: CodecDescription?
   /// Earliest time of the next keyframe request to a passed-through source.
   private var nextSourceRequest = MediaTime.zero
-  /// Number of samples without others behind them since the last one that was too late to be encoded.
-  private var timelySamples = FrameQueue.countToRecover
+  private var backlog = SampleBacklog()
 
   /// - Parameters:
   ///   - source: The source that the stream starts with.
@@ -198,45 +194,6 @@ struct VideoSchedule: ~Copyable {
 // MARK: Frames
 
 extension VideoSchedule {
-  /// The stream's output until now.
-  private struct Output {
-    /// The highest presentation time.
-    var time: MediaTime?
-    /// Time at which the last frame or sample was output.
-    var moment: MediaTime?
-    /// Source of the frame; `nil` for the slate.
-    var source: SourceID?
-    /// Decode time of the last sample, when that was passed through.
-    var passedDecodeTime: MediaTime?
-
-    mutating func append(
-      at now: MediaTime, timestamp: MediaTime, source: SourceID?, passedDecodeTime: MediaTime? = nil
-    ) {
-      self.time = max(self.time ?? timestamp, timestamp)
-      self.moment = now
-      self.source = source
-      self.passedDecodeTime = passedDecodeTime
-    }
-  }
-
-  private struct Encoding {
-    enum Kind {
-      case newest(SourceID)
-      case last(SourceID)
-      case slate
-    }
-
-    var kind: Kind
-    var timestamp: MediaTime
-
-    var source: SourceID? {
-      switch self.kind {
-      case .newest(let source), .last(let source): source
-      case .slate: nil
-      }
-    }
-  }
-
   private var frameInterval: MediaDuration { self.configuration.format.frameRate.frameInterval }
 
   private mutating func handle(_ frame: FrameSummary, at now: MediaTime) -> Action {
@@ -382,7 +339,7 @@ extension VideoSchedule {
       self.notices.append(.releaseSourceMemory)
       return .closeDecoder
     }
-    return self.transcode(sample, dropsFrames: self.dropsFrames(backlog: sample.backlog), at: now)
+    return self.transcode(sample, dropsFrames: self.backlog.dropsFrames(sample.backlog), at: now)
   }
 
   private mutating func transcode(_ sample: SampleSummary, dropsFrames: Bool, at now: MediaTime) -> Action {
@@ -433,18 +390,6 @@ extension VideoSchedule {
     self.decodedRepetition = self.decodedRepetition.flatMap { next < $0.end ? (next, $0.end) : nil }
     let earliest = (self.output.time ?? .zero) + Self.minimumInterval
     return .repeatDecoded(timestamp: max(now - self.captureLatency, earliest))
-  }
-
-  /// Whether the encoder is too slow. Sources deliver bursts, and the machine is briefly busy: after a drop, only one sample
-  /// may wait, which keeps the latency minimal, until ``FrameQueue/countToRecover`` have come in time.
-  private mutating func dropsFrames(backlog: Int) -> Bool {
-    let isKeepingUp = self.timelySamples >= FrameQueue.countToRecover
-    if backlog > (isKeepingUp ? Self.maximumBacklog : 1) {
-      self.timelySamples = 0
-      return true
-    }
-    if backlog == 0, !isKeepingUp { self.timelySamples += 1 }
-    return false
   }
 
   /// Decides with the first sample whether its source may be passed through, and takes that back when viewers wait for a

@@ -11,27 +11,8 @@ struct ConfigCommand: ParsableCommand {
     commandName: "config", abstract: "Check a configuration, or print what is in force.",
     subcommands: [Check.self, Print.self])
 
-  /// The file and the options of `serve`.
-  struct Settings: ParsableArguments {
-    @Argument(help: "The configuration file; without one the options alone are read.")
-    var file: String?
-
-    @OptionGroup var options: ServeOptions
-
-    /// The configuration that `serve` would run with.
-    func read() throws(VidiconError) -> ServeConfiguration {
-      guard let file else { return try ServeConfiguration(self.options) }
-      guard self.options.run.config == nil else {
-        throw .usage("--config", "the file is given already", "give it once")
-      }
-      var options = self.options
-      options.run.config = file
-      return try ServeConfiguration(options)
-    }
-  }
-
   /// `vidicon config check`: names what is wrong, and what has no effect.
-  struct Check: ParsableCommand {
+  struct Check: ConfigurationReader {
     static let configuration = CommandConfiguration(
       commandName: "check", abstract: "Read a configuration as serve does, and say what is wrong with it.",
       discussion: """
@@ -39,14 +20,16 @@ struct ConfigCommand: ParsableCommand {
         1 for a file that is missing or cannot be used.
         """)
 
-    @OptionGroup var settings: Settings
+    @Argument(help: Self.fileHelp) var file: String?
+
+    @OptionGroup var serve: ServeCommand
 
     func run() throws {
-      let configuration = try self.settings.read()
+      let configuration = try self.read()
       try configuration.checkFiles()
       for warning in configuration.warnings + configuration.ineffectiveSettings { Terminal.warn(warning) }
       let names = configuration.streams.map(\.name).joined(separator: ", ")
-      let file = self.settings.file ?? self.settings.options.run.config
+      let file = self.file ?? self.serve.options.config
       Terminal.print(
         "\(file?.pathWithoutCredentials() ?? "options"): valid, with "
           + (configuration.streams.count == 1 ? "the stream \(names)" : "the streams \(names)"))
@@ -54,7 +37,7 @@ struct ConfigCommand: ParsableCommand {
   }
 
   /// `vidicon config print`: shows every setting and its origin.
-  struct Print: ParsableCommand {
+  struct Print: ConfigurationReader {
     static let configuration = CommandConfiguration(
       commandName: "print", abstract: "Print every setting that is in force, as a configuration file.",
       discussion: """
@@ -65,15 +48,41 @@ struct ConfigCommand: ParsableCommand {
     @Flag(help: "Show passwords, keys and tokens; otherwise they are masked, and serve refuses the mask.")
     var showSecrets = false
 
-    @OptionGroup var settings: Settings
+    @Argument(help: Self.fileHelp) var file: String?
+
+    @OptionGroup var serve: ServeCommand
 
     func run() throws {
-      let configuration = try self.settings.read()
+      let configuration = try self.read()
       for warning in configuration.warnings { Terminal.warn(warning) }
       for line in ConfigurationText(configuration, showsSecrets: self.showSecrets).text.split(separator: "\n") {
         Terminal.print(String(line))
       }
     }
+  }
+}
+
+/// A command that reads a configuration from a file and the options of `serve`.
+private protocol ConfigurationReader: ParsableCommand {
+  /// The configuration file.
+  var file: String? { get }
+  /// The options of `serve`.
+  var serve: ServeCommand { get }
+}
+
+extension ConfigurationReader {
+  static var fileHelp: ArgumentHelp { "The configuration file; without one the options alone are read." }
+
+  /// The configuration that `serve` would run with.
+  func read() throws(VidiconError) -> ServeConfiguration {
+    var command = self.serve
+    if let file {
+      guard command.options.config == nil else {
+        throw .usage("--config", "the file is given already", "give it once")
+      }
+      command.options.config = file
+    }
+    return try ServeConfiguration(command)
   }
 }
 

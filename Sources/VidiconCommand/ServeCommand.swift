@@ -12,20 +12,49 @@ internal import Threading
 import Vidicon
 
 /// `vidicon serve`: opens the sources, serves the streams, shows their addresses and updates a status line.
+///
+/// Each option is in a group with a title; the settings among them are in ``ServeConfiguration/Key`` and ``StreamOptions/Key``.
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Serve sources as live network cameras until Ctrl-C.")
 
-  @OptionGroup var options: ServeOptions
+  @OptionGroup(title: "Sources") var sources: SourceArguments
+  @OptionGroup(title: "Video and audio") var encoding: EncodingArguments
+  @OptionGroup(title: "Faces and other effects") var effects: EffectArguments
+  @OptionGroup(title: "Recording") var recording: RecordingArguments
+  @OptionGroup(title: "Recording") var parts: PartArguments
+  @OptionGroup(title: "Sending on") var push: PushArguments
+  @OptionGroup(title: "Ports") var ports: PortArguments
+  @OptionGroup(title: "Access") var access: AccessArguments
+  @OptionGroup(title: "This run") var options: Options
+
+  /// The configuration file, and options of one run, which the file does not have.
+  struct Options: ParsableArguments {
+    @Option(help: "A YAML file with these settings; command-line options override it.")
+    var config: String?
+
+    @Flag(name: .customLong("no-qr"), help: "Do not show a QR code of the page's address on the terminal.")
+    var noQR = false
+
+    @Flag(help: "Status as JSON, one object per line, on standard output.")
+    var json = false
+
+    @Flag(
+      help: "End at the start where a network source cannot be reached, instead of trying it again under the slate.")
+    var exitOnFailure = false
+
+    @Flag(help: "Play files once, and end with exit status 0 when a source ends.")
+    var exitOnEOF = false
+  }
 
   func run() async throws {
-    let configuration = try ServeConfiguration(self.options)
+    let configuration = try ServeConfiguration(self)
     for warning in configuration.warnings { Terminal.warn(warning) }
     ProcessLimits.raiseOpenFiles()
     ProcessLimits.avoidHugePages()
     let pauses = PauseSignal()
     let display: any StatusDisplay =
-      self.options.run.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.run.noQR)
+      self.options.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.noQR)
     // Shown after the addresses.
     let (announcements, announced) = AsyncStream.makeStream(of: DiscoveryEvent.self)
     var userFile = configuration.userFile.map { UserFileMonitor(path: $0) }
@@ -36,7 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
       report: { Terminal.warn($0) })
     if let users { server.access.setUserFile(users) }
     let interruption = Task { await TerminationSignals.shared.wait() }
-    let loops = !self.options.run.exitOnEOF
+    let loops = !self.options.exitOnEOF
     let startup = Task { try await Self.start(server, configuration, loop: loops) }
     // Before the streams are served, an interruption leaves nothing to end in order.
     guard let (streams, choice) = try await startup.result(unless: interruption)?.get() else { return }
@@ -144,7 +173,7 @@ struct ServeCommand: AsyncParsableCommand {
     _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>,
     keys: TerminalKeys?, access: AccessSummary
   ) async -> Ending {
-    let exitsAtEnd = self.options.run.exitOnEOF
+    let exitsAtEnd = self.options.exitOnEOF
     return await withTaskGroup(of: Ending?.self) { group in
       group.addTask {
         await interruption.value

@@ -52,22 +52,22 @@ package struct ServeConfiguration: Equatable {
 
 extension ServeConfiguration {
   /// Reads the configuration file, if there is one, and checks it together with the options, which override it.
-  init(_ options: ServeOptions) throws(VidiconError) {
-    try self.init(unchecked: options)
+  init(_ command: ServeCommand) throws(VidiconError) {
+    try self.init(unchecked: command)
     try self.validate()
   }
 
   /// Reads the configuration file, if there is one, and the options, without what ``validate()`` checks.
-  init(unchecked options: ServeOptions) throws(VidiconError) {
-    try self.init(file: options.run.config)
-    try self.apply(options)
-    if !options.access.operators.isEmpty {
-      if options.access.user.isEmpty { try self.set(.users, to: [], named: "--operator", from: .option) }
-      for user in options.access.operators { self.given.append(.users, .text(Secret(user)), from: .option) }
-      self.access.users += try Self.users(options.access.operators, role: .operator, "--operator")
+  init(unchecked command: ServeCommand) throws(VidiconError) {
+    try self.init(file: command.options.config)
+    try self.apply(command)
+    if !command.access.operators.isEmpty {
+      if command.access.user.isEmpty { try self.set(.users, to: [], named: "--operator", from: .option) }
+      for user in command.access.operators { self.given.append(.users, .text(Secret(user)), from: .option) }
+      self.access.users += try Self.users(command.access.operators, role: .operator, "--operator")
     }
-    try self.apply(options.push, environment: ProcessInfo.processInfo.environment)
-    self.exitsOnFailure = options.run.exitOnFailure
+    try self.apply(command.push, environment: ProcessInfo.processInfo.environment)
+    self.exitsOnFailure = command.options.exitOnFailure
     for index in self.streams.indices { self.streams[index].isForWebRTC = self.isWebRTCOn }
   }
 

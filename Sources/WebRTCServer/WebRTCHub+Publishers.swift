@@ -182,9 +182,15 @@ extension WebRTCHub {
       isKeyframe: frame.isKeyframe)
     switch frame.content {
     case .h264(let description):
-      if let description { isAccepted = publication.describe(codec: .h264(description)) }
+      if let description {
+        self.note(PublishedShape(width: description.width, height: description.height), of: publisher)
+        isAccepted = publication.describe(codec: .h264(description))
+      }
     case .vp8(let size):
-      if let size { isAccepted = publication.describe(codec: .vp8(width: size.width, height: size.height)) }
+      if let size {
+        self.note(PublishedShape(width: size.width, height: size.height), of: publisher)
+        isAccepted = publication.describe(codec: .vp8(width: size.width, height: size.height))
+      }
     case .opus(_, let duration):
       (sample.kind, sample.duration) = (.audio, duration)
       if !publisher.isAudioDescribed {
@@ -193,6 +199,14 @@ extension WebRTCHub {
       }
     }
     if !isAccepted || !publication.consumeTimed(sample) { publisher.session.close(at: self.now) }
+  }
+
+  /// Reports the first shape of a stream's publishers that is not the stream's.
+  private func note(_ shape: PublishedShape, of publisher: WebRTCPublisher) {
+    let stream = publisher.stream
+    guard !self.publishers.isShapeReported(of: stream), let advice = shape.advice(for: stream) else { return }
+    self.publishers.noteShapeReport(of: stream)
+    self.report("WebRTC of \(stream.name): \(advice)")
   }
 
   private func remove(_ publisher: WebRTCPublisher, _ reason: WebRTCTransport.CloseReason) {

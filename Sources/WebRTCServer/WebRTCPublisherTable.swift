@@ -21,6 +21,8 @@ struct WebRTCPublisherTable {
     var endpoint = WHIPEndpoint()
     /// Counters of the sessions that have ended.
     var ended = WebRTCPublisherStatistics()
+    /// Whether the owner knows that the shape of a publisher's frames is not that of the stream.
+    var isShapeReported = false
   }
 
   let board = Board()
@@ -61,6 +63,16 @@ struct WebRTCPublisherTable {
   mutating func remove(_ stream: LiveStream) {
     self.entries[ObjectIdentifier(stream)] = nil
     self.board[stream] = nil
+  }
+
+  /// Whether the owner knows that the shape of frames is not that of a stream.
+  func isShapeReported(of stream: LiveStream) -> Bool {
+    self.entries[ObjectIdentifier(stream)]?.isShapeReported ?? true
+  }
+
+  /// Records that the owner knows that the shape of frames is not that of a stream.
+  mutating func noteShapeReport(of stream: LiveStream) {
+    self.entries[ObjectIdentifier(stream)]?.isShapeReported = true
   }
 
   /// Records media of a publisher.

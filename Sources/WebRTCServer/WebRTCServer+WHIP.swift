@@ -19,12 +19,7 @@ extension WebRTCServer: WHIPService {
   package func openPublication(
     of name: String, offer: ByteBuffer, takesOver: Bool, serverAddresses: [IPAddress]
   ) async throws(WebRTCRefusal) -> WHEPSession {
-    let parsed: WebRTCOffer
-    do throws(ParsingError) {
-      parsed = try WebRTCOffer(parsing: offer)
-    } catch {
-      throw .malformed("\(error)")
-    }
+    let parsed = try WebRTCRefusal.parsing { () throws(ParsingError) in try WebRTCOffer(parsing: offer) }
     let (stream, input) = try self.publishable(name)
     guard let port = self.udpPort else { throw .notFound }
     let candidates = self.candidates(port: UInt16(clamping: port), used: serverAddresses)
@@ -36,12 +31,7 @@ extension WebRTCServer: WHIPService {
   package func changePublication(
     _ id: String, of name: String, fragment: ByteBuffer, entityTags: String?
   ) async throws(WebRTCRefusal) -> WHEPChange {
-    let parsed: TrickleFragment
-    do throws(ParsingError) {
-      parsed = try TrickleFragment(parsing: fragment)
-    } catch {
-      throw .malformed("\(error)")
-    }
+    let parsed = try WebRTCRefusal.parsing { () throws(ParsingError) in try TrickleFragment(parsing: fragment) }
     return try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
       try hub.changePublication(id, of: name, parsed, entityTags: entityTags)
     }

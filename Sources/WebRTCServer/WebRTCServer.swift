@@ -169,12 +169,7 @@ extension WebRTCServer: WHEPService {
   package func open(
     path: String, offer: ByteBuffer, client: IPAddress, serverAddresses: [IPAddress]
   ) async throws(WebRTCRefusal) -> WHEPSession {
-    let parsed: WebRTCOffer
-    do throws(ParsingError) {
-      parsed = try WebRTCOffer(parsing: offer)
-    } catch {
-      throw .malformed("\(error)")
-    }
+    let parsed = try WebRTCRefusal.parsing { () throws(ParsingError) in try WebRTCOffer(parsing: offer) }
     guard let port = self.udpPort, let output = await self.outputs.find(path) else { throw .notFound }
     guard output.video != nil || output.hasAudio else { throw .noMedia }
     var transcoding: WebRTCOutput?
@@ -195,12 +190,7 @@ extension WebRTCServer: WHEPService {
   package func change(
     _ id: String, path: String, fragment: ByteBuffer, entityTags: String?
   ) async throws(WebRTCRefusal) -> WHEPChange {
-    let parsed: TrickleFragment
-    do throws(ParsingError) {
-      parsed = try TrickleFragment(parsing: fragment)
-    } catch {
-      throw .malformed("\(error)")
-    }
+    let parsed = try WebRTCRefusal.parsing { () throws(ParsingError) in try TrickleFragment(parsing: fragment) }
     return try await self.onEventLoop(orStopped: .notFound) { (hub) throws(WebRTCRefusal) in
       try hub.change(id, path: path, parsed, entityTags: entityTags)
     }
@@ -245,6 +235,17 @@ extension WebRTCServer: WHEPService {
     let hasTCP = self.port.withLock { $0?.tcp != nil }
     return [false, true].filter { !$0 || hasTCP }.flatMap { isTCP in
       addresses.map { TransportAddress(ip: $0, port: port, isTCP: isTCP) }
+    }
+  }
+}
+
+extension WebRTCRefusal {
+  /// The value that a parser returns, whose error is a refusal.
+  static func parsing<Value>(_ body: () throws(ParsingError) -> Value) throws(WebRTCRefusal) -> Value {
+    do throws(ParsingError) {
+      return try body()
+    } catch {
+      throw .malformed("\(error)")
     }
   }
 }

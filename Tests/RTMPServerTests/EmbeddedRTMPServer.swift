@@ -34,7 +34,7 @@ struct EmbeddedRTMPServer {
   /// The server's end of a connection.
   func makeHandler() -> RTMPConnectionHandler {
     RTMPConnectionHandler(
-      settings: RTMPServerSettings(), directory: self.directory,
+      self.directory,
       .init(
         access: self.access, passwords: PasswordChecker(access: self.access), connections: self.directory.connections,
         eventLoop: self.loop))

@@ -63,7 +63,7 @@ struct RTMPURLTests {
     ("rtmp://u:%0A@h/a/b", "user"), ("rtmp://[::1/a/b", "host"), ("rtmp://[a]/a/b", "host"),
     ("rtmp://h/a/b\r\nx", "URL"), ("rtmp://h/a b/c", "URL"), ("rtmp://h?x/a/b", "host"), ("rtmp://h]/a/b", "host"),
     ("rtmp://[::1[]/a/b", "host"),
-    ("rtmp://[::1]x/a/b", "host"),
+    ("rtmp://[::1]x/a/b", "host"), ("rtmp://{h}/a/b", "host"), ("rtmp://a<b/a/b", "host"),
   ])
   func `malformed addresses are refused without their key`(text: String, field: String) {
     #expect(error { () throws(ParsingError) in _ = try RTMPURL(parsing: text) }?.field == field)

@@ -18,8 +18,9 @@ struct ClosedSocketTests {
     var settings = RTSPServerSettings(port: 0)
     settings.address = "127.0.0.1"
     let server = RTSPServer(
-      settings: settings, access: access, passwords: PasswordChecker(access: access), group: group,
-      registry: ConnectionRegistry())
+      settings,
+      ServerEnvironment(
+        access: access, passwords: PasswordChecker(access: access), group: group, registry: ConnectionRegistry()))
     try await server.start()
     let stream = LiveStream("live")
     server.directory.outputs.serve(stream, descriptions: EmbeddedServer.descriptions)

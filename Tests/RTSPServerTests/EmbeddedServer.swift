@@ -38,9 +38,7 @@ struct EmbeddedServer {
   /// The server's end of a connection.
   func makeHandler(udpPorts: RTSPTransport.Pair<UInt16>? = nil) -> RTSPConnectionHandler {
     RTSPConnectionHandler(
-      settings: RTSPServerSettings(),
-      session: RTSPServerConfiguration(serverName: "Vidicon", access: self.access, udpPorts: udpPorts),
-      directory: self.directory,
+      RTSPServerConfiguration(serverName: "Vidicon", access: self.access, udpPorts: udpPorts), self.directory,
       .init(
         access: self.access, passwords: PasswordChecker(access: self.access),
         connections: self.directory.outputs.connections, eventLoop: self.loop))

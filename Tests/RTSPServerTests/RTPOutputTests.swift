@@ -203,8 +203,7 @@ struct RTPOutputTests {
       sender: RTPSender(
         eventLoop: self.server.loop, frameRate: 30, counters: counters, sockets: { nil }, requestKeyframe: {}))
     let viewer = RTPViewer(
-      transports: PerTrack(), connection: self.server.makeHandler(), counters: self.server.output.counters,
-      limits: .init())
+      transports: PerTrack(), connection: self.server.makeHandler(), counters: self.server.output.counters)
     group.add(viewer)
     group.add(viewer)
     group.remove(viewer)

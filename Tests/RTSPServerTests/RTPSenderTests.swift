@@ -70,8 +70,7 @@ struct RTPSenderTests {
       rtp: vidicon_destination(address), rtcp: vidicon_destination(address), route: 0)
     self.viewer = RTPViewer(
       transports: PerTrack(video: .datagrams(destinations), audio: .datagrams(destinations)),
-      connection: self.server.makeHandler(),
-      counters: self.server.output.counters, limits: .init())
+      connection: self.server.makeHandler(), counters: self.server.output.counters)
   }
 
   private func sender(_ sockets: Sockets) -> RTPSender {

@@ -7,30 +7,26 @@ import Streaming
 
 /// A protocol as small as one can be, for `CONTRIBUTING.md`: a client sends the path of a stream and a line feed, and is sent its
 /// access units from a keyframe on, as ITU-T H.264 Annex B. FFmpeg plays them.
-final class ToyServer: StreamServer {
+final class ToyServer: TCPStreamServer {
   typealias Outputs = OutputDirectory<ConnectionOutput<ToyPacketizer>>
 
   static let protocolName = "toy"
 
   let outputs: Outputs
-  private let tcp: TCPServer
+  let tcp: TCPServer
 
   init(group: MultiThreadedEventLoopGroup) {
     let access = AccessControl(settings: .init(), makeRandom: { .random(in: 0...UInt64.max) })
     self.outputs = Outputs(eventLoops: Array(group.makeIterator()))
     self.tcp = TCPServer(
-      .init(name: "Toy", address: "127.0.0.1", port: 0, tls: nil, unprivilegedPort: 4000), access: access,
-      passwords: PasswordChecker(access: access), group: group, registry: ConnectionRegistry(),
+      .init(name: "Toy", address: "127.0.0.1", port: 0, unprivilegedPort: 4000),
+      .init(access: access, passwords: PasswordChecker(access: access), group: group, registry: ConnectionRegistry()),
       connections: self.outputs.connections)
   }
-
-  var port: Int? { self.tcp.ports?.plain }
 
   func start() async throws(VidiconError) {
     try await self.tcp.start(certificate: nil) { [outputs] in ToyConnection(outputs, $0) }
   }
-
-  func stop() async { await self.tcp.stop() }
 }
 
 /// Writes access units with start codes, and the parameter sets before each keyframe.

@@ -30,7 +30,7 @@ struct ToyServerTests {
     try await output(
       ofShell: #"exec 3<>"/dev/tcp/127.0.0.1/$1"; echo "$2" >&3; exec ffmpeg -v error -f h264 -i - "#
         + (count.map { "-frames:v \($0) " } ?? "") + "-s 64x48 -pix_fmt gray -fps_mode passthrough -f rawvideo - <&3",
-      "\(server.port ?? 0)", path)
+      "\(server.ports?.plain ?? 0)", path)
   }
 
   @Test func `ffmpeg plays a stream and its rendition over it, and is refused what is not there`() async throws {

@@ -21,7 +21,7 @@ struct ConfigCommandTests {
     }
 
     func configuration(_ arguments: String...) throws -> ServeConfiguration {
-      try ServeConfiguration(ServeOptions.parse(["--config", self.path] + arguments))
+      try ServeConfiguration(ServeCommand.parse(["--config", self.path] + arguments))
     }
   }
 
@@ -83,7 +83,7 @@ struct ConfigCommandTests {
     ["--push", "token=…,url=whip+https://h/p"], ["--ice-server", "turn:…@h"], ["--source", "file:rtsp://…@h/x"],
   ])
   func `no masked secret is accepted as an option`(arguments: [String]) throws {
-    let error = #expect(throws: VidiconError.self) { try ServeConfiguration(ServeOptions.parse(arguments)) }
+    let error = #expect(throws: VidiconError.self) { try ServeConfiguration(ServeCommand.parse(arguments)) }
     #expect(error?.cause == "its secret is masked", "\(String(describing: error))")
   }
 

@@ -118,13 +118,15 @@ struct ExitStatusTests {
     let folder = try TemporaryFolder()
     let result = try await BuiltProgram("vidicon").run([
       "record", "\(folder.path)/clip.mp4", "--source", "bars", "--audio", "tone", "--size", "64x48", "--fps", "10",
-      // Half a second more than is shown: the last frames may be too late.
       "--duration", "1.5s",
     ])
     #expect(result.status == 0)
     let lines = OutputLines(result.output).lines
     #expect(lines.first == "  Recording  \(folder.path)/clip.mp4")
-    #expect(lines.last?.hasPrefix("  Recorded   \(folder.path)/clip.mp4   00:00:01   ") == true, "\(lines)")
+    // A busy machine may be late with the last frames, which are then not in the file.
+    let report = lines.last { $0.hasPrefix("  Recorded   \(folder.path)/clip.mp4   00:00:0") }
+    #expect(report != nil && report == lines.last, "\(lines)")
+    #expect(onQuietMachine(report?.contains("   00:00:01   ") == true), "\(lines)")
     #expect(OutputLines(result.errors).own == [])
     // The same name again is refused.
     let again = try await BuiltProgram("vidicon").run([
@@ -175,7 +177,9 @@ struct ExitStatusTests {
       ])
     }
     let lines = OutputLines(result.standardOutputContent).lines
-    #expect(lines.last?.contains("00:00:05") == true, "\(lines)")
+    // The first fragment, after which the signal comes, has a second at most.
+    #expect(lines.last?.contains(/00:00:0[2-5]/) == true, "\(lines)")
+    #expect(onQuietMachine(lines.last?.contains("00:00:05") == true), "\(lines)")
     let warnings = OutputLines(result.standardErrorContent).text
     #expect(warnings.contains("SIGHUP: goes on") == !isIgnored, "\(warnings)")
   }
@@ -199,7 +203,8 @@ struct ExitStatusTests {
       Issue.record("no length")
       return
     }
-    #expect((0.9...1.1).contains(seconds))
+    #expect(seconds > 0 && seconds <= 1.1)
+    #expect(onQuietMachine(seconds >= 0.9), "\(seconds)")
     // Progress names the same state and file.
     for object in objects where object["event"] == "status" {
       guard case .object(let recording)? = object["recording"] else {

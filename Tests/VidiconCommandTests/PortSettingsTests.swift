@@ -9,7 +9,7 @@ import Vidicon
 @Suite("Ports that are given, and default ones")
 struct PortSettingsTests {
   private static func settings(_ arguments: String...) throws -> CameraServerSettings {
-    CameraServerSettings(try ServeConfiguration(ServeOptions.parse(arguments)))
+    CameraServerSettings(try ServeConfiguration(ServeCommand.parse(arguments)))
   }
 
   @Test func `a default port has the next ones and any free one as alternatives`() throws {

@@ -66,7 +66,7 @@ struct PublisherSettingsTests {
   }
 
   private static func configuration(_ arguments: [String]) throws -> ServeConfiguration {
-    try ServeConfiguration(ServeOptions.parse(arguments))
+    try ServeConfiguration(ServeCommand.parse(arguments))
   }
 
   @Test func `HTTPS is on for a source whip: at 8443, unless another port is given`() throws {
@@ -137,7 +137,7 @@ struct PublisherSettingsTests {
 
   /// Ports of RTMP that options open; nil where it is off.
   private static func ports(_ arguments: String...) throws -> [Int?]? {
-    let configuration = try ServeConfiguration(ServeOptions.parse(arguments))
+    let configuration = try ServeConfiguration(ServeCommand.parse(arguments))
     return CameraServerSettings(configuration).rtmp.map { [$0.port, $0.tls?.port] }
   }
 

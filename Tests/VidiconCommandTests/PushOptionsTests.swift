@@ -13,7 +13,7 @@ struct PushOptionsTests {
   private static let url = "rtmp://a.example/app/SECRET"
 
   private static func pushes(_ arguments: [String]) throws -> [PushTarget] {
-    try ServeConfiguration(ServeOptions.parse(arguments)).streams[0].pushes
+    try ServeConfiguration(ServeCommand.parse(arguments)).streams[0].pushes
   }
 
   /// A file with a mode; removed after `body`.
@@ -163,7 +163,7 @@ struct PushOptionsTests {
       (pushing, 0o644, 1), (pushing, 0o640, 0), (pushing, 0o600, 0), ("streams:\n  - name: a\n", 0o644, 0),
     ] {
       try Self.withFile(text, mode: mode) { path in
-        let configuration = try ServeConfiguration(ServeOptions.parse(["--config", path]))
+        let configuration = try ServeConfiguration(ServeCommand.parse(["--config", path]))
         #expect(configuration.warnings.count == count, "\(String(mode, radix: 8))")
         for warning in configuration.warnings {
           #expect(warning.hasPrefix(path) && warning.contains("chmod 600") && !warning.contains("SECRET"))

@@ -28,7 +28,7 @@ struct SecretsInMessagesTests {
   private static func message(_ arguments: [String]) -> String? {
     do {
       guard let command = try RootCommand.parseAsRoot(["serve"] + arguments) as? ServeCommand else { return nil }
-      _ = try ServeConfiguration(command.options)
+      _ = try ServeConfiguration(command)
       return nil
     } catch let failure as VidiconError {
       return failure.description

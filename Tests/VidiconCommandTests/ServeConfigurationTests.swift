@@ -30,14 +30,14 @@ struct ServeConfigurationTests {
       (["--rendition", "name=b,size=640x360,bitrate=450k"], "low"), (["--rendition", "none"], "low"), ([], "high"),
     ] {
       #expect {
-        _ = try ServeConfiguration(ServeOptions.parse(record + [name] + options))
+        _ = try ServeConfiguration(ServeCommand.parse(record + [name] + options))
       } throws: { error in
         (error as? VidiconError)?.description.contains("choose one of: main") == true
       }
     }
-    let low = try ServeConfiguration(ServeOptions.parse(record + ["low"]))
+    let low = try ServeConfiguration(ServeCommand.parse(record + ["low"]))
     #expect(low.streams[0].recording.rendition == "low")
-    #expect(try ServeConfiguration(ServeOptions.parse(record + ["main"])).streams[0].recording.rendition == "main")
+    #expect(try ServeConfiguration(ServeCommand.parse(record + ["main"])).streams[0].recording.rendition == "main")
     #expect(
       try self.configuration("streams:\n  - {name: a, record: x.mp4, recordRendition: low}").streams[0].recording
         .rendition == "low")
@@ -46,14 +46,14 @@ struct ServeConfigurationTests {
   @Test func `a rendition and a stream of the same path are refused`() throws {
     #expect {
       _ = try ServeConfiguration(
-        ServeOptions.parse([
+        ServeCommand.parse([
           "--stream", "name=a,rendition=name=b,,size=640x360,,bitrate=450k", "--stream", "name=a/b",
         ]))
     } throws: { error in
       (error as? VidiconError)?.description.contains("rendition of \"a\"") == true
     }
     let options = ["--rendition", "name=b,size=640x360,bitrate=450k", "--rendition", "name=c,size=320x180,bitrate=90k"]
-    let configuration = try ServeConfiguration(ServeOptions.parse(options))
+    let configuration = try ServeConfiguration(ServeCommand.parse(options))
     #expect(configuration.streams[0].renditions.paths(of: "live") == ["live/main", "live/b", "live/c"])
     #expect(RenditionChoice.list([]).paths(of: "live") == ["live/main"])
   }
@@ -66,10 +66,10 @@ struct ServeConfigurationTests {
     let file = try self.configuration("streams:\n  - {name: a, passThrough: \(text)}")
     #expect(file.streams[0].passThrough == mode)
     let word = text.filter { $0 != "\"" }
-    let options = try ServeConfiguration(ServeOptions.parse(["--pass-through", word]))
+    let options = try ServeConfiguration(ServeCommand.parse(["--pass-through", word]))
     #expect(options.streams[0].passThrough == mode)
     #expect(throws: (any Error).self) { try self.configuration("streams:\n  - {name: a, passThrough: maybe}") }
-    #expect(throws: (any Error).self) { try ServeConfiguration(ServeOptions.parse(["--pass-through", "maybe"])) }
+    #expect(throws: (any Error).self) { try ServeConfiguration(ServeCommand.parse(["--pass-through", "maybe"])) }
   }
 
   @Test func `settings are read from a pipe, also with a byte order mark`() throws {
@@ -162,7 +162,7 @@ struct ServeConfigurationTests {
   @Test(arguments: [("on", true), ("true", true), ("off", false), ("false", false)])
   func `WebRTC is on or off, or true or false, on either side`(text: String, isOn: Bool) throws {
     #expect(try self.configuration("webrtc: \(text)").isWebRTCOn == isOn)
-    #expect(try ServeConfiguration(ServeOptions.parse(["--webrtc", text])).isWebRTCOn == isOn)
+    #expect(try ServeConfiguration(ServeCommand.parse(["--webrtc", text])).isWebRTCOn == isOn)
   }
 
   @Test(arguments: [

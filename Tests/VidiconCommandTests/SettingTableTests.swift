@@ -60,7 +60,7 @@ struct SettingTableTests {
   private static let initial = Result { try Self.configuration([]) }
 
   private static func configuration(_ arguments: [String]) throws -> ServeConfiguration {
-    try ServeConfiguration(unchecked: ServeOptions.parse(arguments))
+    try ServeConfiguration(unchecked: ServeCommand.parse(arguments))
   }
 
   /// A setting as arguments of the command line, and as a key and value of the file.

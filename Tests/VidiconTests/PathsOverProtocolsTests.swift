@@ -101,8 +101,18 @@ struct PathsOverProtocolsTests {
     }
   }
 
-  /// The status of the response to a request of RTSP or HTTP.
+  /// The status of the response to a request of RTSP or HTTP, which is sent again while the server says that it has no media yet: a busy
+  /// machine may encode none in the two or three seconds that a request waits.
   private static func answer(to request: String, port: Int) async throws -> Int? {
+    var status: Int?
+    for _ in 0..<20 {
+      status = try await Self.status(of: request, port: port)
+      if status != 503 && status != 504 { break }
+    }
+    return status
+  }
+
+  private static func status(of request: String, port: Int) async throws -> Int? {
     var text = ""
     return try await Self.dialogue(port: port, first: ByteBuffer(string: request)) { bytes in
       text += String(buffer: bytes)

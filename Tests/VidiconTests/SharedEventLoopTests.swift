@@ -85,8 +85,9 @@ private final class SharedLoopServers: Sendable {
     rtspSettings.address = "127.0.0.1"
     httpSettings.address = "127.0.0.1"
     self.rtsp = RTSPServer(
-      settings: rtspSettings, access: access, passwords: PasswordChecker(access: access), group: self.group,
-      registry: registry)
+      rtspSettings,
+      ServerEnvironment(
+        access: access, passwords: PasswordChecker(access: access), group: self.group, registry: registry))
     self.http = WebServer(settings: httpSettings, access: access, group: self.group, registry: registry)
     try await self.rtsp.start()
     try await self.http.start()

@@ -28,7 +28,7 @@ final class EmbeddedHub {
   static let unixTimeAtZero: Int64 = 1_700_000_000_000_000_000
 
   let loop = EmbeddedEventLoop()
-  let stream = LiveStream("hello")
+  let stream: LiveStream
   let refusals = RefusalCounters()
   let hub: WebRTCHub
   let security: PlainSecurity
@@ -57,14 +57,16 @@ final class EmbeddedHub {
   )
 
   /// - Parameters:
+  ///   - video: Settings of the stream.
   ///   - hasLow: Whether there is a smaller rendition.
   ///   - digest: SHA-256 of the clients' certificates, ``digest`` in their offers.
   ///   - isHigh: Whether the main rendition and the smaller one are High, where there is a smaller one.
   init(
     _ descriptions: [CodecDescription] = [.h264(h264)], settings: WebRTCServerSettings = .init(),
-    digest: [UInt8] = EmbeddedHub.digest, hasLow: Bool = false,
+    video: VideoSettings = VideoSettings(), digest: [UInt8] = EmbeddedHub.digest, hasLow: Bool = false,
     isHigh: (main: Bool, low: Bool) = (false, false)
   ) throws {
+    self.stream = LiveStream("hello", video: video)
     let (loop, reports) = (self.loop, Lines())
     self.security = PlainSecurity(clientDigest: digest)
     let (hub, refusals) = (

@@ -54,9 +54,9 @@ struct WebRTCPublisherTests {
     let input: PublishedInput
     let server: EmbeddedHub
 
-    init() throws {
+    init(video: VideoSettings = VideoSettings()) throws {
       self.input = try #require(PublishedSource.input(of: self.source.video, over: .whip))
-      self.server = try EmbeddedHub()
+      self.server = try EmbeddedHub(video: video)
     }
 
     static func address(_ number: UInt8) -> TransportAddress {
@@ -154,6 +154,29 @@ struct WebRTCPublisherTests {
     #expect(try scene.client(1).closings == 1)
   }
 
+  @Test func `a publisher of one frame a second is live between its frames, and is asked for nothing`() throws {
+    let scene = try Scene()
+    let consumer = Consumer()
+    try scene.source.video.start(consumer: consumer)
+    defer { scene.source.video.stop() }
+    _ = try scene.connect()
+    for second in UInt32(0)..<10 {
+      scene.send(isKeyframe: second == 0, timestamp: second * 90_000)
+      scene.server.loop.advanceTime(by: .milliseconds(999))
+      #expect(throws: WebRTCRefusal.taken(retryAfter: 3)) {
+        try scene.server.hub.admitPublication(of: scene.server.stream, takesOver: false)
+      }
+      #expect(scene.statistics?.isLive == true, "second \(second)")
+      scene.server.loop.advanceTime(by: .milliseconds(1))
+    }
+    let state = consumer.wait { $0.samples.count == 10 }
+    let times = state.samples.map(\.presentationTime.seconds)
+    #expect(zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - 1) < 0.003 }, "\(times)")
+    #expect(state.ends.isEmpty && scene.statistics?.framesReceived == 10)
+    #expect(try scene.client().keyframeRequests == 0 && scene.client().missing == [])
+    #expect(scene.server.reported == [])
+  }
+
   @Test func `a missing packet is requested at once, and a keyframe when it is given up`() throws {
     let scene = try Scene()
     _ = try scene.connect()
@@ -196,6 +219,52 @@ struct WebRTCPublisherTests {
       ])
     scene.server.loop.advanceTime(by: .milliseconds(1100))
     #expect(scene.statistics?.isLive == false && scene.statistics?.framesDropped == 3)
+  }
+
+  @Test
+  func `frames that are upright in a stream that is not are one line for the owner, also from the next publisher`()
+    throws
+  {
+    let scene = try Scene(video: VideoSettings(width: 64, height: 48))
+    /// Sends a keyframe of a size in VP8, RFC 6386 §9.1.
+    func send(_ number: UInt8, width: UInt16, height: UInt16, timestamp: UInt32) {
+      var payloads = PublisherPayloads.vp8(isKeyframe: true, packetCount: 2)
+      let size = [width, height].flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+      payloads[0].setBytes(size, at: 7)
+      let datagrams = scene.server.publishers[Scene.address(number)]?.video(payloads, timestamp: timestamp) ?? []
+      for datagram in datagrams { scene.server.deliver(datagram, from: Scene.address(number)) }
+    }
+    let session = try scene.connect(1, offer: "firefox")
+    send(1, width: 640, height: 360, timestamp: 0)
+    send(1, width: 480, height: 480, timestamp: 3000)
+    #expect(scene.server.reported == [])
+    send(1, width: 360, height: 640, timestamp: 6000)
+    let line =
+      "WebRTC of hello: a publisher sends 360×640 to a stream of 64×48, which shows it between black bars: turn the camera, "
+      + "or start with --size 48x64, or with --scaling fill"
+    #expect(scene.server.reported == [line])
+    send(1, width: 720, height: 1280, timestamp: 9000)
+    #expect(scene.server.hub.closePublication(session.id, of: "hello"))
+    _ = try scene.connect(2, offer: "firefox")
+    send(2, width: 360, height: 640, timestamp: 0)
+    scene.server.loop.advanceTime(by: .milliseconds(1100))
+    #expect(scene.server.reported == [line] && scene.statistics?.framesReceived == 5)
+  }
+
+  @Test func `a shape is of interest where bars would fill the sides, and neither crop nor rotation is chosen`() {
+    let upright = PublishedShape(width: 720, height: 1280)
+    #expect(upright.advice(width: 1280, height: 720)?.contains("start with --size 720x1280") == true)
+    #expect(PublishedShape(width: 1280, height: 720).advice(width: 720, height: 1280) != nil)
+    for (width, height) in [(720, 1280), (360, 480), (500, 500)] {
+      #expect(upright.advice(width: width, height: height) == nil)
+    }
+    #expect(PublishedShape(width: 500, height: 500).advice(width: 1280, height: 720) == nil)
+    #expect(upright.advice(for: LiveStream("a", video: VideoSettings(width: 64, height: 48))) != nil)
+    #expect(upright.advice(for: LiveStream("a", video: VideoSettings(width: 64, height: 48, scaling: .fill))) == nil)
+    #expect(upright.advice(for: LiveStream("a")) == nil)
+    let turned = LiveStream("a", video: VideoSettings(width: 64, height: 48))
+    turned.rotation = .right
+    #expect(upright.advice(for: turned) == nil)
   }
 
   @Test func `a publisher without a check ends after half a minute, with a line that says why`() throws {

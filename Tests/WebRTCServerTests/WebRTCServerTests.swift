@@ -62,6 +62,30 @@ struct WebRTCServerTests {
     await again.stop()
   }
 
+  @Test func `a stream that has no media yet is refused with a status that says so, and opened once it has some`()
+    async throws
+  {
+    let (server, _) = try self.server(port: 0)
+    try await server.start()
+    let stream = LiveStream("hello")
+    let offer = ByteBuffer(string: EmbeddedHub.offerText([.video, .audio]))
+    let address = IPAddress.v4(0x7F00_0001)
+    server.outputs.serve(stream, descriptions: [])
+    await #expect(throws: WebRTCRefusal.noMedia) {
+      try await server.open(path: "hello", offer: offer, client: address, serverAddresses: [address])
+    }
+    server.outputs.stopServing(stream)
+    await #expect(throws: WebRTCRefusal.notFound) {
+      try await server.open(path: "hello", offer: offer, client: address, serverAddresses: [address])
+    }
+    server.outputs.serve(stream, descriptions: [.h264(EmbeddedHub.h264)])
+    let session = try await server.open(
+      path: "hello", offer: offer, client: address, serverAddresses: [address])
+    let answer = String(buffer: session.answer)
+    #expect(answer.contains("a=sendonly") && answer.contains("a=inactive"), "\(answer)")
+    await server.stop()
+  }
+
   @Test
   func
     `a client whose H_264 does not decode the stream is refused with the cause, and gets audio where it wants no more`()

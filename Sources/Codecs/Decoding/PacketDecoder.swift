@@ -1,6 +1,7 @@
 internal import Bitstreams
 package import CLibav
 package import Media
+internal import NIOCore
 
 /// Decoder of libavcodec with a queue of packets. Used by one thread at a time.
 ///
@@ -135,6 +136,28 @@ package final class PacketDecoder {
     av_packet_move_ref(copy, packet)
     self.byteCount += Int(copy.pointee.size)
     self.packets.append(copy)
+  }
+
+  /// Enqueues a copy of a sample.
+  ///
+  /// - Returns: False for one that is empty or too large, and when memory is exhausted.
+  package func append(_ sample: EncodedSample) -> Bool {
+    let count = sample.payload.readableBytes
+    guard count > 0, count < 1 << 30, let packet = av_packet_alloc() else { return false }
+    guard av_new_packet(packet, Int32(count)) == 0 else {
+      var packet: UnsafeMutablePointer<AVPacket>? = packet
+      av_packet_free(&packet)
+      return false
+    }
+    sample.payload.withUnsafeReadableBytes { bytes in
+      UnsafeMutableRawBufferPointer(start: packet.pointee.data, count: count).copyMemory(from: bytes)
+    }
+    packet.pointee.pts = sample.presentationTime.nanoseconds
+    packet.pointee.dts = sample.decodeTime.nanoseconds
+    if sample.isKeyframe { packet.pointee.flags |= AV_PKT_FLAG_KEY }
+    self.byteCount += count
+    self.packets.append(packet)
+    return true
   }
 
   /// Enqueues the end of the file: decoding it outputs all delayed frames, and later packets start again.

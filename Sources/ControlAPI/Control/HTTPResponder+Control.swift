@@ -43,8 +43,9 @@ extension HTTPResponder {
   /// `GET /api/streams/NAME`.
   func streamEntry(_ name: String, user: HTTPUser) async -> ServerResponse {
     guard let stream = self.streams[name] else { return .notFound() }
-    var entry = self.entry(of: stream, at: self.clock.now(), user: user)
-    if let sources = self.providers.controls(stream.stream).sources, sources.hasControls,
+    let controls = self.providers.controls(stream.stream)
+    var entry = self.entry(of: stream, controls, at: self.clock.now(), user: user)
+    if let sources = controls.sources, sources.hasControls,
       let controls = await self.controlled[stream.stream]?.controls.run({ sources.controls })
     {
       entry.setDeviceControls(controls)

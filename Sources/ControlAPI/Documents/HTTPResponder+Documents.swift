@@ -5,6 +5,7 @@ internal import HTTPTypes
 internal import Media
 internal import NIOCore
 internal import Serving
+internal import StreamControl
 internal import Streaming
 internal import Threading
 
@@ -34,12 +35,13 @@ extension HTTPResponder {
     return Self.json(
       StreamList(
         time: CalendarTime(unixTime: MediaDuration(nanoseconds: self.clock.unixTime(at: now))).rfc3339,
-        streams: self.streams.all.map { self.entry(of: $0, at: now, user: user) }))
+        streams: self.streams.all.map { self.entry(of: $0, self.providers.controls($0.stream), at: now, user: user) }))
   }
 
   /// The JSON object of one stream.
-  func entry(of stream: ServedStream, at now: MediaTime, user: HTTPUser) -> StreamEntry {
-    var entry = StreamEntry(stream, providers: self.providers, at: now, audience: self.audience(user))
+  func entry(of stream: ServedStream, _ controls: StreamControls, at now: MediaTime, user: HTTPUser) -> StreamEntry {
+    var entry = StreamEntry(stream, providers: self.providers, at: now)
+    entry.setControls(controls, of: stream.stream, to: self.audience(user))
     entry.role = user.role?.name ?? Role.viewer.name
     entry.steerable = self.mayControl(user)
     entry.login = self.login(of: user).rawValue

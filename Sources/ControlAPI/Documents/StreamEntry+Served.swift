@@ -1,12 +1,11 @@
 internal import HLSServer
 internal import Media
 internal import Serving
-internal import StreamControl
 internal import Streaming
 
 extension StreamEntry {
-  /// Describes a served stream to a client, without the client's rights.
-  init(_ served: ServedStream, providers: WebServerProviders, at now: MediaTime, audience: SourceAudience) {
+  /// Describes a served stream to a client, without the client's rights and what can be changed.
+  init(_ served: ServedStream, providers: WebServerProviders, at now: MediaTime) {
     let stream = served.stream
     let path = stream.path
     let addresses = providers.addresses(stream)
@@ -30,7 +29,6 @@ extension StreamEntry {
         self.webrtcViewers = list.prefix(ViewerEntry.maximumCount).map(ViewerEntry.init)
       }
     }
-    self.setControls(providers.controls(stream), of: stream, to: audience)
   }
 }
 

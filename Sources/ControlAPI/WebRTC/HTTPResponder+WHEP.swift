@@ -23,13 +23,9 @@ extension HTTPResponder {
     let service = try self.service()
     let offer = try await self.readOffer(of: request, from: body)
     let address = IPAddress(parsing: user.address) ?? .v4(0)
-    let session: WHEPSession
-    do throws(WebRTCRefusal) {
-      session = try await service.open(
-        path: name, offer: offer, client: address,
-        serverAddresses: Self.serverAddresses(of: request, client))
-    } catch {
-      throw HTTPRefusal(error)
+    let session = try await HTTPRefusal.refusing { () async throws(WebRTCRefusal) in
+      try await service.open(
+        path: name, offer: offer, client: address, serverAddresses: Self.serverAddresses(of: request, client))
     }
     return Self.response(
       to: session, at: target.reference(to: LiveStream.path(ofName: name) + "/whep"), links: service.links)
@@ -41,13 +37,10 @@ extension HTTPResponder {
   ) async throws(HTTPRefusal) -> ServerResponse {
     let service = try self.service()
     let fragment = try await self.readFragment(of: request, from: body)
-    do throws(WebRTCRefusal) {
-      return Self.response(
-        to: try await service.change(
-          id, path: name, fragment: fragment, entityTags: Self.entityTags(of: request)))
-    } catch {
-      throw HTTPRefusal(error)
+    let change = try await HTTPRefusal.refusing { () async throws(WebRTCRefusal) in
+      try await service.change(id, path: name, fragment: fragment, entityTags: Self.entityTags(of: request))
     }
+    return Self.response(to: change)
   }
 
   /// `DELETE /NAME/whep/ID`: ends a session.
@@ -56,13 +49,7 @@ extension HTTPResponder {
     return ServerResponse(.ok)
   }
 
-  /// The sessions; 404 when WebRTC is off.
-  private func service() throws(HTTPRefusal) -> any WHEPService {
-    guard let service = self.providers.whep else {
-      throw HTTPRefusal(.notFound, "WebRTC is off; start the server without --webrtc off")
-    }
-    return service
-  }
+  private func service() throws(HTTPRefusal) -> any WHEPService { try self.available(self.providers.whep) }
 }
 
 extension HTTPField.Name {

@@ -15,18 +15,13 @@ extension HTTPResponder {
   ) async throws(HTTPRefusal) -> ServerResponse {
     let service = try self.publishers()
     let takesOver = target.parameter("takeover") == "1"
-    do throws(WebRTCRefusal) {
+    try await HTTPRefusal.refusing { () async throws(WebRTCRefusal) in
       try await service.admitPublication(of: name, takesOver: takesOver)
-    } catch {
-      throw HTTPRefusal(error)
     }
     let offer = try await self.readOffer(of: request, from: body)
-    let session: WHEPSession
-    do throws(WebRTCRefusal) {
-      session = try await service.openPublication(
+    let session = try await HTTPRefusal.refusing { () async throws(WebRTCRefusal) in
+      try await service.openPublication(
         of: name, offer: offer, takesOver: takesOver, serverAddresses: Self.serverAddresses(of: request, client))
-    } catch {
-      throw HTTPRefusal(error)
     }
     return Self.response(
       to: session, at: target.reference(to: LiveStream.path(ofName: name) + "/whip"), links: service.links)
@@ -38,13 +33,10 @@ extension HTTPResponder {
   ) async throws(HTTPRefusal) -> ServerResponse {
     let service = try self.publishers()
     let fragment = try await self.readFragment(of: request, from: body)
-    do throws(WebRTCRefusal) {
-      return Self.response(
-        to: try await service.changePublication(
-          id, of: name, fragment: fragment, entityTags: Self.entityTags(of: request)))
-    } catch {
-      throw HTTPRefusal(error)
+    let change = try await HTTPRefusal.refusing { () async throws(WebRTCRefusal) in
+      try await service.changePublication(id, of: name, fragment: fragment, entityTags: Self.entityTags(of: request))
     }
+    return Self.response(to: change)
   }
 
   /// `DELETE /NAME/whip/ID`: ends a session.
@@ -53,11 +45,5 @@ extension HTTPResponder {
     return ServerResponse(.ok)
   }
 
-  /// The sessions; 404 when WebRTC is off.
-  private func publishers() throws(HTTPRefusal) -> any WHIPService {
-    guard let service = self.providers.whip else {
-      throw HTTPRefusal(.notFound, "WebRTC is off; start the server without --webrtc off")
-    }
-    return service
-  }
+  private func publishers() throws(HTTPRefusal) -> any WHIPService { try self.available(self.providers.whip) }
 }

@@ -13,6 +13,12 @@ extension HTTPResponder {
   /// Maximum length of an offer, or of a fragment with candidates, in bytes.
   private static let maximumOfferLength = 32 * 1024
 
+  /// The sessions; 404 when WebRTC is off.
+  func available<Service>(_ service: Service?) throws(HTTPRefusal) -> Service {
+    guard let service else { throw HTTPRefusal(.notFound, "WebRTC is off; start the server without --webrtc off") }
+    return service
+  }
+
   /// The offer in the body of a POST.
   func readOffer(of request: HTTPRequest, from body: BodyReader) async throws(HTTPRefusal) -> ByteBuffer {
     try await self.readBody(of: request, as: [Self.offerType], maximumLength: Self.maximumOfferLength, from: body)
@@ -56,6 +62,19 @@ extension HTTPResponder {
 }
 
 extension HTTPRefusal {
+  /// The result of a request of WHEP or WHIP.
+  ///
+  /// - Throws: The status of its refusal.
+  static func refusing<Value>(
+    _ body: () async throws(WebRTCRefusal) -> Value
+  ) async throws(HTTPRefusal) -> Value {
+    do throws(WebRTCRefusal) {
+      return try await body()
+    } catch {
+      throw HTTPRefusal(error)
+    }
+  }
+
   /// The status of a refused request of WHEP or WHIP.
   init(_ refusal: WebRTCRefusal) {
     switch refusal {

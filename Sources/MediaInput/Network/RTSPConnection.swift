@@ -19,7 +19,7 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
   private var audio: AACDescription?
   private var transfer: RTSPTransfer
   /// Content that was received and not yet read.
-  private var outputs: ArraySlice<RTPStreamReceiver.Output>
+  private var outputs: ArraySlice<ReceivedMedia>
 
   /// Time to wait for parameter sets that the session description lacks. Video whose parameter sets come with rare keyframes is
   /// shown later, while its audio is heard.
@@ -40,7 +40,7 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
   ) throws(RTSPTransfer.Failure) {
     var transfer = try RTSPTransfer.open(specification, interrupt: interrupt, limits: limits)
     var (video, audio): (H264Description?, AACDescription?)
-    var outputs: [RTPStreamReceiver.Output] = []
+    var outputs: [ReceivedMedia] = []
     var byteCount = 0
     let deadline = StreamClock.system.now() + Self.descriptionTimeout
     while transfer.hasVideo ? video == nil : audio == nil {
@@ -55,7 +55,7 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
         case .sample(let sample):
           outputs.append(output)
           byteCount += sample.payload.readableBytes
-        case .missingKeyframe: outputs.append(output)
+        case .missingKeyframe, .unsupported: outputs.append(output)
         }
       }
       // Audio without end, and no video.
@@ -90,13 +90,14 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
       return .changedCodecs(TrackCodecs(audio: .aac(description), source: self.specification.description))
     case .missingKeyframe(let count)?:
       return .videoWaits(.missingStart(of: self.specification.description, dropped: count))
-    case nil: return nil
+    // Only tracks whose codec is supported are set up.
+    case .unsupported?, nil: return nil
     }
   }
 
   /// The next content; empty when the source was stopped.
-  private func receive() throws(VidiconError) -> [RTPStreamReceiver.Output] {
-    let outputs: [RTPStreamReceiver.Output]
+  private func receive() throws(VidiconError) -> [ReceivedMedia] {
+    let outputs: [ReceivedMedia]
     do throws(RTSPTransfer.Failure) {
       outputs = try self.transfer.receive()
     } catch {

@@ -24,7 +24,7 @@ struct RTSPTransfer: ~Copyable {
   private var session: RTSPClientSession
   private var parser = RTSPMessageParser()
   private var receiver: RTPStreamReceiver
-  private var outputs: [RTPStreamReceiver.Output] = []
+  private var outputs: [ReceivedMedia] = []
   private var isPlaying = false
   private var nextReport: MediaTime
   /// Signs of life of the server: its packets, reports and responses.
@@ -102,7 +102,7 @@ struct RTSPTransfer: ~Copyable {
   /// Receives the next content.
   ///
   /// - Returns: Content; empty when none has come up to the deadline, or the source was stopped.
-  mutating func receive(until deadline: MediaTime) throws(Failure) -> [RTPStreamReceiver.Output] {
+  mutating func receive(until deadline: MediaTime) throws(Failure) -> [ReceivedMedia] {
     while self.outputs.isEmpty {
       guard try self.advance(until: deadline) else { break }
     }
@@ -114,7 +114,7 @@ struct RTSPTransfer: ~Copyable {
   /// keyframe. A server that sends nothing is asked for a sign of life.
   ///
   /// - Returns: Content; empty where the stream is lost, or the source was stopped.
-  mutating func receive() throws(Failure) -> [RTPStreamReceiver.Output] {
+  mutating func receive() throws(Failure) -> [ReceivedMedia] {
     while self.outputs.isEmpty, !self.interrupt.isCancelled {
       guard try self.advance(until: self.life.lossTime) else { break }
     }

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// guard let publication = input.begin() else { return refuse() }
-/// guard publication.describe(.h264(description)), publication.consume(sample) else { return close() }
+/// guard publication.receive(depacketizer.depacketize(message)) else { return close() }
 /// publication.end()
 /// ```
 package struct Publication: Sendable {
@@ -44,11 +44,22 @@ package struct Publication: Sendable {
     }
   }
 
-  /// Records that the publisher sends something, from which no media may result.
+  /// Passes what a packet or message of the publisher contains to the consumer; nothing too, which shows that the publisher sends.
   ///
   /// - Returns: Whether the publisher still has the stream.
-  package func noteActivity() -> Bool {
-    self.input.state.withLock { $0.slot.handleActivity(of: self.id, at: self.input.now()) }
+  package func receive(_ contents: [ReceivedMedia]) -> Bool {
+    guard !contents.isEmpty else {
+      return self.input.state.withLock { $0.slot.handleActivity(of: self.id, at: self.input.now()) }
+    }
+    return contents.allSatisfy { media in
+      switch media {
+      case .description(let description): self.describe(description)
+      case .sample(let sample): self.consume(sample)
+      case .unsupported(.video, let codec): self.append(.videoWaits(.unsupportedCodec(codec)))
+      case .unsupported(.audio, let codec): self.append(.noAudio(.unsupportedCodec(codec)))
+      case .missingKeyframe(let count): self.append(.videoWaits(.missingStart(of: "publisher", dropped: count)))
+      }
+    }
   }
 
   /// Sets a track's first or new codec configuration.
@@ -119,23 +130,6 @@ package struct Publication: Sendable {
     }
     requestKeyframe?()
     return isAccepted
-  }
-
-  /// Reports that the codec of a track is not supported, while the other one goes on.
-  ///
-  /// - Parameter codec: Name of the codec, such as "audio codec G.711".
-  /// - Returns: Whether the publisher still has the stream.
-  package func reportUnsupported(_ codec: String, of kind: MediaKind) -> Bool {
-    let error = VidiconError.unsupportedCodec(codec)
-    return self.append(kind == .video ? .videoWaits(error) : .noAudio(error))
-  }
-
-  /// Reports that no frame has come at which decoding can start. The publisher is waited for.
-  ///
-  /// - Parameter count: Number of frames that were dropped.
-  /// - Returns: Whether the publisher still has the stream.
-  package func reportMissingKeyframe(dropped count: Int) -> Bool {
-    self.append(.videoWaits(.missingStart(of: "publisher", dropped: count)))
   }
 
   private func append(_ item: PlayoutBuffer.Item) -> Bool {

@@ -15,8 +15,7 @@ internal import Threading
 ///
 /// ```swift
 /// guard let publication = input.begin() else { return }   // another publisher sends
-/// _ = publication.describe(description)                   // false once another one has taken the stream
-/// _ = publication.consume(sample)
+/// _ = publication.receive([.description(description), .sample(sample)])   // false once another one has taken the stream
 /// publication.end()
 /// ```
 package final class PublishedInput: TrackPlayer {

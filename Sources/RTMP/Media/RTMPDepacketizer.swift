@@ -13,19 +13,6 @@ internal import NIOCore
 /// are kept. Parameter sets within access units become a new description, as those of a configuration do; where a stream uses
 /// several, its keyframes have all of them.
 public struct RTMPDepacketizer: Sendable {
-  /// Configuration or media that a message contains.
-  public enum Output: Sendable {
-    /// The first or a new configuration of a track.
-    case description(CodecDescription)
-    /// A sample; its duration is not known and zero.
-    case sample(EncodedSample)
-    /// A track has a codec that is not supported, whose name is given; once. The other track is not affected.
-    case unsupported(MediaKind, codec: String)
-    /// Neither a keyframe nor a recovery point has come for seconds, or no configuration, so that this number of frames was
-    /// dropped; once. The publication goes on.
-    case missingKeyframe(dropped: Int)
-  }
-
   /// Number of samples that could not be decoded and were dropped.
   public private(set) var droppedSampleCount = 0
   /// Frame rate of the metadata; nil while none was received.
@@ -45,7 +32,7 @@ public struct RTMPDepacketizer: Sendable {
   ///
   /// - Throws: `.unsupported` where the codec of the video is not supported, which the field names, and no audio can be taken either:
   ///   the publisher is to be refused. Other errors concern the message alone, which is dropped.
-  public mutating func depacketize(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
+  public mutating func depacketize(_ message: RTMPMessage) throws(ParsingError) -> [ReceivedMedia] {
     let outputs = try Self.dropping { () throws(ParsingError) in
       switch message.type {
       case .video: try self.video(message)
@@ -57,7 +44,7 @@ public struct RTMPDepacketizer: Sendable {
     return outputs
   }
 
-  private mutating func data(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
+  private mutating func data(_ message: RTMPMessage) throws(ParsingError) -> [ReceivedMedia] {
     if let metadata = try RTMPMetadata(parsing: message), let rate = metadata.values["framerate"]?.number,
       (1...1000).contains(rate)
     {
@@ -68,7 +55,9 @@ public struct RTMPDepacketizer: Sendable {
   }
 
   /// Runs a parser of what a tag contains: what it does not support concerns the message alone.
-  private static func dropping(_ body: () throws(ParsingError) -> [Output]) throws(ParsingError) -> [Output] {
+  private static func dropping(_ body: () throws(ParsingError) -> [ReceivedMedia]) throws(ParsingError)
+    -> [ReceivedMedia]
+  {
     do throws(ParsingError) {
       return try body()
     } catch {
@@ -88,7 +77,7 @@ public struct RTMPDepacketizer: Sendable {
     return MediaTime(ticks: milliseconds, timescale: 1000)
   }
 
-  private mutating func video(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
+  private mutating func video(_ message: RTMPMessage) throws(ParsingError) -> [ReceivedMedia] {
     let tag: FLVVideoTag
     do throws(ParsingError) {
       tag = try FLVVideoTag(parsing: message.payload)
@@ -104,7 +93,7 @@ public struct RTMPDepacketizer: Sendable {
     case .accessUnit(let payload, let compositionTime, let isKeyframe):
       let time = self.time(of: message)
       let unit = try H264AccessUnit(parsingAVCC: payload, lengthSize: self.lengthSize)
-      var outputs: [Output] = []
+      var outputs: [ReceivedMedia] = []
       if let changed = self.video.adopt(unit) { outputs.append(.description(.h264(changed))) }
       switch self.video.read(unit, isMarked: isKeyframe, at: time) {
       case .empty: if isKeyframe { self.droppedSampleCount += 1 }
@@ -126,14 +115,14 @@ public struct RTMPDepacketizer: Sendable {
   /// Drops a message whose codec is not supported, and reports the first of a track: the other one goes on.
   private mutating func drop(
     _ kind: MediaKind, _ error: ParsingError, at timestamp: UInt32
-  ) throws(ParsingError) -> [Output] {
+  ) throws(ParsingError) -> [ReceivedMedia] {
     guard error.code == .unsupported else { throw error }
     self.droppedSampleCount += 1
     let isNew = self.unsupported.handleUnsupported(kind, codec: error.field, at: timestamp)
     return isNew ? [.unsupported(kind, codec: error.field)] : []
   }
 
-  private mutating func audio(_ message: RTMPMessage) throws(ParsingError) -> [Output] {
+  private mutating func audio(_ message: RTMPMessage) throws(ParsingError) -> [ReceivedMedia] {
     let tag: FLVAudioTag
     do throws(ParsingError) {
       tag = try FLVAudioTag(parsing: message.payload)

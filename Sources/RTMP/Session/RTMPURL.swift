@@ -51,7 +51,8 @@ public struct RTMPURL: Hashable, Sendable {
       self.login = try Self.login(Substring(authority[..<mark]))
       authority = authority[authority.index(after: mark)...]
     }
-    (self.host, self.port) = try Self.authority(authority, defaultPort: self.isEncrypted ? 443 : 1935)
+    let parsed = try URLAuthority(of: authority, defaultPort: self.isEncrypted ? 443 : 1935)
+    (self.host, self.port) = (parsed.host, parsed.port)
     let path = rest[end...].drop { $0 == UInt8(ascii: "/") }
     guard !path.isEmpty else { throw ParsingError(.missing, field: "application") }
     // A slash in the query belongs to the key, unless none precedes the query: backup servers of YouTube have one for the
@@ -71,9 +72,8 @@ public struct RTMPURL: Hashable, Sendable {
 
   /// The URL up to the application, for users.
   public var address: String {
-    let isDefault = self.port == (self.isEncrypted ? 443 : 1935)
-    let host = self.host.utf8.contains(UInt8(ascii: ":")) ? "[\(self.host)]" : self.host
-    return "\(self.isEncrypted ? "rtmps" : "rtmp")://\(host)\(isDefault ? "" : ":\(self.port)")/\(self.application)"
+    let authority = URLAuthority.text(host: self.host, port: self.port, defaultPort: self.isEncrypted ? 443 : 1935)
+    return "\(self.isEncrypted ? "rtmps" : "rtmp")://\(authority)/\(self.application)"
   }
 
   /// The URL up to the application with its query, for `connect`: `tcUrl`.
@@ -119,32 +119,5 @@ public struct RTMPURL: Hashable, Sendable {
       !(user + password).utf8.contains(where: \.isControl), !user.utf8.contains(where: { "&?#= ".utf8.contains($0) })
     else { throw ParsingError(.invalid, field: "user") }
     return RTMPLogin(user: user, password: Secret(password))
-  }
-
-  private static func authority(
-    _ text: Substring.UTF8View, defaultPort: UInt16
-  ) throws(ParsingError) -> (host: String, port: UInt16) {
-    var host = text
-    var port: Substring.UTF8View?
-    if text.first == UInt8(ascii: "[") {
-      guard let bracket = text.firstIndex(of: UInt8(ascii: "]")) else { throw ParsingError(.invalid, field: "host") }
-      host = text[text.index(after: text.startIndex)..<bracket]
-      let rest = text[text.index(after: bracket)...]
-      guard host.contains(UInt8(ascii: ":")), rest.isEmpty || rest.first == UInt8(ascii: ":") else {
-        throw ParsingError(.invalid, field: "host")
-      }
-      port = rest.isEmpty ? nil : rest.dropFirst()
-    } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
-      host = text[..<colon]
-      port = text[text.index(after: colon)...]
-    }
-    guard !host.isEmpty, !host.contains(where: { "[]?#/\\".utf8.contains($0) }) else {
-      throw ParsingError(.invalid, field: "host")
-    }
-    guard let port else { return (String(Substring(host)), defaultPort) }
-    guard let number = Substring(port).decimal(as: UInt16.self), number > 0 else {
-      throw ParsingError(.invalid, field: "port")
-    }
-    return (String(Substring(host)), number)
   }
 }

@@ -7,17 +7,6 @@ public import NIOCore
 /// Times are the sender's, near those of arrival: ``RTPSourceClock`` keeps the offset of audio to video. Video starts at a keyframe
 /// or a recovery point, and is dropped from a loss to the next one. Parameter sets within the stream become a new description.
 public struct RTPStreamReceiver: Sendable {
-  /// Content of packets, in the order in which it is to be decoded.
-  public enum Output: Sendable {
-    /// The first or a new configuration of a track.
-    case description(CodecDescription)
-    /// A sample; the duration of video is not known and zero.
-    case sample(EncodedSample)
-    /// Neither a keyframe nor a recovery point has come for seconds, or no parameter sets, so that this number of frames was
-    /// dropped; once for a track. The track goes on.
-    case missingKeyframe(dropped: Int)
-  }
-
   private var tracks: [Int: RTPTrackReceiver] = [:]
   private var clock = RTPSourceClock()
   private let ssrc: UInt32
@@ -43,7 +32,7 @@ public struct RTPStreamReceiver: Sendable {
   /// - Throws: `ParsingError` when the format's parameters cannot be used.
   public mutating func addTrack(
     _ index: Int, format: RTPMediaFormat, reorders: Bool
-  ) throws(ParsingError) -> [Output] {
+  ) throws(ParsingError) -> [ReceivedMedia] {
     let track = try RTPTrackReceiver(format, reorders: reorders)
     self.tracks[index] = track
     return track.firstDescription.map { [.description($0)] } ?? []
@@ -58,7 +47,7 @@ public struct RTPStreamReceiver: Sendable {
   /// - Throws: `ParsingError` of a malformed packet, which is dropped.
   public mutating func receive(
     rtp bytes: ByteBuffer, track index: Int, at now: MediaTime
-  ) throws(ParsingError) -> [Output] {
+  ) throws(ParsingError) -> [ReceivedMedia] {
     // Taken out, so that the packets that it holds are not copied.
     guard var track = self.tracks.removeValue(forKey: index) else { return [] }
     defer { self.tracks[index] = track }

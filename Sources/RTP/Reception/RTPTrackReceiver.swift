@@ -76,7 +76,7 @@ struct RTPTrackReceiver: Sendable {
   /// - Throws: `ParsingError` of a malformed packet; those that waited for it are dropped.
   mutating func handle(
     _ packet: RTPPacket, at now: MediaTime, time: (_ ticks: Int64) -> MediaTime
-  ) throws(ParsingError) -> [RTPStreamReceiver.Output] {
+  ) throws(ParsingError) -> [ReceivedMedia] {
     guard packet.header.payloadType == self.format.payloadType else { return [] }
     if packet.header.ssrc != self.ssrc {
       if self.ssrc != nil, let fresh = try? RTPTrackReceiver(self.format, reorders: self.reorders) {
@@ -89,7 +89,7 @@ struct RTPTrackReceiver: Sendable {
       self.ssrc = packet.header.ssrc
     }
     self.statistics.handle(packet.header, arrival: now)
-    var outputs: [RTPStreamReceiver.Output] = []
+    var outputs: [ReceivedMedia] = []
     var failure: ParsingError?
     for packet in self.reorderBuffer?.insert(packet, at: now) ?? [packet] {
       do throws(ParsingError) {
@@ -103,7 +103,7 @@ struct RTPTrackReceiver: Sendable {
   }
 
   private mutating func depacketize(
-    _ packet: RTPPacket, to outputs: inout [RTPStreamReceiver.Output], time: (Int64) -> MediaTime
+    _ packet: RTPPacket, to outputs: inout [ReceivedMedia], time: (Int64) -> MediaTime
   ) throws(ParsingError) {
     switch self.depacketizer {
     case .h264(var depacketizer):
@@ -122,7 +122,7 @@ struct RTPTrackReceiver: Sendable {
   }
 
   private mutating func append(
-    _ frame: AACDepacketizer.Output, to outputs: inout [RTPStreamReceiver.Output], time: (Int64) -> MediaTime
+    _ frame: AACDepacketizer.Output, to outputs: inout [ReceivedMedia], time: (Int64) -> MediaTime
   ) {
     guard case .aac(let description)? = self.format.description else { return }
     outputs.append(
@@ -133,7 +133,7 @@ struct RTPTrackReceiver: Sendable {
   }
 
   private mutating func append(
-    _ unit: H264Depacketizer.Output, to outputs: inout [RTPStreamReceiver.Output], time: (Int64) -> MediaTime
+    _ unit: H264Depacketizer.Output, to outputs: inout [ReceivedMedia], time: (Int64) -> MediaTime
   ) {
     if let changed = self.video.adopt(unit.accessUnit) {
       self.setDecodeOrder()

@@ -18,14 +18,14 @@ final class ConnectionViewer: ConnectedViewer {
 
   init(
     _ rendition: Rendition, hasVideo: Bool, connection: MediaConnection, group: ViewerGroup<ConnectionSender>,
-    counters: ViewerCounters, limits: ViewerState.Limits
+    counters: ViewerCounters
   ) {
     self.rendition = rendition
     self.hasVideo = hasVideo
     self.connection = connection
     self.group = group
     self.counters = counters
-    self.state = ViewerState(limits: limits, startsAtKeyframe: hasVideo, skipsToKeyframe: hasVideo)
+    self.state = ViewerState(limits: connection.viewerLimits, startsAtKeyframe: hasVideo, skipsToKeyframe: hasVideo)
   }
 
   /// Begins to be sent media, at the next keyframe, which is requested, or without video at the next audio frame.
@@ -37,6 +37,17 @@ final class ConnectionViewer: ConnectedViewer {
   /// Ends to be sent media.
   func leave() {
     if self.group.remove(self) { self.rendition.endUse() }
+  }
+
+  /// Sends all deliveries of a turn at once, where the viewer is due for all of them and its connection has nothing unsent: the case of
+  /// most viewers.
+  ///
+  /// - Parameters:
+  ///   - bytes: The contents of `buffer`.
+  ///   - buffer: The bytes of the deliveries.
+  /// - Returns: Whether they are sent; otherwise ``send(_:at:)`` decides on each delivery.
+  func sendTogether(_ bytes: UnsafeRawBufferPointer, of buffer: ByteBuffer, at now: MediaTime) -> Bool {
+    self.state.handleTogether(at: now) && self.connection.sendMedia(bytes, of: buffer)
   }
 
   /// Sends deliveries over the connection in one write, or queues or drops them; starts the viewer at its first keyframe.
@@ -98,10 +109,18 @@ final class ConnectionSender: DeliverySender {
   func send(
     _ deliveries: [SharedDelivery<SharedBytes>], to viewers: [ArraySlice<ConnectionViewer>], at now: MediaTime
   ) -> Int {
-    var byteCount = 0
-    for part in viewers {
-      for viewer in part { byteCount += viewer.send(deliveries, at: now) }
+    // Joining them copies.
+    guard viewers.contains(where: { !$0.isEmpty }) else { return 0 }
+    let buffer = SharedDelivery.bytes(of: deliveries)
+    return buffer.withUnsafeReadableBytes { bytes in
+      var byteCount = 0
+      for part in viewers {
+        for viewer in part {
+          let isSent = viewer.sendTogether(bytes, of: buffer, at: now)
+          byteCount += isSent ? bytes.count : viewer.send(deliveries, at: now)
+        }
+      }
+      return byteCount
     }
-    return byteCount
   }
 }

@@ -41,6 +41,8 @@ open class MediaConnection: ChannelDuplexHandler {
     package var connections: MediaConnections
     /// The connection's event loop.
     package var eventLoop: any EventLoop
+    /// Time limits of a slow viewer.
+    package var viewerLimits: ViewerState.Limits
     /// Entry in the table of all connections; nil in tests.
     package var registration: ConnectionRegistry.Registration?
     /// Whether the connection is encrypted.
@@ -49,12 +51,14 @@ open class MediaConnection: ChannelDuplexHandler {
     /// Creates the environment of a connection on an event loop.
     package init(
       access: AccessControl, passwords: PasswordChecker, connections: MediaConnections, eventLoop: any EventLoop,
-      registration: ConnectionRegistry.Registration? = nil, isEncrypted: Bool = false
+      viewerLimits: ViewerState.Limits = .init(), registration: ConnectionRegistry.Registration? = nil,
+      isEncrypted: Bool = false
     ) {
       self.access = access
       self.passwords = passwords
       self.connections = connections
       self.eventLoop = eventLoop
+      self.viewerLimits = viewerLimits
       self.registration = registration
       self.isEncrypted = isEncrypted
     }
@@ -63,6 +67,8 @@ open class MediaConnection: ChannelDuplexHandler {
   package final let eventLoop: any EventLoop
   /// Users, tokens and rules.
   package final let access: AccessControl
+  /// Time limits of a slow viewer.
+  package final let viewerLimits: ViewerState.Limits
   /// Entry in the table of all connections; nil in tests.
   package final let registration: ConnectionRegistry.Registration?
   /// Whether the connection is encrypted.
@@ -108,6 +114,7 @@ open class MediaConnection: ChannelDuplexHandler {
     self.passwords = environment.passwords
     self.connections = environment.connections
     self.eventLoop = environment.eventLoop
+    self.viewerLimits = environment.viewerLimits
     self.registration = environment.registration
     self.isEncrypted = environment.isEncrypted
     self.maximumUnsentResponses = maximumUnsentResponses
@@ -294,6 +301,12 @@ extension MediaConnection {
     }
     self.writeDepth -= 1
     if self.writeDepth == 0 { self.writeBufferChanged() }
+  }
+
+  /// Performs the actions of a session within ``writing(_:)``, in order.
+  package final func perform<Action>(_ actions: [Action], _ perform: (Action) -> Void) {
+    guard !actions.isEmpty else { return }
+    self.writing { actions.forEach(perform) }
   }
 
   /// Writes bytes; within ``writing(_:)``.

@@ -31,11 +31,18 @@ extension SharedDelivery<SharedBytes> {
   var bytes: ByteBuffer {
     self.cache.withLock { cache in
       if let cache { return cache }
-      let bytes = Self.join(self.audio + [self.video].compactMap(\.self))
+      let bytes = Self.join(self.parts)
       cache = bytes
       return bytes
     }
   }
+
+  /// The bytes of the deliveries of one turn, in one buffer.
+  static func bytes(of deliveries: [SharedDelivery]) -> ByteBuffer {
+    deliveries.count == 1 ? deliveries[0].bytes : Self.join(deliveries.flatMap(\.parts))
+  }
+
+  private var parts: [SharedBytes] { self.audio + [self.video].compactMap(\.self) }
 
   /// The bytes of the audio frames.
   var audioBytes: ByteBuffer { Self.join(self.audio) }

@@ -24,10 +24,12 @@ package struct ViewerState: Sendable {
     /// Age of the oldest unsent delivery from which nothing is queued; 1 s by default.
     package var maximumAge = MediaDuration.seconds(1)
     /// Time without progress after which the connection is closed; 10 s by default.
-    package var stallTimeout = MediaDuration.seconds(10)
+    package var stallTimeout: MediaDuration
 
-    /// Limits of 1 s and 10 s.
-    package init() {}
+    /// Limits, by default of 1 s and 10 s.
+    package init(stallTimeout: MediaDuration = .seconds(10)) {
+      self.stallTimeout = stallTimeout
+    }
   }
 
   /// Contents of a delivery for the tracks that the viewer has set up.

@@ -43,3 +43,26 @@ struct FrameQueue: Sendable {
     return self.frames
   }
 }
+
+/// Samples of a source that compresses its video, which wait while decoded frames are encoded: decides when the encoder is too slow.
+///
+/// Sources deliver bursts, and the machine is briefly busy: after a drop, only one sample may wait, which keeps the latency minimal, until
+/// ``FrameQueue/countToRecover`` have come in time.
+struct SampleBacklog {
+  /// Maximum number of samples that may wait while the pipeline keeps up: as many frames wait in a ``FrameQueue``.
+  private static let maximum = FrameQueue.capacity - 1
+
+  /// Number of samples without others behind them since the last one that was too late to be encoded.
+  private var timelySamples = FrameQueue.countToRecover
+
+  /// Whether the frames of a sample with this number of others behind it are dropped.
+  mutating func dropsFrames(_ count: Int) -> Bool {
+    let isKeepingUp = self.timelySamples >= FrameQueue.countToRecover
+    if count > (isKeepingUp ? Self.maximum : 1) {
+      self.timelySamples = 0
+      return true
+    }
+    if count == 0, !isKeepingUp { self.timelySamples += 1 }
+    return false
+  }
+}

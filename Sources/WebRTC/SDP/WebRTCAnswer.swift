@@ -10,15 +10,15 @@ package import RTP
 /// | video whose H.264 does not decode the stream | refused, with the cause: audio alone would look like a fault |
 /// | `m=application`, a second track of a kind, a track outside the bundle or without rtcp-mux | port 0 |
 package struct WebRTCAnswer: Hashable, Sendable {
-  /// Tracks, credentials and addresses of the server.
+  /// Tracks, credentials and addresses of the end that sends: a server, or a client that pushes.
   package struct Configuration: Sendable {
     /// Identifies the session in `o=`.
     package var sessionID: UInt64
-    /// ICE credentials of the server, `a=ice-ufrag` and `a=ice-pwd`.
+    /// ICE credentials of that end, `a=ice-ufrag` and `a=ice-pwd`.
     package var credentials: ICECredentials
-    /// SHA-256 of the server's certificate.
+    /// SHA-256 of that end's certificate.
     package var fingerprint: CertificateFingerprint
-    /// Addresses of the server, the best one first; at least one. Duplicates are left out.
+    /// Addresses of that end, the best one first; at least one of a server. Duplicates are left out of answers.
     package var candidates: [TransportAddress]
     /// Profile and level of the stream's H.264; nil without video.
     package var video: H264ProfileLevel?
@@ -29,13 +29,12 @@ package struct WebRTCAnswer: Hashable, Sendable {
     /// SSRC of video, of its retransmissions and of audio: different random numbers.
     package var ssrcs: (video: UInt32, retransmission: UInt32, audio: UInt32)
 
-    /// Creates a configuration; there is at least one candidate.
+    /// Creates a configuration.
     package init(
       sessionID: UInt64, credentials: ICECredentials, fingerprint: CertificateFingerprint,
       candidates: [TransportAddress], video: H264ProfileLevel?, hasAudio: Bool,
       ssrcs: (video: UInt32, retransmission: UInt32, audio: UInt32)
     ) {
-      precondition(!candidates.isEmpty, "the server has an address")
       self.sessionID = sessionID
       self.credentials = credentials
       self.fingerprint = fingerprint
@@ -123,6 +122,7 @@ package struct WebRTCAnswer: Hashable, Sendable {
   ///
   /// - Throws: The ``Refusal`` of an offer that no answer fits.
   package init(_ offer: WebRTCOffer, _ configuration: Configuration) throws(Refusal) {
+    precondition(!configuration.candidates.isEmpty, "the server has an address")
     let accepted = Self.acceptedIndexes(offer, configuration)
     if let refusal = Self.videoRefusal(offer, configuration) { throw refusal }
     guard let first = accepted.first else { throw .nothingFits }
@@ -222,13 +222,15 @@ package struct WebRTCAnswer: Hashable, Sendable {
     }
     if isFirst {
       var seen: Set<TransportAddress> = []
-      for (rank, address) in configuration.candidates.filter({ seen.insert($0).inserted }).enumerated() {
-        description.attributes.append(
-          SDPAttribute("candidate", ICECandidate(host: address, rank: rank).description))
-      }
-      description.attributes.append(SDPAttribute("end-of-candidates"))
+      description.attributes += Self.candidateAttributes(configuration.candidates.filter { seen.insert($0).inserted })
     }
     self.description.media.append(description)
+  }
+
+  /// All addresses of an end, the best one first.
+  static func candidateAttributes(_ addresses: [TransportAddress]) -> [SDPAttribute] {
+    addresses.enumerated().map { SDPAttribute("candidate", ICECandidate(host: $1, rank: $0).description) }
+      + [SDPAttribute("end-of-candidates")]
   }
 
   /// CNAME of the tracks in answers and reports, by which clients synchronize them, RFC 3550 §6.5.1. A session has one stream.

@@ -166,11 +166,8 @@ package struct WebRTCPublishAnswer: Hashable, Sendable {
     description.attributes += Self.formatAttributes(track, media)
     if isFirst {
       var seen: Set<TransportAddress> = []
-      for (rank, address) in configuration.candidates.filter({ seen.insert($0).inserted }).enumerated() {
-        description.attributes.append(
-          SDPAttribute("candidate", ICECandidate(host: address, rank: rank).description))
-      }
-      description.attributes.append(SDPAttribute("end-of-candidates"))
+      description.attributes += WebRTCAnswer.candidateAttributes(
+        configuration.candidates.filter { seen.insert($0).inserted })
     }
     self.description.media.append(description)
     guard isReceived else { return }

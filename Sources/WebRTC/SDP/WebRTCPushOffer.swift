@@ -7,39 +7,8 @@ package import RTP
 /// stream has it. Where that is not Constrained Baseline, this is offered too, with another payload type: servers whose list of profiles
 /// is short forward what comes all the same. ``accept(_:)`` prefers the stream's own.
 package struct WebRTCPushOffer: Sendable {
-  /// Tracks, credentials and addresses of the client.
-  package struct Configuration: Sendable {
-    /// Identifies the session in `o=`.
-    package var sessionID: UInt64
-    /// The client's ICE credentials.
-    package var credentials: ICECredentials
-    /// SHA-256 of the client's certificate.
-    package var fingerprint: CertificateFingerprint
-    /// Addresses of the client, the best one first; may be empty.
-    package var candidates: [TransportAddress]
-    /// Profile and level of the stream's H.264; nil without video.
-    package var video: H264ProfileLevel?
-    /// Whether the stream has audio.
-    package var hasAudio: Bool
-    /// SSRC of video, of its retransmissions and of audio: different random numbers.
-    package var ssrcs: (video: UInt32, retransmission: UInt32, audio: UInt32)
-
-    /// Creates a configuration with at least one track.
-    package init(
-      sessionID: UInt64, credentials: ICECredentials, fingerprint: CertificateFingerprint,
-      candidates: [TransportAddress], video: H264ProfileLevel?, hasAudio: Bool,
-      ssrcs: (video: UInt32, retransmission: UInt32, audio: UInt32)
-    ) {
-      precondition(video != nil || hasAudio, "something is sent")
-      self.sessionID = sessionID
-      self.credentials = credentials
-      self.fingerprint = fingerprint
-      self.candidates = candidates
-      self.video = video
-      self.hasAudio = hasAudio
-      self.ssrcs = ssrcs
-    }
-  }
+  /// Tracks, credentials and addresses of the client; at least one track, and any number of addresses.
+  package typealias Configuration = WebRTCAnswer.Configuration
 
   /// Reason for which nothing is sent after an answer.
   package enum Refusal: Error, Hashable, Sendable, CaseIterable {
@@ -68,6 +37,7 @@ package struct WebRTCPushOffer: Sendable {
 
   /// Creates the offer.
   package init(_ configuration: Configuration) {
+    precondition(configuration.video != nil || configuration.hasAudio, "something is sent")
     self.configuration = configuration
     var description = SessionDescription(name: "-", sessionID: configuration.sessionID, address: "0.0.0.0")
     description.connection = nil
@@ -84,7 +54,7 @@ package struct WebRTCPushOffer: Sendable {
       SDPAttribute("group", (["BUNDLE"] + mids).joined(separator: " ")), SDPAttribute("msid-semantic", "WMS *"),
     ]
     // The candidates of the first track are those of the bundle.
-    description.media[0].attributes += Self.candidateAttributes(configuration.candidates)
+    description.media[0].attributes += WebRTCAnswer.candidateAttributes(configuration.candidates)
     self.description = description
   }
 
@@ -93,11 +63,6 @@ package struct WebRTCPushOffer: Sendable {
     var text = ByteBuffer()
     self.description.serialize(into: &text)
     return text
-  }
-
-  private static func candidateAttributes(_ addresses: [TransportAddress]) -> [SDPAttribute] {
-    addresses.enumerated().map { SDPAttribute("candidate", ICECandidate(host: $1, rank: $0).description) }
-      + [SDPAttribute("end-of-candidates")]
   }
 
   private static func transportAttributes(_ mid: String, _ configuration: Configuration) -> [SDPAttribute] {

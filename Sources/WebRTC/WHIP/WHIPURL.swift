@@ -41,7 +41,8 @@ public struct WHIPURL: Hashable, Sendable {
     }
     let rest = parts[1].dropFirst(2)
     let end = rest.firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
-    (self.host, self.port) = try Self.authority(rest[..<end], defaultPort: self.isEncrypted ? 443 : 80)
+    let authority = try URLAuthority(of: rest[..<end], defaultPort: self.isEncrypted ? 443 : 80)
+    (self.host, self.port) = (authority.host, authority.port)
     self.target = Secret(Self.target(Substring(rest[end...])))
   }
 
@@ -76,8 +77,7 @@ public struct WHIPURL: Hashable, Sendable {
 
   /// Host and port as in `Host`.
   package var authority: String {
-    let host = self.host.utf8.contains(UInt8(ascii: ":")) ? "[\(self.host)]" : self.host
-    return self.port == (self.isEncrypted ? 443 : 80) ? host : "\(host):\(self.port)"
+    URLAuthority.text(host: self.host, port: self.port, defaultPort: self.isEncrypted ? 443 : 80)
   }
 
   /// The URL up to the port, for users.
@@ -102,34 +102,6 @@ public struct WHIPURL: Hashable, Sendable {
 
   /// Whether a text has visible ASCII characters only: others could end a line of HTTP.
   private static func isVisible(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
-
-  private static func authority(
-    _ text: Substring.UTF8View, defaultPort: UInt16
-  ) throws(ParsingError) -> (host: String, port: UInt16) {
-    guard !text.contains(UInt8(ascii: "@")) else { throw ParsingError(.invalid, field: "host") }
-    var host = text
-    var port: Substring.UTF8View?
-    if text.first == UInt8(ascii: "[") {
-      guard let bracket = text.firstIndex(of: UInt8(ascii: "]")) else { throw ParsingError(.invalid, field: "host") }
-      host = text[text.index(after: text.startIndex)..<bracket]
-      let rest = text[text.index(after: bracket)...]
-      guard host.contains(UInt8(ascii: ":")), rest.isEmpty || rest.first == UInt8(ascii: ":") else {
-        throw ParsingError(.invalid, field: "host")
-      }
-      port = rest.isEmpty ? nil : rest.dropFirst()
-    } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
-      host = text[..<colon]
-      port = text[text.index(after: colon)...]
-    }
-    guard !host.isEmpty, !host.contains(where: { "[]?#/\\\"<>^`{|}".utf8.contains($0) }) else {
-      throw ParsingError(.invalid, field: "host")
-    }
-    guard let port else { return (String(Substring(host)), defaultPort) }
-    guard !port.isEmpty, port.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-      let number = UInt16(Substring(port)), number > 0
-    else { throw ParsingError(.invalid, field: "port") }
-    return (String(Substring(host)), number)
-  }
 }
 
 extension WHIPURL: CustomStringConvertible {

@@ -24,10 +24,12 @@ struct MicrophoneCapturerTests {
     return (blocks, collector.state.read { $0.ends }, microphone.format)
   }
 
-  /// Whether each block starts where the block before ends.
+  /// Whether each block starts where the block before ends; on a busy machine also after a gap of more than 100 ms, since the device was then
+  /// read too late, and its buffer had no room for more.
   private func isContinuous(_ blocks: [AudioBlock]) -> Bool {
     zip(blocks, blocks.dropFirst()).allSatisfy { before, after in
-      abs((after.timestamp - before.timestamp - before.duration).nanoseconds) <= 1
+      let step = after.timestamp - before.timestamp - before.duration
+      return abs(step.nanoseconds) <= 1 || (!judgesTiming && step > .milliseconds(100))
     }
   }
 
@@ -45,12 +47,8 @@ struct MicrophoneCapturerTests {
     #expect(isExact)
     #expect(ends.isEmpty)
     // The device has no clock: timestamps go on from the current time where the capture is 200 ms behind.
-    let isContinuous = zip(blocks, blocks.dropFirst()).allSatisfy { before, after in
-      let step = after.timestamp - before.timestamp - before.duration
-      return abs(step.nanoseconds) <= 1 || step > .milliseconds(100)
-    }
+    let isContinuous = self.isContinuous(blocks)
     #expect(isContinuous)
-    #expect(onQuietMachine(self.isContinuous(blocks)))
     #expect(StreamClock.system.now() - start >= .milliseconds(450), "not faster than real time")
   }
 
@@ -91,7 +89,11 @@ struct MicrophoneCapturerTests {
     #expect(onQuietMachine(age < .milliseconds(500)))
     let samples = blocks.flatMap(\.samples)
     let maximumStep = zip(samples.dropFirst(500), samples.dropFirst(501)).map { abs($1 - $0) }.max()
-    #expect(try #require(maximumStep) < 0.5 * 2 * .pi / 48 * 1.02, "no sample jumps")
+    let isSmooth = try #require(maximumStep) < 0.5 * 2 * .pi / 48 * 1.02
+    let isLate = zip(blocks, blocks.dropFirst()).contains {
+      $1.timestamp - $0.timestamp - $0.duration > .milliseconds(100)
+    }
+    #expect(isSmooth || (isLate && !judgesTiming), "no sample jumps")
   }
 
   @Test func `the requested format is delivered whatever the device has`() throws {
@@ -122,7 +124,10 @@ struct MicrophoneCapturerTests {
     #expect(blocks.count > before)
     #expect(collector.state.read { $0.ends.isEmpty })
     let steps = zip(blocks, blocks.dropFirst()).map { ($1.timestamp - $0.timestamp - $0.duration).nanoseconds }
-    #expect(steps.filter { abs($0) > 1 }.count == 1)
+    let jumpCount = steps.filter { abs($0) > 1 }.count
+    #expect(jumpCount >= 1)
+    // A busy machine reads the device too late as well.
+    #expect(onQuietMachine(jumpCount == 1))
     #expect(steps.allSatisfy { $0 > -2_000_000 })
   }
 

@@ -69,7 +69,8 @@ struct UntimedSourceTests {
     try video.start(consumer: collector)
     defer { video.stop() }
     let state = collector.wait { $0.samples.count + $0.frameCount >= count }
-    #expect(source.droppedPacketCount == 0 && state.ends.isEmpty)
+    // The end of the film may have come before a busy machine has looked.
+    #expect(source.droppedPacketCount == 0 && state.ends.allSatisfy { $0?.cause == "the stream has ended" })
     return state
   }
 

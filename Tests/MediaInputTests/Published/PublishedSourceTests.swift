@@ -41,11 +41,11 @@ struct PublishedSourceTests {
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
     let publication = try #require(self.input.begin())
-    #expect(publication.describe(.h264(Self.h264)))
-    #expect(publication.consume(self.video(at: 5_000, isKeyframe: true)))
-    #expect(publication.consume(self.video(at: 5_033)))
+    let first = [self.video(at: 5_000, isKeyframe: true), self.video(at: 5_033)]
+    #expect(publication.receive([.description(.h264(Self.h264))] + first.map { .sample($0) }))
+    #expect(publication.receive([]))
     // Backwards, as of some drones.
-    #expect(publication.consume(self.video(at: 5_000)))
+    #expect(publication.receive([.sample(self.video(at: 5_000))]))
     let state = collector.wait { $0.samples.count == 3 }
     #expect(state.samples.map(\.isKeyframe) == [true, false, false])
     #expect(state.descriptions == [.h264(Self.h264)])
@@ -69,6 +69,7 @@ struct PublishedSourceTests {
     // A stream whose video ends before its first frame does not start.
     #expect(video.wait { $0.ends.count == 1 }.ends.count == 1)
     #expect(!publication.consume(self.video(at: 0, isKeyframe: true)))
+    #expect(!publication.receive([]) && !publication.receive([.sample(self.video(at: 33))]))
     #expect(self.input.begin() != nil)
   }
 
@@ -135,9 +136,9 @@ struct PublishedSourceTests {
       self.source.audio.stop()
     }
     #expect(publication.describe(.h264(Self.h264)))
-    #expect(publication.reportUnsupported("MP3", of: .audio))
+    #expect(publication.receive([.unsupported(.audio, codec: "MP3")]))
     #expect(audio.end()??.cause == "MP3 is not supported")
-    #expect(publication.reportMissingKeyframe(dropped: 31))
+    #expect(publication.receive([.missingKeyframe(dropped: 31)]))
     #expect(publication.consume(self.video(at: 0, isKeyframe: true)))
     let state = video.wait { !$0.waits.isEmpty && $0.samples.count == 1 }
     #expect(state.ends.isEmpty && state.waits.count == 1)

@@ -112,7 +112,8 @@ struct StreamPushesTests {
       // A server whose thread is late has fewer of them.
       try await eventually { Self.commonFrames(of: servers).allSatisfy { $0.count > 30 } }
       #expect(stream.statistics.videoEncoders == 1 && stream.renditions.allSatisfy { $0.statistics.users == 0 })
-      #expect(pushes.reports.count == 8 && pushes.reports.allSatisfy { $0.status.droppedFrames == 0 })
+      #expect(pushes.reports.count == 8)
+      #expect(onQuietMachine(pushes.reports.allSatisfy { $0.status.droppedFrames == 0 }))
       let common = Self.commonFrames(of: servers)
       let count = common.map(\.count).min() ?? 0
       #expect(count > 30)

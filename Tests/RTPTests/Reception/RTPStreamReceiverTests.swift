@@ -52,7 +52,7 @@ struct RTPStreamReceiverTests {
     return buffer
   }
 
-  private static func samples(_ outputs: [RTPStreamReceiver.Output]) -> [EncodedSample] {
+  private static func samples(_ outputs: [ReceivedMedia]) -> [EncodedSample] {
     outputs.compactMap { if case .sample(let sample) = $0 { sample } else { nil } }
   }
 

@@ -52,6 +52,7 @@ struct RTPTrackReceiverTests {
         case .description(.h264(let video)): return "\(video.width)×\(video.height)"
         case .description(.aac(let audio)): return "\(audio.format.sampleRate) Hz"
         case .missingKeyframe(let dropped): return "missing \(dropped)"
+        case .unsupported(_, let codec): return codec
         case .sample(let sample):
           let kind = sample.kind == .audio ? "audio" : sample.isKeyframe ? "key" : "frame"
           // Timestamps are rounded down to a nanosecond.

@@ -151,17 +151,21 @@ test("another rendition continues at a segment's boundary, without a gap or a re
   }
 });
 
-/** Serves main, whose parts from segment 4 on do not arrive, and the other rendition, which begins with segment `lowFirst`. */
+/** Serves main, whose parts from segment 4 on do not arrive, unless the other one is refused, and the other rendition, which begins with segment `lowFirst`. */
 async function hurry({ lowFirst, low = true }) {
   const delivered = [], aborted = [], transfers = [];
-  let loader = null, isAsked = false, waited = 0;
+  let loader = null, isAsked = false, waited = 0, release = null;
+  const refusal = new Promise((resolve) => { release = resolve; });
   globalThis.fetch = async (url, { signal }) => {
     const name = url.pathname.slice(1), isMain = name.startsWith("m"), sequence = Number.parseInt(name.slice(1), 10);
     await new Promise((resolve) => setImmediate(resolve));
     signal.throwIfAborted();
     if (name === "low.m3u8") isAsked = true;
     if (name.endsWith(".m3u8")) {
-      if (!isMain && !low) return new Response("", { status: 404 });
+      if (!isMain && !low) {
+        release();
+        return new Response("", { status: 404 });
+      }
       const wanted = Number(url.searchParams.get("_HLS_msn"));
       if (isMain && wanted === 6 && !isAsked) {
         await new Promise((resolve) => setTimeout(resolve, 30));
@@ -178,7 +182,7 @@ async function hurry({ lowFirst, low = true }) {
     if (isMain && sequence >= 4 && sequence < 6) {
       await new Promise((resolve, reject) => {
         signal.addEventListener("abort", () => { aborted.push(name); reject(signal.reason); });
-        if (!low) setTimeout(resolve, 60);
+        if (!low) refusal.then(() => setImmediate(resolve));
       });
     }
     return new Response(name);

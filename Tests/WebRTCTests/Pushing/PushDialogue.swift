@@ -26,13 +26,6 @@ struct PushDialogue {
     func next() -> UInt64 { self.generator.withLock { $0.next() } }
   }
 
-  private struct Scheduled {
-    var time: MediaTime
-    var order: Int
-    var datagram: ByteBuffer
-    var isToServer: Bool
-  }
-
   static let credentials = ICECredentials(usernameFragment: "push", password: "pushing0password0pushing")!
   static let client = TransportAddress("198.51.100.1", port: 4000)!
   static let server = TransportAddress("192.0.2.7", port: 8189)!
@@ -40,7 +33,7 @@ struct PushDialogue {
   private static let maximumQueue = MediaDuration.milliseconds(300)
 
   let answer: WebRTCPushAnswer
-  var path: PublisherDialogue.Path
+  private var path: FaultyPath
   /// Bits per second that the path to the server carries; nil without a limit.
   var bitrate: Double?
   /// Number of frames after which another keyframe follows without a request; nil for never.
@@ -60,15 +53,12 @@ struct PushDialogue {
   private var audioCount = 0
   private var busyUntil = MediaTime.zero
   private var batch = DatagramBatch()
-  private var scheduled: [Scheduled] = []
-  private var order = 0
-  private var numbers: SplitMix
 
   /// - Parameters:
   ///   - candidates: Addresses of the answer; the server is at ``server``.
   ///   - serverDigest: Digest of the certificate that the server presents.
   init(
-    path: PublisherDialogue.Path = .init(), hasAudio: Bool = true, candidates: [TransportAddress] = [server],
+    path: FaultyPath.Faults = .init(), hasAudio: Bool = true, candidates: [TransportAddress] = [server],
     serverDigest: [UInt8] = PlainSecurity().fingerprint, seed: UInt64 = 1
   ) throws {
     let fingerprint = CertificateFingerprint(algorithm: .sha256, digest: PlainSecurity().fingerprint)
@@ -89,8 +79,7 @@ struct PushDialogue {
     self.receiver = WebRTCPublisherSession(
       answer, credentials: PublisherDialogue.credentials, client: Self.credentials,
       security: PlainSecurity(clientDigest: PlainSecurity().fingerprint), makeRandom: { 0xABCD_1234 }, at: self.now)
-    self.path = path
-    self.numbers = SplitMix(seed: seed)
+    self.path = FaultyPath(path, seed: seed)
   }
 
   static func text(_ description: SessionDescription) -> ByteBuffer {
@@ -106,7 +95,7 @@ struct PushDialogue {
     let end = self.now + duration
     var repetitions = 0
     while true {
-      let times = [self.scheduled.map(\.time).min(), self.sender.nextDeadline, self.receiver.nextDeadline]
+      let times = [self.path.nextTime, self.sender.nextDeadline, self.receiver.nextDeadline]
       guard let first = times.compactMap(\.self).min(), first <= end else { break }
       let next = max(first, self.now)
       repetitions = next == self.now ? repetitions + 1 : 0
@@ -120,9 +109,7 @@ struct PushDialogue {
         self.receiver.handleTimeout(at: self.now)
         self.drainReceiver()
       }
-      let due = self.scheduled.filter { $0.time <= self.now }.sorted { ($0.time, $0.order) < ($1.time, $1.order) }
-      self.scheduled.removeAll { $0.time <= self.now }
-      for datagram in due {
+      for datagram in self.path.arrived(at: self.now) {
         if datagram.isToServer {
           self.receiver.handle(datagram.datagram, from: Self.client, at: self.now)
           self.drainReceiver()
@@ -174,28 +161,15 @@ struct PushDialogue {
 
   private mutating func schedule(_ datagram: ByteBuffer, isToServer: Bool) {
     guard self.isConnected else { return }
-    if self.path.lossTimes.contains(self.now.seconds), self.chance(self.path.loss) { return }
-    var time = self.now + self.path.delay
+    guard !self.path.loses(at: self.now) else { return }
+    var start = self.now
     if let bitrate, isToServer {
-      let start = max(self.now, self.busyUntil)
-      guard start - self.now <= Self.maximumQueue else { return }
-      self.busyUntil = start + MediaDuration(nanoseconds: Int64(Double(datagram.readableBytes) * 8 / bitrate * 1e9))
-      time = self.busyUntil + self.path.delay
+      let free = max(self.now, self.busyUntil)
+      guard free - self.now <= Self.maximumQueue else { return }
+      self.busyUntil = free + MediaDuration(nanoseconds: Int64(Double(datagram.readableBytes) * 8 / bitrate * 1e9))
+      start = self.busyUntil
     }
-    if self.path.jitter > .zero {
-      time += MediaDuration(nanoseconds: Int64.random(in: 0...self.path.jitter.nanoseconds, using: &self.numbers))
-    }
-    if self.chance(self.path.disorder) { time += .milliseconds(Int64.random(in: 5...20, using: &self.numbers)) }
-    for copy in 0...(self.chance(self.path.disorder) ? 1 : 0) {
-      self.order += 1
-      self.scheduled.append(
-        Scheduled(
-          time: time + .milliseconds(Int64(copy)), order: self.order, datagram: datagram, isToServer: isToServer))
-    }
-  }
-
-  private mutating func chance(_ share: Double) -> Bool {
-    share > 0 && Double.random(in: 0..<1, using: &self.numbers) < share
+    self.path.send(datagram, isToServer: isToServer, leaving: start)
   }
 
   // MARK: Media

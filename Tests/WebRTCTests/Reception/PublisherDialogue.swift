@@ -9,28 +9,11 @@ import WebRTCPeers
 
 /// A publisher and its session over virtual time. Both directions may lose, delay, reorder and double datagrams.
 struct PublisherDialogue {
-  /// The path between publisher and server.
-  struct Path {
-    /// Share of datagrams that are lost, in each direction, between two times in seconds.
-    var loss = 0.0
-    var lossTimes = 0.0...Double.infinity
-    /// Delay of each direction, and maximum further delay.
-    var delay = MediaDuration.zero
-    var jitter = MediaDuration.zero
-    /// Share of datagrams that arrive 5 to 20 ms later than others, or twice.
-    var disorder = 0.0
-  }
+  typealias Path = FaultyPath.Faults
 
   struct Frame {
     var frame: WebRTCReceivedFrame
     var arrival: MediaTime
-  }
-
-  private struct Scheduled {
-    var time: MediaTime
-    var order: Int
-    var datagram: ByteBuffer
-    var isToServer: Bool
   }
 
   static let credentials = ICECredentials(usernameFragment: "serv", password: "server0password0server")!
@@ -41,7 +24,7 @@ struct PublisherDialogue {
 
   let answer: WebRTCPublishAnswer
   var session: WebRTCPublisherSession
-  var path: Path
+  private var path: FaultyPath
   /// Whether the publisher answers NACK and PLI.
   var answersNACK = true
   var answersPLI = true
@@ -60,9 +43,6 @@ struct PublisherDialogue {
   private var sealer: SRTPSealer
   private var opener: SRTPOpener
   private var batch = DatagramBatch()
-  private var scheduled: [Scheduled] = []
-  private var order = 0
-  private var numbers: SplitMix
   /// Packets that were sent, by sequence number, for retransmissions.
   private var sent: [UInt16: RTPPacket] = [:]
   private var retransmission: RTPRetransmission?
@@ -86,10 +66,9 @@ struct PublisherDialogue {
       self.answer, credentials: Self.credentials, client: #require(self.answer.clientTransport.credentials),
       security: security, maximumVideoBitrate: maximumVideoBitrate,
       makeRandom: { UInt64(Self.serverSSRC) }, at: self.now)
-    self.path = path
+    self.path = FaultyPath(path, seed: seed)
     self.address = try #require(TransportAddress("198.51.100.1", port: 4000))
     self.key = STUNKey(password: Self.credentials.password)
-    self.numbers = SplitMix(seed: seed)
     let keys = SRTPMasterKey.pair(
       exported: [UInt8](repeating: 7, count: SRTPProfile.aeadAES128GCM.exportedLength), profile: .aeadAES128GCM)!
     self.sealer = SRTPSealer(master: keys.client, profile: .aeadAES128GCM, security: PlainSecurity())!
@@ -105,7 +84,7 @@ struct PublisherDialogue {
       self.session.handle(datagram, from: self.address, at: self.now)
       try self.drain()
     }
-    try self.advance(self.path.delay * 2)
+    try self.advance(self.path.faults.delay * 2)
   }
 
   mutating func check(nominates: Bool) -> ByteBuffer {
@@ -125,7 +104,7 @@ struct PublisherDialogue {
     let end = self.now + duration
     var repetitions = 0
     while true {
-      let arrival = self.scheduled.map(\.time).min()
+      let arrival = self.path.nextTime
       let deadline = self.session.nextDeadline.map { max($0, self.now) }
       guard let next = [arrival, deadline].compactMap(\.self).min(), next <= end else { break }
       repetitions = next == self.now ? repetitions + 1 : 0
@@ -135,9 +114,7 @@ struct PublisherDialogue {
         self.session.handleTimeout(at: self.now)
         try self.drain()
       }
-      let due = self.scheduled.filter { $0.time <= self.now }.sorted { ($0.time, $0.order) < ($1.time, $1.order) }
-      self.scheduled.removeAll { $0.time <= self.now }
-      for datagram in due {
+      for datagram in self.path.arrived(at: self.now) {
         if datagram.isToServer {
           self.session.handle(datagram.datagram, from: self.address, at: self.now)
           try self.drain()
@@ -150,22 +127,8 @@ struct PublisherDialogue {
   }
 
   private mutating func schedule(_ datagram: ByteBuffer, isToServer: Bool) {
-    if self.path.lossTimes.contains(self.now.seconds), self.chance(self.path.loss) { return }
-    var time = self.now + self.path.delay
-    if self.path.jitter > .zero {
-      time += MediaDuration(nanoseconds: Int64.random(in: 0...self.path.jitter.nanoseconds, using: &self.numbers))
-    }
-    if self.chance(self.path.disorder) { time += .milliseconds(Int64.random(in: 5...20, using: &self.numbers)) }
-    for copy in 0...(self.chance(self.path.disorder) ? 1 : 0) {
-      self.order += 1
-      self.scheduled.append(
-        Scheduled(
-          time: time + .milliseconds(Int64(copy)), order: self.order, datagram: datagram, isToServer: isToServer))
-    }
-  }
-
-  private mutating func chance(_ share: Double) -> Bool {
-    share > 0 && Double.random(in: 0..<1, using: &self.numbers) < share
+    guard !self.path.loses(at: self.now) else { return }
+    self.path.send(datagram, isToServer: isToServer, leaving: self.now)
   }
 
   private mutating func drain() throws {

@@ -94,6 +94,28 @@ struct WebRTCPublishAnswerTests {
     #expect(ffmpeg.video?.feedback == [] && ffmpeg.clientTransport.setup == "passive")
   }
 
+  /// Offer of GStreamer 1.22 on Debian 12, from caps without a profile: the second line has the port 0, which is no rejection beside
+  /// "bundle-only", RFC 8843 §6.
+  @Test func `webrtcbin publishes both tracks by an offer without a profile, whose second line has no port yet`() throws
+  {
+    let lines = PublishOffers.lines("gstreamer").compactMap { line -> String? in
+      switch line {
+      case "m=audio 9 UDP/TLS/RTP/SAVPF 111": "m=audio 0 UDP/TLS/RTP/SAVPF 111"
+      case "m=video 9 UDP/TLS/RTP/SAVPF 96 97": "m=video 9 UDP/TLS/RTP/SAVPF 96"
+      case let line where line.hasPrefix("a=fmtp:96"):
+        "a=fmtp:96 packetization-mode=1;sprop-parameter-sets=Z0LAHoyNQFAX/LAPCIRq,aM48gA=="
+      case "a=rtcp-fb:96 nack", "a=rtpmap:97 rtx/90000", "a=fmtp:97 apt=96": nil
+      default: line
+      }
+    }
+    let answer = try Self.answer(Self.offer(lines))
+    #expect(answer.video?.codec == .h264 && answer.video?.payloadType == 96)
+    #expect(answer.video?.retransmissionPayloadType == nil && answer.audio?.payloadType == 111)
+    let sections = Self.sections(answer)
+    #expect(sections[1].contains("a=fmtp:96 packetization-mode=1") && sections[1].contains("a=rtcp-fb:96 nack pli"))
+    #expect(sections[2].contains("m=audio 8189 UDP/TLS/RTP/SAVPF 111") && sections[2].contains("a=recvonly"))
+  }
+
   @Test func `unknown lines and second tracks are rejected alone`() throws {
     var lines = PublishOffers.lines("obs")
     lines[4] = "a=group:BUNDLE 0 1 2 3"
