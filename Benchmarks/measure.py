@@ -40,6 +40,7 @@ MEASUREMENTS = {
     "udp": serving.measure_udp,
     "webrtc": webrtc.measure_fan_out,
     "webrtcjoin": webrtc.measure_join,
+    "whip": webrtc.measure_publishers,
     "rtsps": serving.measure_rtsps,
     "viewers": serving.measure_viewers,
     "jitter": serving.measure_jitter,

@@ -2,11 +2,14 @@
 import json
 import subprocess
 import time
+import urllib.request
 
-from harness import STREAM, cpu_seconds, part, passed_through, resident_megabytes, running, serving_seconds, vidicon
+from harness import (STREAM, cpu_seconds, part, passed_through, prepare_video, resident_megabytes, running, serving_seconds,
+                     vidicon)
 from report import row
 
 FRAME_INTERVAL = 1000 / 30
+PUBLISHER_TOKEN = "0123456789abcdef0123"
 
 
 def watched(settings, process, kind, port, viewers):
@@ -126,3 +129,45 @@ def join(settings, process, viewers=100):
             handshakes.wait(60)
     row(f"processor time for offer, checks and DTLS of a WebRTC viewer, {viewers} at once", f"{1000 * min(used):.2f} ms", "", "", "1 ms",
         min(used) <= 0.001)
+
+
+def encoded_frames(process, name):
+    """Number of frames that were encoded of a stream."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{process.http_port}/metrics", timeout=10) as response:
+        lines = response.read().decode().splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines
+               if line.startswith(f'vidicon_frames_encoded_total{{stream="{name}"'))
+
+
+def measure_publishers(settings):
+    """Publishers over WHIP that send what was encoded before: what receiving costs besides decoding, and how many two cores carry."""
+    recording = settings.tools / "whip_recording"
+    with vidicon(settings, "--source", f"file:{prepare_video(settings)}", "--size", "640x360", "--fps", "30", "--bitrate", "800k",
+                 "--profile", "baseline", "--webrtc-port", "0") as process:
+        time.sleep(3)
+        subprocess.run([settings.tools / "webrtc_sink", "record", str(process.http_port), "live", "12", recording], check=True)
+    for count in (1, 8):
+        publish(settings, recording, count)
+
+
+def publish(settings, recording, count):
+    streams = [word for number in range(1, count + 1) for word in (
+        "--stream", f"name=camera{number},source=whip:?token={PUBLISHER_TOKEN}{number},size=640x360,fps=30,bitrate=800k")]
+    names = [f"camera{number}" for number in range(1, count + 1)]
+    with vidicon(settings, *streams, "--webrtc-port", "0", "--https-port", "0") as process:
+        time.sleep(3)
+        with running(settings.tools / "whip_source", process.http_port, "camera", count, PUBLISHER_TOKEN, settings.seconds, recording,
+                     stdout=subprocess.PIPE) as source:
+            if source.stdout.readline() != "ready\n":
+                raise SystemExit("the publishers did not connect")
+            frames = [encoded_frames(process, name) for name in names]
+            began, used, begin = time.monotonic(), cpu_seconds(process), serving_seconds(process)
+            packets = int(source.stdout.readline().split()[1])
+            received, used = serving_seconds(process) - begin, cpu_seconds(process) - used
+            seconds = time.monotonic() - began
+            rates = [(encoded_frames(process, name) - before) / seconds for name, before in zip(names, frames)]
+    share = 100 * received / seconds / count
+    row(f"receiving each of {count} publishers over WHIP, {packets / seconds / count:.0f} packets a second, besides decoding",
+        f"{share:.1f}% of a core", "", "", "3% of a core", share <= 3)
+    row(f"frames per second of the slowest of {count} streams of such publishers, decoded and encoded again at 640x360; all threads",
+        f"{min(rates):.1f}; {100 * used / seconds:.0f}% of a core", "", "", "29", min(rates) >= 29)

@@ -25,10 +25,10 @@ static const char client_password[] = "aPasswordOfTheSink000000";
 static const char offer[] =
     "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0 1\r\n"
     "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\nc=IN IP4 0.0.0.0\r\na=ice-ufrag:%1$s\r\na=ice-pwd:%2$s\r\n"
-    "a=fingerprint:sha-256 %3$s\r\na=setup:actpass\r\na=mid:0\r\na=recvonly\r\na=rtcp-mux\r\na=rtcp-rsize\r\n"
+    "a=fingerprint:sha-256 %3$s\r\na=setup:actpass\r\na=mid:0\r\na=%4$s\r\na=rtcp-mux\r\na=rtcp-rsize\r\n"
     "a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:mid\r\na=rtpmap:111 opus/48000/2\r\na=fmtp:111 minptime=10;useinbandfec=1\r\n"
     "m=video 9 UDP/TLS/RTP/SAVPF 96 97\r\nc=IN IP4 0.0.0.0\r\na=ice-ufrag:%1$s\r\na=ice-pwd:%2$s\r\n"
-    "a=fingerprint:sha-256 %3$s\r\na=setup:actpass\r\na=mid:1\r\na=recvonly\r\na=rtcp-mux\r\na=rtcp-rsize\r\n"
+    "a=fingerprint:sha-256 %3$s\r\na=setup:actpass\r\na=mid:1\r\na=%4$s\r\na=rtcp-mux\r\na=rtcp-rsize\r\n"
     "a=extmap:3 http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01\r\n"
     "a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:mid\r\n"
     "a=extmap:5 http://www.webrtc.org/experiments/rtp-hdrext/playout-delay\r\n"
@@ -122,15 +122,18 @@ int open_media_socket(void) {
   return result;
 }
 
-void whep_post(struct whep *client, int number, int port, const char *name, bool nominates) {
+/// Sends an offer to a resource of a server.
+///
+/// - authorization: A field of the request with its line end, or nothing.
+static void post(struct whep *client, int number, int port, const char *resource, const char *direction, const char *authorization) {
   if (!settings) prepare();
   char fragment[16], description[sizeof offer + 512], request[sizeof description + 512];
   snprintf(fragment, sizeof fragment, "sink%06d", number % 1000000);
-  int length = snprintf(description, sizeof description, offer, fragment, client_password, own_fingerprint);
+  int length = snprintf(description, sizeof description, offer, fragment, client_password, own_fingerprint, direction);
   length = snprintf(request, sizeof request,
-                    "POST /%s/whep HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/sdp\r\nContent-Length: %d\r\n"
+                    "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/sdp\r\n%sContent-Length: %d\r\n"
                     "Connection: close\r\n\r\n%s",
-                    name, port, length, description);
+                    resource, port, authorization, length, description);
   struct sockaddr_in source = {.sin_family = AF_INET,
                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK + number / clients_of_address % 200)},
                      server = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -144,12 +147,26 @@ void whep_post(struct whep *client, int number, int port, const char *name, bool
   fcntl(connection, F_SETFL, O_NONBLOCK);
   client->http = connection;
   client->socket = -1;
-  client->nominates = nominates;
   client->state = whep_posted;
   client->reply = malloc(reply_size);
   client->reply_length = 0;
   // The server's fragment precedes this one's in checks, RFC 8445 §7.2.2.
   snprintf(client->username, sizeof client->username, ":%s", fragment);
+}
+
+void whep_post(struct whep *client, int number, int port, const char *name, bool nominates) {
+  char resource[160];
+  snprintf(resource, sizeof resource, "/%s/whep", name);
+  post(client, number, port, resource, "recvonly", "");
+  client->nominates = nominates;
+}
+
+void whip_post(struct whep *client, int number, int port, const char *name, const char *token) {
+  char resource[160], authorization[160];
+  snprintf(resource, sizeof resource, "/%s/whip", name);
+  snprintf(authorization, sizeof authorization, "Authorization: Bearer %s\r\n", token);
+  post(client, number, port, resource, "sendonly", authorization);
+  client->nominates = true;
 }
 
 /// Copies what follows a prefix in a text, up to the end of the line.

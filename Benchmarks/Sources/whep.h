@@ -1,4 +1,4 @@
-// A WHEP client without a browser: offer and answer over HTTP, connectivity checks, and DTLS with SRTP_AEAD_AES_128_GCM.
+// A client of WHEP or WHIP without a browser: offer and answer over HTTP, connectivity checks, and DTLS with SRTP_AEAD_AES_128_GCM.
 #ifndef WHEP_H
 #define WHEP_H
 
@@ -39,6 +39,9 @@ struct whep {
 /// Sends the offer for the stream NAME of a server's HTTP port. Clients with different numbers come from different addresses, as many
 /// as a server's limit for one requires.
 void whep_post(struct whep *client, int number, int port, const char *name, bool nominates);
+
+/// Sends the offer of a publisher for the stream NAME, with its token.
+void whip_post(struct whep *client, int number, int port, const char *name, const char *token);
 
 /// Reads the response; the UDP socket is open when the state is no longer whep_posted.
 void whep_read_reply(struct whep *client);

@@ -101,7 +101,7 @@ extension EndToEnd {
           let pipe = ChildProcess.pipe()
           let source = try ChildProcess(
             Tool("ffmpeg").path,
-            FFmpeg.quiet + Self.live + ["-i", bars.url(), "-vf", "movie=\(face)[face];[in][face]overlay=180:16"]
+            FFmpeg.quiet + StripWatch.live + ["-i", bars.url(), "-vf", "movie=\(face)[face];[in][face]overlay=180:16"]
               + ["-r", "30", "-pix_fmt", "yuv420p", "-f", "yuv4mpegpipe", "-"],
             outputPipe: pipe)
           defer { source.kill() }
@@ -134,23 +134,9 @@ extension EndToEnd {
       }
     }
 
-    private static let live = FFmpeg.overTCP + ["-fflags", "nobuffer", "-flags", "low_delay", "-fpsprobesize", "0"]
-
     /// Arrival time of each decoded frame, in microseconds since 1970, and its latency since capture, in seconds.
     private func latencies(of url: String) async throws -> [(arrival: Int64, latency: Double)] {
-      let rows = Timecode.cellSize(width: 640)
-      let run = try await Tool.run(
-        "ffmpeg",
-        FFmpeg.quiet + Self.live + ["-i", url, "-t", "9", "-vf", "crop=iw:\(rows):0:0,format=gray"]
-          + FFmpeg.rawVideo + ["-flush_packets", "1", "pipe:1"],
-        within: .seconds(30))
-      let strips = LumaFrames(width: 640, height: rows, bytes: run.output)
-      var arrivals = run.arrivals[...]
-      return (0..<strips.count).compactMap { index in
-        arrivals = arrivals.drop { $0.endOffset < (index + 1) * 640 * rows }
-        guard let captured = Timecode.read(strips[index], width: 640), let arrival = arrivals.first else { return nil }
-        return (arrival.unixMicroseconds, Double(arrival.unixMicroseconds - captured) / 1e6)
-      }
+      try await StripWatch.watch(url, seconds: 9).frames.map { ($0.arrival, $0.latency) }
     }
 
     @Test func `missing, broken or swapped models end the program with the command that fixes them`() async throws {

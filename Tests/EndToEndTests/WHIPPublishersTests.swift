@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("WHIP publishers: Chromium and Firefox on a bare page, aiortc, FFmpeg 8")
+  @Suite("WHIP publishers: Chromium and Firefox on a bare page, aiortc, FFmpeg 8, GStreamer")
   struct WHIPPublishers {
     static let token = "0123456789abcdef0123"
     static let source = [
@@ -22,6 +22,8 @@ extension EndToEnd {
       var audioCodec: String?
       var encoded: Int?
       var height: Int?
+      /// Heights that were sent after each change of the size.
+      var heights: [Int]?
     }
 
     /// Publishes with a client until `body` has ended, and decodes what the client has seen.
@@ -49,12 +51,12 @@ extension EndToEnd {
 
     private static func aiortc(
       _ vidicon: VidiconProcess, until: String, codec: String = "h264", token: String = token, takesOver: Bool = false,
-      to stream: String = "live"
+      retries: Bool = false, to stream: String = "live"
     ) throws -> [String] {
       [
         "PYTHONPATH=\(try TestMedia.file("aiortc"))", "python3", TestMedia.client("whip_aiortc.py"),
         vidicon.page("/\(stream)/whip"), "--bearer", token, "--until", until, "--codec", codec,
-      ] + (takesOver ? ["--takeover"] : [])
+      ] + (takesOver ? ["--takeover"] : []) + (retries ? ["--retry"] : [])
     }
 
     private static func browser(
@@ -206,6 +208,138 @@ extension EndToEnd {
         #expect(try #require(seen.encoded) > 60)
         _ = try await vidicon.status { $0.isSlateShown == true }
       }
+    }
+
+    @Test(.tags(.timing))
+    func `frames of a browser are decoded by an RTSP viewer within a quarter second, also while their size changes`()
+      async throws
+    {
+      try await VidiconProcess.serving(Self.source) { vidicon in
+        var watched: StripWatch?
+        let seen = try await Self.publishing({
+          Self.browser(vidicon, until: $0, "--strip", "--shrink", "--pause", "4")
+        }) {
+          _ = try await Self.live(vidicon)
+          watched = try await StripWatch.watch(vidicon.url(), seconds: 10)
+        }
+        #expect(seen.status == 201 && seen.errors == [] && seen.deleted == 200)
+        // The size has changed, and back.
+        let heights = try #require(seen.heights)
+        try #require(heights.count == 2 && heights[0] < heights[1], "\(heights)")
+        let watch = try #require(watched)
+        #expect(watch.run.succeeded && FFmpeg.complaints(in: watch.run.errors) == [], "\(watch.run.errors)")
+        let (median, late, stall) = (try watch.latency(0.5), try watch.latency(0.95), watch.maximumStall)
+        report("median latency from a browser's camera to RTSP, s", median, limit: 0.25)
+        report("95th percentile from a browser's camera to RTSP, s", late, limit: 0.25)
+        report("longest time without a new frame at changes of the size, s", stall, limit: 0.3)
+        #expect(late <= 0.25 && stall > 0 && stall <= 0.3)
+      }
+    }
+
+    @Test(.tags(.demanding)) func `what a browser publishes is in HLS, in a recording, and in another browser`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        try await VidiconProcess.serving(Self.source + ["--record", "\(folder)/{name}.mp4"]) { vidicon in
+          let seen = try await Self.publishing({ Self.browser(vidicon, until: $0, "--strip") }) {
+            _ = try await Self.live(vidicon)
+            let hls = try await FFmpeg.play(
+              vidicon.page("/live/playlist.m3u8"), seconds: 4, options: [], within: .seconds(60))
+            #expect(hls.run.exit == .status(0) && FFmpeg.complaints(in: hls.run.errors) == [], "\(hls.run.errors)")
+            try #require(hls.frames.count > 40, "\(hls.frames.count) frames")
+            let last = hls.frames.count - 1
+            #expect(hls.frames.difference(last, last - 10) > 0.3 && hls.frames.deviation(last) > 4)
+            #expect(try #require(hls.audio).level > 0.001)
+            let other = try await WebRTCPlayers.play(vidicon.page("/live/whep"), "--frames", "60")
+            #expect(other.status == 201 && other.width == 640 && other.deleted == 200)
+            // The strips of the camera are readable, and not old.
+            #expect(try #require(other.latencies) > 30)
+            #expect(try #require(other.medianLatency) < 1)
+          }
+          #expect(seen.status == 201 && seen.errors == [] && seen.deleted == 200)
+        }
+        let file = try await RecordedFile("\(folder)/live.mp4")
+        // Frames of the slate have no strip.
+        let captured = file.captures.compactMap(\.self)
+        #expect(file.complaints == "" && captured.count > 60, "\(file.complaints)")
+        #expect(zip(captured, captured.dropFirst()).allSatisfy { $0 <= $1 })
+      }
+    }
+
+    @Test(.tags(.timing))
+    func `a publisher that is killed and back costs viewers the slate for that time, and no more`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        try await VidiconProcess.serving(Self.source) { vidicon in
+          let first = try ChildProcess(Tool("env").path, Self.aiortc(vidicon, until: "\(folder)/never"))
+          defer { first.kill() }
+          _ = try await Self.live(vidicon)
+          async let played = FFmpeg.play(vidicon.url(), seconds: 16, within: .seconds(60))
+          _ = try await vidicon.status { $0.viewers == 1 }
+          first.kill()
+          let killed = ContinuousClock.now
+          let next = try await Self.publishing({ try Self.aiortc(vidicon, until: $0, retries: true) }) {
+            _ = try await vidicon.status(within: .seconds(60)) { stream in
+              stream.isSlateShown == false && stream.publisher?.live == true && stream.publisher?.sessionsOpened == 2
+            }
+            let seconds = inSeconds(ContinuousClock.now - killed)
+            report("seconds from the kill of a publisher until the next one is shown", seconds, limit: 8)
+            #expect(seconds <= 8)
+            // The publisher sends until the player has ended.
+            _ = try await vidicon.status(within: .seconds(60)) { $0.viewers == 0 }
+          }
+          #expect(next.status == 201 && next.deleted == 200)
+          let play = try await played
+          #expect(play.run.exit == .status(0) && FFmpeg.complaints(in: play.run.errors) == [], "\(play.run.errors)")
+          // Neither the kill nor the return is a gap for viewers.
+          let step = zip(play.times, play.times.dropFirst()).map { $1 - $0 }.max() ?? 99
+          report("maximum frame interval, s", step, limit: 0.3)
+          #expect(step <= 0.3)
+          let last = play.frames.count - 1
+          try #require(last > 200)
+          #expect(play.frames.difference(last, last - 10) > 0.3, "the video does not move again")
+        }
+      }
+    }
+
+    @Test(.tags(.pacing)) func `GStreamer's webrtcbin publishes H.264 and Opus`() async throws {
+      try await VidiconProcess.serving(Self.source) { vidicon in
+        let seen = try await Self.publishing({
+          // Debian packages the bindings for its own interpreter.
+          [
+            "/usr/bin/python3", TestMedia.client("whip_gstreamer.py"), vidicon.page("/live/whip"), "--bearer",
+            Self.token, "--until", $0,
+          ]
+        }) {
+          let live = try await Self.live(vidicon)
+          #expect(live.video == "h264" && live.audio == "opus")
+          try await Self.expectPlays(vidicon)
+        }
+        #expect(seen.status == 201 && seen.errors == [] && seen.deleted == 200)
+        _ = try await vidicon.status { $0.isSlateShown == true && $0.publisher?.video == nil }
+      }
+    }
+
+    /// Figures of publish_loss.py. Shares are those of the frames that the browser has encoded meanwhile: 29 of 30 for 29 frames a second.
+    private struct Loss: Decodable {
+      var frameRate: Double
+      var receivedShare: Double
+      var encodedShare: Double
+      /// Packets from the browser that the link has lost.
+      var packetsLost: Int
+    }
+
+    @Test(.tags(.timing)) func `two percent of loss at 50 ms cost a publisher at most one frame of thirty`()
+      async throws
+    {
+      let seen: Loss = try await Browsers.drive(
+        "publish_loss.py", [VidiconProcess.path(), "--seconds", "30"], within: .seconds(120))
+      report("share of a publisher's frames that arrive at 2% of loss", seen.receivedShare, limit: -29.0 / 30)
+      report("share of a publisher's frames that viewers get at 2% of loss", seen.encodedShare, limit: -29.0 / 30)
+      report("frames per second of a publisher at 2% of loss", seen.frameRate, limit: -28)
+      #expect(seen.receivedShare >= 29.0 / 30 && seen.encodedShare >= 29.0 / 30 && seen.frameRate >= 28)
+      #expect(seen.packetsLost > 10, "the link has lost nothing")
     }
 
     @Test func `Firefox, which has no H.264 as packaged, publishes VP8`() async throws {

@@ -158,6 +158,56 @@ extension EndToEnd {
       #expect(Self.areBars(seen.colors), "\(seen.colors ?? [])")
     }
 
+    @Test(.tags(.timing)) func `the page plays over TCP, and says so, in a network that drops UDP`() async throws {
+      let run = try await Tool.run(
+        "bash", [TestMedia.client("without_udp.sh"), VidiconProcess.path(), "page"], within: .seconds(100))
+      try #require(run.succeeded, "\(run.errors)")
+      let shown = try JSONDecoder().decode(Shown.self, from: Data(run.output))
+      #expect(shown.way == "WebRTC over TCP" && shown.loudest > 0.01 && shown.complaints == [])
+      #expect(abs(shown.shownLatency - shown.medianLatency) < 0.5)
+    }
+
+    /// Runs a client in a network without addresses of IPv4 but for that of the loopback interface.
+    private static func overIPv6<Result: Decodable>(
+      _ client: String, _ options: String..., environment: [String: String] = [:]
+    ) async throws -> Result {
+      let assignments = environment.map { "\($0)=\($1)" }
+      let run = try await Tool.run(
+        "env",
+        assignments + ["bash", TestMedia.client("ipv6_only.sh"), VidiconProcess.path(), client] + options,
+        within: .seconds(100))
+      try #require(run.succeeded, "\(client): \(run.errors)")
+      return try JSONDecoder().decode(Result.self, from: Data(run.output))
+    }
+
+    /// Output of whep_aiortc.py.
+    private struct Received: Decodable {
+      var status: Int
+      var width: Int
+      var frames: Int
+      var deviation: Double
+      var isMonotonic: Bool
+      var audioFrames: Int
+      var deleted: Int
+    }
+
+    @Test(.tags(.demanding)) func `in a network of IPv6 alone, Chromium, aiortc and GStreamer play`() async throws {
+      let bare: Seen = try await Self.overIPv6("whep_play.py", "--frames", "30")
+      #expect(bare.status == 201 && bare.protocolName == "udp" && bare.deleted == 200)
+      #expect(Self.areBars(bare.colors), "\(bare.colors ?? [])")
+      let rendered: Rendered = try await Self.overIPv6("whep_gstreamer.py")
+      #expect(rendered.status == 201 && rendered.problem == nil && Self.areBars(rendered.colors))
+      let received: Received = try await Self.overIPv6(
+        "whep_aiortc.py", "--audio", environment: ["PYTHONPATH": try TestMedia.file("aiortc")])
+      #expect(received.status == 201 && received.width == 640 && received.frames >= 60 && received.deleted == 200)
+      #expect(received.isMonotonic && received.deviation > 10 && received.audioFrames >= 50)
+    }
+
+    @Test(.tags(.timing)) func `in a network of IPv6 alone, the page plays by WebRTC`() async throws {
+      let shown: Shown = try await Self.overIPv6("page_webrtc.py")
+      #expect(shown.way == "WebRTC, real time" && shown.loudest > 0.01 && shown.complaints == [])
+    }
+
     @Test func `Firefox, which has no H.264 as packaged, plays the audio, and its video line is refused`() async throws
     {
       let tone = ["--source", "bars", "--audio", "tone", "--size", "640x360", "--webrtc-port", "0", "--cors", "*"]
@@ -359,6 +409,42 @@ extension EndToEnd {
           #expect(abs(shown.shownLatency - shown.medianLatency) < 0.5)
         }
       }
+    }
+
+    /// Output of page_network.py.
+    private struct Survived: Decodable {
+      struct Step: Decodable {
+        var seconds: Double
+        var way: String
+        var methods: [String]
+      }
+
+      var begin: Step
+      var rebound: Step
+      var moved: Step
+      var failed: Step
+      var hidden: Step
+    }
+
+    @Test(.tags(.demanding))
+    func
+      `the page plays on after other ports, another address, a time in a hidden tab, and ten seconds without network`()
+      async throws
+    {
+      let seen: Survived = try await Browsers.drive(
+        "page_network.py", [VidiconProcess.path()], within: .seconds(200))
+      let steps = [
+        ("begin", seen.begin), ("rebound", seen.rebound), ("moved", seen.moved), ("hidden", seen.hidden),
+        ("failed", seen.failed),
+      ]
+      for (name, step) in steps {
+        report("page plays on after: \(name), s", step.seconds, limit: 30)
+        #expect(step.seconds <= 30, "\(name): \(step)")
+      }
+      // Other ports need nothing of the page, another address a restart of ICE or a new session. A network that fails for ten seconds
+      // may end at the other way to play.
+      #expect(seen.rebound.way == "WebRTC, real time" && seen.moved.way == "WebRTC, real time")
+      #expect(seen.moved.methods.contains { ["PATCH", "POST"].contains($0) }, "\(seen.moved.methods)")
     }
 
     /// Output of page_realtime.py.

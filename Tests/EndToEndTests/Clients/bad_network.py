@@ -7,6 +7,7 @@ usage: bad_network.py PROGRAM SCENARIO [--seconds N] [--seed N]
     loss     50 ms of round trip; 2% of packets are lost for N seconds, then 10% for two
     changes  5% of packets are reordered and 5% duplicated; the viewer's port changes; nothing arrives for 5 s
     joins    N sessions one after the other at 100 ms of round trip and 5% of loss
+    near     N sessions one after the other on a link without faults
     crowd    nine viewers have a good network, a tenth one of 500 kb/s
     steps    4 Mb/s, then 0.8 Mb/s for N seconds, then 4 Mb/s again; the only viewer
 
@@ -229,16 +230,22 @@ def changes(options):
             "sessions": len(server.viewers()), "connection": viewer.samples[0][-1]["connection"]}
 
 
-def joins(options):
+def joins(options, delay=0.05, loss=0.05, pause=0):
     stack, link, _, viewer = playing(options.program, STREAM, options.seed)
     with stack:
-        link.set(delay=0.05, loss=0.05)
+        link.set(delay=delay, loss=loss)
         seconds = []
         for _ in range(options.seconds):
             seconds += viewer.join()
             viewer.leave()
+            time.sleep(pause)
         seconds.sort()
         return {"median": seconds[len(seconds) // 2], "late": seconds[len(seconds) * 95 // 100], "seconds": seconds}
+
+
+def near(options):
+    # Keyframes for viewers have a budget, which others who come one by one use less of.
+    return joins(options, delay=0, loss=0, pause=1.5)
 
 
 def crowd(options):
@@ -301,7 +308,8 @@ def steps(options):
 
 
 STREAM = ["--source", "plasma", "--audio", "tone", "--size", "640x360", "--fps", "30"]
-SCENARIOS = {"loss": (loss, 15), "changes": (changes, 0), "joins": (joins, 6), "crowd": (crowd, 8), "steps": (steps, 15)}
+SCENARIOS = {"loss": (loss, 15), "changes": (changes, 0), "joins": (joins, 6), "near": (near, 20),
+             "crowd": (crowd, 8), "steps": (steps, 15)}
 
 
 def main():

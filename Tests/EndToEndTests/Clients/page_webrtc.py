@@ -48,7 +48,7 @@ def main():
     parser.add_argument("--browser", default="chromium")
     parser.add_argument("--screenshot")
     options = parser.parse_args()
-    with open_browser(options.browser, webrtc=True) as browser:
+    with open_browser(options.browser, names=("::1", "fd00:5::9"), webrtc=True) as browser:
         if options.without:
             browser.devtools("Page.addScriptToEvaluateOnNewDocument", source="delete globalThis.RTCPeerConnection")
         if options.screenshot:

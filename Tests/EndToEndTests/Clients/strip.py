@@ -1,4 +1,4 @@
-"""Reads the time of capture from a frame in a browser, as Harness/Timecode.swift does from a file."""
+"""Reads the time of capture from a frame in a browser, as Harness/Timecode.swift does from a file, and draws it into frames of a camera."""
 
 # Reads the timecode strip of the displayed frame: microseconds since 1970, or null. `window.strip()`
 STRIP = """
@@ -28,5 +28,39 @@ window.strip = (source, width, height) => {
   if (checksum !== parseInt(bits.slice(64).join(""), 2)) return null;
   const microseconds = BigInt("0b" + bits.slice(0, 64).join(""));
   return microseconds === 0n ? null : Number(microseconds);
+};
+"""
+
+# A camera of 640x360 whose frames have the timecode strip, with the time at which they are drawn, above a bar that moves; and a
+# microphone that hears a sine of 440 Hz. `window.stripCamera()` returns a MediaStream.
+STRIP_CAMERA = """
+window.stripCamera = () => {
+  const canvas = document.createElement("canvas"), context = canvas.getContext("2d"), [width, height, size] = [640, 360, 8];
+  Object.assign(canvas, { width, height });
+  let count = 0;
+  const draw = () => {
+    context.fillStyle = "#404060";
+    context.fillRect(0, 0, width, height);
+    context.fillStyle = "#c0c0c0";
+    context.fillRect(count * 8 % 600, 60, 40, 280);
+    count += 1;
+    const bytes = new Uint8Array(9);
+    new DataView(bytes.buffer).setBigUint64(0, BigInt(Math.round(performance.timeOrigin + performance.now())) * 1000n);
+    for (let index = 0; index < 8; index += 1) {
+      bytes[8] ^= bytes[index];
+      for (let bit = 0; bit < 8; bit += 1) bytes[8] = bytes[8] & 0x80 ? bytes[8] << 1 ^ 0x07 : bytes[8] << 1;
+    }
+    for (let cell = 0; cell < 72; cell += 1) {
+      context.fillStyle = bytes[cell >> 3] >> (7 - (cell & 7)) & 1 ? "white" : "black";
+      context.fillRect(cell * size, 0, size, size);
+    }
+  };
+  draw();
+  setInterval(draw, 1000 / 30);
+  const audio = new AudioContext(), tone = audio.createOscillator(), output = audio.createMediaStreamDestination();
+  tone.connect(output);
+  tone.start();
+  audio.resume();
+  return new MediaStream([...canvas.captureStream(30).getVideoTracks(), ...output.stream.getAudioTracks()]);
 };
 """

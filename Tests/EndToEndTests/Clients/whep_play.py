@@ -153,7 +153,7 @@ def main():
         query["bearer"] = options.bearer
     if options.tcp:
         query["tcp"] = "1"
-    with open_browser(options.browser, names=("::1",), webrtc=True) as browser:
+    with open_browser(options.browser, names=("::1", "fd00:5::9"), webrtc=True) as browser:
         browser.go(f"http://127.0.0.1:{serve()}/?" + urlencode(query))
         status = browser.until("return window.code")
         seen = {"status": status}

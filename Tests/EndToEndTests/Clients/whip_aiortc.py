@@ -2,9 +2,10 @@
 """Publishes generated video and a tone by WHIP with aiortc, an implementation of WebRTC that shares no code with browsers, and prints
 as JSON what became of it.
 
-usage: whip_aiortc.py URL --bearer TOKEN --until FILE [--codec h264] [--takeover]
+usage: whip_aiortc.py URL --bearer TOKEN --until FILE [--codec h264] [--takeover] [--retry]
 
-It publishes until the file exists, or the server ends the session.
+With --retry the offer is sent again where another publisher sends, after the time that the server names. It publishes until the file
+exists, or the server ends the session.
 """
 import argparse
 import asyncio
@@ -86,6 +87,7 @@ async def main():
     parser.add_argument("--until", required=True)
     parser.add_argument("--codec", default="h264")
     parser.add_argument("--takeover", action="store_true")
+    parser.add_argument("--retry", action="store_true")
     options = parser.parse_args()
     headers = {"Authorization": f"Bearer {options.bearer}"}
     peer = RTCPeerConnection()
@@ -98,8 +100,12 @@ async def main():
     await peer.setLocalDescription(await peer.createOffer())
     loop = asyncio.get_running_loop()
     url = options.url + ("?takeover=1" if options.takeover else "")
-    status, fields, text = await loop.run_in_executor(None, lambda: request(
-        "POST", url, {"Content-Type": "application/sdp", **headers}, peer.localDescription.sdp.encode()))
+    while True:
+        status, fields, text = await loop.run_in_executor(None, lambda: request(
+            "POST", url, {"Content-Type": "application/sdp", **headers}, peer.localDescription.sdp.encode()))
+        if status != 409 or not options.retry:
+            break
+        await asyncio.sleep(int(fields["Retry-After"]))
     seen = {"status": status, "retryAfter": fields.get("Retry-After")}
     if status == 201:
         await peer.setRemoteDescription(RTCSessionDescription(text, "answer"))

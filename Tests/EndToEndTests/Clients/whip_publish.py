@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Publishes a browser's camera and microphone by WHIP from a bare page of another origin, and prints as JSON what became of it.
 
-usage: whip_publish.py URL --bearer TOKEN --until FILE [--browser firefox] [--shrink]
+usage: whip_publish.py URL --bearer TOKEN --until FILE [--browser firefox] [--strip] [--shrink [--pause 2]]
 
-Chromium's camera is a generated one with a beep each second; Firefox's is a noise of colors with a tone. With --shrink the video is
-sent at half its width and height after two seconds, and as before two seconds later. It publishes until the file exists.
+Chromium's camera is a generated one with a beep each second; Firefox's is a noise of colors with a tone. With --strip the video has the
+timecode strip, and the audio is a sine (strip.py). With --shrink the video is sent at half its width and height after a pause in seconds, and
+as before after another one. It publishes until the file exists.
 """
 import argparse
 import http.server
@@ -15,14 +16,16 @@ import time
 from urllib.parse import urlencode
 
 from browser import open_browser
+from strip import STRIP_CAMERA
 
 PAGE = b"""<!doctype html><meta charset="utf-8"><title>publish</title><video muted autoplay playsinline></video>
+<script>""" + STRIP_CAMERA.encode() + b"""</script>
 <script type="module">
 const query = new URLSearchParams(location.search), credentials = { Authorization: `Bearer ${query.get("bearer")}` };
 window.errors = [];
 window.sizes = [];
 try {
-  const media = await navigator.mediaDevices.getUserMedia({
+  const media = query.has("strip") ? window.stripCamera() : await navigator.mediaDevices.getUserMedia({
     video: { width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 30 } },
     audio: { echoCancellation: false, noiseSuppression: false, autoGainControl: false } });
   document.querySelector("video").srcObject = media;
@@ -69,6 +72,8 @@ try {
 window.done = true;
 </script>"""
 
+MEASURE = "const end = arguments[arguments.length - 1]; window.measure().then(end)"
+
 
 class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
@@ -88,24 +93,30 @@ def main():
     parser.add_argument("--bearer", required=True)
     parser.add_argument("--until", required=True)
     parser.add_argument("--browser", default="chromium")
+    parser.add_argument("--strip", action="store_true")
     parser.add_argument("--shrink", action="store_true")
+    parser.add_argument("--pause", type=float, default=2)
     options = parser.parse_args()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with open_browser(options.browser, webrtc=True, camera=True) as browser:
-        query = urlencode({"url": options.url, "bearer": options.bearer})
+        query = urlencode({"url": options.url, "bearer": options.bearer} | ({"strip": "1"} if options.strip else {}))
         browser.go(f"http://127.0.0.1:{server.server_port}/?{query}")
         browser.until("return window.done")
         seen = {"status": browser.run("return window.code"), "errors": browser.run("return window.errors")}
         if seen["status"] == 201:
             browser.until("return window.peer.connectionState === 'connected'")
             if options.shrink:
+                seen["heights"] = []
                 for factor in (2, 1):
-                    time.sleep(2)
+                    time.sleep(options.pause)
                     browser.run_async("const end = arguments[arguments.length - 1]; window.scale(arguments[0]).then(end)", factor)
+                    # Before the next change, which is a pause later.
+                    time.sleep(min(1, options.pause / 2))
+                    seen["heights"].append(browser.run_async(MEASURE).get("height"))
             while not os.path.exists(options.until):
                 time.sleep(0.1)
-            seen.update(browser.run_async("const end = arguments[arguments.length - 1]; window.measure().then(end)"))
+            seen.update(browser.run_async(MEASURE))
             seen["deleted"] = browser.run_async("const end = arguments[arguments.length - 1]; window.end().then(end)")
         print(json.dumps(seen))
 

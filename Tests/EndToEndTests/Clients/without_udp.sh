@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Plays a server's stream in Chromium in a network of its own that refuses UDP to it; prints what whep_play.py prints. Needs root.
+# Plays a server's stream in Chromium in a network of its own that refuses UDP to it: from a bare page, or from the stream's own page;
+# prints what whep_play.py prints, or page_webrtc.py. Needs root.
 #
-# usage: without_udp.sh PROGRAM
+# usage: without_udp.sh PROGRAM [page]
 set -euo pipefail
 if [ -z "${VIDICON_OWN_NETWORK:-}" ]; then
   VIDICON_OWN_NETWORK=1 exec unshare --net "$0" "$@"
@@ -17,7 +18,7 @@ ip route add default via 192.0.2.1
 ip rule add pref 5 table local
 ip rule add pref 1 ipproto udp dport 8189 prohibit
 ip rule del pref 0
-"$1" serve --json --source bars --audio none --size 640x360 --fps 30 --rtsp-port 0 --http-port 8080 --webrtc-port 8189 \
+"$1" serve --json --source bars --audio tone --size 640x360 --fps 30 --rtsp-port 0 --http-port 8080 --webrtc-port 8189 \
   --no-discovery --cors '*' > /dev/null &
 server=$!
 trap 'kill -INT $server; wait $server' EXIT
@@ -25,4 +26,9 @@ for _ in $(seq 100); do
   curl -sf -o /dev/null "http://127.0.0.1:8080/health" && break
   sleep 0.1
 done
-python3 "$(dirname "$0")/whep_play.py" "http://127.0.0.1:8080/live/whep" --frames 30
+folder=$(dirname "$0")
+if [ "${2:-}" = page ]; then
+  python3 "$folder/page_webrtc.py" "http://127.0.0.1:8080/live"
+else
+  python3 "$folder/whep_play.py" "http://127.0.0.1:8080/live/whep" --frames 30
+fi

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Plays a stream's page by WebRTC in Chromium behind a link of its own (bad_link.py) whose path changes and fails, and in a tab that is
+hidden, and prints as JSON what became of it.
+
+usage: page_network.py PROGRAM [--seed N]
+
+    rebound    the router gives the viewer other ports
+    moved      the viewer has another address, as after a change from Wi-Fi to the mobile network
+    hidden     another tab is in front for 11 s
+    failed     nothing arrives for 10 s
+
+Of each: seconds until 30 further frames are shown, and how the page plays.
+"""
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from bad_link import SERVER_ADDRESS, VIEWER, Link, enter_own_network
+from bad_network import Server
+from browser import FACTOR, open_browser
+from publish_survive import change_address
+
+PLAYS = """
+const video = document.querySelector("video");
+return video.readyState >= 2 && !video.paused && document.getElementById("way").textContent === "WebRTC, real time";
+"""
+# Counts shown frames, and the methods of requests to the session.
+COUNT = """
+const real = window.fetch;
+window.methods = [];
+window.fetch = (url, options) => { if (options?.method) methods.push(options.method); return real(url, options); };
+return true;
+"""
+FRAMES = "return document.querySelector('video').getVideoPlaybackQuality().totalVideoFrames"
+SHOWN = """
+return { way: document.getElementById("way").textContent, methods: window.methods,
+  frames: document.querySelector("video").getVideoPlaybackQuality().totalVideoFrames };
+"""
+
+
+def frames_follow(browser, count=30):
+    """Waits for further frames; a new session counts its own."""
+    first, begin = browser.run(FRAMES), time.monotonic()
+    deadline = begin + 60 * FACTOR
+    while time.monotonic() < deadline:
+        frames = browser.run(FRAMES)
+        if frames < first:
+            first = 0
+        if frames >= first + count:
+            return {"seconds": round(time.monotonic() - begin, 2)} | browser.run(SHOWN)
+        time.sleep(0.1)
+    raise SystemExit(f"no frames follow: {browser.run(SHOWN)}")
+
+
+def hide(browser):
+    """Brings another tab to the front for 11 s."""
+    here = browser.call("GET", browser.session + "/window")
+    other = browser.call("POST", browser.session + "/window/new", {"type": "tab"})["handle"]
+    browser.call("POST", browser.session + "/window", {"handle": other})
+    time.sleep(11)
+    browser.call("DELETE", browser.session + "/window")
+    browser.call("POST", browser.session + "/window", {"handle": here})
+
+
+def be_viewer(url):
+    """Plays; each line of standard input is "follow" or "hide", and is answered with what the page shows once frames follow."""
+    with open_browser("chromium", webrtc=True, names=[SERVER_ADDRESS]) as browser:
+        browser.go(url)
+        browser.until(PLAYS)
+        browser.run(COUNT)
+        print("plays", flush=True)
+        for line in sys.stdin:
+            if line.strip() == "hide":
+                hide(browser)
+            print(json.dumps(frames_follow(browser)), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--viewer", action="store_true")
+    options = parser.parse_args()
+    if options.viewer:
+        return be_viewer(options.program)
+    enter_own_network()
+    with Link(options.seed) as link, Server(
+            options.program, "--source", "bars", "--audio", "tone", "--size", "640x360", "--fps", "30") as server:
+        viewer = subprocess.Popen(
+            ["ip", "netns", "exec", VIEWER, sys.executable, os.path.abspath(__file__), "--viewer",
+             f"http://{SERVER_ADDRESS}:{server.port}/live"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+        def ask(command):
+            viewer.stdin.write(command + "\n")
+            viewer.stdin.flush()
+            line = viewer.stdout.readline()
+            if not line:
+                raise SystemExit(f"the browser has ended after {command}")
+            return json.loads(line)
+
+        try:
+            if viewer.stdout.readline().strip() != "plays":
+                raise SystemExit("the page does not play by WebRTC")
+            link.set(delay=0.01)
+            seen = {"begin": ask("follow")}
+            link.rebind()
+            seen["rebound"] = ask("follow")
+            change_address()
+            seen["moved"] = ask("follow")
+            seen["hidden"] = ask("hide")
+            link.set(outage=True)
+            time.sleep(10)
+            link.set(outage=False)
+            seen["failed"] = ask("follow")
+            viewer.stdin.close()
+            viewer.wait(20 * FACTOR)
+            print(json.dumps(seen))
+        finally:
+            if viewer.poll() is None:
+                viewer.send_signal(signal.SIGKILL)
+                viewer.wait()
+
+
+if __name__ == "__main__":
+    main()
