@@ -25,28 +25,17 @@ let versionSettings: [CSetting] = commit.isEmpty ? [] : [.define("VIDICON_COMMIT
 let package = Package(
   name: "vidicon",
   platforms: [.macOS(.v15), .iOS(.v18)],
+  // The promised libraries. What others declare is `package`, but for what `import Vidicon` re-exports from them.
   products: [
+    .library(name: "Vidicon", targets: ["Vidicon"]),
     .library(name: "Media", targets: ["Media"]),
     .library(name: "Bitstreams", targets: ["Bitstreams"]),
     .library(name: "Containers", targets: ["Containers"]),
-    .library(name: "HLS", targets: ["HLS"]),
-    .library(name: "Pushing", targets: ["Pushing"]),
-    .library(name: "RTMP", targets: ["RTMP"]),
     .library(name: "RTP", targets: ["RTP"]),
-    .library(name: "RTSP", targets: ["RTSP"]),
-    .library(name: "WebPage", targets: ["WebPage"]),
+    .library(name: "HLS", targets: ["HLS"]),
     .library(name: "Capture", targets: ["Capture"]),
     .library(name: "CaptureDevices", targets: ["CaptureDevices"]),
-    .library(name: "MediaInput", targets: ["MediaInput"]),
-    .library(name: "Codecs", targets: ["Codecs"]),
-    .library(name: "Inference", targets: ["Inference"]),
     .library(name: "Effects", targets: ["Effects"]),
-    .library(name: "Streaming", targets: ["Streaming"]),
-    .library(name: "Recording", targets: ["Recording"]),
-    .library(name: "StreamControl", targets: ["StreamControl"]),
-    .library(name: "HTTPServer", targets: ["HTTPServer", "HLSServer", "ControlAPI"]),
-    .library(name: "Discovery", targets: ["Discovery"]),
-    .library(name: "Vidicon", targets: ["Vidicon"]),
     .executable(name: "vidicon", targets: ["VidiconMain"]),
     // For the package FuzzTesting only.
     .library(name: "_FuzzBodies", targets: ["FuzzBodies"]),
@@ -382,10 +371,20 @@ let package = Package(
         "Streaming", "SwitchProbe", "TestSupport", "Capture", "Codecs", "Effects", "Media", "Threading", nioCore,
       ],
       swiftSettings: settings),
-    // Converts frames, for Benchmarks/run.
+    // Measuring programs, for Benchmarks/run: they convert frames, mux, run models, apply effects to faces.
     .executableTarget(
       name: "ConvertBenchmark", dependencies: ["Streaming", "Media", "CYUV"], path: "Benchmarks/Convert",
       swiftSettings: settings),
+    .executableTarget(
+      name: "MuxBenchmark", dependencies: ["Codecs", "Containers", "Media", nioCore], path: "Benchmarks/Mux",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "InferenceBenchmark", dependencies: ["Inference"], path: "Benchmarks/Inference", swiftSettings: settings),
+    .executableTarget(
+      name: "FacesBenchmark", dependencies: ["CAllocations", "Effects", "Media"], path: "Benchmarks/Faces",
+      swiftSettings: settings),
+    // Counts heap allocations of the program that it is linked into.
+    .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
     // Switches sources many times, for StreamingTests.
     .executableTarget(
       name: "SwitchProbe",

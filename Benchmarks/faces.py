@@ -46,7 +46,7 @@ class Film:
     def process(self, settings, effects, mode=None, encoded=None):
         """Metadata of each frame after the effects. Encodes the frames with a stream's settings into `encoded`, if given."""
         with tempfile.NamedTemporaryFile() as metadata:
-            arguments = [settings.tools / "faces", *([mode] if mode else []), effects, str(self.width), str(self.height),
+            arguments = [settings.tools / "FacesBenchmark", *([mode] if mode else []), effects, str(self.width), str(self.height),
                          str(self.rate), metadata.name]
             source = subprocess.Popen(self.command(), stdout=subprocess.PIPE)
             middle = subprocess.Popen(arguments, stdin=source.stdout, stdout=subprocess.PIPE if encoded else subprocess.DEVNULL)
@@ -63,7 +63,7 @@ class Film:
 
     def cost(self, settings, effects):
         with subprocess.Popen(self.command(), stdout=subprocess.PIPE) as source:
-            output = subprocess.run([settings.tools / "faces", "cost", effects, str(self.width), str(self.height),
+            output = subprocess.run([settings.tools / "FacesBenchmark", "cost", effects, str(self.width), str(self.height),
                                      str(self.rate)], stdin=source.stdout, stdout=subprocess.PIPE, check=True).stdout
         return json.loads(output)
 
@@ -294,7 +294,7 @@ def measure_films(settings):
 
 
 def pattern(count):
-    """Input values of the models, the same as those of the program `inference`."""
+    """Input values of the models, the same as those of `InferenceBenchmark`."""
     return [(((index * 2_654_435_761) & 0xFFFFFFFF) >> 16 & 0xFF) / 255 for index in range(count)]
 
 
@@ -316,7 +316,7 @@ def litert(settings, model):
 def measure_inference(settings):
     """Each face model on one thread, alternating with LiteRT: the minimum time, since other load can only add time,
     and the median."""
-    with running(settings.tools / "inference", stdout=subprocess.PIPE, stdin=subprocess.PIPE) as process:
+    with running(settings.tools / "InferenceBenchmark", stdout=subprocess.PIPE, stdin=subprocess.PIPE) as process:
         def ask(runs, model):
             process.stdin.write(f"- {runs} {model}\n")
             process.stdin.flush()

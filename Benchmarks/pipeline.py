@@ -129,9 +129,9 @@ def prepare_frames(settings):
 def measure_mux(settings):
     """Muxing a second of 720p30 with audio, against encoding it; each is the difference between two runs."""
     frames = prepare_frames(settings)
-    reading, encoding = (instructions(settings, "mux", mode, frames) for mode in ("read", "encode"))
+    reading, encoding = (instructions(settings, "MuxBenchmark", mode, frames) for mode in ("read", "encode"))
     for mode, name in (("ts", "MPEG-TS"), ("mp4", "fragmented MP4")):
-        ours = (instructions(settings, "mux", mode, frames) - encoding) / MUX_ROUNDS
+        ours = (instructions(settings, "MuxBenchmark", mode, frames) - encoding) / MUX_ROUNDS
         theirs = encoding - reading
         row(f"muxing a second of 720p30 and audio as {name}; encoding it", f"{ours / 1e6:.2f} M instructions",
             f"{theirs / 1e6:.0f} M instructions", f"{ours / theirs:.2%}", "1%", ours <= 0.01 * theirs)
@@ -141,7 +141,7 @@ def measure_convert(settings):
     """Converting a frame to the encoder's format, against bare calls of libyuv: the difference of 100 frames and none."""
     for how, options in (("", []), (" and mirroring it", ["mirror"])):
         def frame(mode):
-            none, hundred = (instructions(settings, "convert", mode, *options, count) for count in ("0", "100"))
+            none, hundred = (instructions(settings, "ConvertBenchmark", mode, *options, count) for count in ("0", "100"))
             return (hundred - none) / 100
         ours, theirs = frame("canvas"), frame("libyuv")
         row(f"converting a YUYV frame of 720p{how}; libyuv alone", f"{ours / 1e3:.0f} k instructions",

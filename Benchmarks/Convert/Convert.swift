@@ -6,8 +6,8 @@ import Streaming
 
 /// Converts 720p YUYV frames to the encoder's format, for a tool that counts instructions:
 ///
-///     convert canvas [mirror] ROUNDS    as the pipeline does
-///     convert libyuv [mirror] ROUNDS    with bare libyuv calls that do the same work
+///     ConvertBenchmark canvas [mirror] ROUNDS    as the pipeline does
+///     ConvertBenchmark libyuv [mirror] ROUNDS    with bare libyuv calls that do the same work
 ///
 /// With 0 rounds everything is allocated and nothing is converted.
 @main
@@ -23,7 +23,7 @@ struct Convert {
     guard let mode, ["canvas", "libyuv"].contains(mode), arguments.count == 1,
       let rounds = arguments.first.flatMap({ Int($0) }), rounds >= 0
     else {
-      FileHandle.standardError.write(Data("usage: convert canvas|libyuv [mirror] ROUNDS\n".utf8))
+      FileHandle.standardError.write(Data("usage: ConvertBenchmark canvas|libyuv [mirror] ROUNDS\n".utf8))
       exit(64)
     }
     let source = PixelBuffer(format: Self.format)

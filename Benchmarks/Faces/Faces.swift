@@ -3,7 +3,7 @@ import Effects
 import Foundation
 import Media
 
-/// Applies effects to frames, for `faces.py`: `faces EFFECT,EFFECT… WIDTH HEIGHT RATE [FILE]`, with I420 frames on
+/// Applies effects to frames, for `faces.py`: `FacesBenchmark EFFECT,EFFECT… WIDTH HEIGHT RATE [FILE]`, with I420 frames on
 /// standard input. The results are written to standard output, and a line of JSON about each frame to the file.
 ///
 /// After a first argument `paced`, the frames are processed at their frame rate. After `cost`, the only output is one
@@ -17,7 +17,7 @@ struct Faces {
     let words = Array(arguments)
     guard words.count >= 4, let width = Int(words[1]), let height = Int(words[2]), let rate = Double(words[3]) else {
       FileHandle.standardError.write(
-        Data("usage: faces [paced | cost] EFFECT,EFFECT… WIDTH HEIGHT RATE [METADATA-FILE]\n".utf8))
+        Data("usage: FacesBenchmark [paced | cost] EFFECT,EFFECT… WIDTH HEIGHT RATE [METADATA-FILE]\n".utf8))
       exit(64)
     }
     let chain = EffectChain(try words[0].split(separator: ",").flatMap { try Self.effects(String($0)) })

@@ -6,10 +6,10 @@ import NIOCore
 
 /// Encodes 720p30 frames and a tone and muxes them, for a tool that counts instructions:
 ///
-///     mux read FRAMES        reads the frames (I420, concatenated) and generates the tone
-///     mux encode FRAMES      also encodes them, as the program does
-///     mux ts FRAMES [FILE]   also muxes them `rounds` times, with a segment at each keyframe
-///     mux mp4 FRAMES [FILE]  or with a fragment for each 200 ms
+///     MuxBenchmark read FRAMES        reads the frames (I420, concatenated) and generates the tone
+///     MuxBenchmark encode FRAMES      also encodes them, as the program does
+///     MuxBenchmark ts FRAMES [FILE]   also muxes them `rounds` times, with a segment at each keyframe
+///     MuxBenchmark mp4 FRAMES [FILE]  or with a fragment for each 200 ms
 ///
 /// The last round's output is written to the file. Concatenating its segments counts as muxing too.
 @main
@@ -27,7 +27,7 @@ struct Mux {
       let mode = arguments.first, ["read", "encode", "ts", "mp4"].contains(mode),
       let path = arguments.dropFirst().first, let frames = FileHandle(forReadingAtPath: path)
     else {
-      FileHandle.standardError.write(Data("usage: mux read|encode|ts|mp4 FRAMES [FILE]\n".utf8))
+      FileHandle.standardError.write(Data("usage: MuxBenchmark read|encode|ts|mp4 FRAMES [FILE]\n".utf8))
       exit(64)
     }
     let encoded = try Self.encode(frames, discards: mode == "read")

@@ -2,7 +2,7 @@
 ///
 /// DNS rebinding lets a page of any site send requests to this server under the site's own name; a name that only this
 /// network can have given stops it.
-public struct HostPolicy: Hashable, Sendable {
+package struct HostPolicy: Hashable, Sendable {
   /// Domains that no public DNS has: RFC 6762, RFC 8375, ICANN's `internal`, and the custom of home routers.
   private static let privateDomains = ["local", "lan", "home.arpa", "internal"]
 
@@ -12,7 +12,7 @@ public struct HostPolicy: Hashable, Sendable {
   /// A policy.
   ///
   /// - Parameter names: The machine's own names, and names under which proxies forward requests.
-  public init(names: [String] = []) {
+  package init(names: [String] = []) {
     self.names = Set(names.map { Self.normalized($0) })
   }
 

@@ -1,12 +1,12 @@
 /// The web pages that may request and read responses, by the `Origin` of their requests, RFC 6454 §7.
-public struct OriginPolicy: Hashable, Sendable {
+package struct OriginPolicy: Hashable, Sendable {
   /// Origins that may read media, such as `https://example.org`; `*` stands for all.
   private let origins: Set<String>
 
   /// A policy.
   ///
   /// - Parameter origins: Origins that may read media, such as `https://example.org:8443`; `*` for all.
-  public init(origins: [String] = []) {
+  package init(origins: [String] = []) {
     self.origins = Set(
       origins.map { origin in
         let origin = origin.lowercased()
@@ -15,7 +15,7 @@ public struct OriginPolicy: Hashable, Sendable {
   }
 
   /// Whether the text is an origin for ``init(origins:)``.
-  public static func isOrigin(_ text: String) -> Bool {
+  package static func isOrigin(_ text: String) -> Bool {
     text == "*" || Origin(parsing: text) != nil
   }
 

@@ -18,7 +18,7 @@ public enum Role: Hashable, Sendable {
 }
 
 /// Purpose of a request, which needs a role.
-public enum Permission: Hashable, Sendable {
+package enum Permission: Hashable, Sendable {
   /// Watching a stream, and reading its state.
   case watch
   /// Changing a stream: sources, settings, effects, recording.

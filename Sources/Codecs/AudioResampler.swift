@@ -1,20 +1,20 @@
 internal import CLibav
-public import Media
+package import Media
 
 /// Converts audio between sample rates and channel counts, through libswresample.
 ///
 /// Used by one thread at a time. The resampler holds back a few milliseconds; timestamps account for it.
-public final class AudioResampler {
+package final class AudioResampler {
   /// Sample rate and channel count of the input.
-  public let input: AudioFormat
+  package let input: AudioFormat
   /// Sample rate and channel count of the output.
-  public let output: AudioFormat
+  package let output: AudioFormat
   private var context: OpaquePointer?
 
   /// Creates a resampler between two formats.
   ///
   /// - Throws: A ``VidiconError`` `unsupported` where libswresample cannot convert between them.
-  public init(from input: AudioFormat, to output: AudioFormat) throws(VidiconError) {
+  package init(from input: AudioFormat, to output: AudioFormat) throws(VidiconError) {
     self.input = input
     self.output = output
     var (inputLayout, outputLayout) = (AVChannelLayout(), AVChannelLayout())
@@ -37,7 +37,7 @@ public final class AudioResampler {
   }
 
   /// Converts a block to the output format; the timestamp of the result is that of its first sample.
-  public func resample(_ block: AudioBlock) -> AudioBlock {
+  package func resample(_ block: AudioBlock) -> AudioBlock {
     let inputRate = Int32(self.input.sampleRate)
     let held = MediaDuration.ticks(swr_get_delay(self.context, Int64(inputRate)), timescale: inputRate)
     let capacity = Int(swr_get_out_samples(self.context, Int32(block.sampleCount)))

@@ -1,21 +1,21 @@
 internal import CCapture
 internal import CLibav
 internal import CYUV
-public import Media
-public import NIOCore
+package import Media
+package import NIOCore
 
 /// Encodes frames as JPEG (ITU-T T.81) in JFIF files (ITU-T T.871), through libavcodec's `mjpeg`.
 ///
 /// Frames of a stream are in limited range and either color matrix; JFIF is BT.601 in full range (T.871 §7), to which
 /// each frame is converted after scaling. Used by one thread at a time; the codec and its two buffers are reused.
-public final class JPEGEncoder {
+package final class JPEGEncoder {
   /// Widths that can be requested, in pixels.
-  public static let widths = 16...4096
+  package static let widths = 16...4096
 
   /// Width of the images in pixels, even, in the range of ``widths``.
-  public let width: Int
+  package let width: Int
   /// Height of the images in pixels, even, at least 2.
-  public let height: Int
+  package let height: Int
 
   private let source: VideoFormat
   private let encoder: LibavEncoder
@@ -35,7 +35,7 @@ public final class JPEGEncoder {
   ///   - width: Width to scale to, see ``size(of:width:)``.
   ///   - quality: 1 to 100 on the customary scale of JPEG encoders, 100 is best; clamped.
   /// - Throws: A ``VidiconError`` `notFound` or `unsupported`.
-  public convenience init(format: VideoFormat, width: Int? = nil, quality: Int = 80) throws(VidiconError) {
+  package convenience init(format: VideoFormat, width: Int? = nil, quality: Int = 80) throws(VidiconError) {
     let size = Self.size(of: format, width: width)
     try self.init(format: format, width: size.width, height: size.height, quality: quality)
   }
@@ -91,7 +91,7 @@ public final class JPEGEncoder {
   /// Size of the image for a requested width: within ``widths``, at most the source's, even, of its aspect ratio.
   ///
   /// - Parameter width: Any number; nil for the source's width.
-  public static func size(of format: VideoFormat, width: Int?) -> (width: Int, height: Int) {
+  package static func size(of format: VideoFormat, width: Int?) -> (width: Int, height: Int) {
     let limit = min(max(Self.widths.lowerBound, format.width & ~1), Self.widths.upperBound)
     let width = min(max(width ?? limit, Self.widths.lowerBound), limit) & ~1
     if width == format.width { return (width, max(2, format.height & ~1)) }
@@ -104,7 +104,7 @@ public final class JPEGEncoder {
   /// - Parameter released: I420, limited range, upright, of the format that the encoder was opened for.
   /// - Returns: A complete JPEG file.
   /// - Throws: A ``VidiconError`` `failed`.
-  public func encode(_ released: ReleasedFrame) throws(VidiconError) -> ByteBuffer {
+  package func encode(_ released: ReleasedFrame) throws(VidiconError) -> ByteBuffer {
     let image = released.frame
     precondition(
       image.format.pixelFormat == .i420 && image.format.width == self.source.width

@@ -1,13 +1,13 @@
 internal import CLibav
-public import Media
+package import Media
 internal import NIOCore
 
 /// AAC-LC encoder of libavcodec.
 ///
 /// Used by one thread at a time. Accepts blocks of any size; timestamps of the output are counted in samples.
-public final class LibavAACEncoder {
+package final class LibavAACEncoder {
   /// Codec configuration of the output; known before the first sample.
-  public let description: AACDescription
+  package let description: AACDescription
 
   private let encoder: LibavEncoder
   private let format: AudioFormat
@@ -26,7 +26,7 @@ public final class LibavAACEncoder {
   ///   - format: A sample rate of AAC, 8000 to 96,000 Hz, and 1 or 2 channels.
   ///   - bitrate: Bits per second.
   /// - Throws: A ``VidiconError`` `unsupported` where libavcodec refuses the settings.
-  public init(format: AudioFormat, bitrate: Int) throws(VidiconError) {
+  package init(format: AudioFormat, bitrate: Int) throws(VidiconError) {
     guard let codec = avcodec_find_encoder(AV_CODEC_ID_AAC) else {
       throw VidiconError(
         .notFound, subject: "encoder aac", cause: "libavcodec has no AAC encoder on this machine",
@@ -53,18 +53,18 @@ public final class LibavAACEncoder {
   }
 
   /// Time of the next sample passed to ``encode(_:emit:)``; nil before the first.
-  public var nextTime: MediaTime? {
+  package var nextTime: MediaTime? {
     self.anchor.map { $0 + self.duration(self.position + Int64(self.pending.count / self.format.channelCount)) }
   }
 
   /// Advances the time of the samples that follow, over a gap that is not filled.
-  public func advance(by gap: MediaDuration) {
+  package func advance(by gap: MediaDuration) {
     self.anchor = self.anchor.map { $0 + gap }
   }
 
   /// Restarts at a time, after audio that was not encoded here: pending samples are dropped, and the first output
   /// begins at this time.
-  public func restart(at time: MediaTime) {
+  package func restart(at time: MediaTime) {
     self.pending.removeAll(keepingCapacity: true)
     self.anchor = time - self.duration(self.position)
     self.firstPosition = self.position
@@ -76,7 +76,7 @@ public final class LibavAACEncoder {
   ///   - block: In the encoder's format; its timestamp counts for the first block only.
   ///   - emit: Called for each complete sample, in order.
   /// - Throws: ``VidiconError`` with ``VidiconError/Code/failed`` when the encoder rejects a block, or no memory is left.
-  public func encode(_ block: AudioBlock, emit: (EncodedSample) -> Void) throws(VidiconError) {
+  package func encode(_ block: AudioBlock, emit: (EncodedSample) -> Void) throws(VidiconError) {
     precondition(block.format == self.format, "the audio has the encoder's format")
     if self.anchor == nil { self.anchor = block.timestamp }
     self.pending.append(contentsOf: block.samples)

@@ -1,14 +1,14 @@
 internal import Bitstreams
 internal import CLibav
-public import Media
+package import Media
 internal import NIOCore
 
 /// H.264 encoder of libavcodec: libx264 tuned for zero latency, or any other by name.
 ///
 /// Frames are neither reordered nor held back, and parameter sets are kept apart from the samples.
-public final class LibavH264Encoder: VideoEncoder {
+package final class LibavH264Encoder: VideoEncoder {
   /// The parameter sets; known at once with libx264.
-  public private(set) var description: H264Description?
+  package private(set) var description: H264Description?
 
   private let settings: VideoEncoderSettings
   private let encoder: LibavEncoder
@@ -18,7 +18,7 @@ public final class LibavH264Encoder: VideoEncoder {
   /// Opens the encoder.
   ///
   /// - Throws: A ``VidiconError``: `notFound` lists the available encoders, `unsupported` contains the encoder's error.
-  public init(_ settings: VideoEncoderSettings) throws(VidiconError) {
+  package init(_ settings: VideoEncoderSettings) throws(VidiconError) {
     guard let codec = avcodec_find_encoder_by_name(settings.encoder), codec.pointee.id == AV_CODEC_ID_H264 else {
       throw VidiconError(
         .notFound, subject: "encoder \(settings.encoder.withoutCredentials())",
@@ -36,7 +36,7 @@ public final class LibavH264Encoder: VideoEncoder {
 
   /// Names of the H.264 encoders of libavcodec on this machine; whether their devices exist shows only when they are
   /// opened.
-  public static var available: [String] {
+  package static var available: [String] {
     var names: [String] = []
     var position: UnsafeMutableRawPointer?
     while let codec = av_codec_iterate(&position) {
@@ -48,12 +48,12 @@ public final class LibavH264Encoder: VideoEncoder {
   }
 
   /// Changes the bitrate, and with it the bits of the rate control buffer; libx264 applies both to the next frame.
-  public func setBitrate(_ bitrate: Int) {
+  package func setBitrate(_ bitrate: Int) {
     Self.setBitrate(bitrate, buffer: self.settings.rateBuffer, of: self.encoder.context)
   }
 
   /// Encodes one frame; its buffer is retained until the encoder has read it.
-  public func encode(
+  package func encode(
     _ released: ReleasedFrame, forcesKeyframe: Bool, emit: (EncodedSample) -> Void
   ) throws(VidiconError) {
     let input = released.frame

@@ -1,4 +1,4 @@
-public import Media
+package import Media
 
 /// A frame that may be shown. Encoders accept nothing else: those of the stream and of its renditions, of snapshots, thumbnails and
 /// motion JPEG.
@@ -13,12 +13,12 @@ public import Media
 /// - ``replacingFrame(by:)`` keeps the mark for the same pixels at another time or size.
 ///
 /// A reference to the frame's memory, without a copy of its pixels.
-public struct ReleasedFrame: Sendable {
+package struct ReleasedFrame: Sendable {
   /// The frame as it is shown.
-  public let frame: VideoFrame
+  package let frame: VideoFrame
 
   /// Releases a frame of a stream without privacy, or one that no camera has seen.
-  public init(notPrivate frame: VideoFrame) { self.frame = frame }
+  package init(notPrivate frame: VideoFrame) { self.frame = frame }
 
   /// Releases a frame of a private stream.
   ///

@@ -1,9 +1,9 @@
-public import Media
+package import Media
 
 /// An H.264 encoder, such as one over libavcodec or VideoToolbox.
 ///
 /// Used by one thread at a time.
-public protocol VideoEncoder: AnyObject {
+package protocol VideoEncoder: AnyObject {
   /// Parameter sets; nil until the first keyframe for encoders that output them only there.
   var description: H264Description? { get }
 
@@ -22,32 +22,32 @@ public protocol VideoEncoder: AnyObject {
 }
 
 /// Size, rate, colors and bitrate with which an H.264 encoder is opened.
-public struct VideoEncoderSettings: Hashable, Sendable {
+package struct VideoEncoderSettings: Hashable, Sendable {
   /// Width of the frames in pixels, even.
-  public var width: Int
+  package var width: Int
   /// Height of the frames in pixels, even.
-  public var height: Int
+  package var height: Int
   /// Nominal frame rate, on which bitrate and keyframe interval are based.
-  public var frameRate: FrameRate
+  package var frameRate: FrameRate
   /// Color matrix of the frames, signaled in the VUI.
-  public var colorMatrix: ColorMatrix
+  package var colorMatrix: ColorMatrix
   /// Bitrate in bits per second.
-  public var bitrate: Int
+  package var bitrate: Int
   /// Profile of libx264; of other encoders it is requested. Nil for the encoder's own, which is High for libx264.
-  public var profile: H264Profile?
+  package var profile: H264Profile?
   /// Length of the rate control buffer (VBV) at ``bitrate``. A short one makes keyframes small, at some loss of quality.
-  public var rateBuffer: MediaDuration
+  package var rateBuffer: MediaDuration
   /// Maximum time between two keyframes, rounded to whole frames of ``frameRate``, at least one.
-  public var keyframeInterval: MediaDuration
+  package var keyframeInterval: MediaDuration
   /// Name of the encoder in libavcodec, such as `libx264`.
-  public var encoder: String
+  package var encoder: String
   /// Maximum length of a slice with its NAL unit header, in bytes, so that each is one packet; nil without a limit. Only libx264 and
   /// libopenh264 have one.
-  public var maximumSliceLength: Int?
+  package var maximumSliceLength: Int?
 
   /// Settings; the defaults are those of ``encoder`` libx264, 2.3 Mb/s a keyframe each two seconds
   /// and a rate control buffer of one.
-  public init(
+  package init(
     width: Int,
     height: Int,
     frameRate: FrameRate,

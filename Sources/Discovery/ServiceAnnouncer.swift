@@ -14,7 +14,7 @@ internal import Threading
 /// announcer.announce(try Service(stream: "hello", path: "/hello", kind: .http, port: 8080))
 /// await announcer.stop()
 /// ```
-public final class ServiceAnnouncer: @unchecked Sendable {
+package final class ServiceAnnouncer: @unchecked Sendable {
   // Safe because all mutable properties are used on `queue` only.
   private struct Entry {
     var service: Service
@@ -45,7 +45,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
   ///   - address: The address that the servers listen on. Services are announced on every network for `::` and
   ///     `0.0.0.0`, on the interface with the address, or on this machine only for a loopback address.
   ///   - report: Called with each event, on the announcer's queue.
-  public init(listeningOn address: String, report: @escaping @Sendable (DiscoveryEvent) -> Void) {
+  package init(listeningOn address: String, report: @escaping @Sendable (DiscoveryEvent) -> Void) {
     self.address = address
     self.report = report
   }
@@ -56,7 +56,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
   }
 
   /// Announces a service; without effect when it is announced already.
-  public func announce(_ service: Service) {
+  package func announce(_ service: Service) {
     self.queue.async {
       guard !self.isStopped, !self.entries.contains(where: { $0.service == service }) else { return }
       self.entries.append(Entry(service: service))
@@ -66,7 +66,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
   }
 
   /// Ends the announcement of a service; without effect when it is not announced.
-  public func withdraw(_ service: Service) {
+  package func withdraw(_ service: Service) {
     self.queue.async {
       guard let index = self.entries.firstIndex(where: { $0.service == service }) else { return }
       self.entries.remove(at: index).registration?.cancel()
@@ -74,7 +74,7 @@ public final class ServiceAnnouncer: @unchecked Sendable {
   }
 
   /// Withdraws all services and ignores later calls; returns when the services are withdrawn, after one second at most.
-  public func stop() async {
+  package func stop() async {
     await withCheckedContinuation { continuation in
       let once = OnceAction { continuation.resume() }
       DispatchQueue.global().asyncAfter(deadline: .now() + Self.stopTimeout) { once.run() }

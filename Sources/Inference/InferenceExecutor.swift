@@ -13,13 +13,13 @@ internal import CInference
 /// executor.run()
 /// let score = executor.withOutput(1) { $0[0] }
 /// ```
-public struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe because its memory has one owner at a time.
+package struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe because its memory has one owner at a time.
   /// The plan that ``run()`` executes; other executors may share it.
-  public let plan: InferencePlan
+  package let plan: InferencePlan
   private let arena: UnsafeMutablePointer<Float>
 
   /// Allocates ``InferencePlan/executorSize`` bytes; all inputs are zeros.
-  public init(_ plan: InferencePlan) {
+  package init(_ plan: InferencePlan) {
     self.plan = plan
     let memory = UnsafeMutableRawPointer.allocate(byteCount: plan.arenaSize * 4, alignment: 4 * ArenaLayout.alignment)
     self.arena = memory.initializeMemory(as: Float.self, repeating: 0, count: plan.arenaSize)
@@ -32,7 +32,7 @@ public struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe becau
   /// - Parameters:
   ///   - index: Index in the plan's ``InferencePlan/inputs``.
   ///   - body: Receives the elements in row-major order; valid during the call only.
-  public mutating func withInput<Result, Failure: Error>(
+  package mutating func withInput<Result, Failure: Error>(
     _ index: Int, _ body: (UnsafeMutableBufferPointer<Float>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let port = self.plan.inputs[index]
@@ -40,7 +40,7 @@ public struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe becau
   }
 
   /// Computes all outputs from the inputs, on the calling thread.
-  public mutating func run() {
+  package mutating func run() {
     self.plan.steps.withUnsafeBufferPointer { steps in
       guard let first = steps.baseAddress else { return }
       self.plan.instructionSet.kernels.run(first, steps.count, self.arena, self.plan.constants.floats)
@@ -52,7 +52,7 @@ public struct InferenceExecutor: ~Copyable, @unchecked Sendable {  // Safe becau
   /// - Parameters:
   ///   - index: Index in the plan's ``InferencePlan/outputs``.
   ///   - body: Receives the elements in row-major order; valid during the call only.
-  public borrowing func withOutput<Result, Failure: Error>(
+  package borrowing func withOutput<Result, Failure: Error>(
     _ index: Int, _ body: (UnsafeBufferPointer<Float>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let port = self.plan.outputs[index]

@@ -1,22 +1,22 @@
 /// Grants a bounded number of encodings to the pushes of a server, in the order of their requests.
 ///
 /// Each encoding costs as much as the stream's. A push that waits for a grant sends the shared encoding and drops frames.
-public struct EncodingAllotment<ID: Hashable & Sendable>: Hashable, Sendable {
+package struct EncodingAllotment<ID: Hashable & Sendable>: Hashable, Sendable {
   /// Maximum number of grants at a time.
-  public let maximumCount: Int
+  package let maximumCount: Int
   /// Pushes with a grant, in the order of the grants.
-  public private(set) var granted: [ID] = []
+  package private(set) var granted: [ID] = []
   private var waiting: [ID] = []
 
   /// An allotment without a grant; two encodings at a time by default.
-  public init(maximumCount: Int = 2) {
+  package init(maximumCount: Int = 2) {
     self.maximumCount = max(0, maximumCount)
   }
 
   /// Grants an encoding to a push, or appends the push to the waiting ones.
   ///
   /// - Returns: Whether the push has a grant now.
-  public mutating func request(_ id: ID) -> Bool {
+  package mutating func request(_ id: ID) -> Bool {
     if self.granted.contains(id) { return true }
     if self.granted.count < self.maximumCount {
       self.granted.append(id)
@@ -29,7 +29,7 @@ public struct EncodingAllotment<ID: Hashable & Sendable>: Hashable, Sendable {
   /// Ends the request or the grant of a push, and grants its encoding to the first waiting push.
   ///
   /// - Returns: The push with the new grant; nil when no push waits, or no grant ended.
-  public mutating func release(_ id: ID) -> ID? {
+  package mutating func release(_ id: ID) -> ID? {
     self.waiting.removeAll { $0 == id }
     guard let index = self.granted.firstIndex(of: id) else { return nil }
     self.granted.remove(at: index)

@@ -1,4 +1,4 @@
-public import Media
+package import Media
 internal import NIOCore
 
 /// Sends a stream to a server and stays there: connects, sends, notices congestion, drops, adapts, and connects again for
@@ -30,9 +30,9 @@ internal import NIOCore
 /// self.perform(sender.start(now: clock.now()))             // [.connect]
 /// self.perform(sender.enqueue(sample, now: clock.now()))   // .send, while it is connected
 /// ```
-public struct PushSender: ~Copyable {
+package struct PushSender: ~Copyable {
   /// An action, performed in the order of the array.
-  public enum Action: Sendable {
+  package enum Action: Sendable {
     /// Open a connection; call ``PushSender/handleConnected(now:)`` when the server accepts the stream, or
     /// ``PushSender/handleDisconnected(_:now:)``.
     case connect
@@ -98,7 +98,7 @@ public struct PushSender: ~Copyable {
   /// A push that is not started.
   ///
   /// - Parameter makeRandom: Returns random numbers, for the jitter of delays.
-  public init(settings: PushSettings, makeRandom: @escaping @Sendable () -> UInt64) {
+  package init(settings: PushSettings, makeRandom: @escaping @Sendable () -> UInt64) {
     self.settings = settings
     self.makeRandom = makeRandom
     self.queue = PushQueue()
@@ -106,7 +106,7 @@ public struct PushSender: ~Copyable {
   }
 
   /// State and counters at a time, from which the age of the oldest queued sample is computed.
-  public func status(at now: MediaTime) -> PushStatus {
+  package func status(at now: MediaTime) -> PushStatus {
     var status = self.counters
     status.hasOwnEncoding = if case .own = self.encoding { true } else { false }
     status.isWaitingForEncoding = self.encoding == .requested
@@ -124,7 +124,7 @@ public struct PushSender: ~Copyable {
   }
 
   /// Time at which ``update(unsentByteCount:roundTripTime:estimate:now:)`` is due; nil while the push is stopped.
-  public var nextDeadline: MediaTime? {
+  package var nextDeadline: MediaTime? {
     switch self.state {
     case .stopped: nil
     case .connecting(let since): since + self.settings.attemptTimeout
@@ -136,7 +136,7 @@ public struct PushSender: ~Copyable {
   }
 
   /// Starts the push; without effect while it is started.
-  public mutating func start(now: MediaTime) -> [Action] {
+  package mutating func start(now: MediaTime) -> [Action] {
     guard case .stopped = self.state else { return [] }
     self.state = .connecting(since: now)
     self.delay = Self.delays.minimum
@@ -144,7 +144,7 @@ public struct PushSender: ~Copyable {
   }
 
   /// Stops the push and drops the queued samples.
-  public mutating func stop(now: MediaTime) -> [Action] {
+  package mutating func stop(now: MediaTime) -> [Action] {
     var actions: [Action] = []
     switch self.state {
     case .stopped: return []
@@ -158,7 +158,7 @@ public struct PushSender: ~Copyable {
   }
 
   /// Begins to send, since the server has accepted the stream.
-  public mutating func handleConnected(now: MediaTime) -> [Action] {
+  package mutating func handleConnected(now: MediaTime) -> [Action] {
     guard case .connecting = self.state else { return [] }
     var connection = Connection(
       start: now, lastProgress: now, lastMeasurement: now, nextCheck: now + Self.checkInterval,
@@ -181,7 +181,7 @@ public struct PushSender: ~Copyable {
   }
 
   /// Changes ``PushSettings/bitrate`` and ``PushSettings/sharedBitrate``: the stream's own has changed, or is known better.
-  public mutating func setBitrates(_ bitrate: Int, shared: Int?) -> [Action] {
+  package mutating func setBitrates(_ bitrate: Int, shared: Int?) -> [Action] {
     self.settings = self.settings.with(bitrate: bitrate)
     self.settings.sharedBitrate = shared
     guard case .sending(var connection) = self.state else {
@@ -201,7 +201,7 @@ public struct PushSender: ~Copyable {
   /// a keyframe. A connection that holds such frames is closed without sending them, and another one is opened at once.
   ///
   /// - Parameter unsentByteCount: As for ``update(unsentByteCount:roundTripTime:estimate:now:)``.
-  public mutating func discardEarlier(unsentByteCount: Int, now: MediaTime) -> [Action] {
+  package mutating func discardEarlier(unsentByteCount: Int, now: MediaTime) -> [Action] {
     self.queue.removeAll()
     guard case .sending = self.state, unsentByteCount > 0 else { return [] }
     var actions: [Action] = [.abort]
@@ -215,7 +215,7 @@ public struct PushSender: ~Copyable {
   /// - Parameters:
   ///   - reason: One line for the owner, without address and key.
   ///   - minimumDelay: Minimum time until the next attempt, as the server wants it; zero where it says nothing.
-  public mutating func handleDisconnected(
+  package mutating func handleDisconnected(
     _ reason: String, minimumDelay: MediaDuration = .zero, now: MediaTime
   ) -> [Action] {
     switch self.state {
@@ -234,7 +234,7 @@ public struct PushSender: ~Copyable {
 
   /// Opens a new connection when the server asks for it, since it is about to stop: at once, unless it has asked within
   /// ``PushSettings/calmTime``.
-  public mutating func handleReconnectRequest(now: MediaTime) -> [Action] {
+  package mutating func handleReconnectRequest(now: MediaTime) -> [Action] {
     guard case .sending(let connection) = self.state else { return [] }
     guard now - connection.start >= self.settings.calmTime else {
       return [.disconnect] + self.handleDisconnected("the server asks for a new connection", now: now)
@@ -256,7 +256,7 @@ public struct PushSender: ~Copyable {
   }
 
   /// Enqueues a sample of the encoding that is sent; it is dropped while nothing is connected.
-  public mutating func enqueue(_ sample: EncodedSample, now: MediaTime) -> [Action] {
+  package mutating func enqueue(_ sample: EncodedSample, now: MediaTime) -> [Action] {
     guard case .sending(var connection) = self.state else { return [] }
     if !connection.isStarted {
       // Audio before the first frame cannot be played along with anything.
@@ -294,7 +294,7 @@ public struct PushSender: ~Copyable {
 
   /// Sends a changed configuration of the codecs before the next keyframe, for the samples that follow. Queued samples
   /// cannot be decoded with it and are dropped.
-  public mutating func configurationChanged() {
+  package mutating func configurationChanged() {
     guard case .sending(var connection) = self.state else { return }
     self.queue.removeAll()
     connection.needsConfiguration = true
@@ -303,14 +303,14 @@ public struct PushSender: ~Copyable {
 
   /// Applies a change of the audio's configuration as ``configurationChanged()`` does, and requests the keyframe that
   /// is waited for: the video has no reason to send one.
-  public mutating func audioConfigurationChanged(now: MediaTime) -> [Action] {
+  package mutating func audioConfigurationChanged(now: MediaTime) -> [Action] {
     guard case .sending = self.state else { return [] }
     self.configurationChanged()
     return self.settings.hasVideo ? self.requestKeyframe(at: now) : []
   }
 
   /// Switches to an encoding for this push alone, which was granted. Samples of it follow, from a keyframe on.
-  public mutating func encodingGranted(now: MediaTime) -> [Action] {
+  package mutating func encodingGranted(now: MediaTime) -> [Action] {
     guard self.encoding == .requested else { return [.releaseEncoding] }
     self.encoding = .own(fullSince: nil)
     guard case .sending = self.state else { return [] }
@@ -324,12 +324,12 @@ public struct PushSender: ~Copyable {
 
   /// Stays with the stream's encoding, since one for this push alone was refused: frames are dropped instead. One is
   /// requested again at the next change of the bitrate.
-  public mutating func encodingRefused() {
+  package mutating func encodingRefused() {
     if self.encoding == .requested { self.encoding = .stream }
   }
 
   /// Returns to the stream's encoding after the failure of the one for this push alone; no other is requested.
-  public mutating func encodingFailed(now: MediaTime) -> [Action] {
+  package mutating func encodingFailed(now: MediaTime) -> [Action] {
     self.isEncodingUnusable = true
     guard self.encoding != .stream else { return [] }
     var actions: [Action] = []
@@ -346,7 +346,7 @@ public struct PushSender: ~Copyable {
   /// - Parameter roundTripTime: Minimum round-trip time of the connection; zero where the system does not report one.
   /// - Parameter estimate: What the connection carries, in bits per second, where the protocol estimates it
   ///   (``PushSettings/hasEstimate``); nil while unknown.
-  public mutating func update(
+  package mutating func update(
     unsentByteCount: Int = 0, roundTripTime: MediaDuration = .zero, estimate: Int? = nil, now: MediaTime
   ) -> [Action] {
     switch self.state {

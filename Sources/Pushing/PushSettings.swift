@@ -1,33 +1,33 @@
 public import Media
 
 /// Bitrates and timeouts of a push: the stream as it is sent to another server.
-public struct PushSettings: Hashable, Sendable {
+package struct PushSettings: Hashable, Sendable {
   /// Whether the stream has video: sending starts at a keyframe.
-  public var hasVideo: Bool
+  package var hasVideo: Bool
   /// Bitrate of the stream's video, in bits per second: what is sent while the link carries it.
-  public var bitrate: Int
+  package var bitrate: Int
   /// Bitrate of the encoding that is shared with all viewers, and sent while there is no other; nil where it is ``bitrate``.
-  public var sharedBitrate: Int?
+  package var sharedBitrate: Int?
   /// Minimum bitrate of video that an encoding of this push alone may have; nil sends the stream as it is, whose frames are
   /// dropped where the link falls short.
-  public var minimumBitrate: Int?
+  package var minimumBitrate: Int?
   /// Whether an encoding of this push alone is requested at the start of each connection, and kept; ``bitrate`` is its
   /// maximum.
-  public var alwaysHasOwnEncoding = false
+  package var alwaysHasOwnEncoding = false
   /// Whether the protocol estimates what its connection carries: the bitrate then follows the estimate, and unsent bytes say nothing.
-  public var hasEstimate = false
+  package var hasEstimate = false
   /// Time without a keyframe after which one is requested; 2.1 s by default, since servers cut segments at keyframes.
-  public var keyframeInterval = MediaDuration.milliseconds(2100)
+  package var keyframeInterval = MediaDuration.milliseconds(2100)
   /// Maximum time from the start of a connection until the server has accepted the stream; 60 s by default.
-  public var attemptTimeout = MediaDuration.seconds(60)
+  package var attemptTimeout = MediaDuration.seconds(60)
   /// Time without progress after which a connection is given up; 10 s by default.
-  public var stallTimeout = MediaDuration.seconds(10)
+  package var stallTimeout = MediaDuration.seconds(10)
   /// Time of sending after which the next delay before a connection is the first of the back-off again; 5 s by default, so that
   /// pushes to a server that restarts every 10 s continue soon.
-  public var calmTime = MediaDuration.seconds(5)
+  package var calmTime = MediaDuration.seconds(5)
 
   /// Creates settings; bitrates are raised to 1.
-  public init(hasVideo: Bool = true, bitrate: Int, minimumBitrate: Int? = nil) {
+  package init(hasVideo: Bool = true, bitrate: Int, minimumBitrate: Int? = nil) {
     self.hasVideo = hasVideo
     self.bitrate = max(1, bitrate)
     self.minimumBitrate = minimumBitrate.map { min(max(1, $0), max(1, bitrate)) }

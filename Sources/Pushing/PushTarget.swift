@@ -153,7 +153,7 @@ public struct PushReport: Hashable, Sendable {
 }
 
 /// Entry of a new list of pushes: one that continues, or one to start.
-public enum PushEntry: Hashable, Sendable {
+package enum PushEntry: Hashable, Sendable {
   /// The push of this number continues.
   case existing(Int)
   /// A push is started.

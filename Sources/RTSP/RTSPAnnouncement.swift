@@ -1,36 +1,36 @@
-public import Media
-public import NIOCore
-public import RTP
+package import Media
+package import NIOCore
+package import RTP
 
 /// A stream that a client announces to send, RFC 2326 §10.3.
-public struct RTSPAnnouncement: Hashable, Sendable {
+package struct RTSPAnnouncement: Hashable, Sendable {
   /// One track of the session description.
-  public struct Track: Hashable, Sendable {
+  package struct Track: Hashable, Sendable {
     /// Codec, payload type and clock; nil where its packets are dropped, since its codec is not supported or another track of its
     /// kind comes before it.
-    public var format: RTPMediaFormat?
+    package var format: RTPMediaFormat?
     /// The value of `a=control`: absolute, or relative to the stream's URL; empty without one.
-    public var control: String
+    package var control: String
 
     /// Creates a track with its control value.
-    public init(format: RTPMediaFormat?, control: String) {
+    package init(format: RTPMediaFormat?, control: String) {
       self.format = format
       self.control = control
     }
   }
 
   /// Name of the stream that is sent: its ``RTSPStreamDescription/name``.
-  public var streamName: String
+  package var streamName: String
   /// The tracks in the order of the session description: one of video, one of audio, or both have a format.
-  public var tracks: [Track]
+  package var tracks: [Track]
   /// Kinds of which no track is supported, with the name of the first one's codec.
-  public private(set) var unsupportedCodecs: [MediaKind: String] = [:]
+  package private(set) var unsupportedCodecs: [MediaKind: String] = [:]
 
   /// Parses the body of an ANNOUNCE request. A track that cannot be received takes nothing from the others.
   ///
   /// - Throws: `ParsingError` of the first track when none can be received: `.unsupported` for other codecs or encrypted RTP, others
   ///   where the session description is malformed or has no track.
-  public init(streamName: String, parsing body: ByteBuffer) throws(ParsingError) {
+  package init(streamName: String, parsing body: ByteBuffer) throws(ParsingError) {
     self.streamName = streamName
     self.tracks = []
     var failure: ParsingError?
@@ -70,23 +70,23 @@ public struct RTSPAnnouncement: Hashable, Sendable {
 }
 
 /// The tracks that a client sends and their transports.
-public struct RTSPRecording: Hashable, Sendable {
+package struct RTSPRecording: Hashable, Sendable {
   /// One track that the client has set up.
-  public struct Track: Hashable, Sendable {
+  package struct Track: Hashable, Sendable {
     /// Index of the track in ``RTSPAnnouncement/tracks``.
-    public var index: Int
+    package var index: Int
     /// Transport of its packets: channels of the connection, or UDP ports.
-    public var transport: RTSPTrackTransport
+    package var transport: RTSPTrackTransport
   }
 
   /// Name of the stream: ``RTSPAnnouncement/streamName``.
-  public var streamName: String
+  package var streamName: String
   /// The tracks that were set up, ordered by ``Track/index``.
-  public var tracks: [Track]
+  package var tracks: [Track]
 }
 
 /// Reasons why a stream cannot be sent by a client.
-public enum RTSPPublicationRefusal: Hashable, Sendable {
+package enum RTSPPublicationRefusal: Hashable, Sendable {
   /// The stream's source is another one.
   case otherSource
   /// Another client sends it.

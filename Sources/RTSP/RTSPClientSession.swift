@@ -1,39 +1,39 @@
 internal import Authentication
-public import Media
+package import Media
 internal import NIOCore
-public import RTP
+package import RTP
 
 /// The client's side of an RTSP session that receives a stream interleaved in its connection, RFC 2326: OPTIONS, DESCRIBE, SETUP of
 /// each track, PLAY, and keep-alive. Pure: `now` is an argument.
 ///
 /// Receives the first video and the first audio track; other media, as ONVIF metadata, are left out, and audio that the server
 /// announces and then refuses, as of a microphone that is off. One request is under way at a time.
-public struct RTSPClientSession: Sendable {
+package struct RTSPClientSession: Sendable {
   /// A user and a password, for servers that ask for them.
-  public struct Credentials: Hashable, Sendable {
+  package struct Credentials: Hashable, Sendable {
     /// The user's name, not percent-encoded.
-    public var user: String
+    package var user: String
     /// The password in plain text, not percent-encoded.
-    public var password: String
+    package var password: String
 
     /// Credentials as the server knows them.
-    public init(user: String, password: String) {
+    package init(user: String, password: String) {
       (self.user, self.password) = (user, password)
     }
   }
 
   /// A track that is received.
-  public struct Track: Hashable, Sendable {
+  package struct Track: Hashable, Sendable {
     /// Codec, payload type and clock.
-    public var format: RTPMediaFormat
+    package var format: RTPMediaFormat
     /// Channels of its RTP and RTCP packets.
-    public var channels: RTSPTransport.Pair<UInt8>
+    package var channels: RTSPTransport.Pair<UInt8>
     /// The track's absolute URL.
     var url: String
   }
 
   /// The reason for there being no stream.
-  public enum Failure: Hashable, Sendable {
+  package enum Failure: Hashable, Sendable {
     /// The server has refused a request.
     case refused(RTSPStatus)
     /// Redirections, other codecs than H.264 and AAC, and servers that do not interleave.
@@ -43,7 +43,7 @@ public struct RTSPClientSession: Sendable {
   }
 
   /// An action that the connection performs.
-  public enum Action: Hashable, Sendable {
+  package enum Action: Hashable, Sendable {
     /// Sends a request.
     case send(RTSPRequest)
     /// Sends a response to a request of the server.
@@ -62,7 +62,7 @@ public struct RTSPClientSession: Sendable {
   }
 
   /// The tracks, of which there is at least one while the server sends.
-  public private(set) var tracks: [Track] = []
+  package private(set) var tracks: [Track] = []
 
   private let url: String
   private var state = State.options
@@ -78,7 +78,7 @@ public struct RTSPClientSession: Sendable {
   /// URL of the whole stream, for PLAY.
   private var aggregateURL: String
   /// Time of the next keep-alive request; nil before PLAY.
-  public private(set) var nextDeadline: MediaTime?
+  package private(set) var nextDeadline: MediaTime?
 
   /// RFC 2326 §12.37.
   private static let defaultTimeout = MediaDuration.seconds(60)
@@ -90,7 +90,7 @@ public struct RTSPClientSession: Sendable {
   ///   - url: The stream's absolute URL without user and password.
   ///   - credentials: User and password; nil without any.
   ///   - clientNonce: Random hexadecimal digits, for proofs of the password.
-  public init(url: String, credentials: Credentials?, clientNonce: String) {
+  package init(url: String, credentials: Credentials?, clientNonce: String) {
     self.url = url
     self.aggregateURL = url
     self.responder = credentials.map {
@@ -99,7 +99,7 @@ public struct RTSPClientSession: Sendable {
   }
 
   /// Index of the track, and whether the packet is RTCP, by the channel; nil for other channels.
-  public func track(forChannel channel: UInt8) -> (index: Int, isRTCP: Bool)? {
+  package func track(forChannel channel: UInt8) -> (index: Int, isRTCP: Bool)? {
     for (index, track) in self.tracks.enumerated() {
       if track.channels.rtp == channel { return (index, false) }
       if track.channels.rtcp == channel { return (index, true) }
@@ -108,18 +108,18 @@ public struct RTSPClientSession: Sendable {
   }
 
   /// Starts the session: its first request is OPTIONS.
-  public mutating func begin() -> [Action] {
+  package mutating func begin() -> [Action] {
     [self.send(.options, self.url)]
   }
 
   /// A keep-alive request, once ``nextDeadline`` has passed.
-  public mutating func handleTime(_ now: MediaTime) -> [Action] {
+  package mutating func handleTime(_ now: MediaTime) -> [Action] {
     guard let deadline = self.nextDeadline, now >= deadline else { return [] }
     return self.requestSign(now: now)
   }
 
   /// A keep-alive request before its time, whose response shows that the server is there; nothing before PLAY.
-  public mutating func requestSign(now: MediaTime) -> [Action] {
+  package mutating func requestSign(now: MediaTime) -> [Action] {
     guard self.nextDeadline != nil, self.state == .playing else { return [] }
     self.nextDeadline = now + self.keepAliveInterval
     // A server that does not respond to keep-alive requests still sends.
@@ -132,21 +132,21 @@ public struct RTSPClientSession: Sendable {
   }
 
   /// The request that ends the session; nil before there is one.
-  public mutating func end() -> RTSPRequest? {
+  package mutating func end() -> RTSPRequest? {
     defer { self.state = .ended }
     guard self.sessionID != nil, case .send(let request) = self.send(.teardown, self.aggregateURL) else { return nil }
     return request
   }
 
   /// Responds to a request of the server: OPTIONS is answered, others are not supported.
-  public func handle(_ request: RTSPRequest) -> [Action] {
+  package func handle(_ request: RTSPRequest) -> [Action] {
     var headers: RTSPHeaders = [:]
     headers["CSeq"] = request.headers["CSeq"]
     return [.respond(RTSPResponse(status: request.method == .options ? .ok : .notImplemented, headers: headers))]
   }
 
   /// Continues the session by a response of the server.
-  public mutating func handle(_ response: RTSPResponse, now: MediaTime) -> [Action] {
+  package mutating func handle(_ response: RTSPResponse, now: MediaTime) -> [Action] {
     guard let request = self.pending else { return [] }
     // Another number is that of a late response, as to an earlier keep-alive; some servers leave it out of errors.
     if let cSeq = response.headers["CSeq"], cSeq != request.headers["CSeq"] { return [] }

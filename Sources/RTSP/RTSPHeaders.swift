@@ -1,28 +1,28 @@
 internal import Authentication
 
 /// The header lines of a message in their order, RFC 2326 §12. Names are compared case-insensitively.
-public struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+package struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
   /// One header line, its folded lines included.
-  public struct Field: Hashable, Sendable {
+  package struct Field: Hashable, Sendable {
     /// The name, in the case in which it was written.
-    public let name: String
+    package let name: String
     /// The value without surrounding white space and without line breaks.
-    public fileprivate(set) var value: String
+    package fileprivate(set) var value: String
   }
 
   /// All header lines in their order.
-  public private(set) var fields: [Field] = []
+  package private(set) var fields: [Field] = []
 
   /// Creates an empty list of headers.
-  public init() {}
+  package init() {}
 
   /// Headers in the order of the literal.
-  public init(dictionaryLiteral elements: (String, String)...) {
+  package init(dictionaryLiteral elements: (String, String)...) {
     for (name, value) in elements { self.append(name, value) }
   }
 
   /// The value of the first line with a name; setting a value replaces all lines with that name, nil removes them.
-  public subscript(_ name: String) -> String? {
+  package subscript(_ name: String) -> String? {
     get { self.fields.first { $0.name.equalsIgnoringCase(name) }?.value }
     set {
       self.fields.removeAll { $0.name.equalsIgnoringCase(name) }
@@ -31,18 +31,18 @@ public struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
   }
 
   /// The values of all lines with a name, in their order.
-  public func values(of name: String) -> [String] {
+  package func values(of name: String) -> [String] {
     self.fields.lazy.filter { $0.name.equalsIgnoringCase(name) }.map(\.value)
   }
 
   /// The values of all lines with a name as one comma-separated list, RFC 2616 §4.2; nil without such a line.
-  public func list(of name: String) -> String? {
+  package func list(of name: String) -> String? {
     let values = self.values(of: name)
     return values.isEmpty ? nil : values.joined(separator: ", ")
   }
 
   /// Appends a line. Control characters in name and value become spaces, so that a value cannot start a new line.
-  public mutating func append(_ name: String, _ value: String) {
+  package mutating func append(_ name: String, _ value: String) {
     self.fields.append(Field(name: name.withoutControls(), value: value.withoutControls().trimmingSpace()))
   }
 

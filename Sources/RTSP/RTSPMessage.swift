@@ -1,8 +1,8 @@
-public import Media
-public import NIOCore
+package import Media
+package import NIOCore
 
 /// One element of the byte stream of an RTSP connection, in either direction.
-public enum RTSPMessage: Hashable, Sendable {
+package enum RTSPMessage: Hashable, Sendable {
   /// A request, RFC 2326 §6.
   case request(RTSPRequest)
   /// A response, RFC 2326 §7.
@@ -14,17 +14,17 @@ public enum RTSPMessage: Hashable, Sendable {
 }
 
 /// A message that cannot be parsed: the error, the data for its response, and whether more messages can follow.
-public struct RTSPMalformedMessage: Hashable, Sendable {
+package struct RTSPMalformedMessage: Hashable, Sendable {
   /// The first error of the message. ``RTSPStatus/init(rejecting:)`` is the status of the response.
-  public var error: ParsingError
+  package var error: ParsingError
   /// The value of the message's `CSeq` header, if that was parsed before the error.
-  public var cSeq: String?
+  package var cSeq: String?
   /// Whether the end of the message was found and the next message can be parsed; otherwise the connection has to be
   /// closed.
-  public var canContinue: Bool
+  package var canContinue: Bool
 
   /// Creates the report of a malformed message, with the `CSeq` to answer if it was received.
-  public init(_ error: ParsingError, cSeq: String? = nil, canContinue: Bool) {
+  package init(_ error: ParsingError, cSeq: String? = nil, canContinue: Bool) {
     self.error = error
     self.cSeq = cSeq
     self.canContinue = canContinue
@@ -33,7 +33,7 @@ public struct RTSPMalformedMessage: Hashable, Sendable {
 
 extension RTSPStatus {
   /// The status of the response to a request with this error, RFC 2326 §11: 413, 414, 461, 505, else 400.
-  public init(rejecting error: ParsingError) {
+  package init(rejecting error: ParsingError) {
     self =
       switch (error.code, error.field) {
       case (.tooLarge, RTSPField.startLine): .requestURITooLarge

@@ -1,6 +1,6 @@
 internal import Authentication
 internal import Media
-public import NIOCore
+package import NIOCore
 
 /// Splits the byte stream of an RTSP connection into messages, RFC 2326 §4 and §10.12.
 ///
@@ -9,27 +9,27 @@ public import NIOCore
 /// header lines may be folded.
 ///
 /// Memory is bounded: one unfinished message within ``Limits``, and the bytes that were appended with it.
-public struct RTSPMessageParser: Sendable {
+package struct RTSPMessageParser: Sendable {
   /// Maximum sizes of a message's parts; a message beyond them ends the connection.
-  public struct Limits: Hashable, Sendable {
+  package struct Limits: Hashable, Sendable {
     /// Maximum length of the request or status line, in bytes without its line end.
-    public var startLineBytes = 2 * 1024
+    package var startLineBytes = 2 * 1024
     /// Maximum number of header lines in a message.
-    public var headerCount = 64
+    package var headerCount = 64
     /// Maximum length of a header line with its folded lines, in bytes.
-    public var headerBytes = 4 * 1024
+    package var headerBytes = 4 * 1024
     /// Maximum length of all header lines of a message, in bytes.
-    public var headBytes = 256 * 1024
+    package var headBytes = 256 * 1024
     /// Maximum length of the body, in bytes.
-    public var bodyBytes = 128 * 1024
+    package var bodyBytes = 128 * 1024
     /// Maximum length of an interleaved packet, in bytes.
-    public var interleavedBytes = 65_535
+    package var interleavedBytes = 65_535
 
     /// Limits that any message of a well-behaved peer is within: 2 KiB, 64 lines of 4 KiB, 128 KiB, packets of any length.
-    public init() {}
+    package init() {}
 
     /// Limits for clients that send a stream: those of players, with packets of any length.
-    public static let publishers = {
+    package static let publishers = {
       var limits = Limits.players
       limits.interleavedBytes = 65_535
       return limits
@@ -37,7 +37,7 @@ public struct RTSPMessageParser: Sendable {
 
     /// Limits for players, who may be strangers: header lines of 8 KiB together, bodies of 4 KiB, and packets of 8 KiB, since
     /// they send RTCP only.
-    public static let players = {
+    package static let players = {
       var limits = Limits()
       (limits.headBytes, limits.bodyBytes, limits.interleavedBytes) = (8 * 1024, 4 * 1024, 8 * 1024)
       return limits
@@ -45,7 +45,7 @@ public struct RTSPMessageParser: Sendable {
   }
 
   /// The limits of messages whose start is not received yet.
-  public var limits: Limits
+  package var limits: Limits
 
   private enum Phase {
     /// Between messages.
@@ -64,18 +64,18 @@ public struct RTSPMessageParser: Sendable {
   private var scanned = 0
 
   /// A parser at the start of a connection.
-  public init(limits: Limits = Limits()) {
+  package init(limits: Limits = Limits()) {
     self.limits = limits
   }
 
   /// Number of buffered bytes that no returned message contains.
-  public var unparsedByteCount: Int { self.buffer.readableBytes }
+  package var unparsedByteCount: Int { self.buffer.readableBytes }
 
   /// Bytes of memory that the buffer keeps.
   package var bufferCapacity: Int { self.buffer.storageCapacity }
 
   /// Appends received bytes to the buffer.
-  public mutating func append(_ bytes: ByteBuffer) {
+  package mutating func append(_ bytes: ByteBuffer) {
     if case .failed = self.phase { return }
     if self.buffer.readableBytes == 0 {
       self.buffer = bytes
@@ -89,7 +89,7 @@ public struct RTSPMessageParser: Sendable {
   ///
   /// After a ``RTSPMessage/malformed(_:)`` message that can continue, the next call returns the message behind it; after
   /// one that cannot, all later bytes are ignored.
-  public mutating func next() -> RTSPMessage? {
+  package mutating func next() -> RTSPMessage? {
     let message = self.parse()
     if self.buffer.readableBytes == 0 {
       self.buffer = ByteBuffer()

@@ -1,36 +1,36 @@
 /// A request method, RFC 2326 §10. Names are case-sensitive.
-public struct RTSPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+package struct RTSPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// The name in the request line.
-  public let rawValue: String
+  package let rawValue: String
 
   /// A method by its name; unknown names are allowed.
-  public init(rawValue: String) {
+  package init(rawValue: String) {
     self.rawValue = rawValue
   }
 
   /// Requests the supported methods, RFC 2326 §10.1.
-  public static let options = RTSPMethod(rawValue: "OPTIONS")
+  package static let options = RTSPMethod(rawValue: "OPTIONS")
   /// Requests the session description, RFC 2326 §10.2.
-  public static let describe = RTSPMethod(rawValue: "DESCRIBE")
+  package static let describe = RTSPMethod(rawValue: "DESCRIBE")
   /// Sends a session description, RFC 2326 §10.3.
-  public static let announce = RTSPMethod(rawValue: "ANNOUNCE")
+  package static let announce = RTSPMethod(rawValue: "ANNOUNCE")
   /// Negotiates the transport of one track, RFC 2326 §10.4.
-  public static let setup = RTSPMethod(rawValue: "SETUP")
+  package static let setup = RTSPMethod(rawValue: "SETUP")
   /// Starts the sending of media, RFC 2326 §10.5.
-  public static let play = RTSPMethod(rawValue: "PLAY")
+  package static let play = RTSPMethod(rawValue: "PLAY")
   /// Pauses the sending of media, RFC 2326 §10.6.
-  public static let pause = RTSPMethod(rawValue: "PAUSE")
+  package static let pause = RTSPMethod(rawValue: "PAUSE")
   /// Ends the session, RFC 2326 §10.7.
-  public static let teardown = RTSPMethod(rawValue: "TEARDOWN")
+  package static let teardown = RTSPMethod(rawValue: "TEARDOWN")
   /// Reads a parameter; keep-alive without a body, RFC 2326 §10.8.
-  public static let getParameter = RTSPMethod(rawValue: "GET_PARAMETER")
+  package static let getParameter = RTSPMethod(rawValue: "GET_PARAMETER")
   /// Sets a parameter, RFC 2326 §10.9.
-  public static let setParameter = RTSPMethod(rawValue: "SET_PARAMETER")
+  package static let setParameter = RTSPMethod(rawValue: "SET_PARAMETER")
   /// Redirects the client to another server, RFC 2326 §10.10.
-  public static let redirect = RTSPMethod(rawValue: "REDIRECT")
+  package static let redirect = RTSPMethod(rawValue: "REDIRECT")
   /// Starts the recording of media, RFC 2326 §10.11.
-  public static let record = RTSPMethod(rawValue: "RECORD")
+  package static let record = RTSPMethod(rawValue: "RECORD")
 
   /// Name of the method as in a request line.
-  public var description: String { self.rawValue }
+  package var description: String { self.rawValue }
 }

@@ -1,19 +1,19 @@
 internal import Authentication
-public import NIOCore
+package import NIOCore
 
 /// A request, RFC 2326 §6: method, URI, header lines and body.
-public struct RTSPRequest: Hashable, Sendable {
+package struct RTSPRequest: Hashable, Sendable {
   /// The method; one that no RFC defines is kept as written.
-  public var method: RTSPMethod
+  package var method: RTSPMethod
   /// The request URI as written: a URL, a path or `*`.
-  public var uri: String
+  package var uri: String
   /// The header lines without `Content-Length`, which is the length of ``body``.
-  public var headers: RTSPHeaders
+  package var headers: RTSPHeaders
   /// The body, empty when there is none.
-  public var body: ByteBuffer
+  package var body: ByteBuffer
 
   /// A request with headers and body.
-  public init(method: RTSPMethod, uri: String, headers: RTSPHeaders = [:], body: ByteBuffer = ByteBuffer()) {
+  package init(method: RTSPMethod, uri: String, headers: RTSPHeaders = [:], body: ByteBuffer = ByteBuffer()) {
     self.method = method
     self.uri = uri
     self.headers = headers
@@ -23,7 +23,7 @@ public struct RTSPRequest: Hashable, Sendable {
   /// Appends the request to a buffer, with `Content-Length` when it has a body.
   ///
   /// Control characters become spaces, so that a value cannot start a new line.
-  public func serialize(into buffer: inout ByteBuffer) {
+  package func serialize(into buffer: inout ByteBuffer) {
     buffer.writeString(self.method.rawValue.withoutControls())
     buffer.writeStaticString(" ")
     buffer.writeString(self.uri.withoutControls())

@@ -1,19 +1,19 @@
 internal import Authentication
-public import NIOCore
+package import NIOCore
 
 /// A response, RFC 2326 §7: status, reason phrase, header lines and body.
-public struct RTSPResponse: Hashable, Sendable {
+package struct RTSPResponse: Hashable, Sendable {
   /// The status code of the status line, RFC 2326 §7.1.1.
-  public var status: RTSPStatus
+  package var status: RTSPStatus
   /// The text behind the status code, for humans only, RFC 2326 §7.1.1.
-  public var reasonPhrase: String
+  package var reasonPhrase: String
   /// The header lines without `Content-Length`, which is the length of ``body``.
-  public var headers: RTSPHeaders
+  package var headers: RTSPHeaders
   /// The body, empty when there is none.
-  public var body: ByteBuffer
+  package var body: ByteBuffer
 
   /// A response; without a reason phrase it has the one of the status.
-  public init(
+  package init(
     status: RTSPStatus, reasonPhrase: String? = nil, headers: RTSPHeaders = [:], body: ByteBuffer = ByteBuffer()
   ) {
     self.status = status
@@ -25,7 +25,7 @@ public struct RTSPResponse: Hashable, Sendable {
   /// Appends the response to a buffer, with `Content-Length` when it has a body.
   ///
   /// Control characters become spaces, so that a value cannot start a new line.
-  public func serialize(into buffer: inout ByteBuffer) {
+  package func serialize(into buffer: inout ByteBuffer) {
     buffer.writeStaticString("RTSP/1.0 ")
     buffer.writeString(String(self.status.code))
     buffer.writeStaticString(" ")

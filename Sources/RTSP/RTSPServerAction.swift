@@ -1,5 +1,5 @@
 /// An action of an RTSP connection, performed in the order of the array.
-public enum RTSPServerAction: Hashable, Sendable {
+package enum RTSPServerAction: Hashable, Sendable {
   /// Send the response.
   case respond(RTSPResponse)
   /// Prepare the description of a stream, and pass the request to
@@ -22,29 +22,29 @@ public enum RTSPServerAction: Hashable, Sendable {
 }
 
 /// The tracks to play and their transports.
-public struct RTSPPlayback: Hashable, Sendable {
+package struct RTSPPlayback: Hashable, Sendable {
   /// One track that the client has set up.
-  public struct Track: Hashable, Sendable {
+  package struct Track: Hashable, Sendable {
     /// Index of the track in ``RTSPStreamDescription/tracks``.
-    public var index: Int
+    package var index: Int
     /// The track's ``RTSPStreamDescription/Track/ssrc`` at SETUP.
-    public var ssrc: UInt32
+    package var ssrc: UInt32
     /// Destination of the track's packets: channels of the connection, or UDP ports.
-    public var transport: RTSPTrackTransport
+    package var transport: RTSPTrackTransport
   }
 
   /// The session's identifier, RFC 2326 §3.4: the value of `Session` in its requests.
-  public var sessionID: String
+  package var sessionID: String
   /// Name of the stream to play: its ``RTSPStreamDescription/name``.
-  public var streamName: String
+  package var streamName: String
   /// The tracks that were set up, ordered by ``Track/index``.
-  public var tracks: [Track]
+  package var tracks: [Track]
   /// Whether to start with the last keyframe and all that followed it, which are sent at once, instead of the next keyframe.
-  public var startsCached = false
+  package var startsCached = false
 }
 
 /// The transport of the packets of a track.
-public enum RTSPTrackTransport: Hashable, Sendable {
+package enum RTSPTrackTransport: Hashable, Sendable {
   /// Channels of the connection.
   case interleaved(RTSPTransport.Pair<UInt8>)
   /// UDP ports at the client's address.
@@ -52,16 +52,16 @@ public enum RTSPTrackTransport: Hashable, Sendable {
 }
 
 /// The first packet of a track, for `RTP-Info`, RFC 2326 §12.33.
-public struct RTSPTrackPosition: Hashable, Sendable {
+package struct RTSPTrackPosition: Hashable, Sendable {
   /// Index of the track in ``RTSPStreamDescription/tracks``.
-  public var index: Int
+  package var index: Int
   /// The sequence number of the next packet.
-  public var sequenceNumber: UInt16
+  package var sequenceNumber: UInt16
   /// The RTP timestamp of the next packet.
-  public var rtpTimestamp: UInt32
+  package var rtpTimestamp: UInt32
 
   /// Creates the position of a track's next packet, for `RTP-Info`.
-  public init(index: Int, sequenceNumber: UInt16, rtpTimestamp: UInt32) {
+  package init(index: Int, sequenceNumber: UInt16, rtpTimestamp: UInt32) {
     self.index = index
     self.sequenceNumber = sequenceNumber
     self.rtpTimestamp = rtpTimestamp

@@ -1,24 +1,24 @@
-public import Authentication
-public import Media
+package import Authentication
+package import Media
 
 /// Configuration shared by all sessions of a listener.
-public struct RTSPServerConfiguration: Sendable {
+package struct RTSPServerConfiguration: Sendable {
   /// The value of the `Server` header, RFC 2326 §12.36.
-  public var serverName: String
+  package var serverName: String
   /// The server's UDP ports; nil to refuse UDP with status 461, after which clients use TCP.
-  public var udpPorts: RTSPTransport.Pair<UInt16>?
+  package var udpPorts: RTSPTransport.Pair<UInt16>?
   /// Time without activity after which a connection with a session is closed; whole seconds.
-  public var timeout: MediaDuration
+  package var timeout: MediaDuration
   /// Time after which a connection without a session is closed, whatever it sends: since it was opened, or since its session
   /// was torn down.
-  public var setupTimeout: MediaDuration
+  package var setupTimeout: MediaDuration
   /// Maximum time that PLAY waits for ``RTSPServerSession/playingStarted(at:now:)``.
-  public var startTimeout: MediaDuration
+  package var startTimeout: MediaDuration
   /// Users, tokens and rules that every request except OPTIONS is checked against.
-  public var access: AccessControl
+  package var access: AccessControl
 
   /// A configuration with default timeouts of 60 s, 10 s and 10 s.
-  public init(
+  package init(
     serverName: String, access: AccessControl, udpPorts: RTSPTransport.Pair<UInt16>? = nil,
     timeout: MediaDuration = .seconds(60), setupTimeout: MediaDuration = .seconds(10),
     startTimeout: MediaDuration = .seconds(10)

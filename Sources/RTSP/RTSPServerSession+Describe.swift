@@ -74,7 +74,7 @@ extension RTSPServerSession {
   }
 
   /// Continues with a DESCRIBE request whose stream has been prepared, or could not be.
-  public func streamPrepared(_ request: RTSPRequest, directory: some RTSPStreamDirectory) -> [RTSPServerAction] {
+  package func streamPrepared(_ request: RTSPRequest, directory: some RTSPStreamDirectory) -> [RTSPServerAction] {
     if self.state.isClosed { return [] }
     let actions = self.describe(request, cSeq: request.headers["CSeq"] ?? "", directory: directory)
     guard case .prepareStream? = actions.first else { return actions }

@@ -1,10 +1,10 @@
-public import Media
+package import Media
 
 extension RTSPServerSession {
   /// Responds to PLAY, since the first packets after ``RTSPServerAction/startPlaying(_:)`` are known.
   ///
   /// - Parameter positions: The position of each track whose next packet is known.
-  public mutating func playingStarted(at positions: [RTSPTrackPosition], now: MediaTime) -> [RTSPServerAction] {
+  package mutating func playingStarted(at positions: [RTSPTrackPosition], now: MediaTime) -> [RTSPServerAction] {
     guard let (tracks, cSeq) = self.state.finishStart() else { return [] }
     self.handleActivity(now: now)
     var headers: RTSPHeaders = ["Session": self.sessionHeader(tracks), "Range": "npt=now-"]
@@ -13,7 +13,7 @@ extension RTSPServerSession {
   }
 
   /// Responds to PLAY with 503, since the stream cannot be joined or has no samples; PLAY may be repeated.
-  public mutating func playingFailed(now: MediaTime) -> [RTSPServerAction] {
+  package mutating func playingFailed(now: MediaTime) -> [RTSPServerAction] {
     guard let (tracks, cSeq) = self.state.failStart() else { return [] }
     self.handleActivity(now: now)
     return [.stopPlaying, self.respond(.serviceUnavailable, cSeq: cSeq, ["Session": self.sessionHeader(tracks)])]

@@ -1,5 +1,5 @@
 internal import Authentication
-public import Media
+package import Media
 internal import NIOCore
 
 extension RTSPServerSession {
@@ -27,14 +27,14 @@ extension RTSPServerSession {
   }
 
   /// Responds to ANNOUNCE, since ``RTSPServerAction/beginPublication(_:)`` was accepted.
-  public mutating func publicationBegan(now: MediaTime) -> [RTSPServerAction] {
+  package mutating func publicationBegan(now: MediaTime) -> [RTSPServerAction] {
     guard let cSeq = self.state.finishAnnouncement(isAccepted: true) else { return [] }
     self.handleActivity(now: now)
     return [self.respond(.ok, cSeq: cSeq)]
   }
 
   /// Responds to ANNOUNCE, which may be repeated, since ``RTSPServerAction/beginPublication(_:)`` was refused.
-  public mutating func publicationRefused(_ refusal: RTSPPublicationRefusal) -> [RTSPServerAction] {
+  package mutating func publicationRefused(_ refusal: RTSPPublicationRefusal) -> [RTSPServerAction] {
     guard let cSeq = self.state.finishAnnouncement(isAccepted: false) else { return [] }
     return [self.respond(refusal.status, cSeq: cSeq, refusal == .alreadyPublished ? ["Retry-After": "2"] : [:])]
   }
@@ -97,10 +97,10 @@ extension RTSPServerSession {
   }
 
   /// Whether the client sends packets, which are passed on by ``track(forChannel:)``.
-  public var isRecording: Bool { self.state.isRecording }
+  package var isRecording: Bool { self.state.isRecording }
 
   /// Closes the connection after the loss of the stream to another client.
-  public mutating func handlePublicationLost() -> [RTSPServerAction] {
+  package mutating func handlePublicationLost() -> [RTSPServerAction] {
     self.state.publication == nil ? [] : self.handleShutdown()
   }
 

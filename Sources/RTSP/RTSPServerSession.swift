@@ -1,5 +1,5 @@
 internal import Authentication
-public import Media
+package import Media
 
 /// The state machine of the server's side of one RTSP connection, RFC 2326 appendix A.2. Pure: `now` is an argument.
 ///
@@ -10,7 +10,7 @@ public import Media
 /// timeout is closed, even while TCP still accepts our data. A connection without a session is closed after a fixed time,
 /// which no request renews, so that strangers cannot hold connections. A connection whose stream ends is closed too, so that
 /// no client waits on a silent connection.
-public struct RTSPServerSession: ~Copyable {
+package struct RTSPServerSession: ~Copyable {
   let configuration: RTSPServerConfiguration
   let makeRandom: @Sendable () -> UInt64
   var state = RTSPServerState.initial
@@ -33,7 +33,7 @@ public struct RTSPServerSession: ~Copyable {
   /// The state of a new connection.
   ///
   /// - Parameter makeRandom: Returns unpredictable numbers, for session identifiers.
-  public init(configuration: RTSPServerConfiguration, now: MediaTime, makeRandom: @escaping @Sendable () -> UInt64) {
+  package init(configuration: RTSPServerConfiguration, now: MediaTime, makeRandom: @escaping @Sendable () -> UInt64) {
     self.configuration = configuration
     self.makeRandom = makeRandom
     self.lastActivity = now
@@ -46,7 +46,7 @@ public struct RTSPServerSession: ~Copyable {
   ///
   /// - Parameter refusedCheck: Time after which the client can try again when the comparison of its password with a hash
   ///   was refused.
-  public mutating func handle(
+  package mutating func handle(
     _ request: RTSPRequest, directory: some RTSPStreamDirectory, refusedCheck: MediaDuration? = nil, now: MediaTime
   ) -> [RTSPServerAction] {
     if self.state.isClosed { return [] }
@@ -96,7 +96,7 @@ public struct RTSPServerSession: ~Copyable {
   }
 
   /// Responds to a malformed message with its status, and closes the connection when the framing is lost.
-  public mutating func handle(_ message: RTSPMalformedMessage, now: MediaTime) -> [RTSPServerAction] {
+  package mutating func handle(_ message: RTSPMalformedMessage, now: MediaTime) -> [RTSPServerAction] {
     if self.state.isClosed { return [] }
     let response = self.respond(RTSPStatus(rejecting: message.error), cSeq: message.cSeq)
     return message.canContinue ? [response] : [response] + self.close()
@@ -105,19 +105,19 @@ public struct RTSPServerSession: ~Copyable {
   /// Records activity other than a request: an RTCP packet of this session, or a response.
   ///
   /// Ignored without a session: bytes alone must not keep a connection open.
-  public mutating func handleActivity(now: MediaTime) {
+  package mutating func handleActivity(now: MediaTime) {
     if self.sessionTracks != nil { self.lastActivity = max(self.lastActivity, now) }
   }
 
   /// Closes an idle connection, or ends the wait of PLAY. Called at ``nextDeadline``; without effect before it.
-  public mutating func handleTimer(now: MediaTime) -> [RTSPServerAction] {
+  package mutating func handleTimer(now: MediaTime) -> [RTSPServerAction] {
     guard let deadline = self.nextDeadline, deadline <= now else { return [] }
     if self.state.isStarting { return self.playingFailed(now: now) }
     return self.close()
   }
 
   /// Time at which ``handleTimer(now:)`` is due; nil when the session is closed.
-  public var nextDeadline: MediaTime? {
+  package var nextDeadline: MediaTime? {
     switch self.state {
     case .closed: nil
     case .initial: self.lastWithoutSession + self.configuration.setupTimeout
@@ -128,25 +128,25 @@ public struct RTSPServerSession: ~Copyable {
   }
 
   /// Whether PLAY waits for the first packet; no request may be passed meanwhile.
-  public var isStarting: Bool { self.state.isStarting }
+  package var isStarting: Bool { self.state.isStarting }
 
   /// The name of the stream that is set up, whose end is passed to ``handleStreamEnded()``; nil without a session.
-  public var streamName: String? { self.sessionTracks?.stream.name }
+  package var streamName: String? { self.sessionTracks?.stream.name }
 
   /// The track of an interleaved channel, and whether the channel carries RTCP; nil for a channel that is not set up, whose
   /// packets are ignored.
-  public func track(forChannel channel: UInt8) -> (index: Int, isRTCP: Bool)? {
+  package func track(forChannel channel: UInt8) -> (index: Int, isRTCP: Bool)? {
     self.sessionTracks?.track(forChannel: channel)
   }
 
   /// Closes the connection at the end of the stream, so that the client can connect again.
-  public mutating func handleStreamEnded() -> [RTSPServerAction] {
+  package mutating func handleStreamEnded() -> [RTSPServerAction] {
     if self.sessionTracks == nil { return [] }
     return self.handleShutdown()
   }
 
   /// Closes the connection at the end of the server.
-  public mutating func handleShutdown() -> [RTSPServerAction] {
+  package mutating func handleShutdown() -> [RTSPServerAction] {
     if self.state.isClosed { return [] }
     let response = self.state.failStart().map { self.respond(.serviceUnavailable, cSeq: $0.cSeq) }
     guard let response else { return self.close() }

@@ -1,63 +1,63 @@
 /// A status code, RFC 2326 §7.1.1 and §11.
 ///
 /// Codes without a section below have the meaning that they have in HTTP/1.1 (RFC 2068 §10).
-public struct RTSPStatus: Hashable, Sendable, CustomStringConvertible {
+package struct RTSPStatus: Hashable, Sendable, CustomStringConvertible {
   /// The code: three digits, 100 to 999.
-  public let code: Int
+  package let code: Int
 
   /// A status by its code, clamped to 100...999.
-  public init(code: Int) {
+  package init(code: Int) {
     self.code = min(max(code, 100), 999)
   }
 
   /// 200 OK: the request has succeeded.
-  public static let ok = RTSPStatus(code: 200)
+  package static let ok = RTSPStatus(code: 200)
   /// 400 Bad Request: the message is malformed, or lacks a header that its method requires.
-  public static let badRequest = RTSPStatus(code: 400)
+  package static let badRequest = RTSPStatus(code: 400)
   /// 401 Unauthorized: `WWW-Authenticate` has the challenges for credentials.
-  public static let unauthorized = RTSPStatus(code: 401)
+  package static let unauthorized = RTSPStatus(code: 401)
   /// 403 Forbidden: the credentials are valid, but do not permit the request.
-  public static let forbidden = RTSPStatus(code: 403)
+  package static let forbidden = RTSPStatus(code: 403)
   /// 404 Not Found: no stream or track has the URI.
-  public static let notFound = RTSPStatus(code: 404)
+  package static let notFound = RTSPStatus(code: 404)
   /// 406 Not Acceptable: `Accept` allows no session description in SDP.
-  public static let notAcceptable = RTSPStatus(code: 406)
+  package static let notAcceptable = RTSPStatus(code: 406)
   /// 413 Request Entity Too Large: the body is longer than the limit.
-  public static let requestEntityTooLarge = RTSPStatus(code: 413)
+  package static let requestEntityTooLarge = RTSPStatus(code: 413)
   /// 414 Request-URI Too Large: the request line is longer than the limit.
-  public static let requestURITooLarge = RTSPStatus(code: 414)
+  package static let requestURITooLarge = RTSPStatus(code: 414)
   /// 415 Unsupported Media Type: an announced stream has other codecs than H.264 and AAC.
-  public static let unsupportedMediaType = RTSPStatus(code: 415)
+  package static let unsupportedMediaType = RTSPStatus(code: 415)
   /// 451 Parameter Not Understood, §11.3.2: a parameter in the body is not supported.
-  public static let parameterNotUnderstood = RTSPStatus(code: 451)
+  package static let parameterNotUnderstood = RTSPStatus(code: 451)
   /// 454 Session Not Found, §11.3.5: the identifier in `Session` is missing, unknown or has expired.
-  public static let sessionNotFound = RTSPStatus(code: 454)
+  package static let sessionNotFound = RTSPStatus(code: 454)
   /// 455 Method Not Valid in This State, §11.3.6: for example PLAY before SETUP.
-  public static let methodNotValidInThisState = RTSPStatus(code: 455)
+  package static let methodNotValidInThisState = RTSPStatus(code: 455)
   /// 459 Aggregate Operation Not Allowed, §11.3.10: the URI has to name one track, for example in SETUP.
-  public static let aggregateOperationNotAllowed = RTSPStatus(code: 459)
+  package static let aggregateOperationNotAllowed = RTSPStatus(code: 459)
   /// 460 Only Aggregate Operation Allowed, §11.3.11: the URI has to name the whole stream, not one track.
-  public static let onlyAggregateOperationAllowed = RTSPStatus(code: 460)
+  package static let onlyAggregateOperationAllowed = RTSPStatus(code: 460)
   /// 461 Unsupported Transport, §11.3.12: no alternative in `Transport` is supported.
-  public static let unsupportedTransport = RTSPStatus(code: 461)
+  package static let unsupportedTransport = RTSPStatus(code: 461)
   /// 500 Internal Server Error: the server has failed to process the request.
-  public static let internalServerError = RTSPStatus(code: 500)
+  package static let internalServerError = RTSPStatus(code: 500)
   /// 501 Not Implemented: the server does not support the method.
-  public static let notImplemented = RTSPStatus(code: 501)
+  package static let notImplemented = RTSPStatus(code: 501)
   /// 503 Service Unavailable: a temporary state; `Retry-After` may have the delay in seconds.
-  public static let serviceUnavailable = RTSPStatus(code: 503)
+  package static let serviceUnavailable = RTSPStatus(code: 503)
   /// 505 RTSP Version Not Supported: the version of the request is not RTSP/1.0.
-  public static let versionNotSupported = RTSPStatus(code: 505)
+  package static let versionNotSupported = RTSPStatus(code: 505)
   /// 551 Option Not Supported, §11.3.14: `Unsupported` repeats the options that `Require` asked for.
-  public static let optionNotSupported = RTSPStatus(code: 551)
+  package static let optionNotSupported = RTSPStatus(code: 551)
 
   /// The reason phrase of RFC 2326 §7.1.1; "OK" or "Error" for other codes.
-  public var reasonPhrase: String {
+  package var reasonPhrase: String {
     Self.reasonPhrases[self.code] ?? (self.code < 400 ? "OK" : "Error")
   }
 
   /// Code and reason phrase, such as "404 Not Found".
-  public var description: String {
+  package var description: String {
     "\(self.code) \(self.reasonPhrase)"
   }
 

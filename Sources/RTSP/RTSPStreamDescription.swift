@@ -1,18 +1,18 @@
-public import Media
+package import Media
 
 /// A served stream as RTSP describes it: name, session description and tracks.
-public struct RTSPStreamDescription: Hashable, Sendable {
+package struct RTSPStreamDescription: Hashable, Sendable {
   /// One track, in the order of the session description.
-  public struct Track: Hashable, Sendable {
+  package struct Track: Hashable, Sendable {
     /// Whether the track is video or audio.
-    public var kind: MediaKind
+    package var kind: MediaKind
     /// The value of `a=control`, relative to the stream's URL, without slashes, such as "trackID=0".
-    public var control: String
+    package var control: String
     /// The synchronization source of its RTP packets, RFC 3550 §3.
-    public var ssrc: UInt32
+    package var ssrc: UInt32
 
     /// A track with its control value and SSRC.
-    public init(kind: MediaKind, control: String, ssrc: UInt32) {
+    package init(kind: MediaKind, control: String, ssrc: UInt32) {
       self.kind = kind
       self.control = control
       self.ssrc = ssrc
@@ -20,14 +20,14 @@ public struct RTSPStreamDescription: Hashable, Sendable {
   }
 
   /// The name in the stream's URL, without leading or trailing slashes.
-  public var name: String
+  package var name: String
   /// The body of the response to DESCRIBE, RFC 8866.
-  public var sessionDescription: String
+  package var sessionDescription: String
   /// The tracks, in the order of the session description.
-  public var tracks: [Track]
+  package var tracks: [Track]
 
   /// Creates the description of a stream from its SDP and its tracks.
-  public init(name: String, sessionDescription: String, tracks: [Track]) {
+  package init(name: String, sessionDescription: String, tracks: [Track]) {
     self.name = name
     self.sessionDescription = sessionDescription
     self.tracks = tracks
@@ -35,7 +35,7 @@ public struct RTSPStreamDescription: Hashable, Sendable {
 }
 
 /// Looks up served streams for server sessions.
-public protocol RTSPStreamDirectory {
+package protocol RTSPStreamDirectory {
   /// Returns the stream with a name; nil when there is none.
   ///
   /// - Parameter path: The decoded components of the URL's path, joined by slashes; empty for a URL without a path,
@@ -48,5 +48,5 @@ public protocol RTSPStreamDirectory {
 
 extension RTSPStreamDirectory {
   /// False: for directories that know all descriptions.
-  public func needsPreparation(ofPath path: String) -> Bool { false }
+  package func needsPreparation(ofPath path: String) -> Bool { false }
 }

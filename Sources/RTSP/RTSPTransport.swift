@@ -1,12 +1,12 @@
 internal import Authentication
-public import Media
+package import Media
 
 /// A transport specification of one track: one alternative of a `Transport` header, RFC 2326 §12.39.
 ///
 /// `destination` and `source` are ignored: packets are sent only to the address of the connection's client.
-public struct RTSPTransport: Hashable, Sendable {
+package struct RTSPTransport: Hashable, Sendable {
   /// The protocol that carries the packets.
-  public enum LowerTransport: Hashable, Sendable {
+  package enum LowerTransport: Hashable, Sendable {
     /// UDP; written as `RTP/AVP` or `RTP/AVP/UDP`.
     case udp
     /// Interleaved frames of the RTSP connection, RFC 2326 §10.12; written as `RTP/AVP/TCP`.
@@ -14,21 +14,21 @@ public struct RTSPTransport: Hashable, Sendable {
   }
 
   /// A pair of channels or ports.
-  public struct Pair<Number: FixedWidthInteger & Sendable>: Hashable, Sendable {
+  package struct Pair<Number: FixedWidthInteger & Sendable>: Hashable, Sendable {
     /// Channel or port of the RTP packets.
-    public var rtp: Number
+    package var rtp: Number
     /// Channel or port of the RTCP packets; usually the number after that of RTP.
-    public var rtcp: Number
+    package var rtcp: Number
 
     /// Creates a pair of ports or channels.
-    public init(rtp: Number, rtcp: Number) {
+    package init(rtp: Number, rtcp: Number) {
       self.rtp = rtp
       self.rtcp = rtcp
     }
   }
 
   /// The direction of the media, the parameter `mode`.
-  public enum Mode: String, Hashable, Sendable {
+  package enum Mode: String, Hashable, Sendable {
     /// To the client.
     case play = "PLAY"
     /// To the server.
@@ -36,24 +36,24 @@ public struct RTSPTransport: Hashable, Sendable {
   }
 
   /// The protocol that carries the packets.
-  public var lowerTransport: LowerTransport
+  package var lowerTransport: LowerTransport
   /// Whether `UDP` is written out; a response repeats the form of the request.
-  public var namesUDP = false
+  package var namesUDP = false
   /// Whether the client requests multicast. Without `unicast` and `multicast` it is unicast, as in other servers.
-  public var isMulticast = false
+  package var isMulticast = false
   /// `interleaved`: the channels of the connection, ``LowerTransport/tcp`` only.
-  public var interleaved: Pair<UInt8>?
+  package var interleaved: Pair<UInt8>?
   /// `client_port`: the ports of the client, ``LowerTransport/udp`` only.
-  public var clientPorts: Pair<UInt16>?
+  package var clientPorts: Pair<UInt16>?
   /// `server_port`: the ports of the server, ``LowerTransport/udp`` only.
-  public var serverPorts: Pair<UInt16>?
+  package var serverPorts: Pair<UInt16>?
   /// `ssrc`: the sender's synchronization source, RFC 3550 §3.
-  public var ssrc: UInt32?
+  package var ssrc: UInt32?
   /// `mode`: the direction of the media; nil when it is absent, which means play.
-  public var mode: Mode?
+  package var mode: Mode?
 
   /// A unicast transport without channels or ports.
-  public init(_ lowerTransport: LowerTransport) {
+  package init(_ lowerTransport: LowerTransport) {
     self.lowerTransport = lowerTransport
   }
 
@@ -61,7 +61,7 @@ public struct RTSPTransport: Hashable, Sendable {
   ///
   /// - Throws: `ParsingError`: `.unsupported` when the profile is not `RTP/AVP`, `.invalid` when a known parameter
   ///   cannot be parsed.
-  public init(parsing text: String) throws(ParsingError) {
+  package init(parsing text: String) throws(ParsingError) {
     var parts = text.splitOutsideQuotes(UInt8(ascii: ";"))[...]
     let specification = parts.removeFirst()
     guard !specification.isEmpty else { throw Self.malformed }
@@ -82,7 +82,7 @@ public struct RTSPTransport: Hashable, Sendable {
   ///
   /// - Throws: `ParsingError` when there is none: `.invalid` when at least one specification is malformed, else
   ///   `.unsupported`.
-  public static func alternatives(parsing value: String) throws(ParsingError) -> [RTSPTransport] {
+  package static func alternatives(parsing value: String) throws(ParsingError) -> [RTSPTransport] {
     var transports: [RTSPTransport] = []
     var reason = ParsingError(.unsupported, field: RTSPField.transport)
     for part in value.splitOutsideQuotes(UInt8(ascii: ",")) {
@@ -97,7 +97,7 @@ public struct RTSPTransport: Hashable, Sendable {
   }
 
   /// The text of the specification, such as `RTP/AVP/TCP;unicast;interleaved=0-1`.
-  public func serialize() -> String {
+  package func serialize() -> String {
     var text = self.lowerTransport == .tcp ? "RTP/AVP/TCP" : self.namesUDP ? "RTP/AVP/UDP" : "RTP/AVP"
     text += self.isMulticast ? ";multicast" : ";unicast"
     if let pair = self.interleaved { text += ";interleaved=\(pair.rtp)-\(pair.rtcp)" }

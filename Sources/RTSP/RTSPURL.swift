@@ -1,28 +1,28 @@
 internal import Authentication
-public import Media
+package import Media
 
 /// A request URI, RFC 2326 §3.2 and §6.1: an absolute URL, a path, or `*` for the whole server.
 ///
 /// Clients write a stream's URL in many ways: with or without a trailing slash, with repeated slashes, a query, user
 /// and password. ``streamPath`` and ``base`` contain none of these.
-public struct RTSPURL: Hashable, Sendable {
+package struct RTSPURL: Hashable, Sendable {
   /// Whether the URI is `*`, the whole server.
-  public private(set) var isAsterisk = false
+  package private(set) var isAsterisk = false
   /// `rtsp`, `rtsps` or `rtspu` in lower case; nil for a path.
-  public private(set) var scheme: String?
+  package private(set) var scheme: String?
   /// The host, an IPv6 address without brackets; nil for a path.
-  public private(set) var host: String?
+  package private(set) var host: String?
   /// The port, 1 to 65,535; nil when it is absent.
-  public private(set) var port: UInt16?
+  package private(set) var port: UInt16?
   /// The path as written, percent-encoded, with its leading slash; may be empty.
-  public private(set) var path = ""
+  package private(set) var path = ""
   /// The query behind the question mark, as written; nil without a question mark.
-  public private(set) var query: String?
+  package private(set) var query: String?
 
   /// Parses a request URI.
   ///
   /// - Throws: `ParsingError` `.invalid` for another scheme, an empty or invalid host, or a port outside 1 to 65,535.
-  public init(parsing text: String) throws(ParsingError) {
+  package init(parsing text: String) throws(ParsingError) {
     if text == "*" {
       self.isAsterisk = true
       return
@@ -52,7 +52,7 @@ public struct RTSPURL: Hashable, Sendable {
 
   /// The decoded path components without empty ones, and the rendition that the query names behind them; nil when a component
   /// is not UTF-8.
-  public var pathComponents: [String]? {
+  package var pathComponents: [String]? {
     var components: [String] = []
     for part in self.path.utf8.split(separator: UInt8(ascii: "/")) {
       guard let component = Self.decode(part) else { return nil }
@@ -84,7 +84,7 @@ public struct RTSPURL: Hashable, Sendable {
   }
 
   /// The name of a stream: the decoded components joined by slashes; empty for an empty path, nil when it is not UTF-8.
-  public var streamPath: String? {
+  package var streamPath: String? {
     self.pathComponents?.joined(separator: "/")
   }
 
@@ -93,7 +93,7 @@ public struct RTSPURL: Hashable, Sendable {
   ///
   /// A relative control URL is appended with a slash. The base has no query, since clients that follow RFC 3986
   /// strictly (GStreamer 1.22) resolve `trackID=0` against `rtsp://host/live?x=1/` to `rtsp://host/trackID=0`.
-  public var base: String? {
+  package var base: String? {
     guard let scheme = self.scheme, let host = self.host else { return nil }
     let port = self.port.map { ":\($0)" } ?? ""
     let path = self.path.utf8.reversed().drop { $0 == UInt8(ascii: "/") }.reversed()

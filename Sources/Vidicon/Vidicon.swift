@@ -34,6 +34,7 @@
 @_exported public import struct Pushing.PushReport
 @_exported public import struct Pushing.PushStatus
 @_exported public import struct Pushing.PushTarget
+@_exported public import struct RTMP.RTMPLogin
 @_exported public import struct RTMP.RTMPURL
 @_exported public import struct RTMPServer.RTMPServerSettings
 @_exported public import struct RTSPServer.RTSPServerSettings

@@ -1,7 +1,7 @@
 internal import CDocuments
 internal import Crypto
 internal import Media
-public import NIOCore
+package import NIOCore
 
 /// The web page that plays the streams: HTML, CSS and JavaScript, embedded in the program.
 ///
@@ -10,51 +10,51 @@ public import NIOCore
 ///
 /// Behind a reverse proxy the server's root may be below a path. The addresses in attributes of the HTML begin with `="/`, where the
 /// server puts the reference to its root; the scripts find the root by their own address.
-public enum WebPage {
+package enum WebPage {
   /// A file of the page with its response fields.
-  public struct File: Sendable {
+  package struct File: Sendable {
     /// The content; the storage is shared by all responses.
-    public let bytes: ByteBuffer
+    package let bytes: ByteBuffer
     /// The value of `Content-Type`, with the character set for text.
-    public let mediaType: String
+    package let mediaType: String
     /// The entity tag, RFC 9110 §8.8.3, with its quotes: a hash of the bytes, equal in every run and build.
-    public let entityTag: String
+    package let entityTag: String
   }
 
   /// The path prefix of styles, scripts and the icon.
-  public static let folder = "/_page/"
+  package static let folder = "/_page/"
 
   /// The `Content-Security-Policy` of every file: same-origin content only, no inline scripts or styles, framing by the
   /// same origin only. `blob:` URLs are created by the scripts for media and thumbnails.
-  public static let contentSecurityPolicy =
+  package static let contentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
     + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
   /// The `Cache-Control` of every file: cached, and revalidated by entity tag on each use, since another version of the
   /// program has other files of the same names.
-  public static let cacheControl = "no-cache"
+  package static let cacheControl = "no-cache"
 
   /// The page at `/` with the list of streams.
-  public static var list: File { Self.named("list.html") }
+  package static var list: File { Self.named("list.html") }
 
   /// The player page at `/NAME`, the same for every stream. For a missing stream it shows a notice and starts when the
   /// stream appears.
-  public static var player: File { Self.named("player.html") }
+  package static var player: File { Self.named("player.html") }
 
   /// The page at `/recordings/` with the list of recordings.
-  public static var recordings: File { Self.named("recordings.html") }
+  package static var recordings: File { Self.named("recordings.html") }
 
   /// The page at `/NAME/publish` that sends the camera of the device that opens it, the same for every stream.
-  public static var publish: File { Self.named("publish.html") }
+  package static var publish: File { Self.named("publish.html") }
 
   /// The page at `/ca` that says how phones are made to trust the server's certificate authority.
-  public static var authority: File { Self.named("ca.html") }
+  package static var authority: File { Self.named("ca.html") }
 
   /// Returns the file at a path: the list at `/`, and the files below ``folder``.
   ///
   /// - Parameter path: The path of a request without its query, not decoded: no file name needs percent encoding.
   /// - Returns: nil for any other path, including those of streams; see ``player``.
-  public static func file(_ path: some StringProtocol) -> File? {
+  package static func file(_ path: some StringProtocol) -> File? {
     if path == "/" { return Self.list }
     guard path.hasPrefix(Self.folder) else { return nil }
     return Self.files[String(path.dropFirst(Self.folder.count))]

@@ -8,6 +8,8 @@ struct PackageManifest {
   let declarations: [String: Set<String>]
   /// Folder of each target.
   let folders: [String: String]
+  /// Names of the libraries that the package offers, without those of its own tests, which begin with `_`.
+  let libraries: Set<String>
 
   init(text: String) {
     let lines = text.split(separator: "\n").filter { !$0.drop(while: \.isWhitespace).hasPrefix("//") }
@@ -31,6 +33,7 @@ struct PackageManifest {
     self.declarations = declarations
     self.dependencies = targets.mapValues { $0.intersection(names) }
     self.folders = folders
+    self.libraries = Set(code.matches(of: /\.library\(name: "([A-Za-z]\w*)"/).map { String($0.1) })
   }
 
   /// Dependencies of each target that no file of it uses: modules that it does not import, and programs that it does not run.
@@ -52,10 +55,9 @@ struct PackageManifest {
     return unused
   }
 
-  /// Manifest of this repository, or of a package in one of its folders.
-  static func ofRepository(_ folder: String = "") throws -> PackageManifest {
-    PackageManifest(
-      text: try String(contentsOf: Repository.top.appending(path: "\(folder)Package.swift"), encoding: .utf8))
+  /// Manifest of this repository.
+  static func ofRepository() throws -> PackageManifest {
+    PackageManifest(text: try String(contentsOf: Repository.top.appending(path: "Package.swift"), encoding: .utf8))
   }
 
   /// Everything that a target links: its dependencies, and theirs.

@@ -69,7 +69,8 @@ struct TypeReach {
     }
   }
 
-  private enum Header {
+  /// The declaration that begins on a line at the top of a file.
+  enum Header {
     case type(String)
     case extended(String)
     /// A function, a variable, a condition of compilation.
@@ -77,7 +78,7 @@ struct TypeReach {
   }
 
   /// Calls a body with each line, and with what begins there at the top of the file; nil inside of that.
-  private static func forEachTopic(of file: SwiftText, _ body: (SwiftText.Line?, Header?) -> Void) {
+  static func forEachTopic(of file: SwiftText, _ body: (SwiftText.Line?, Header?) -> Void) {
     var depth = 0
     // Whether the body of a type or function follows the lines of its head.
     var isInHead = false

@@ -1,5 +1,5 @@
 internal import CInference
-public import Media
+package import Media
 
 /// An executable model: operators checked and fused, weights in the layout of the processor's kernels, and each value
 /// assigned to an offset in the arena. Created once per model, in a few milliseconds, and shared by any number of
@@ -10,34 +10,34 @@ public import Media
 /// print(plan.inputs[0].shape)  // [1, 192, 192, 3]
 /// var executor = InferenceExecutor(plan)
 /// ```
-public struct InferencePlan: Sendable {
+package struct InferencePlan: Sendable {
   /// Maximum number of floats of an executor's arena, and of all constants together: 256 MB each.
   static let maximumFloatCount = 1 << 26
 
   /// An input or output of the model.
-  public struct Port: Hashable, Sendable {
+  package struct Port: Hashable, Sendable {
     /// Name of the tensor in the model.
-    public var name: String
+    package var name: String
     /// Number of elements in each dimension, in row-major order: for an image 1, rows, columns, channels.
-    public var shape: [Int]
+    package var shape: [Int]
     /// Offset in the arena, in floats.
     var place: Int
 
     /// Total number of elements, each a 32-bit float.
-    public var count: Int { self.shape.reduce(1, *) }
+    package var count: Int { self.shape.reduce(1, *) }
   }
 
   /// The inputs that the caller fills before a run, in the model's order.
-  public let inputs: [Port]
+  package let inputs: [Port]
   /// The outputs that the caller reads after a run, in the model's order.
-  public let outputs: [Port]
+  package let outputs: [Port]
   /// The instruction set of the kernels.
-  public let instructionSet: InstructionSet
+  package let instructionSet: InstructionSet
   /// Number of multiplications of all convolutions in one run, an estimate of the running time.
-  public let multiplicationCount: Int
+  package let multiplicationCount: Int
 
   /// Size of an executor's arena, in bytes.
-  public var executorSize: Int { 4 * self.arenaSize }
+  package var executorSize: Int { 4 * self.arenaSize }
 
   let steps: [vidicon_step]
   let constants: ConstantStore
@@ -49,7 +49,7 @@ public struct InferencePlan: Sendable {
   ///   measurements.
   /// - Throws: A ``ParsingError`` that names the operator where the model contradicts itself or uses an operator in an
   ///   unsupported way; `tooLarge` where it needs more than 256 MB of values or constants.
-  public init(_ model: TFLiteModel, instructionSet: InstructionSet = .fastest) throws(ParsingError) {
+  package init(_ model: TFLiteModel, instructionSet: InstructionSet = .fastest) throws(ParsingError) {
     let graph = GraphFusion.fuse(try GraphBuilder.build(model))
     let layout = ArenaLayout(graph)
     guard layout.size <= Self.maximumFloatCount else { throw ParsingError(.tooLarge, field: "memory of all values") }
@@ -67,12 +67,12 @@ public struct InferencePlan: Sendable {
 
 /// SIMD instruction set of the kernels, such as AVX2. The last one of ``available`` exists on every machine. Results
 /// differ between instruction sets only by the rounding of sums.
-public struct InstructionSet: Hashable, Sendable, CustomStringConvertible {
+package struct InstructionSet: Hashable, Sendable, CustomStringConvertible {
   /// The instruction sets of this processor, fastest first.
-  public static let available = (0..<vidicon_kernels_count()).map(InstructionSet.init)
+  package static let available = (0..<vidicon_kernels_count()).map(InstructionSet.init)
 
   /// The fastest instruction set of this processor.
-  public static var fastest: InstructionSet { Self(index: 0) }
+  package static var fastest: InstructionSet { Self(index: 0) }
 
   private let index: Int
 
@@ -81,7 +81,7 @@ public struct InstructionSet: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Name of the instruction set, such as "AVX2".
-  public var description: String { String(cString: self.kernels.name) }
+  package var description: String { String(cString: self.kernels.name) }
 
   var kernels: vidicon_kernels {
     guard let kernels = vidicon_kernels_at(self.index) else { preconditionFailure("each index is that of kernels") }

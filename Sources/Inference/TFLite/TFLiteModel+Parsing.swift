@@ -1,12 +1,12 @@
 internal import CInference
-public import Media
+package import Media
 
 extension TFLiteModel {
   /// Parses the content of a `.tflite` file.
   ///
   /// - Throws: A ``ParsingError`` for bytes that are not a model, and for a model beyond the limits of this type, with
   ///   unsupported operators or options (which the error names), or with element types other than floats.
-  public init(parsing bytes: [UInt8]) throws(ParsingError) {
+  package init(parsing bytes: [UInt8]) throws(ParsingError) {
     let buffer = FlatBuffer(bytes: bytes)
     guard try buffer.load(UInt32.self, at: 4, "file_identifier") == Self.fileIdentifier else {
       throw ParsingError(.invalid, field: "file_identifier", offset: 4)

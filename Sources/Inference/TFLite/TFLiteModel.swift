@@ -7,7 +7,7 @@
 /// let model = try TFLiteModel(parsing: bytes)
 /// let plan = try InferencePlan(model)
 /// ```
-public struct TFLiteModel: Sendable {
+package struct TFLiteModel: Sendable {
   /// Maximum numbers of tensors, operators, dimensions of a tensor, and inputs of an operator.
   static let maximumTensorCount = 8192
   static let maximumOperatorCount = 2048
@@ -17,16 +17,16 @@ public struct TFLiteModel: Sendable {
   static let maximumElementCount = 1 << 24
 
   /// The tensors; operators refer to them by index.
-  public var tensors: [TFLiteTensor]
+  package var tensors: [TFLiteTensor]
   /// The operators in the order of their execution.
-  public var operators: [TFLiteOperator]
+  package var operators: [TFLiteOperator]
   /// Indices of the tensors that are inputs of the model.
-  public var inputs: [Int]
+  package var inputs: [Int]
   /// Indices of the tensors that are outputs of the model.
-  public var outputs: [Int]
+  package var outputs: [Int]
 
   /// Creates a model from its parts, which ``InferencePlan`` checks.
-  public init(tensors: [TFLiteTensor], operators: [TFLiteOperator], inputs: [Int], outputs: [Int]) {
+  package init(tensors: [TFLiteTensor], operators: [TFLiteOperator], inputs: [Int], outputs: [Int]) {
     self.tensors = tensors
     self.operators = operators
     self.inputs = inputs

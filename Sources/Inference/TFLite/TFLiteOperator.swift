@@ -1,21 +1,21 @@
 /// An operator of a model with its operands and results.
-public struct TFLiteOperator: Hashable, Sendable {
+package struct TFLiteOperator: Hashable, Sendable {
   /// Operation with its options, such as strides and the activation function.
-  public var kind: Kind
+  package var kind: Kind
   /// Indices of the tensors that the operator reads; nil for an absent optional operand.
-  public var inputs: [Int?]
+  package var inputs: [Int?]
   /// Indices of the tensors that the operator computes.
-  public var outputs: [Int]
+  package var outputs: [Int]
 
   /// Creates an operator; indices refer to ``TFLiteModel/tensors``.
-  public init(_ kind: Kind, inputs: [Int?], outputs: [Int]) {
+  package init(_ kind: Kind, inputs: [Int?], outputs: [Int]) {
     self.kind = kind
     self.inputs = inputs
     self.outputs = outputs
   }
 
   /// Operation with its options. Each case lists the operands in their order.
-  public enum Kind: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// `CONV_2D`: image, weights (outputs, rows, columns, inputs), and one bias for each output, which may be absent.
     case convolution(Window, TFLiteActivation)
     /// `DEPTHWISE_CONV_2D`: image, weights (1, rows, columns, channels), bias.
@@ -42,7 +42,7 @@ public struct TFLiteOperator: Hashable, Sendable {
     case depthToSpace(blockSize: Int)
 
     /// Name of the operator in TensorFlow Lite's schema, such as `CONV_2D`.
-    public var name: String {
+    package var name: String {
       switch self {
       case .convolution: "CONV_2D"
       case .depthwiseConvolution: "DEPTHWISE_CONV_2D"
@@ -62,9 +62,9 @@ public struct TFLiteOperator: Hashable, Sendable {
   }
 
   /// Movement of the window of a convolution or pooling over an image.
-  public struct Window: Hashable, Sendable {
+  package struct Window: Hashable, Sendable {
     /// Padding of the image, `Padding` in the schema.
-    public enum Padding: Hashable, Sendable {
+    package enum Padding: Hashable, Sendable {
       /// `SAME`: zeros on all sides, so that the result has the size of the image divided by the stride, rounded up.
       case same
       /// `VALID`: none; the window stays within the image.
@@ -72,14 +72,14 @@ public struct TFLiteOperator: Hashable, Sendable {
     }
 
     /// Padding of the image, which determines the size of the result.
-    public var padding: Padding
+    package var padding: Padding
     /// Distance between two windows in rows, at least 1.
-    public var strideY: Int
+    package var strideY: Int
     /// Distance between two windows in columns, at least 1.
-    public var strideX: Int
+    package var strideX: Int
 
     /// Creates a movement, by default by one pixel.
-    public init(_ padding: Padding, strideY: Int = 1, strideX: Int = 1) {
+    package init(_ padding: Padding, strideY: Int = 1, strideX: Int = 1) {
       self.padding = padding
       self.strideY = strideY
       self.strideX = strideX
@@ -88,7 +88,7 @@ public struct TFLiteOperator: Hashable, Sendable {
 }
 
 /// Activation function that is applied to each element of an operator's result, `ActivationFunctionType`.
-public enum TFLiteActivation: Hashable, Sendable {
+package enum TFLiteActivation: Hashable, Sendable {
   /// The identity: values stay as they are.
   case none
   /// `RELU`: negative values become 0.

@@ -1,14 +1,14 @@
 /// A tensor of a model: a constant, or an input or result of operators.
-public struct TFLiteTensor: Hashable, Sendable {
+package struct TFLiteTensor: Hashable, Sendable {
   /// Name of the tensor in the model, for messages.
-  public var name: String
+  package var name: String
   /// Number of elements in each dimension, at least 1 each, in row-major order.
-  public var shape: [Int]
+  package var shape: [Int]
   /// The elements of a constant; nil for other tensors.
-  public var constant: Constant?
+  package var constant: Constant?
 
   /// The elements of a constant, in the number given by the shape.
-  public enum Constant: Hashable, Sendable {
+  package enum Constant: Hashable, Sendable {
     /// Weights, converted from their stored form.
     case floats([Float])
     /// Operands such as paddings and shapes.
@@ -16,7 +16,7 @@ public struct TFLiteTensor: Hashable, Sendable {
   }
 
   /// Creates a tensor; by default not a constant.
-  public init(name: String = "", shape: [Int], constant: Constant? = nil) {
+  package init(name: String = "", shape: [Int], constant: Constant? = nil) {
     self.name = name
     self.shape = shape
     self.constant = constant

@@ -1,5 +1,5 @@
-public import Media
-public import NIOCore
+package import Media
+package import NIOCore
 
 /// Reads values of AMF 0 ("Action Message Format -- AMF 0", Adobe 2007) one after another.
 ///
@@ -24,7 +24,7 @@ public import NIOCore
 /// object too. Encoders send such values in metadata that nothing depends on.
 ///
 /// Depth and number of values are limited by ``AMFLimits``; the lengths are limited by the bytes that are there.
-public struct AMF0Reader: Sendable {
+package struct AMF0Reader: Sendable {
   private let total: Int
   private let maximumDepth: Int
   private var remainingValues: Int
@@ -33,7 +33,7 @@ public struct AMF0Reader: Sendable {
   private var isCut = false
 
   /// A reader of a message's bytes.
-  public init(_ bytes: ByteBuffer, limits: AMFLimits = AMFLimits()) {
+  package init(_ bytes: ByteBuffer, limits: AMFLimits = AMFLimits()) {
     self.bytes = bytes
     self.total = bytes.readableBytes
     self.maximumDepth = limits.depth
@@ -41,20 +41,21 @@ public struct AMF0Reader: Sendable {
   }
 
   /// Number of bytes that were not read yet.
-  public var unreadByteCount: Int { self.bytes.readableBytes }
+  package var unreadByteCount: Int { self.bytes.readableBytes }
 
   /// Reads the next value.
   ///
   /// - Returns: nil at the end of the bytes, and at a value that is not read: a movie clip, a record set, one of an unknown type.
   /// - Throws: `.truncated`; `.tooLarge` beyond the limits.
-  public mutating func next() throws(ParsingError) -> AMFValue? {
+  package mutating func next() throws(ParsingError) -> AMFValue? {
     self.isCut || self.bytes.readableBytes == 0 ? nil : try self.value(depth: 0)
   }
 
   /// Reads all values up to the end.
   ///
   /// - Throws: As ``next()``.
-  public static func values(parsing data: ByteBuffer, limits: AMFLimits = .message) throws(ParsingError) -> [AMFValue] {
+  package static func values(parsing data: ByteBuffer, limits: AMFLimits = .message) throws(ParsingError) -> [AMFValue]
+  {
     var reader = AMF0Reader(data, limits: limits)
     var values: [AMFValue] = []
     while let value = try reader.next() { values.append(value) }

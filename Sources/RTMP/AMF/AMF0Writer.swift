@@ -1,11 +1,11 @@
-public import NIOCore
+package import NIOCore
 
 extension AMFValue {
   /// Appends the value as AMF 0.
   ///
   /// A string of more than 65,535 bytes becomes a long string, a longer name is cut, and a property with an empty name is
   /// left out, since an empty name ends the object.
-  public func serialize(into buffer: inout ByteBuffer) {
+  package func serialize(into buffer: inout ByteBuffer) {
     switch self {
     case .number(let value):
       Self.write(.number, to: &buffer)
@@ -65,11 +65,11 @@ extension AMFValue: ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral, Expr
   ExpressibleByBooleanLiteral
 {
   /// Creates a ``number(_:)`` from a literal such as `2.5`.
-  public init(floatLiteral value: Double) { self = .number(value) }
+  package init(floatLiteral value: Double) { self = .number(value) }
   /// Creates a ``number(_:)`` from a literal such as `7`; AMF 0 has no integers.
-  public init(integerLiteral value: Int) { self = .number(Double(value)) }
+  package init(integerLiteral value: Int) { self = .number(Double(value)) }
   /// Creates a ``string(_:)`` from a literal.
-  public init(stringLiteral value: String) { self = .string(value) }
+  package init(stringLiteral value: String) { self = .string(value) }
   /// Creates a ``boolean(_:)`` from `true` or `false`.
-  public init(booleanLiteral value: Bool) { self = .boolean(value) }
+  package init(booleanLiteral value: Bool) { self = .boolean(value) }
 }

@@ -1,5 +1,5 @@
-public import Media
-public import NIOCore
+package import Media
+package import NIOCore
 
 /// Reads values of AMF 3 ("Action Message Format -- AMF 3", Adobe 2013), which some clients use although the server
 /// announces AMF 0.
@@ -8,7 +8,7 @@ public import NIOCore
 /// which counts as often as it is used, so that a short message cannot describe a huge value; one to an object that is not
 /// complete yet is refused. XML is a string, a byte array is undefined; vectors, dictionaries and externalizable objects
 /// are refused.
-public struct AMF3Reader: Sendable {
+package struct AMF3Reader: Sendable {
   /// The class of an object: its sealed members, and whether others follow.
   private struct Traits {
     var names: [String]
@@ -27,7 +27,7 @@ public struct AMF3Reader: Sendable {
   private var traits: [Traits] = []
 
   /// A reader of bytes behind the AMF 0 marker 0x11.
-  public init(_ bytes: ByteBuffer, limits: AMFLimits = AMFLimits()) {
+  package init(_ bytes: ByteBuffer, limits: AMFLimits = AMFLimits()) {
     self.init(bytes, offset: 0, depth: 0, maximumDepth: limits.depth, remainingValues: limits.values)
   }
 
@@ -42,13 +42,13 @@ public struct AMF3Reader: Sendable {
   }
 
   /// The bytes that were not read yet.
-  public var unread: ByteBuffer { self.bytes }
+  package var unread: ByteBuffer { self.bytes }
 
   /// Reads the next value.
   ///
   /// - Throws: `.truncated`; `.unsupported` for types without a use in RTMP; `.invalid` for a reference to nothing or to
   ///   an object around it; `.tooLarge` beyond the limits.
-  public mutating func next() throws(ParsingError) -> AMFValue {
+  package mutating func next() throws(ParsingError) -> AMFValue {
     try self.value(depth: self.firstDepth)
   }
 

@@ -3,7 +3,7 @@
 ///
 /// Types that differ only in their encoding are one case: long strings and XML documents are strings, typed objects are
 /// objects.
-public indirect enum AMFValue: Hashable, Sendable {
+package indirect enum AMFValue: Hashable, Sendable {
   /// A number; every number of AMF 0 is an IEEE 754 double.
   case number(Double)
   /// True or false.
@@ -24,22 +24,22 @@ public indirect enum AMFValue: Hashable, Sendable {
   case array([AMFValue])
 
   /// The number; nil for other types.
-  public var number: Double? {
+  package var number: Double? {
     if case .number(let value) = self { value } else { nil }
   }
 
   /// The text; nil for other types.
-  public var string: String? {
+  package var string: String? {
     if case .string(let value) = self { value } else { nil }
   }
 
   /// The truth value; nil for other types.
-  public var boolean: Bool? {
+  package var boolean: Bool? {
     if case .boolean(let value) = self { value } else { nil }
   }
 
   /// The values by name of an object or ECMA array; nil for other types.
-  public var object: AMFObject? {
+  package var object: AMFObject? {
     switch self {
     case .object(let value), .ecmaArray(let value): value
     default: nil
@@ -48,50 +48,50 @@ public indirect enum AMFValue: Hashable, Sendable {
 }
 
 /// Values by name, in the order in which they were written.
-public struct AMFObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+package struct AMFObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
   /// A name and its value.
-  public struct Property: Hashable, Sendable {
+  package struct Property: Hashable, Sendable {
     /// The name; at most 65,535 bytes of UTF-8 are serialized.
-    public var name: String
+    package var name: String
     /// The value, of any type, objects among them.
-    public var value: AMFValue
+    package var value: AMFValue
 
     /// Creates a property of an object; one with an empty name is not serialized.
-    public init(name: String, value: AMFValue) {
+    package init(name: String, value: AMFValue) {
       self.name = name
       self.value = value
     }
   }
 
   /// The properties in the order of the encoding; a name may occur more than once.
-  public var properties: [Property]
+  package var properties: [Property]
 
   /// Creates an object; its properties keep their order.
-  public init(_ properties: [Property] = []) {
+  package init(_ properties: [Property] = []) {
     self.properties = properties
   }
 
   /// Creates an object of names and values, in their order.
-  public init(dictionaryLiteral elements: (String, AMFValue)...) {
+  package init(dictionaryLiteral elements: (String, AMFValue)...) {
     self.properties = elements.map { Property(name: $0.0, value: $0.1) }
   }
 
   /// The first value with the name; nil without one.
-  public subscript(name: String) -> AMFValue? {
+  package subscript(name: String) -> AMFValue? {
     self.properties.first { $0.name == name }?.value
   }
 }
 
 /// Limits of parsed AMF values.
-public struct AMFLimits: Hashable, Sendable {
+package struct AMFLimits: Hashable, Sendable {
   /// Maximum number of objects and arrays around a value; 16 by default, `connect` has 2.
-  public var depth = 16
+  package var depth = 16
   /// Maximum number of values in all, keys not counted; 4096 by default.
-  public var values = 4096
+  package var values = 4096
 
   /// Limits of a message's values: 16 levels and 4096 values.
-  public static let message = AMFLimits()
+  package static let message = AMFLimits()
 
   /// Limits of 16 levels and 4096 values.
-  public init() {}
+  package init() {}
 }

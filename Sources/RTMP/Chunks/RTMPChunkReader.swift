@@ -1,5 +1,5 @@
-public import Media
-public import NIOCore
+package import Media
+package import NIOCore
 
 /// Assembles messages from the chunks of a connection, RTMP 1.0 §5.3.
 ///
@@ -25,30 +25,30 @@ public import NIOCore
 /// - A new message header in the midst of a message discards the unfinished one.
 ///
 /// Memory is bounded by ``Limits``; no memory is reserved for bytes that have not arrived.
-public struct RTMPChunkReader: Sendable {
+package struct RTMPChunkReader: Sendable {
   /// Limits of the memory that a connection may occupy.
-  public struct Limits: Hashable, Sendable {
+  package struct Limits: Hashable, Sendable {
     /// Maximum length of a message, in bytes.
-    public var messageLength: Int
+    package var messageLength: Int
     /// Maximum length of all unfinished messages together, in bytes.
-    public var unfinishedLength: Int
+    package var unfinishedLength: Int
     /// Maximum number of chunk streams; 64 by default, clients use less than 10.
-    public var chunkStreams = 64
+    package var chunkStreams = 64
 
     /// Creates limits; unfinished messages may be twice as long as one message.
-    public init(messageLength: Int) {
+    package init(messageLength: Int) {
       self.messageLength = messageLength
       self.unfinishedLength = 2 * messageLength
     }
 
     /// Limits for clients that may be strangers: commands only, 64 KiB.
-    public static let commands = Limits(messageLength: 64 << 10)
+    package static let commands = Limits(messageLength: 64 << 10)
     /// Limits for publishers and servers: access units of 8 MiB.
-    public static let media = Limits(messageLength: 8 << 20)
+    package static let media = Limits(messageLength: 8 << 20)
   }
 
   /// The limits; they may be raised when a publisher is accepted.
-  public var limits: Limits
+  package var limits: Limits
 
   /// A chunk stream's last header, and the message that is being received.
   private struct ChunkStream {
@@ -78,20 +78,20 @@ public struct RTMPChunkReader: Sendable {
   private var error: ParsingError?
 
   /// Number of bytes appended so far.
-  public private(set) var receivedByteCount: UInt64 = 0
+  package private(set) var receivedByteCount: UInt64 = 0
   /// Number of unfinished messages that were discarded.
-  public private(set) var discardedMessageCount = 0
+  package private(set) var discardedMessageCount = 0
 
   /// A reader at the first byte behind the handshake.
-  public init(limits: Limits) {
+  package init(limits: Limits) {
     self.limits = limits
   }
 
   /// Number of bytes held: unread ones, and those of unfinished messages.
-  public var heldByteCount: Int { self.buffer.readableBytes + self.unfinishedLength }
+  package var heldByteCount: Int { self.buffer.readableBytes + self.unfinishedLength }
 
   /// Appends bytes received behind the handshake; ignored after an error.
-  public mutating func append(_ bytes: ByteBuffer) {
+  package mutating func append(_ bytes: ByteBuffer) {
     self.receivedByteCount &+= UInt64(bytes.readableBytes)
     guard self.error == nil else { return }
     if self.buffer.readableBytes == 0 {
@@ -106,7 +106,7 @@ public struct RTMPChunkReader: Sendable {
   ///
   /// - Throws: `.tooLarge` beyond the limits; `.invalid` for a chunk without a header to refer to, or invalid contents of
   ///   Set Chunk Size and Abort. The framing is lost then: each further call throws the same error.
-  public mutating func next() throws(ParsingError) -> RTMPMessage? {
+  package mutating func next() throws(ParsingError) -> RTMPMessage? {
     if let error { throw error }
     do {
       return try self.parse()

@@ -1,32 +1,32 @@
-public import NIOCore
+package import NIOCore
 
 /// Serializes messages as chunks, RTMP 1.0 §5.3.
 ///
 /// The first chunk of each message has the complete header (fmt 0) with an absolute timestamp: the bytes depend on the
 /// message alone, so that every viewer of a stream gets the same ones, from any message on. The chunks that follow have
 /// fmt 3 and repeat an extended timestamp.
-public struct RTMPChunkWriter: Hashable, Sendable {
+package struct RTMPChunkWriter: Hashable, Sendable {
   /// Maximum length of a chunk's payload, in bytes, 1 to 2³¹ - 1; 128 until the peer was sent Set Chunk Size.
-  public private(set) var chunkSize = 128
+  package private(set) var chunkSize = 128
 
   /// Chunk size that this implementation announces: an access unit is usually one chunk.
   ///
   /// Wireshark ignores Set Chunk Size from 32,768 bytes on, unless its preference *rtmpt.max_packet_size* is raised, and
   /// finds no message behind it. Larger chunks save next to nothing: a continuation has one byte of header, or five.
-  public static let announcedChunkSize = 32_767
+  package static let announcedChunkSize = 32_767
 
   /// A writer at the start of a connection.
-  public init() {}
+  package init() {}
 
   /// A writer behind Set Chunk Size.
   ///
   /// - Parameter chunkSize: Raised to 1 if it is less.
-  public init(chunkSize: Int) {
+  package init(chunkSize: Int) {
     self.chunkSize = max(1, chunkSize)
   }
 
   /// Number of bytes that ``write(_:into:)`` appends.
-  public func length(of message: RTMPMessage) -> Int {
+  package func length(of message: RTMPMessage) -> Int {
     let extended = message.timestamp >= 0xFF_FFFF ? 4 : 0
     let length = message.payload.readableBytes
     let continuations = max(0, length - 1) / self.chunkSize
@@ -36,7 +36,7 @@ public struct RTMPChunkWriter: Hashable, Sendable {
   /// Appends a message; Set Chunk Size is applied to the messages behind it.
   ///
   /// A payload beyond ``RTMPMessage/maximumLength`` is cut: callers drop such messages before.
-  public mutating func write(_ message: RTMPMessage, into buffer: inout ByteBuffer) {
+  package mutating func write(_ message: RTMPMessage, into buffer: inout ByteBuffer) {
     buffer.reserveCapacity(minimumWritableBytes: self.length(of: message))
     let id = Self.chunkStreamID(of: message)
     var payload =

@@ -1,5 +1,5 @@
-public import Media
-public import NIOCore
+package import Media
+package import NIOCore
 
 /// The handshake of RTMP 1.0 §5.2, as client or server: version, 1536 bytes each way, and their echo.
 ///
@@ -14,9 +14,9 @@ public import NIOCore
 ///
 /// The four zeros announce the plain handshake. Peers that would sign theirs ("digest", with a version of Flash in place of
 /// the zeros) take it then, and what they send instead of an echo is not checked.
-public struct RTMPHandshake: Sendable {
+package struct RTMPHandshake: Sendable {
   /// Side of the connection that performs the handshake.
-  public enum Role: Hashable, Sendable {
+  package enum Role: Hashable, Sendable {
     /// Sends C0 and C1 at once: ``RTMPHandshake/opening``.
     case client
     /// Waits for C0 and C1.
@@ -24,7 +24,7 @@ public struct RTMPHandshake: Sendable {
   }
 
   /// State of the handshake after received bytes, with the response to send.
-  public enum Result: Hashable, Sendable {
+  package enum Result: Hashable, Sendable {
     /// More bytes are needed; these are to be sent, if there are any.
     case incomplete(ByteBuffer?)
     /// The handshake is complete; these bytes are to be sent first, if there are any. The buffer's rest are chunks.
@@ -48,7 +48,7 @@ public struct RTMPHandshake: Sendable {
   /// A handshake at the start of a connection.
   ///
   /// - Parameter makeRandom: Returns unpredictable numbers.
-  public init(role: Role, makeRandom: () -> UInt64) {
+  package init(role: Role, makeRandom: () -> UInt64) {
     self.role = role
     self.nonce = ByteBuffer()
     self.nonce.reserveCapacity(Self.length)
@@ -57,7 +57,7 @@ public struct RTMPHandshake: Sendable {
   }
 
   /// C0 and C1, which a client sends first.
-  public var opening: ByteBuffer {
+  package var opening: ByteBuffer {
     var bytes = ByteBuffer()
     bytes.writeInteger(Self.version)
     bytes.writeImmutableBuffer(self.nonce)
@@ -67,7 +67,7 @@ public struct RTMPHandshake: Sendable {
   /// Continues the handshake by received bytes, and consumes those of the handshake.
   ///
   /// - Throws: `.unsupported` for a version other than 3: RTMPE, or no RTMP.
-  public mutating func receive(_ bytes: inout ByteBuffer) throws(ParsingError) -> Result {
+  package mutating func receive(_ bytes: inout ByteBuffer) throws(ParsingError) -> Result {
     var output: ByteBuffer?
     while true {
       switch self.phase {

@@ -1,6 +1,6 @@
 internal import Bitstreams
 internal import Containers
-public import Media
+package import Media
 internal import NIOCore
 
 /// Turns a publisher's messages of audio and video into samples.
@@ -12,11 +12,11 @@ internal import NIOCore
 /// Times stay those of the publisher, extended to 64 bits; they may run backwards, and distances of up to 24 days either way
 /// are kept. Parameter sets within access units become a new description, as those of a configuration do; where a stream uses
 /// several, its keyframes have all of them.
-public struct RTMPDepacketizer: Sendable {
+package struct RTMPDepacketizer: Sendable {
   /// Number of samples that could not be decoded and were dropped.
-  public private(set) var droppedSampleCount = 0
+  package private(set) var droppedSampleCount = 0
   /// Frame rate of the metadata; nil while none was received.
-  public private(set) var announcedFrameRate: Double?
+  package private(set) var announcedFrameRate: Double?
 
   private var video = H264SampleReader(frameRate: FrameRate(30))
   private var lengthSize = 4
@@ -26,13 +26,13 @@ public struct RTMPDepacketizer: Sendable {
   private var lastMilliseconds: Int64?
 
   /// A depacketizer before the first message.
-  public init() {}
+  package init() {}
 
   /// Returns the configurations and samples of a message.
   ///
   /// - Throws: `.unsupported` where the codec of the video is not supported, which the field names, and no audio can be taken either:
   ///   the publisher is to be refused. Other errors concern the message alone, which is dropped.
-  public mutating func depacketize(_ message: RTMPMessage) throws(ParsingError) -> [ReceivedMedia] {
+  package mutating func depacketize(_ message: RTMPMessage) throws(ParsingError) -> [ReceivedMedia] {
     let outputs = try Self.dropping { () throws(ParsingError) in
       switch message.type {
       case .video: try self.video(message)
@@ -66,7 +66,7 @@ public struct RTMPDepacketizer: Sendable {
   }
 
   /// Whether an error of ``depacketize(_:)`` means that the stream cannot be taken at all.
-  public static func isFatal(_ error: ParsingError) -> Bool {
+  package static func isFatal(_ error: ParsingError) -> Bool {
     error.code == .unsupported
   }
 

@@ -1,15 +1,15 @@
-public import Media
+package import Media
 internal import NIOCore
 
 /// The metadata of a stream, `onMetaData`, FLV 10.1 Annex E.5.
-public struct RTMPMetadata: Hashable, Sendable {
+package struct RTMPMetadata: Hashable, Sendable {
   /// Names and values, such as `width`, `height` and `framerate`.
-  public var values: AMFObject
+  package var values: AMFObject
 
   /// The metadata of tracks.
   ///
   /// - Parameter bitrates: Target bitrates in bits per second; left out where they are not known.
-  public init(_ descriptions: [CodecDescription], bitrates: (video: Int?, audio: Int?) = (nil, nil)) {
+  package init(_ descriptions: [CodecDescription], bitrates: (video: Int?, audio: Int?) = (nil, nil)) {
     var values: AMFObject = ["duration": 0]
     func add(_ name: String, _ value: AMFValue) { values.properties.append(.init(name: name, value: value)) }
     for description in descriptions {
@@ -36,7 +36,7 @@ public struct RTMPMetadata: Hashable, Sendable {
   /// The metadata in a data message: `onMetaData`, with `@setDataFrame` before it from publishers; nil when it has none.
   ///
   /// - Throws: The errors of ``AMF0Reader/next()``.
-  public init?(parsing message: RTMPMessage) throws(ParsingError) {
+  package init?(parsing message: RTMPMessage) throws(ParsingError) {
     guard let values = try RTMPCommand.data(parsing: message) else { return nil }
     let names = values.prefix { $0.string != nil }
     guard names.last?.string == "onMetaData", let object = values.dropFirst(names.count).first?.object else {
@@ -46,7 +46,7 @@ public struct RTMPMetadata: Hashable, Sendable {
   }
 
   /// The data message for players; with `@setDataFrame`, by which a publisher makes a server keep it.
-  public func message(timestamp: UInt32, streamID: UInt32, setsDataFrame: Bool = false) -> RTMPMessage {
+  package func message(timestamp: UInt32, streamID: UInt32, setsDataFrame: Bool = false) -> RTMPMessage {
     var payload = ByteBuffer()
     if setsDataFrame { AMFValue.string("@setDataFrame").serialize(into: &payload) }
     AMFValue.string("onMetaData").serialize(into: &payload)

@@ -1,29 +1,29 @@
 internal import Bitstreams
 internal import Containers
-public import Media
+package import Media
 internal import NIOCore
 
 /// Turns the samples of a stream into messages of audio and video: FLV tags with times in milliseconds.
 ///
 /// Times count from `epoch` and are rounded each for itself, so that no error adds up; they wrap after 49.7 days, as the
 /// protocol has it.
-public struct RTMPPacketizer: Sendable {
+package struct RTMPPacketizer: Sendable {
   /// The codec of each track; a change takes effect in ``preamble(at:)``.
-  public var descriptions: [CodecDescription]
+  package var descriptions: [CodecDescription]
   /// The time with timestamp 0.
-  public let epoch: MediaTime
+  package let epoch: MediaTime
   /// The message stream of the messages.
-  public let streamID: UInt32
+  package let streamID: UInt32
 
   /// A packetizer for tracks.
-  public init(_ descriptions: [CodecDescription], epoch: MediaTime, streamID: UInt32 = RTMPServerSession.streamID) {
+  package init(_ descriptions: [CodecDescription], epoch: MediaTime, streamID: UInt32 = RTMPServerSession.streamID) {
     self.descriptions = descriptions
     self.epoch = epoch
     self.streamID = streamID
   }
 
   /// Milliseconds from ``epoch`` to a time, rounded down; wraps at 2³² (after 49.7 days).
-  public func timestamp(at time: MediaTime) -> UInt32 {
+  package func timestamp(at time: MediaTime) -> UInt32 {
     UInt32(truncatingIfNeeded: self.milliseconds(time))
   }
 
@@ -39,7 +39,7 @@ public struct RTMPPacketizer: Sendable {
   /// - Parameters:
   ///   - bitrates: Target bitrates for the metadata, in bits per second; left out where they are not known.
   ///   - setsDataFrame: Whether a server is to keep the metadata for its players: for publishers.
-  public func preamble(
+  package func preamble(
     at time: MediaTime, bitrates: (video: Int?, audio: Int?) = (nil, nil), setsDataFrame: Bool = false
   ) -> [RTMPMessage] {
     let timestamp = self.timestamp(at: time)
@@ -62,7 +62,7 @@ public struct RTMPPacketizer: Sendable {
   }
 
   /// The message of a sample; nil for one of more than 16 MiB, which no message carries.
-  public func packetize(_ sample: EncodedSample) -> RTMPMessage? {
+  package func packetize(_ sample: EncodedSample) -> RTMPMessage? {
     guard sample.payload.readableBytes <= RTMPMessage.maximumLength - 5 else { return nil }
     var payload = ByteBuffer()
     payload.reserveCapacity(sample.payload.readableBytes + 5)

@@ -1,19 +1,19 @@
-public import Media
+package import Media
 internal import NIOCore
 
 /// A command, or the response to one, RTMP 1.0 §7.2.
-public struct RTMPCommand: Hashable, Sendable {
+package struct RTMPCommand: Hashable, Sendable {
   /// The name: `connect`, `play`, `_result`, `onStatus` and others.
-  public var name: String
+  package var name: String
   /// Number by which the response names its command; 0 for commands without a response.
-  public var transactionID: Double
+  package var transactionID: Double
   /// The command object: properties in `connect`, else null; nil when it is absent.
-  public var object: AMFValue?
+  package var object: AMFValue?
   /// The arguments behind the command object.
-  public var arguments: [AMFValue]
+  package var arguments: [AMFValue]
 
   /// Creates a command; without a transaction ID the peer sends no response.
-  public init(
+  package init(
     _ name: String, transactionID: Double = 0, object: AMFValue? = .null, arguments: [AMFValue] = []
   ) {
     self.name = name
@@ -29,7 +29,7 @@ public struct RTMPCommand: Hashable, Sendable {
   ///
   /// - Returns: nil for a message of another type.
   /// - Throws: `.missing` without a name, and the errors of ``AMF0Reader/next()``.
-  public init?(parsing message: RTMPMessage, limits: AMFLimits = AMFLimits()) throws(ParsingError) {
+  package init?(parsing message: RTMPMessage, limits: AMFLimits = AMFLimits()) throws(ParsingError) {
     guard message.type == .commandAMF0 || message.type == .commandAMF3 else { return nil }
     var values = try Self.values(parsing: message, isAMF3: message.type == .commandAMF3, limits: limits)[...]
     guard case .string(let name)? = values.popFirst() else { throw ParsingError(.missing, field: "command name") }
@@ -43,7 +43,7 @@ public struct RTMPCommand: Hashable, Sendable {
   ///
   /// - Returns: nil for a message of another type.
   /// - Throws: The errors of ``AMF0Reader/next()``.
-  public static func data(
+  package static func data(
     parsing message: RTMPMessage, limits: AMFLimits = AMFLimits()
   ) throws(ParsingError) -> [AMFValue]? {
     guard message.type == .dataAMF0 || message.type == .dataAMF3 else { return nil }
@@ -61,7 +61,7 @@ public struct RTMPCommand: Hashable, Sendable {
   }
 
   /// The message of the command in AMF 0.
-  public func message(streamID: UInt32 = 0) -> RTMPMessage {
+  package func message(streamID: UInt32 = 0) -> RTMPMessage {
     var payload = ByteBuffer()
     AMFValue.string(self.name).serialize(into: &payload)
     AMFValue.number(self.transactionID).serialize(into: &payload)
@@ -72,23 +72,23 @@ public struct RTMPCommand: Hashable, Sendable {
 }
 
 /// The information object of `onStatus`, RTMP 1.0 §7.2.2 and §7.4.
-public struct RTMPStatus: Hashable, Sendable {
+package struct RTMPStatus: Hashable, Sendable {
   /// Severity: `status`, `warning` or `error`.
-  public var level: String
+  package var level: String
   /// Code of the event, such as `NetStream.Play.Start`.
-  public var code: String
+  package var code: String
   /// Sentence that clients may show to their users.
-  public var description: String
+  package var description: String
 
   /// Creates a status; its level is `status`.
-  public init(level: String = "status", code: String, description: String) {
+  package init(level: String = "status", code: String, description: String) {
     self.level = level
     self.code = code
     self.description = description
   }
 
   /// The status in a command's object or first argument; nil when there is none.
-  public init?(of command: RTMPCommand) {
+  package init?(of command: RTMPCommand) {
     let information = command.arguments.first?.object ?? command.object?.object
     guard let information, let code = information["code"]?.string else { return nil }
     self.code = code
@@ -97,7 +97,7 @@ public struct RTMPStatus: Hashable, Sendable {
   }
 
   /// The information object: an object with `level`, `code` and `description`.
-  public var value: AMFValue {
+  package var value: AMFValue {
     .object([
       "level": .string(self.level), "code": .string(self.code), "description": .string(self.description),
     ])

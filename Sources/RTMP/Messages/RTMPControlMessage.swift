@@ -1,8 +1,8 @@
-public import Media
+package import Media
 internal import NIOCore
 
 /// A protocol control message, RTMP 1.0 §5.4, or a user control message, §6.2.
-public enum RTMPControlMessage: Hashable, Sendable {
+package enum RTMPControlMessage: Hashable, Sendable {
   /// Maximum length of a chunk's payload from now on, in bytes; 1 to 2³¹ - 1.
   case setChunkSize(Int)
   /// The partly received message of the chunk stream is discarded.
@@ -38,7 +38,7 @@ public enum RTMPControlMessage: Hashable, Sendable {
   ///
   /// - Returns: nil for a message of another type.
   /// - Throws: `.truncated`; `.invalid` for a chunk size of 0 or with its highest bit set.
-  public init?(parsing message: RTMPMessage) throws(ParsingError) {
+  package init?(parsing message: RTMPMessage) throws(ParsingError) {
     var payload = message.payload
     func integer<Number: FixedWidthInteger>(_: Number.Type, _ field: String) throws(ParsingError) -> Number {
       let offset = message.payload.readableBytes - payload.readableBytes
@@ -89,7 +89,7 @@ public enum RTMPControlMessage: Hashable, Sendable {
   }
 
   /// The message, on message stream 0 with timestamp 0.
-  public var message: RTMPMessage {
+  package var message: RTMPMessage {
     var payload = ByteBuffer()
     let type: RTMPMessageType
     switch self {

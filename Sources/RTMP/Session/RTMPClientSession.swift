@@ -1,6 +1,6 @@
-public import Authentication
-public import Media
-public import NIOCore
+package import Authentication
+package import Media
+package import NIOCore
 
 /// The state machine of the client's side of one RTMP connection, which publishes or plays one stream, RTMP 1.0 §7.2. Pure:
 /// `now` is an argument.
@@ -11,9 +11,9 @@ public import NIOCore
 ///
 /// Each step has a timeout. No media is sent before the server has accepted: some servers drop what comes earlier. Failures
 /// name the step and what the server said; the key is removed from it.
-public struct RTMPClientSession: ~Copyable {
+package struct RTMPClientSession: ~Copyable {
   /// An action, performed in the order of the array.
-  public enum Action: Hashable, Sendable {
+  package enum Action: Hashable, Sendable {
     /// Send the bytes.
     case send(ByteBuffer)
     /// The server has accepted: a publisher sends, a player receives.
@@ -69,14 +69,14 @@ public struct RTMPClientSession: ~Copyable {
   private var state = State.idle
   private var stepStart: MediaTime
   /// The message stream that the server has created.
-  public private(set) var streamID: UInt32 = 0
+  package private(set) var streamID: UInt32 = 0
 
   /// The state of a new connection.
   ///
   /// - Parameters:
   ///   - timeout: Maximum time of each step; 10 s by default.
   ///   - makeRandom: Returns unpredictable numbers, for the handshake.
-  public init(
+  package init(
     url: RTMPURL, purpose: RTMPStreamRequest.Purpose, timeout: MediaDuration = .seconds(10), now: MediaTime,
     makeRandom: () -> UInt64
   ) {
@@ -89,25 +89,25 @@ public struct RTMPClientSession: ~Copyable {
   }
 
   /// Whether the server has accepted, and the connection is open.
-  public var isStreaming: Bool { self.state == .streaming }
+  package var isStreaming: Bool { self.state == .streaming }
 
   /// Number of received bytes that are held in memory.
-  public var heldByteCount: Int { self.handshakeBytes.readableBytes + self.reader.heldByteCount }
+  package var heldByteCount: Int { self.handshakeBytes.readableBytes + self.reader.heldByteCount }
 
   /// Time at which ``handleTimer(now:)`` is due; nil when the stream flows, or the session is closed.
-  public var nextDeadline: MediaTime? {
+  package var nextDeadline: MediaTime? {
     self.state == .streaming || self.state == .closed ? nil : self.stepStart + self.timeout
   }
 
   /// Begins the handshake, once the connection is open.
-  public mutating func start(now: MediaTime) -> [Action] {
+  package mutating func start(now: MediaTime) -> [Action] {
     guard self.state == .idle else { return [] }
     self.advance(to: .handshake, now: now)
     return [.send(self.handshake.opening)]
   }
 
   /// Processes bytes received from the server, in pieces of any length; none after the end.
-  public mutating func receive(_ bytes: ByteBuffer, now: MediaTime) -> [Action] {
+  package mutating func receive(_ bytes: ByteBuffer, now: MediaTime) -> [Action] {
     if self.state == .closed || self.state == .idle { return [] }
     var actions: [Action] = []
     do throws(ParsingError) {
@@ -130,7 +130,7 @@ public struct RTMPClientSession: ~Copyable {
   }
 
   /// Appends a media message to bytes that are sent; without effect unless ``isStreaming``.
-  public mutating func write(_ message: RTMPMessage, into buffer: inout ByteBuffer) {
+  package mutating func write(_ message: RTMPMessage, into buffer: inout ByteBuffer) {
     guard self.state == .streaming else { return }
     var message = message
     message.streamID = self.streamID
@@ -138,7 +138,7 @@ public struct RTMPClientSession: ~Copyable {
   }
 
   /// Says goodbye: ends the stream, so that the server releases its name. Further calls have no effect.
-  public mutating func finish() -> [Action] {
+  package mutating func finish() -> [Action] {
     if self.state == .closed { return [] }
     var actions: [Action] = []
     if self.state == .streaming {
@@ -155,7 +155,7 @@ public struct RTMPClientSession: ~Copyable {
 
   /// Fails the current step, since the server or the network has ended the connection; also where a message is
   /// incomplete. Without effect after the session's own end.
-  public mutating func handleDisconnected() -> [Action] {
+  package mutating func handleDisconnected() -> [Action] {
     if self.state == .closed { return [] }
     var actions: [Action] = []
     self.fail(code: "", "the server has closed the connection", &actions)
@@ -163,7 +163,7 @@ public struct RTMPClientSession: ~Copyable {
   }
 
   /// Ends a step that takes too long. Called at ``nextDeadline``; without effect before it.
-  public mutating func handleTimer(now: MediaTime) -> [Action] {
+  package mutating func handleTimer(now: MediaTime) -> [Action] {
     guard let deadline = self.nextDeadline, deadline <= now else { return [] }
     var actions: [Action] = []
     self.fail(code: "", "the server does not respond", &actions)
@@ -350,9 +350,9 @@ public struct RTMPClientSession: ~Copyable {
 }
 
 /// Reason for which a connection to a server has ended.
-public struct RTMPClientFailure: Error, Hashable, Sendable {
+package struct RTMPClientFailure: Error, Hashable, Sendable {
   /// The step that was not completed.
-  public enum Step: String, Hashable, Sendable {
+  package enum Step: String, Hashable, Sendable {
     /// The exchange of 1537 and 1536 bytes that precedes the chunks.
     case handshake
     /// `connect`: the application.
@@ -366,19 +366,19 @@ public struct RTMPClientFailure: Error, Hashable, Sendable {
   }
 
   /// The step that was not completed.
-  public var step: Step
+  package var step: Step
   /// The server's status code, such as `NetStream.Publish.BadName`; empty without one.
-  public var code: String
+  package var code: String
   /// Cause in one line of at most 256 characters, without the stream key.
-  public var description: String
+  package var description: String
   /// Whether a new connection may succeed. A name that is in use is free again once the server has noticed the end of the
   /// previous connection; refusals may be mended at the server. Only the end on this side's request is final.
-  public var isRetryable: Bool
+  package var isRetryable: Bool
   /// URL of the application at another server, which is to be used instead; from the server, not checked. Nil without one.
-  public var redirect: String?
+  package var redirect: String?
   /// The answer to a server that wants a user and password: a connection to ``RTMPURL/authenticated(with:)`` is to follow at once.
   /// Nil otherwise.
-  public var authentication: Secret?
+  package var authentication: Secret?
 }
 
 extension RTMPURL {
@@ -387,7 +387,7 @@ extension RTMPURL {
   ///
   /// - Parameter text: URL of the application: `tcUrl` of a request to connect again, or of an error with the code 302. It may begin
   ///   with the host (`//HOST/APP`) or the path (`/APP`), and has then the rest of this address (Enhanced RTMP v2, reconnect request).
-  public func redirected(to text: String) -> RTMPURL? {
+  package func redirected(to text: String) -> RTMPURL? {
     let scheme = self.isEncrypted ? "rtmps" : "rtmp"
     let host = self.host.utf8.contains(UInt8(ascii: ":")) ? "[\(self.host)]" : self.host
     let prefix = text.hasPrefix("//") ? "\(scheme):" : text.hasPrefix("/") ? "\(scheme)://\(host):\(self.port)" : ""

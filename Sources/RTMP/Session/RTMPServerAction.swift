@@ -1,8 +1,8 @@
-public import Media
-public import NIOCore
+package import Media
+package import NIOCore
 
 /// An action of an RTMP connection, performed in the order of the array.
-public enum RTMPServerAction: Hashable, Sendable {
+package enum RTMPServerAction: Hashable, Sendable {
   /// Send the bytes.
   case send(ByteBuffer)
   /// Decide whether the client may play or publish, and call ``RTMPServerSession/accept(now:)`` or
@@ -21,7 +21,7 @@ public enum RTMPServerAction: Hashable, Sendable {
 }
 
 /// Reason for which a server closes a connection.
-public enum RTMPCloseReason: Hashable, Sendable {
+package enum RTMPCloseReason: Hashable, Sendable {
   /// The client's bytes violate the protocol.
   case malformed(ParsingError)
   /// The request was refused.
@@ -33,7 +33,7 @@ public enum RTMPCloseReason: Hashable, Sendable {
 }
 
 /// Reason for which a client may not play or publish.
-public enum RTMPRefusal: Hashable, Sendable {
+package enum RTMPRefusal: Hashable, Sendable {
   /// There is no stream of the name.
   case notFound
   /// A token is missing or wrong, or its role does not suffice.

@@ -1,5 +1,5 @@
-public import Media
-public import NIOCore
+package import Media
+package import NIOCore
 
 /// The state machine of the server's side of one RTMP connection, RTMP 1.0 §7.2. Pure: `now` is an argument.
 ///
@@ -13,9 +13,9 @@ public import NIOCore
 /// A connection has one message stream, ``streamID``, so that the messages of a stream are the same bytes for every viewer.
 /// A connection that neither plays nor publishes is closed after a fixed time, which no message renews; one whose player has
 /// paused, after a longer one.
-public struct RTMPServerSession: ~Copyable {
+package struct RTMPServerSession: ~Copyable {
   /// The message stream that `createStream` returns.
-  public static let streamID: UInt32 = 1
+  package static let streamID: UInt32 = 1
 
   enum State: Equatable {
     case handshake
@@ -46,7 +46,7 @@ public struct RTMPServerSession: ~Copyable {
   /// The state of a new connection.
   ///
   /// - Parameter makeRandom: Returns unpredictable numbers, for the handshake.
-  public init(
+  package init(
     configuration: RTMPServerConfiguration = RTMPServerConfiguration(), now: MediaTime, makeRandom: () -> UInt64
   ) {
     self.configuration = configuration
@@ -55,24 +55,24 @@ public struct RTMPServerSession: ~Copyable {
   }
 
   /// Whether a request waits for ``accept(now:)`` or ``refuse(_:now:)``; nothing should be read from the client meanwhile.
-  public var isDeciding: Bool { if case .deciding = self.state { true } else { false } }
+  package var isDeciding: Bool { if case .deciding = self.state { true } else { false } }
 
   /// Whether the request that waits is one to publish.
-  public var willPublish: Bool {
+  package var willPublish: Bool {
     if case .deciding(let request) = self.state { request.purpose == .publish } else { false }
   }
 
   /// Whether samples are sent to the client.
-  public var isPlaying: Bool { self.state == .playing }
+  package var isPlaying: Bool { self.state == .playing }
 
   /// Whether the client sends a stream.
-  public var isPublishing: Bool { self.state == .publishing }
+  package var isPublishing: Bool { self.state == .publishing }
 
   /// Number of received bytes that are held in memory.
-  public var heldByteCount: Int { self.handshakeBytes.readableBytes + self.reader.heldByteCount }
+  package var heldByteCount: Int { self.handshakeBytes.readableBytes + self.reader.heldByteCount }
 
   /// Time at which ``handleTimer(now:)`` is due; nil when the session plays or is closed.
-  public var nextDeadline: MediaTime? {
+  package var nextDeadline: MediaTime? {
     switch self.state {
     case .playing, .closed: nil
     case .publishing: self.lastActivity + self.configuration.publishTimeout
@@ -82,7 +82,7 @@ public struct RTMPServerSession: ~Copyable {
   }
 
   /// Processes bytes received from the client, in pieces of any length; none after the end.
-  public mutating func receive(_ bytes: ByteBuffer, now: MediaTime) -> [RTMPServerAction] {
+  package mutating func receive(_ bytes: ByteBuffer, now: MediaTime) -> [RTMPServerAction] {
     if self.state == .closed { return [] }
     var actions: [RTMPServerAction] = []
     do throws(ParsingError) {
@@ -210,7 +210,7 @@ public struct RTMPServerSession: ~Copyable {
   }
 
   /// Accepts the request that waits, and handles the bytes behind it.
-  public mutating func accept(now: MediaTime) -> [RTMPServerAction] {
+  package mutating func accept(now: MediaTime) -> [RTMPServerAction] {
     guard case .deciding(let request) = self.state else { return [] }
     var actions: [RTMPServerAction] = []
     self.lastActivity = max(self.lastActivity, now)
@@ -242,7 +242,7 @@ public struct RTMPServerSession: ~Copyable {
   }
 
   /// Refuses the request that waits, or ends the publishing that was accepted, and closes the connection.
-  public mutating func refuse(_ refusal: RTMPRefusal, now: MediaTime) -> [RTMPServerAction] {
+  package mutating func refuse(_ refusal: RTMPRefusal, now: MediaTime) -> [RTMPServerAction] {
     let isPublish: Bool
     switch self.state {
     case .deciding(let request): isPublish = request.purpose == .publish
@@ -290,7 +290,7 @@ public struct RTMPServerSession: ~Copyable {
   }
 
   /// Closes a connection that is idle. Called at ``nextDeadline``; without effect before it.
-  public mutating func handleTimer(now: MediaTime) -> [RTMPServerAction] {
+  package mutating func handleTimer(now: MediaTime) -> [RTMPServerAction] {
     guard let deadline = self.nextDeadline, deadline <= now else { return [] }
     var actions: [RTMPServerAction] = []
     self.close(.timeout, &actions)
@@ -298,7 +298,7 @@ public struct RTMPServerSession: ~Copyable {
   }
 
   /// Ends the session with the stream or the server: a client that is able to is asked to connect again.
-  public mutating func handleEnd() -> [RTMPServerAction] {
+  package mutating func handleEnd() -> [RTMPServerAction] {
     if self.state == .closed { return [] }
     var actions: [RTMPServerAction] = []
     if self.state == .playing || self.state == .paused {
@@ -382,18 +382,18 @@ extension RTMPRefusal {
 }
 
 /// Times and window sizes of the sessions of a server.
-public struct RTMPServerConfiguration: Hashable, Sendable {
+package struct RTMPServerConfiguration: Hashable, Sendable {
   /// Time after which a connection that neither plays nor publishes is closed, whatever it sends; 10 s by default.
-  public var setupTimeout = MediaDuration.seconds(10)
+  package var setupTimeout = MediaDuration.seconds(10)
   /// Time without a complete message after which a publisher is closed; 330 s by default. A still screen may have a frame now and
   /// then: what notices a peer that is gone is the connection, and the silence of a peer that is there is judged by its rhythm, up to
   /// 300 s. It is not asked for a sign of life: FFmpeg reads pings only when it has sent a frame, and OBS Studio never.
-  public var publishTimeout = MediaDuration.seconds(330)
+  package var publishTimeout = MediaDuration.seconds(330)
   /// Time after which a connection whose player has paused is closed; 60 s by default.
-  public var pauseTimeout = MediaDuration.seconds(60)
+  package var pauseTimeout = MediaDuration.seconds(60)
   /// Number of bytes after which an acknowledgement is expected of the peer; announced to the peer, and not enforced.
-  public var acknowledgementWindow: UInt32 = 2_500_000
+  package var acknowledgementWindow: UInt32 = 2_500_000
 
   /// A configuration with default times.
-  public init() {}
+  package init() {}
 }

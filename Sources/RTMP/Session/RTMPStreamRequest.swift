@@ -1,4 +1,4 @@
-public import Authentication
+package import Authentication
 internal import Media
 
 /// A client's request to play or publish a stream: the application of `connect` and the name of `play` or `publish`.
@@ -6,9 +6,9 @@ internal import Media
 /// Players and encoders split a URL differently: `rtmp://HOST/hello` is application `hello` without a name, or no
 /// application and the name `hello`; many demand both, hence `rtmp://HOST/live/hello`. ``paths`` names the streams that
 /// may be meant.
-public struct RTMPStreamRequest: Hashable, Sendable {
+package struct RTMPStreamRequest: Hashable, Sendable {
   /// Direction of the media between client and server.
-  public enum Purpose: Hashable, Sendable {
+  package enum Purpose: Hashable, Sendable {
     /// Receive the stream.
     case play
     /// Send the stream.
@@ -16,22 +16,22 @@ public struct RTMPStreamRequest: Hashable, Sendable {
   }
 
   /// Direction of the media between client and server.
-  public var purpose: Purpose
+  package var purpose: Purpose
   /// The application as `connect` names it, without query.
-  public var application: String
+  package var application: String
   /// The stream's name without query; the stream key of a publisher, which is a secret.
-  public var name: Secret
+  package var name: Secret
   /// The value of `token`, or of `key`, in a query of the name, the application or the URL; nil without one.
-  public var token: Secret?
+  package var token: Secret?
   /// The values of `user` and `pass` in one of these queries; nil unless there are both.
-  public var login: Login?
+  package var login: Login?
 
   /// A name and a password.
-  public struct Login: Hashable, Sendable {
+  package struct Login: Hashable, Sendable {
     /// Name of the user, as it is entered.
-    public var user: String
+    package var user: String
     /// Password of the user, in plain text.
-    public var password: Secret
+    package var password: Secret
   }
 
   /// Creates a request of the properties of `connect` and the argument of `play` or `publish`.

@@ -1,8 +1,8 @@
 package import Authentication
-public import Media
-public import NIOCore
+package import Media
+package import NIOCore
 internal import NIOPosix
-public import Streaming
+package import Streaming
 
 /// Channel handler of a connection by which media is served beside the messages of a protocol: writing with bounded memory, the
 /// progress of its viewer, comparisons of passwords, its timer and its end. A server's protocol is a subclass, which has the session.
@@ -22,11 +22,11 @@ public import Streaming
 /// ```
 open class MediaConnection: ChannelDuplexHandler {
   /// Bytes of the protocol.
-  public typealias InboundIn = ByteBuffer
+  package typealias InboundIn = ByteBuffer
   /// Bytes of the protocol.
-  public typealias OutboundIn = ByteBuffer
+  package typealias OutboundIn = ByteBuffer
   /// Bytes of the protocol.
-  public typealias OutboundOut = ByteBuffer
+  package typealias OutboundOut = ByteBuffer
 
   /// Marks by which a connection is writable exactly when everything is sent.
   package static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
@@ -159,36 +159,36 @@ open class MediaConnection: ChannelDuplexHandler {
   // MARK: Channel handler
 
   /// Begins with the connection of a channel.
-  public final func handlerAdded(context: ChannelHandlerContext) {
+  package final func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
     self.connections.add(self, context.channel)
     self.scheduleTimer()
   }
 
   /// Forgets the connection: the handler is taken out of its channel.
-  public final func handlerRemoved(context: ChannelHandlerContext) {
+  package final func handlerRemoved(context: ChannelHandlerContext) {
     self.end()
   }
 
   /// Forgets the connection, which is closed, before its descriptor is another one's.
-  public final func channelInactive(context: ChannelHandlerContext) {
+  package final func channelInactive(context: ChannelHandlerContext) {
     self.end()
     context.fireChannelInactive()
   }
 
   /// Passes received bytes on, see ``receive(_:)``.
-  public final func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+  package final func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     self.receive(self.unwrapInboundIn(data))
   }
 
   /// Reads, unless reading is held.
-  public final func read(context: ChannelHandlerContext) {
+  package final func read(context: ChannelHandlerContext) {
     self.isReadHeld = self.isDeciding || self.hasTooManyResponses || self.isClosing || self.holding != nil
     if !self.isReadHeld { context.read() }
   }
 
   /// Notifies the viewer that everything is sent, or that some bytes are not.
-  public final func channelWritabilityChanged(context: ChannelHandlerContext) {
+  package final func channelWritabilityChanged(context: ChannelHandlerContext) {
     self.isWritable = context.channel.isWritable
     // Between a write and its flush the connection is not writable, which says nothing about the client.
     guard self.writeDepth == 0 else { return }
@@ -197,7 +197,7 @@ open class MediaConnection: ChannelDuplexHandler {
   }
 
   /// Closes the connection after an error, such as a reset.
-  public final func errorCaught(context: ChannelHandlerContext, error: any Error) {
+  package final func errorCaught(context: ChannelHandlerContext, error: any Error) {
     // The connection was reset, or the client does not speak TLS.
     context.close(promise: nil)
   }

@@ -1,0 +1,45 @@
+import Foundation
+
+/// What the package promises to programs that use it: its libraries, and what `import Vidicon` re-exports. Everything else is
+/// `package`, so that it may change without notice.
+struct PublicAccess {
+  /// Targets whose public declarations are all promised.
+  let rooms: Set<String>
+  /// Public types of other targets that are promised one by one.
+  let types: [String: Set<String>]
+
+  /// - Parameters:
+  ///   - libraries: Names of the promised libraries, each of one target.
+  ///   - exports: File with the re-exports of `Vidicon`.
+  init(libraries: Set<String>, exports: SwiftText) {
+    var (rooms, types) = (libraries, [String: Set<String>]())
+    for line in exports.lines where line.words.starts(with: ["_exported", "public", "import"]) {
+      let names = line.words.dropFirst(3).map(String.init)
+      if let room = names.first, names.count == 1 { rooms.insert(room) }
+      if names.count == 3 { types[names[1], default: []].insert(names[2]) }
+    }
+    self.rooms = rooms
+    self.types = types
+  }
+
+  /// Lines with `public` in a target's file that promise what is not re-exported.
+  func unpromised(in room: String, of file: SwiftText) -> [Violation] {
+    guard !self.rooms.contains(room) else { return [] }
+    let promised = self.types[room] ?? []
+    var violations: [Violation] = []
+    var name: String?
+    TypeReach.forEachTopic(of: file) { line, header in
+      switch header {
+      case .type(let type), .extended(let type): name = type
+      case .other: name = nil
+      case nil: break
+      }
+      guard let line, line.words.contains("public"), !(name.map(promised.contains) ?? false) else { return }
+      violations.append(
+        Violation(
+          path: file.path, line: line.number,
+          message: "\(name ?? "this") is public, and no library or re-export of Vidicon promises it; make it package"))
+    }
+    return violations
+  }
+}
