@@ -239,13 +239,16 @@ struct FrameShapeTests {
     #expect(frames.allSatisfy { abs(Int($0[160 * 90]) - 212) < 4 })
   }
 
-  @Test(arguments: [("prores_ks", "yuva444p10le", "mov"), ("png", "rgba", "mov"), ("qtrle", "argb", "mov")])
+  @Test(arguments: [
+    ("prores_ks", "yuva444p10le", "mov"), ("png", "rgba", "mov"), ("qtrle", "argb", "mov"),
+    ("libvpx", "yuva420p", "webm"), ("libvpx-vp9", "yuva420p", "webm"),
+  ])
   func `transparent pixels are black`(codec: String, pixels: String, container: String) throws {
     let path = try TestMedia.path(
       "alpha_\(codec).\(container)",
       [
         "-f", "lavfi", "-i", "color=white:s=64x64:r=10:d=1,format=rgba,geq=r=255:g=255:b=255:a='255*gt(X,31)'",
-        "-c:v", codec, "-pix_fmt", pixels,
+        "-c:v", codec, "-auto-alt-ref", "0", "-pix_fmt", pixels,
       ])
     let (format, frames) = try Self.frames(path, 3)
     #expect(format.pixelFormat == .bgra)

@@ -42,7 +42,25 @@ package final class PacketDecoder {
   /// Opens the decoder of a stream.
   package convenience init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
     // No trap: every stream has parameters.
-    try self.init(stream.pointee.codecpar!, pixel: stream.pointee.sample_aspect_ratio, source: source)
+    try self.init(
+      stream.pointee.codecpar!, pixel: stream.pointee.sample_aspect_ratio, hasOpacity: Self.hasOpacity(stream),
+      source: source)
+  }
+
+  /// Whether packets of a stream have the opacity of their frames beside them, as VP8 and VP9 in WebM.
+  package static func hasOpacity(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0).map { String(cString: $0.pointee.value) } == "1"
+  }
+
+  /// A decoder of a codec: of VP8 and VP9 with opacity that of libvpx where there is one, since libavcodec's own leave the opacity out.
+  private static func decoder(of codec: AVCodecID, hasOpacity: Bool) -> UnsafePointer<AVCodec>? {
+    let name: String? =
+      switch codec {
+      case AV_CODEC_ID_VP8 where hasOpacity: "libvpx"
+      case AV_CODEC_ID_VP9 where hasOpacity: "libvpx-vp9"
+      default: nil
+      }
+    return name.flatMap { avcodec_find_decoder_by_name($0) } ?? avcodec_find_decoder(codec)
   }
 
   /// Opens the decoder for codec parameters.
@@ -52,13 +70,14 @@ package final class PacketDecoder {
   ///     frames that may precede it.
   ///   - pixel: Ratio of a pixel's width to its height that the container states, which rules over that of the first frame; 0 for
   ///     none.
+  ///   - hasOpacity: See ``hasOpacity(_:)``.
   ///   - source: Subject of errors, such as the path of the file.
   /// - Throws: ``VidiconError`` `invalidData` when libavcodec has no decoder for the codec.
   package init(
     _ parameters: UnsafePointer<AVCodecParameters>, isLowDelay: Bool = false,
-    pixel: AVRational = AVRational(num: 0, den: 1), source: String
+    pixel: AVRational = AVRational(num: 0, den: 1), hasOpacity: Bool = false, source: String
   ) throws(VidiconError) {
-    guard let codec = avcodec_find_decoder(parameters.pointee.codec_id) else {
+    guard let codec = Self.decoder(of: parameters.pointee.codec_id, hasOpacity: hasOpacity) else {
       let name = String(cString: avcodec_get_name(parameters.pointee.codec_id))
       throw VidiconError(
         .invalidData, subject: source, cause: "there is no decoder for \(name)",

@@ -44,18 +44,20 @@ final class NetworkVideoTrack {
     // No trap: every stream has parameters.
     try self.init(
       stream.pointee.codecpar!, displayMatrix: vidicon_display_matrix(stream),
-      pixel: stream.pointee.sample_aspect_ratio, frameRate: frameRate, source: source)
+      pixel: stream.pointee.sample_aspect_ratio, hasOpacity: PacketDecoder.hasOpacity(stream), frameRate: frameRate,
+      source: source)
     if isUntimed, stream.pointee.codecpar.pointee.video_delay > 0 { self.reader = nil }
   }
 
   /// - Parameters:
   ///   - displayMatrix: The rotation of the frames, 9 values; nil for none.
   ///   - pixel: Ratio of a pixel's width to its height that the container states; 0 for none.
+  ///   - hasOpacity: Whether packets have the opacity of their frames beside them.
   init(
     _ codec: UnsafeMutablePointer<AVCodecParameters>, displayMatrix: UnsafePointer<Int32>?,
-    pixel: AVRational = AVRational(num: 0, den: 1), frameRate: FrameRate, source: String
+    pixel: AVRational = AVRational(num: 0, den: 1), hasOpacity: Bool = false, frameRate: FrameRate, source: String
   ) throws(VidiconError) {
-    self.decoding = .opened(try PacketDecoder(codec, pixel: pixel, source: source))
+    self.decoding = .opened(try PacketDecoder(codec, pixel: pixel, hasOpacity: hasOpacity, source: source))
     var parameters = codec.pointee
     if pixel.num > 0 { parameters.sample_aspect_ratio = pixel }
     let extradata = Array(
