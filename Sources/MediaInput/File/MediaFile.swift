@@ -20,6 +20,8 @@ final class MediaFile {
   private let interrupt: LibavInterrupt
   private let requests: RequestOptions
   private var context: UnsafeMutablePointer<AVFormatContext>
+  /// Number of streams at the opening: more may begin later.
+  private let streamCount: UInt32
   /// Decode time of the first packet of each stream, in its time base.
   private var firstTimes: [Int32: Int64] = [:]
   /// Packets that were read ahead and are returned next.
@@ -54,6 +56,7 @@ final class MediaFile {
     self.interrupt = interrupt
     self.requests = requests
     self.context = context
+    self.streamCount = context.pointee.nb_streams
     self.choice = choice
     self.select(video: nil, audio: nil)
   }
@@ -189,14 +192,14 @@ final class MediaFile {
       self.location, name: self.path, isConfined: self.isConfined, requests: self.requests, interrupt: self.interrupt)
     let old = self.context
     let isSame =
-      fresh.pointee.nb_streams == old.pointee.nb_streams
-      && (0..<Int(old.pointee.nb_streams)).allSatisfy {
+      fresh.pointee.nb_streams == self.streamCount
+      && (0..<Int(self.streamCount)).allSatisfy {
         fresh.pointee.streams[$0]?.pointee.codecpar.pointee.codec_id
           == old.pointee.streams[$0]?.pointee.codecpar.pointee.codec_id
       }
     var closing: UnsafeMutablePointer<AVFormatContext>? = isSame ? old : fresh
     if isSame {
-      for index in 0..<Int(old.pointee.nb_streams) {
+      for index in 0..<Int(self.streamCount) {
         fresh.pointee.streams[index]?.pointee.discard = old.pointee.streams[index]?.pointee.discard ?? AVDISCARD_DEFAULT
       }
       self.context = fresh
@@ -235,15 +238,16 @@ final class MediaFile {
     return context
   }
 
-  /// A playlist may lead to other files and servers, but not to protocols that join or cut files, or start programs.
+  /// A playlist may lead to other files and servers, but not to protocols that join or cut files, or start programs. Clips of transport
+  /// streams that were joined go on in the same streams, although their packet identifiers differ.
   private static let options: KeyValuePairs<String, String> = [
     "protocol_whitelist": "file,tcp,tls,udp,rtp,srtp,http,https,httpproxy,crypto,data,rtsp,rtsps,rtmp,rtmps,srt",
-    "tls_verify": "1",
+    "tls_verify": "1", "merge_pmt_versions": "1",
   ]
 
   /// Local files in container formats that contain their media, for paths chosen by clients.
   private static let confinedOptions: KeyValuePairs<String, String> = [
-    "protocol_whitelist": "file",
+    "protocol_whitelist": "file", "merge_pmt_versions": "1",
     "format_whitelist": "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,mpegts,mpeg,avi,flv,ogg,wav,mp3,aac,flac,h264,hevc,"
       + "m4v,mjpeg,ivf,mxf,asf,nut,yuv4mpegpipe,amr,ac3,eac3,aiff,au,caf,dv,gif,image2,jpeg_pipe,png_pipe,webp_pipe,"
       + "bmp_pipe,live_flv,mpegvideo,av1,obu",

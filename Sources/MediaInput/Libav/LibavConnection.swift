@@ -17,7 +17,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   /// The named pipe that is read; nil for others.
   private let fifo: FIFOReader?
   /// Stream index of each track.
-  private let streams: [MediaKind: Int]
+  private var streams: [MediaKind: Int]
   /// Whether packets have no timestamps.
   private let isUntimed: Bool
   /// Times of packets without timestamps that can be held back; nil where those of the arrival are taken.
@@ -29,8 +29,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   /// Maximum time to wait for the next packet; nil where the rhythm of the source decides.
   private let readTimeout: MediaDuration?
   private var life = SourceLife(at: StreamClock.system.now())
-  /// Arrival of the last packet of a chosen stream.
-  private var lastPacketTime = StreamClock.system.now()
+  /// Arrival of the last packet of each track, or the opening.
+  private var lastPacketTimes: [MediaKind: MediaTime]
   /// Length of an ADTS header with its CRC.
   private static let maximumHeadLength = 9
   /// Time at which the next audio packet begins, in nanoseconds; nil when unknown.
@@ -85,6 +85,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     self.requests = requests
     self.fifo = fifo
     self.streams = streams
+    let now = StreamClock.system.now()
+    self.lastPacketTimes = streams.mapValues { _ in now }
     let name = String(cString: context.pointee.iformat.pointee.name)
     let isSegmented = name.hasPrefix("hls") || name.hasPrefix("dash")
     let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
@@ -130,16 +132,11 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     guard status >= 0 else { throw self.error(status) }
     let now = StreamClock.system.now()
     let content = demuxed.pointer.pointee
-    guard content.size > 0, let kind = self.kind(of: content.stream_index),
-      let stream = self.context.pointee.streams[Int(content.stream_index)]
-    else {
-      // Streams have replaced the chosen ones, as at an event of a broadcaster: a new connection chooses again.
-      if self.isMedia(content.stream_index), now - self.lastPacketTime > Self.replacementTimeout {
-        throw self.error(-ETIMEDOUT)
-      }
-      return nil
+    guard content.size > 0, let stream = self.context.pointee.streams[Int(content.stream_index)] else { return nil }
+    guard let kind = self.kind(of: content.stream_index) else {
+      return try self.handleOther(stream, index: Int(content.stream_index), at: now)
     }
-    self.lastPacketTime = now
+    self.lastPacketTimes[kind] = now
     self.life.handleMedia(kind, at: now)
     var packet = NetworkPacket(demuxed, kind: kind)
     let timeBase = stream.pointee.time_base
@@ -190,12 +187,31 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     self.nextAudioTime = packet.decodeTime.flatMap { time in packet.duration.map { time + $0.nanoseconds } }
   }
 
-  /// Whether a stream has video or audio.
-  private func isMedia(_ stream: Int32) -> Bool {
-    guard let type = self.context.pointee.streams[Int(stream)]?.pointee.codecpar.pointee.codec_type else {
-      return false
+  /// Handles a packet of a stream that is not chosen: one that has begun since the opening, as at an event of a broadcaster.
+  ///
+  /// - Returns: Its audio, where there is none, or the chosen one has ended.
+  /// - Throws: Where the chosen video has ended, or both tracks have: a new connection chooses again.
+  private func handleOther(
+    _ stream: UnsafeMutablePointer<AVStream>, index: Int, at now: MediaTime
+  ) throws(VidiconError) -> NetworkItem? {
+    let kind: MediaKind
+    switch stream.pointee.codecpar.pointee.codec_type {
+    case AVMEDIA_TYPE_VIDEO: kind = .video
+    case AVMEDIA_TYPE_AUDIO: kind = .audio
+    default: return nil
     }
-    return type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO
+    let hasEnded = self.lastPacketTimes[kind].map { now - $0 > Self.replacementTimeout }
+    let areLost = self.lastPacketTimes.values.allSatisfy { now - $0 > Self.replacementTimeout }
+    if areLost || kind == .video && hasEnded == true { throw self.error(-ETIMEDOUT) }
+    guard kind == .audio, hasEnded ?? true else { return nil }
+    guard StreamChoice(self.context).audio.contains(index),
+      let track = try? NetworkAudioTrack(stream: stream, source: self.specification.description)
+    else {
+      stream.pointee.discard = AVDISCARD_ALL
+      return nil
+    }
+    (self.streams[.audio], self.lastPacketTimes[.audio], self.nextAudioTime) = (index, now, nil)
+    return .changedAudio(track)
   }
 
   private func kind(of stream: Int32) -> MediaKind? {

@@ -23,6 +23,8 @@ enum NetworkItem {
   case changedPace(SourceTimeline.Pace)
   /// Codecs of tracks that replace those of their kind; others go on.
   case changedCodecs(TrackCodecs)
+  /// Audio that begins, or replaces the one before; the video goes on.
+  case changedAudio(NetworkAudioTrack)
   /// Decoding of the video cannot start yet; audio goes on.
   case videoWaits(VidiconError)
   /// The end of a named pipe's writer; another one may come, over another connection.

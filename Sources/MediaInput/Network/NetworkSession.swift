@@ -134,6 +134,9 @@ extension NetworkSession {
       case .changedCodecs(let codecs):
         self.buffer.appendChange(codecs)
         continue
+      case .changedAudio(let track):
+        self.buffer.append(.audio(track))
+        continue
       case .videoWaits(let reason):
         self.buffer.append(.videoWaits(reason))
         continue

@@ -14,6 +14,8 @@ final class PlayoutBuffer: Sendable {
     case codecs(TrackCodecs)
     /// Codecs of tracks that replace those of their kind; others go on.
     case changedCodecs(TrackCodecs)
+    /// Audio that replaces the one before.
+    case audio(NetworkAudioTrack)
     case packet(NetworkPacket)
     /// The video packets since the last keyframe, which came before the video consumer; at most those of an ``OpenGroup``.
     case openGroup([NetworkPacket])
@@ -79,7 +81,7 @@ final class PlayoutBuffer: Sendable {
       state.items.removeAll { item in
         switch item {
         case .changedCodecs, .packet, .openGroup: true
-        case .tracks, .codecs, .lost, .videoWaits, .noAudio: false
+        case .tracks, .codecs, .audio, .lost, .videoWaits, .noAudio: false
         }
       }
       state.dropped += count - state.items.count - waiting.count
@@ -232,6 +234,9 @@ final class PlayoutBuffer: Sendable {
         (video, audio) = (nil, nil)
         replace(by: codecs)
       case .changedCodecs(let codecs): replace(by: codecs)
+      case .audio(let fresh):
+        audio = fresh
+        if let audioFormat { fresh.setFormat(audioFormat) }
       case .packet(let packet):
         switch packet.kind {
         case .video:
