@@ -4,7 +4,7 @@ internal import MediaInput
 
 /// The capturers of a ``SourceSpecification``, open but not started.
 public struct Sources: Sendable {
-  /// Time by which network sources and the writers of named pipes must be there. Sources that need not be are tried in the background,
+  /// Time by which network sources and the writers of pipes must be there. Sources that need not be are tried in the background,
   /// with the format of generated media until then.
   package enum ConnectionNeed: Hashable, Sendable {
     /// Network sources at once, writers later.
@@ -23,6 +23,9 @@ public struct Sources: Sendable {
   package private(set) var pendingFailure: VidiconError?
   /// Likewise of an audio source of its own; nil where that is the video source.
   package private(set) var pendingAudioFailure: VidiconError?
+
+  /// Time in which a program that writes to standard input has begun: its size is that of the stream then.
+  private static let pipeTimeout = MediaDuration.seconds(3)
 
   /// Opens the sources. A file or address that provides both video and audio is opened once.
   ///
@@ -59,7 +62,7 @@ public struct Sources: Sendable {
 
   /// Opens sources like the other initializer.
   ///
-  /// - Parameter connection: Time by which network sources and the writers of named pipes must be there.
+  /// - Parameter connection: Time by which network sources and the writers of pipes must be there.
   package init(
     _ specification: SourceSpecification, devices: any CaptureDeviceProvider, width: Int, height: Int,
     frameRate: FrameRate,
@@ -97,7 +100,11 @@ public struct Sources: Sendable {
       self.video = BarsCapturer(width: width, height: height, frameRate: frameRate)
       automatic = ToneCapturer(format: audioFormat)
     case .pipe:
-      self.video = try PipeCapturer()
+      let timeout = connection == .awaited ? nil : Self.pipeTimeout
+      let pipe = try PipeCapturer(
+        until: VideoFormat(width: width, height: height, pixelFormat: .i420, frameRate: frameRate), within: timeout)
+      self.pendingFailure = pipe.pendingFailure
+      self.video = pipe
     case .camera(let camera):
       self.video = devices.capturer(of: camera, width: width, height: height, frameRate: frameRate)
       if specification.audio == .auto, devices.hasMicrophone() {

@@ -59,7 +59,7 @@ extension Sources {
 
   /// Opens the sources of a stream that the program starts with.
   ///
-  /// - Parameter connection: Time by which network sources and the writers of named pipes must be there.
+  /// - Parameter connection: Time by which network sources and the writers of pipes must be there.
   package init(
     _ specification: SourceSpecification, width: Int, height: Int, frameRate: FrameRate, loop: Bool,
     passesThroughWHIP: Bool, connection: ConnectionNeed

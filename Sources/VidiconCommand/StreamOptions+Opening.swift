@@ -13,7 +13,7 @@ enum StreamUse: Hashable {
   /// Recording to the end of the source, unless that is looped.
   case recording
 
-  /// Time by which network sources and the writers of named pipes must be there.
+  /// Time by which network sources and the writers of pipes must be there.
   fileprivate var connection: Sources.ConnectionNeed {
     switch self {
     case .serving(needsConnection: true): .needed

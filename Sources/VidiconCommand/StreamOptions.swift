@@ -187,7 +187,7 @@ package struct StreamOptions: Equatable {
   ///
   /// - Parameters:
   ///   - loop: Whether files are looped.
-  ///   - connection: Time by which network sources and the writers of named pipes must be there.
+  ///   - connection: Time by which network sources and the writers of pipes must be there.
   func openSources(loop: Bool, connection: Sources.ConnectionNeed) throws(VidiconError) -> Sources {
     try Sources(
       self.specification(),

@@ -105,7 +105,8 @@ extension EndToEnd {
               + ["-r", "30", "-pix_fmt", "yuv420p", "-f", "yuv4mpegpipe", "-"],
             outputPipe: pipe)
           defer { source.kill() }
-          try await VidiconProcess.serving(["--source", "pipe:", "--audio", "none"], input: pipe) { vidicon in
+          let options = ["--source", "pipe:", "--audio", "none", "--size", "640x360"]
+          try await VidiconProcess.serving(options, input: pipe) { vidicon in
             async let playing = self.latencies(of: vidicon.url())
             var count = try await vidicon.status { $0.viewers == 1 }.framesEncoded ?? 0
             var changes: [Int64] = []

@@ -56,6 +56,26 @@ extension EndToEnd {
       }
     }
 
+    @Test func `standard input shows the slate until a program writes to it`() async throws {
+      let pipe = ChildProcess.pipe()
+      let options = ["--source", "pipe:", "--fps", "15", "--size", "320x180"]
+      try await VidiconProcess.serving(options, input: pipe) { vidicon in
+        _ = try await vidicon.status { $0.isSlateShown == true }
+        #expect(vidicon.child.errors.text.contains("no program writes to it yet"))
+        #expect(try await Curl.get(vidicon.page("/health")).status == 200)
+        let writer = try ChildProcess(
+          Tool("ffmpeg").path,
+          FFmpeg.quiet + ["-re", "-f", "lavfi", "-i", "color=white:s=640x360:r=15", "-pix_fmt", "yuv420p"]
+            + ["-f", "yuv4mpegpipe", "-"],
+          outputPipe: pipe)
+        defer { writer.kill() }
+        _ = try await vidicon.status(within: .seconds(60)) { $0.isSlateShown == false }
+        let film = try await FFmpeg.play(vidicon.url(), frames: 40)
+        try #require(film.frames.count >= 40, "\(film.run.errors)")
+        #expect(film.frames.mean(39) > 200)
+      }
+    }
+
     @Test func `a named pipe as audio is silent until a program writes, and again when it has ended`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let pipe = "\(folder)/tone.wav"

@@ -264,6 +264,45 @@ struct PipeCapturerTests {
     capturer.stop()
   }
 
+  @Test func `a program that begins to write later is waited for, and the format is announced`() throws {
+    let input = TestPipe()
+    let presumed = VideoFormat(width: 1280, height: 720, frameRate: FrameRate(30))
+    let capturer = try PipeCapturer(fileDescriptor: input.readEnd, until: presumed, within: .zero)
+    #expect(capturer.pendingFailure != nil && capturer.format == presumed)
+    let collector = SampleCollector()
+    try capturer.start(consumer: collector)
+    let header = Array(Self.header.utf8)
+    input.write(Array(header.prefix(12)))
+    // Within the header, or before it.
+    capturer.stop()
+    #expect(collector.state.read { $0.ends.isEmpty })
+    try capturer.start(consumer: collector)
+    input.write(Array(header.dropFirst(12)) + (1...3).flatMap { Self.frame($0) })
+    input.finish()
+    let state = collector.wait { !$0.ends.isEmpty }
+    capturer.stop()
+    #expect(state.ends.count == 1 && state.ends.allSatisfy { $0 == nil })
+    #expect(state.formats == [VideoFormat(width: 16, height: 16, frameRate: FrameRate(200))])
+    #expect(state.shown.map(\.luma) == [1, 2, 3])
+    #expect(capturer.format == state.formats.last)
+  }
+
+  @Test func `a header that comes in time has the format, and an end without one is an error`() throws {
+    let input = TestPipe()
+    input.write(Array(Self.header.utf8))
+    let presumed = VideoFormat(width: 1280, height: 720, frameRate: FrameRate(30))
+    let capturer = try PipeCapturer(fileDescriptor: input.readEnd, until: presumed, within: .seconds(300))
+    #expect(capturer.pendingFailure == nil && capturer.format.width == 16)
+    let silent = TestPipe()
+    let waiting = try PipeCapturer(fileDescriptor: silent.readEnd, until: presumed, within: .zero)
+    let collector = FrameCollector()
+    try waiting.start(consumer: collector)
+    silent.finish()
+    let ended = try #require(collector.end())
+    #expect(ended?.cause == "it is empty")
+    waiting.stop()
+  }
+
   @Test func `a consumer that retains all frames does not block reading`() throws {
     let input = TestPipe()
     input.write(Array(Self.header.utf8) + (1...20).flatMap { Self.frame($0) })

@@ -5,17 +5,47 @@ internal import Threading
 
 /// The capture loop of `pipe:`: delivers the frames of a YUV4MPEG2 stream at its frame rate.
 final class PipeCaptureLoop: Sendable {
-  /// Locked while a thread runs.
-  private let stream: Mutex<Y4MStream>
-
-  init(_ stream: sending Y4MStream) {
-    self.stream = Mutex(stream)
+  private struct State {
+    /// Nil before its header has come.
+    var stream: Y4MStream?
+    /// Bytes of the header that were read before an interruption.
+    var head: [UInt8] = []
   }
 
-  /// Reads and delivers frames until the end, an error, or the signal.
+  /// Locked while a thread runs.
+  private let state: Mutex<State>
+  private let currentFormat: Mutex<VideoFormat>
+  private let source: String
+
+  /// - Parameters:
+  ///   - stream: The stream; nil where its header has not come.
+  ///   - format: Format until the header has come.
+  ///   - source: Subject of errors.
+  init(_ stream: sending Y4MStream?, until format: VideoFormat, source: String) {
+    self.source = source
+    self.currentFormat = Mutex(stream?.format ?? format)
+    self.state = Mutex(State(stream: stream))
+  }
+
+  /// Format of the frames.
+  var format: VideoFormat { self.currentFormat.withLock { $0 } }
+
+  /// Reads and delivers frames until the end, an error, or the signal. A header that has not come is waited for.
   func run(to consumer: any VideoConsumer, reader: PipeReader, signal: StopSignal) {
-    self.stream.withLock { stream in
-      let end = Self.frames(of: &stream, to: consumer, reader: reader, signal: signal)
+    self.state.withLock { state in
+      if state.stream == nil {
+        do throws(VidiconError) {
+          state.stream = try Y4MStream(reader: reader, source: self.source, after: &state.head)
+        } catch {
+          if !reader.isInterrupted { consumer.captureEnded(error) }
+        }
+        if let format = state.stream?.format, format != self.format {
+          self.currentFormat.withLock { $0 = format }
+          consumer.captureFormatChanged(to: format)
+        }
+      }
+      guard state.stream != nil else { return }
+      let end = Self.frames(of: &state.stream!, to: consumer, reader: reader, signal: signal)
       if case .ended(let error) = end, !signal.isStopped { consumer.captureEnded(error) }
     }
   }

@@ -15,8 +15,8 @@ internal import Threading
 /// that is followed neither by another frame nor by the end is an error; the first frame is delivered only after this check,
 /// since a wrong header would produce noise.
 public final class PipeCapturer: VideoCapturer {
-  /// I420 of the rate and the size in the header, which is enlarged where the header's pixels are not square.
-  public let format: VideoFormat
+  /// Reason why the format is presumed, and the header is waited for; nil where it had come.
+  package let pendingFailure: VidiconError?
   private let descriptor: Int32
   private let source: String
   private let loop: PipeCaptureLoop
@@ -28,23 +28,47 @@ public final class PipeCapturer: VideoCapturer {
   /// - Parameter fileDescriptor: The descriptor to read from, by default standard input. Not closed.
   /// - Throws: ``VidiconError``: ``VidiconError/Code/notFound`` when it is a terminal or not open,
   ///   ``VidiconError/Code/invalidData`` when the header is not YUV4MPEG2, or has an unsupported format.
-  public init(fileDescriptor: Int32 = 0) throws(VidiconError) {
+  public convenience init(fileDescriptor: Int32 = 0) throws(VidiconError) {
+    try self.init(fileDescriptor: fileDescriptor, until: .presumed, within: nil)
+  }
+
+  /// Reads the header like the other initializer, or goes on waiting for it in the background where it does not come in time.
+  ///
+  /// - Parameters:
+  ///   - format: Format until the header has come.
+  ///   - timeout: Maximum time to wait for the first byte here; nil to wait without limit.
+  package init(
+    fileDescriptor: Int32 = 0, until format: VideoFormat, within timeout: MediaDuration?
+  ) throws(VidiconError) {
     let source = fileDescriptor == 0 ? "pipe: (standard input)" : "pipe: (file descriptor \(fileDescriptor))"
     guard isatty(fileDescriptor) == 0, fcntl(fileDescriptor, F_GETFD) != -1 else {
       throw VidiconError(
         .notFound, subject: source, cause: "nothing is piped into it",
         nextStep: "start it as: ffmpeg -i INPUT -f yuv4mpegpipe -pix_fmt yuv420p - | vidicon serve --source pipe:")
     }
-    let stream = try Y4MStream(reader: PipeReader(descriptor: fileDescriptor, source: source), source: source)
-    self.format = stream.format
+    let reader = try PipeReader(descriptor: fileDescriptor, source: source)
+    let isThere = timeout.map { reader.wait(until: StreamClock.system.now() + $0) } ?? true
+    var stream: Y4MStream?
+    if isThere {
+      var head: [UInt8] = []
+      stream = try Y4MStream(reader: reader, source: source, after: &head)
+    }
+    self.pendingFailure =
+      isThere
+      ? nil
+      : VidiconError(
+        .failed, subject: source, cause: "no program writes to it yet", nextStep: "start one that does")
     self.descriptor = fileDescriptor
     self.source = source
-    self.loop = PipeCaptureLoop(stream)
+    self.loop = PipeCaptureLoop(stream, until: format, source: source)
   }
 
   deinit {
     self.stop()
   }
+
+  /// I420 of the rate and the size in the header, which is enlarged where the header's pixels are not square.
+  public var format: VideoFormat { self.loop.format }
 
   /// True from a successful ``start(consumer:)`` until ``stop()``, also after the end of the input.
   public var isStarted: Bool {

@@ -33,6 +33,16 @@ final class PipeReader: Sendable {
     self.wake.stop()
   }
 
+  /// Whether ``interrupt()`` was called.
+  var isInterrupted: Bool { self.wake.isStopped }
+
+  /// Waits until there is something to read, or the end.
+  ///
+  /// - Returns: False where there is nothing up to the deadline.
+  func wait(until deadline: MediaTime) -> Bool {
+    if case .timedOut = self.wake.wait(for: self.descriptor, until: deadline) { false } else { true }
+  }
+
   /// Reads until a buffer is full.
   ///
   /// - Parameter count: Set to the number of bytes read, also when the buffer is not full.

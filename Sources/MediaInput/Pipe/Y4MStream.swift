@@ -35,10 +35,12 @@ struct Y4MStream {
   private var leftover = 0
 
   /// Reads the header.
-  init(reader: PipeReader, source: String) throws(VidiconError) {
+  ///
+  /// - Parameter head: Bytes of it that were read before; all that were read, where the read is interrupted, which throws.
+  init(reader: PipeReader, source: String, after head: inout [UInt8]) throws(VidiconError) {
     self.source = source
     // Every header has at least the magic word and a space.
-    switch Self.readLine(&self.line, reader: reader, minimum: Y4MHeader.magic.utf8.count + 1, source: source) {
+    switch Self.readLine(&head, reader: reader, minimum: Y4MHeader.magic.utf8.count + 1, source: source) {
     case .complete:
       break
     case .failed(let error):
@@ -46,11 +48,10 @@ struct Y4MStream {
     case .end, .interrupted:
       throw VidiconError(
         .invalidData, subject: source,
-        cause: self.line.isEmpty ? "it is empty" : "it ended within the YUV4MPEG2 header",
+        cause: head.isEmpty ? "it is empty" : "it ended within the YUV4MPEG2 header",
         nextStep: "check the messages of the program that writes it")
     }
-    self.header = try Y4MHeader(parsing: self.line.dropLast(), source: source)
-    self.line = []
+    self.header = try Y4MHeader(parsing: head.dropLast(), source: source)
     let display = DisplaySize(
       width: self.header.width, height: self.header.height,
       pixel: AVRational(num: self.header.pixel.x, den: self.header.pixel.y))
