@@ -27,7 +27,7 @@ final class NetworkVideoTrack {
   private let source: String
   /// Rate of the packets, which may be fields.
   private let frameRate: FrameRate
-  /// A frame of another size than ``format`` had, which its announcement precedes.
+  /// A frame of another size or color matrix than ``format`` had, which its announcement precedes.
   private var heldFrame: VideoFrame?
   private var decoding: Decoding
   private let converter: DecodedFrameConverter
@@ -193,8 +193,12 @@ final class NetworkVideoTrack {
       return consumer.captureSkipped(at: time)
     }
     self.lastTime = time
-    if converted.format.width != self.format.width || converted.format.height != self.format.height {
-      (self.format, self.heldFrame) = (converted.format, converted)
+    let format = converted.format
+    // The colors of a frame are those of the announced format.
+    if format.width != self.format.width || format.height != self.format.height
+      || format.colorMatrix != self.format.colorMatrix
+    {
+      (self.format, self.heldFrame) = (format, converted)
     } else {
       consumer.consume(converted)
     }

@@ -225,6 +225,12 @@ final class PlayoutBuffer: Sendable {
       }
       if let fresh { announce(fresh) }
     }
+    /// Delivers a frame that follows the announcement of its format.
+    func deliverHeldFrame() {
+      guard let frame = video?.takeHeldFrame() else { return }
+      onFormat(frame.format)
+      consumers.notifyVideo { $0.consume(frame) }
+    }
     while let item = self.next(silence: silence) {
       switch item {
       case .tracks(let fresh):
@@ -243,13 +249,12 @@ final class PlayoutBuffer: Sendable {
           let corruptCount = video?.corruptCount
           consumers.notifyVideo { video?.handle(packet, to: $0) }
           if video?.corruptCount != corruptCount { onDamage() }
-          if let frame = video?.takeHeldFrame() {
-            onFormat(frame.format)
-            consumers.notifyVideo { $0.consume(frame) }
-          }
+          deliverHeldFrame()
         case .audio: consumers.notifyAudio { audio?.handle(packet, to: $0) }
         }
-      case .openGroup(let packets): consumers.notifyVideo { video?.catchUp(with: packets, to: $0) }
+      case .openGroup(let packets):
+        consumers.notifyVideo { video?.catchUp(with: packets, to: $0) }
+        deliverHeldFrame()
       case .lost(let error):
         consumers.notifyVideo { $0.captureEnded(error) }
         consumers.notifyAudio { $0.captureEnded(error) }

@@ -99,6 +99,20 @@ struct PublishedCodecTests {
     #expect(times == [1_000, 1_100, 1_200, 1_300, 1_400])
   }
 
+  @Test func `a consumer that starts at a still screen gets its frame, in the colors of VP8`() throws {
+    let publication = try self.begin()
+    #expect(publication.describe(codec: .vp8(width: 1280, height: 720)))
+    let frame = try #require(Self.vp8("1280x720").first)
+    #expect(publication.consumeTimed(Self.sample(frame, at: 0, isKeyframe: true)))
+    let collector = SampleCollector()
+    try self.source.video.start(consumer: collector)
+    defer { self.source.video.stop() }
+    // RFC 6386 §9.2: BT.601, of every size.
+    let state = collector.wait { $0.frameCount == 1 }
+    #expect(state.frameCount == 1 && state.frames.allSatisfy { $0.format.colorMatrix == .bt601 })
+    #expect(self.source.video.format.colorMatrix == .bt601)
+  }
+
   @Test func `Opus is decoded into the source's format with the given times`() throws {
     let audio = AudioCollector()
     try self.source.audio.start(consumer: audio)
@@ -118,9 +132,13 @@ struct PublishedCodecTests {
     #expect(blocks.first?.timestamp == .zero + .seconds(5))
   }
 
-  @Test func `H.264 is decoded at a source that does not pass through`() throws {
-    let encoder = try LibavH264Encoder(VideoEncoderSettings(width: 64, height: 48, frameRate: 25, bitrate: 300_000))
-    let pool = VideoFramePool(format: VideoFormat(width: 64, height: 48, frameRate: 25), capacity: 4)
+  /// Gray H.264.
+  private static func h264(
+    width: Int, height: Int, _ matrix: ColorMatrix
+  ) throws -> (description: H264Description, samples: [EncodedSample]) {
+    let encoder = try LibavH264Encoder(
+      VideoEncoderSettings(width: width, height: height, frameRate: 25, colorMatrix: matrix, bitrate: 300_000))
+    let pool = VideoFramePool(format: VideoFormat(width: width, height: height, frameRate: 25), capacity: 4)
     var samples: [EncodedSample] = []
     for index in 0..<3 {
       let frame = try #require(
@@ -129,7 +147,26 @@ struct PublishedCodecTests {
         })
       try encoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: index == 0) { samples.append($0) }
     }
-    let description = try #require(encoder.description)
+    return (try #require(encoder.description), samples)
+  }
+
+  /// The smaller size would be BT.601 without a tag, the larger one BT.709.
+  @Test(arguments: [(64, 48), (1280, 720)], [ColorMatrix.bt601, .bt709])
+  func `the colors of decoded H.264 are those of its tags`(size: (Int, Int), matrix: ColorMatrix) throws {
+    let (description, samples) = try Self.h264(width: size.0, height: size.1, matrix)
+    let collector = SampleCollector()
+    try self.source.video.start(consumer: collector)
+    defer { self.source.video.stop() }
+    let publication = try self.begin()
+    #expect(publication.describe(codec: .h264(description)))
+    for sample in samples { #expect(publication.consumeTimed(sample)) }
+    let state = collector.wait { $0.frameCount == samples.count }
+    #expect(state.frameCount == samples.count && state.frames.allSatisfy { $0.format.colorMatrix == matrix })
+    #expect(self.source.video.format.colorMatrix == matrix && self.source.video.format.width == size.0)
+  }
+
+  @Test func `H.264 is decoded at a source that does not pass through`() throws {
+    let (description, samples) = try Self.h264(width: 64, height: 48, .bt601)
     let collector = SampleCollector()
     try self.source.video.start(consumer: collector)
     defer { self.source.video.stop() }
