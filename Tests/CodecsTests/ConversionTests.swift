@@ -55,7 +55,7 @@ struct ColorConversionTests {
 struct SwscaleConverterTests {
   private static func convert(
     _ planes: [[UInt8]], bytesPerRow: [Int32], width: Int32, height: Int32, pixelFormat: AVPixelFormat,
-    isFullRange: Bool = false, to format: VideoFormat
+    isFullRange: Bool = false, matrix: ColorMatrix? = nil, to format: VideoFormat
   ) -> VideoFrame? {
     let padded = (planes + [[], [], [], []]).map { $0 + [UInt8](repeating: 0, count: 64) }
     let rows = bytesPerRow + [0, 0, 0]
@@ -66,7 +66,7 @@ struct SwscaleConverterTests {
             .init(
               planes: (first.baseAddress, second.baseAddress, third.baseAddress, nil),
               bytesPerRow: (rows[0], rows[1], rows[2], 0), width: width, height: height, pixelFormat: pixelFormat,
-              isFullRange: isFullRange), at: .zero + .seconds(1))
+              isFullRange: isFullRange, matrix: matrix), at: .zero + .seconds(1))
         }
       }
     }
@@ -108,6 +108,26 @@ struct SwscaleConverterTests {
         pixelFormat: pixelFormat, isFullRange: isFullRange, to: VideoFormat(width: 16, height: 16)))
     #expect(frame.withPlane(0) { $0.prefix(256).allSatisfy { abs(Int($0) - expected) <= 1 } })
     #expect(frame.withPlane(1) { abs(Int($0[20]) - 128) <= 1 })
+  }
+
+  /// Green, in each matrix, as ``red, green and blue become luma and differences of the matrix`` has it.
+  @Test(
+    arguments: [
+      (.bt709, .bt601, [173, 42, 26], [145, 54, 34]), (.bt601, .bt709, [145, 54, 34], [173, 42, 26]),
+      (nil, .bt601, [173, 42, 26], [173, 42, 26]),
+    ] as [(ColorMatrix?, ColorMatrix, [UInt8], [Int])], [16, 32])
+  func `a color of another matrix stays the same color, in each size`(
+    color: (ColorMatrix?, ColorMatrix, [UInt8], [Int]), width: Int
+  ) throws {
+    let (from, to, values, expected) = color
+    let planes = zip([256, 64, 64], values).map { [UInt8](repeating: $1, count: $0) }
+    let frame = try #require(
+      Self.convert(
+        planes, bytesPerRow: [16, 8, 8], width: 16, height: 16, pixelFormat: AV_PIX_FMT_YUV420P, matrix: from,
+        to: VideoFormat(width: width, height: 16, colorMatrix: to)))
+    for (plane, value) in expected.enumerated() {
+      #expect(abs(Int(frame.withPlane(plane) { $0[3] }) - value) <= 3, "plane \(plane)")
+    }
   }
 
   @Test func `another size is scaled`() throws {

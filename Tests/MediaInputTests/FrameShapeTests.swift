@@ -239,6 +239,24 @@ struct FrameShapeTests {
     #expect(frames.allSatisfy { abs(Int($0[160 * 90]) - 212) < 4 })
   }
 
+  @Test(arguments: ["320x180", "640x360"])
+  func `a color stays the same where later frames have another matrix`(size: String) throws {
+    let clips = try [("320x180", "smpte170m"), (size, "bt709")].map { size, matrix in
+      let path = try TestMedia.path(
+        "lime_\(size)_\(matrix).ts",
+        [
+          "-f", "lavfi", "-i",
+          "color=lime:s=\(size):r=25:d=1,format=rgb24,scale=out_color_matrix=\(matrix),format=yuv420p", "-c:v",
+          "libx264", "-preset", "ultrafast", "-colorspace", matrix,
+        ])
+      return try Data(contentsOf: URL(filePath: path))
+    }
+    let path = try TestMedia.path("lime_\(size).ts", bytes: clips[0] + clips[1])
+    let file = try DecodedFile(path) { frame in frame.withPlane(0) { Int($0[90 * frame.format.bytesPerRow[0] + 160]) } }
+    // BT.601: Y = 16 + 0.587 × 219. In BT.709 it would be 173.
+    #expect(file.frames.count > 45 && file.frames.allSatisfy { abs($0 - 145) < 5 }, "\(file.frames)")
+  }
+
   @Test(arguments: [
     ("prores_ks", "yuva444p10le", "mov"), ("png", "rgba", "mov"), ("qtrle", "argb", "mov"),
     ("libvpx", "yuva420p", "webm"), ("libvpx-vp9", "yuva420p", "webm"),

@@ -54,7 +54,9 @@ package final class DecodedFrameConverter {
           colorMatrix: Self.colorMatrix(frame.pointee.colorspace, height: frame.pointee.height))
     }
     guard let format = self.format else { return nil }
-    if let direct, direct.hasSameLayout(as: format), let buffer = Self.borrow(frame, format: format) {
+    if let direct, direct.hasSameLayout(as: format), direct.colorMatrix == format.colorMatrix,
+      let buffer = Self.borrow(frame, format: format)
+    {
       return VideoFrame(buffer: buffer, timestamp: time)
     }
     let converter = self.converter ?? SwscaleConverter(format: format)
@@ -96,8 +98,16 @@ package final class DecodedFrameConverter {
   /// Color matrix that the stream signals; without a signal the one that players assume: BT.709 from 720 rows on.
   package static func colorMatrix(_ colorspace: AVColorSpace, height: Int32) -> ColorMatrix {
     switch colorspace {
-    case AVCOL_SPC_BT709, AVCOL_SPC_BT2020_NCL, AVCOL_SPC_BT2020_CL: .bt709
     case AVCOL_SPC_UNSPECIFIED: height >= 720 ? .bt709 : .bt601
+    default: Self.statedMatrix(colorspace) ?? .bt601
+    }
+  }
+
+  /// Color matrix that the stream signals; nil without a signal, and for RGB.
+  static func statedMatrix(_ colorspace: AVColorSpace) -> ColorMatrix? {
+    switch colorspace {
+    case AVCOL_SPC_BT709, AVCOL_SPC_BT2020_NCL, AVCOL_SPC_BT2020_CL: .bt709
+    case AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_RGB: nil
     default: .bt601
     }
   }

@@ -11,13 +11,15 @@ package final class SwscaleConverter {
     var height: Int32
     var pixelFormat: AVPixelFormat
     var isFullRange: Bool
+    /// Matrix of Y'CbCr pixels; nil for that of the output.
+    var matrix: ColorMatrix?
     /// Order of the fields of an interlaced frame; nil for a progressive one.
     var fields: FieldOrder?
 
     package init(
       planes: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?),
       bytesPerRow: (Int32, Int32, Int32, Int32), width: Int32, height: Int32, pixelFormat: AVPixelFormat,
-      isFullRange: Bool, fields: FieldOrder? = nil
+      isFullRange: Bool, matrix: ColorMatrix? = nil, fields: FieldOrder? = nil
     ) {
       self.planes = planes
       self.bytesPerRow = bytesPerRow
@@ -25,6 +27,7 @@ package final class SwscaleConverter {
       self.height = height
       self.pixelFormat = pixelFormat
       self.isFullRange = isFullRange
+      self.matrix = matrix
       self.fields = fields
     }
 
@@ -34,7 +37,8 @@ package final class SwscaleConverter {
       self.init(
         planes: (UnsafePointer(data.0), UnsafePointer(data.1), UnsafePointer(data.2), UnsafePointer(data.3)),
         bytesPerRow: (rows.0, rows.1, rows.2, rows.3), width: frame.pointee.width, height: frame.pointee.height,
-        pixelFormat: AVPixelFormat(frame.pointee.format), isFullRange: frame.pointee.color_range == AVCOL_RANGE_JPEG)
+        pixelFormat: AVPixelFormat(frame.pointee.format), isFullRange: frame.pointee.color_range == AVCOL_RANGE_JPEG,
+        matrix: DecodedFrameConverter.statedMatrix(frame.pointee.colorspace))
     }
   }
 
@@ -44,6 +48,7 @@ package final class SwscaleConverter {
     var height: Int32
     var pixelFormat: Int32
     var isFullRange: Bool
+    var matrix: ColorMatrix
     /// Size of the output.
     var targetWidth: Int
     var targetHeight: Int
@@ -92,7 +97,8 @@ package final class SwscaleConverter {
     let (pixelFormat, isFullRange) = Self.withoutRange(source.pixelFormat)
     let input = Input(
       width: source.width, height: source.height, pixelFormat: pixelFormat.rawValue,
-      isFullRange: isFullRange || source.isFullRange, targetWidth: target.width, targetHeight: target.height)
+      isFullRange: isFullRange || source.isFullRange, matrix: source.matrix ?? format.colorMatrix,
+      targetWidth: target.width, targetHeight: target.height)
     if input != self.input {
       self.input = input
       sws_freeContext(self.scaler)
@@ -132,9 +138,13 @@ package final class SwscaleConverter {
       sws_freeContext(scaler)
       return nil
     }
-    let matrix = sws_getCoefficients(format.colorMatrix == .bt709 ? SWS_CS_ITU709 : SWS_CS_ITU601)
-    sws_setColorspaceDetails(scaler, matrix, input.isFullRange ? 1 : 0, matrix, 0, 0, 1 << 16, 1 << 16)
+    let (from, to) = (Self.coefficients(of: input.matrix), Self.coefficients(of: format.colorMatrix))
+    sws_setColorspaceDetails(scaler, from, input.isFullRange ? 1 : 0, to, 0, 0, 1 << 16, 1 << 16)
     return scaler
+  }
+
+  private static func coefficients(of matrix: ColorMatrix) -> UnsafePointer<Int32>? {
+    sws_getCoefficients(matrix == .bt709 ? SWS_CS_ITU709 : SWS_CS_ITU601)
   }
 
   /// The pixel format without the range that deprecated names imply.
