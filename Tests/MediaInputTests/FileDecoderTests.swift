@@ -115,6 +115,22 @@ struct FileDecoderTests {
     #expect(abs(duration.nanoseconds - 14_000_000_000) < 200_000_000)
   }
 
+  @Test(arguments: ["mkv", "flv"]) func `video that begins minutes after the audio is found`(container: String) throws {
+    let path = try TestMedia.path(
+      "minutes-late.\(container)",
+      [
+        "-itsoffset", "100", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=2", "-f", "lavfi", "-i",
+        "sine=440:r=44100:d=102", "-map", "0", "-map", "1", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "3",
+        "-pix_fmt", "yuv420p", "-c:a", "aac", "-b:a", "32k",
+      ])
+    let file = try DecodedFile(path) { $0.timestamp }
+    let (frame, block) = (try #require(file.frames.first), try #require(file.audio.first))
+    #expect(abs((frame - block.timestamp).nanoseconds - 100_000_000_000) < 200_000_000)
+    #expect(file.frames.count == 50)
+    let duration = file.audio.reduce(MediaDuration.zero) { $0 + $1.duration }
+    #expect(abs(duration.nanoseconds - 102_000_000_000) < 200_000_000)
+  }
+
   /// A file of MP4 with other edit lists in its tracks: durations, and places in the media, in seconds.
   private static func edited(_ file: ArraySlice<UInt8>, _ edits: [(duration: Double, start: Double)]) -> [UInt8] {
     func number(_ place: Int) -> Int { file[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }

@@ -26,6 +26,8 @@ final class FileDecoder {
   /// Places of the packets on the timeline.
   private var timeline: FileTimeline
   private var packetsInPass: [MediaKind: Int] = [:]
+  /// Time of the pass at its first packet of video, in nanoseconds; nil before that of the first pass.
+  private var videoStart: Int64?
   private var passCount = 0
   private var framesBeforePass = 0
   /// Number of consecutive passes without a decoded frame.
@@ -222,6 +224,9 @@ final class FileDecoder {
   /// Likewise for a first audio block, once there is a frame.
   private static let firstBlockSpan: Int64 = 10_000_000_000
 
+  /// Maximum time by which video begins after the audio, which is queued until then: a camera may be switched on late.
+  private static let lateVideoSpan: Int64 = 600_000_000_000
+
   private static func openVideo(
     of file: MediaFile, _ choice: ArraySlice<Int>
   ) throws(VidiconError) -> (track: VideoTrack, index: Int)? {
@@ -322,13 +327,17 @@ final class FileDecoder {
       guard needsFrame || needsAudio else { break }
       if needsFrame, self.video?.decode() ?? false { continue }
       if needsAudio, self.audio?.decode() ?? false { continue }
-      // Video is not queued for a minute, which may take a gigabyte.
-      let span = needsFrame ? Self.firstFrameSpan : Self.firstBlockSpan
-      if self.isEnded || self.passCount > 0 || self.timeline.end - self.timeline.passStart > span && self.isFull {
-        break
-      }
+      if self.isEnded || self.passCount > 0 || self.hasReadEnough(needsFrame: needsFrame) { break }
       self.read()
     }
+  }
+
+  /// Whether a first frame or audio block was searched for long enough. Video is not queued for a minute, which may take a gigabyte.
+  private func hasReadEnough(needsFrame: Bool) -> Bool {
+    let length = self.timeline.end - self.timeline.passStart
+    guard needsFrame else { return length > Self.firstBlockSpan && self.isFull }
+    guard let videoStart else { return self.audio?.decoder.isFull(span: Self.lateVideoSpan) ?? false }
+    return length - videoStart > Self.firstFrameSpan && self.isFull
   }
 
   private func read() {
@@ -345,6 +354,9 @@ final class FileDecoder {
     guard let decoder, kind == .video ? self.isVideoActive : self.isAudioActive && stream == self.file.audioStream
     else { return }
     self.setTimes(kind, timeBase: self.file.stream(stream).pointee.time_base)
+    if kind == .video, self.packetsInPass[.video] == nil {
+      self.videoStart = self.timeline.end - self.timeline.passStart
+    }
     self.packetsInPass[kind, default: 0] += 1
     decoder.append(self.packet)
   }
