@@ -64,19 +64,41 @@ package final class DecodedAudioConverter {
       return false
     }
     defer { av_channel_layout_uninit(&input) }
-    var output = AVChannelLayout()
-    av_channel_layout_default(&output, Int32(self.format.channelCount))
-    let status = swr_alloc_set_opts2(
-      &self.resampler, &output, AV_SAMPLE_FMT_FLT, Int32(self.format.sampleRate), &input,
-      AVSampleFormat(frame.pointee.format), frame.pointee.sample_rate, 0, nil)
-    guard status >= 0, swr_init(self.resampler) >= 0 else {
-      swr_free(&self.resampler)
-      return false
-    }
+    guard
+      self.makeResampler(for: frame, from: &input, takesFirst: false)
+        || self.makeResampler(for: frame, from: &input, takesFirst: true)
+    else { return false }
     self.inputRate = frame.pointee.sample_rate
     self.inputFormat = frame.pointee.format
     self.inputChannels = channels
     return true
+  }
+
+  /// Sets up the resampler.
+  ///
+  /// - Parameter takesFirst: Whether the first channels are taken, and no others mixed into them, for channels whose places libswresample
+  ///   does not know. Of ambisonics both are the first one, which is what comes from all directions.
+  /// - Returns: False where libswresample does not support it.
+  private func makeResampler(
+    for frame: UnsafeMutablePointer<AVFrame>, from input: inout AVChannelLayout, takesFirst: Bool
+  ) -> Bool {
+    var output = AVChannelLayout()
+    av_channel_layout_default(&output, Int32(self.format.channelCount))
+    var status = swr_alloc_set_opts2(
+      &self.resampler, &output, AV_SAMPLE_FMT_FLT, Int32(self.format.sampleRate), &input,
+      AVSampleFormat(frame.pointee.format), frame.pointee.sample_rate, 0, nil)
+    if status >= 0, takesFirst {
+      let count = Int(input.nb_channels)
+      var matrix = [Double](repeating: 0, count: self.format.channelCount * count)
+      for channel in 0..<self.format.channelCount {
+        let place = input.order == AV_CHANNEL_ORDER_AMBISONIC ? 0 : min(channel, count - 1)
+        matrix[channel * count + place] = 1
+      }
+      status = swr_set_matrix(self.resampler, matrix, Int32(count))
+    }
+    if status >= 0 { status = swr_init(self.resampler) }
+    if status < 0 { swr_free(&self.resampler) }
+    return status >= 0
   }
 }
 
