@@ -37,12 +37,14 @@ struct SessionDescriptionExamplesTests {
     #expect(throws: ParsingError(.unsupported, field: "rtpmap")) { try session.media[2].codecDescription() }
   }
 
-  @Test func `the parameter sets of RFC 6184's examples are those of QCIF in Baseline`() throws {
+  /// The second has a start code before each.
+  @Test(arguments: ["Z0IACpZTBYmI,aMljiA==", "AAAAAWdCAAqWUwWJiA==,AAABaMljiA=="])
+  func `the parameter sets of RFC 6184's examples are those of QCIF in Baseline`(sets: String) throws {
     let text = """
       v=0
       m=video 49170 RTP/AVP 98
       a=rtpmap:98 H264/90000
-      a=fmtp:98 profile-level-id=42A01E; packetization-mode=1; sprop-parameter-sets=Z0IACpZTBYmI,aMljiA==
+      a=fmtp:98 profile-level-id=42A01E; packetization-mode=1; sprop-parameter-sets=\(sets)
       """
     let media = try #require(try SessionDescription(parsing: ByteBuffer(string: text)).media.first)
     let expected = H264Description(

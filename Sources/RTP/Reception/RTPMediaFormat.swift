@@ -9,7 +9,7 @@ public struct RTPMediaFormat: Hashable, Sendable {
   public let payloadType: UInt8
   /// Ticks per second of its timestamps: 90 000 for H.264, 1 to 192 000 for audio.
   public let clockRate: Int32
-  /// The codec configuration; nil for H.264 whose parameter sets are in the stream only.
+  /// The codec configuration; nil for H.264 of whose parameter sets only those in the stream can be used.
   public let description: CodecDescription?
   /// Frame rate of H.264 whose parameter sets have none.
   let frameRate: FrameRate
@@ -40,7 +40,8 @@ public struct RTPMediaFormat: Hashable, Sendable {
       do throws(ParsingError) {
         self.description = try media.codecDescription()
       } catch {
-        guard error.code == .missing else { throw error }
+        // Parameter sets that cannot be used are replaced by those of the stream.
+        guard error.code == .missing || error.code == .invalid else { throw error }
         self.description = nil
       }
     } else if map.isEncoding("mpeg4-generic"), media.media == "audio" {

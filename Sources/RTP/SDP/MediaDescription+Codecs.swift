@@ -95,7 +95,7 @@ extension MediaDescription {
     var sequence: [UInt8]?
     var pictureSet: [UInt8]?
     for part in text.split(separator: ",") {
-      guard let set = Base64.decode(part.trimmed), let header = set.first else {
+      guard let set = Base64.decode(part.trimmed).map(Self.withoutStartCode), let header = set.first else {
         throw ParsingError(.invalid, field: "sprop-parameter-sets")
       }
       switch H264NALUnitType(rawValue: header) {
@@ -111,6 +111,13 @@ extension MediaDescription {
     } catch {
       throw ParsingError(error.code == .unsupported ? .unsupported : .invalid, field: "sprop-parameter-sets")
     }
+  }
+
+  /// A NAL unit without the start code of ITU-T H.264 §B.1, which some cameras write before it.
+  private static func withoutStartCode(_ unit: [UInt8]) -> [UInt8] {
+    let zeroCount = unit.prefix { $0 == 0 }.count
+    guard zeroCount >= 2, zeroCount < unit.count, unit[zeroCount] == 1 else { return unit }
+    return Array(unit[(zeroCount + 1)...])
   }
 
   private static func aac(_ parameters: SDPFormatParameters) throws(ParsingError) -> AACDescription {

@@ -114,9 +114,13 @@ struct RTPStreamReceiverTests {
     #expect(taken.filter(\.isKeyframe).map(\.number) == [5, 15, 25, 35, 45, 55])
   }
 
-  @Test func `parameter sets in the stream describe video whose session description has none`() throws {
+  @Test(arguments: [nil, "sprop-parameter-sets=Z0LA*,aMuDyyA=", "sprop-parameter-sets=Z0LA,aMuDyyA="])
+  func `parameter sets in the stream describe video whose session description has none, or none that can be used`(
+    parameters: String?
+  ) throws {
     var media = MediaDescription(.h264(Self.h264), payloadType: 96, control: "x")
     media.attributes.removeAll { $0.name == "fmtp" }
+    if let parameters { media.attributes.append(SDPAttribute("fmtp", "96 \(parameters)")) }
     let format = try RTPMediaFormat(media)
     #expect(format.description == nil)
     var receiver = RTPStreamReceiver(ssrc: 7, canonicalName: "test")
