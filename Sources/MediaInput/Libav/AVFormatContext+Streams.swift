@@ -26,6 +26,15 @@ extension UnsafeMutablePointer<AVFormatContext> {
     return format.flags & AVFMT_NOTIMESTAMPS != 0 || ["h264", "hevc", "vvc"].contains(String(cString: format.name))
   }
 
+  /// Whether the header announces video of which nothing has come, as that of FLV does (version 10.1, annex E.2).
+  var awaitsVideo: Bool {
+    guard let format = self.pointee.iformat?.pointee, ["flv", "live_flv"].contains(String(cString: format.name)) else {
+      return false
+    }
+    var missing: Int64 = 0
+    return av_opt_get_int(self.pointee.priv_data, "missing_streams", 0, &missing) >= 0 && missing & 1 != 0
+  }
+
   /// Frame rate of a stream, from its header or timestamps; 25 when neither is plausible (1/60 to 240).
   func frameRate(of stream: UnsafeMutablePointer<AVStream>) -> FrameRate {
     for rate in [av_guess_frame_rate(self, stream, nil), stream.pointee.avg_frame_rate]

@@ -134,20 +134,29 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let content = demuxed.pointer.pointee
     guard content.size > 0, let stream = self.context.pointee.streams[Int(content.stream_index)] else { return nil }
     guard let kind = self.kind(of: content.stream_index) else {
-      return try self.handleOther(stream, index: Int(content.stream_index), at: now)
+      return try self.handleOther(demuxed, of: stream, at: now)
     }
     self.lastPacketTimes[kind] = now
     self.life.handleMedia(kind, at: now)
+    var packet = self.makePacket(demuxed, kind, of: stream)
+    if let change = self.setTime(of: &packet, after: now - start) {
+      self.pending = packet
+      return change
+    }
+    return .packet(packet)
+  }
+
+  /// A packet with the times that it has, apart from that of one without timestamps.
+  private func makePacket(
+    _ demuxed: LibavPacket, _ kind: MediaKind, of stream: UnsafeMutablePointer<AVStream>
+  ) -> NetworkPacket {
+    let content = demuxed.pointer.pointee
     var packet = NetworkPacket(demuxed, kind: kind)
     let timeBase = stream.pointee.time_base
     packet.decodeTime = self.isUntimed ? nil : Self.nanoseconds(content.dts, timeBase)
     packet.presentationTime = self.isUntimed ? nil : Self.nanoseconds(content.pts, timeBase)
     packet.duration = Self.nanoseconds(content.duration, timeBase).flatMap {
       (1...10_000_000_000).contains($0) ? MediaDuration(nanoseconds: $0) : nil
-    }
-    if let change = self.setTime(of: &packet, after: now - start) {
-      self.pending = packet
-      return change
     }
     if kind == .audio, !self.isUntimed {
       self.completeTimes(ofAudio: &packet, demuxed.bytes, stream.pointee.codecpar.pointee.codec_id)
@@ -158,7 +167,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
           of: time, isKeyframe: packet.isKeyframe, interval: (packet.duration ?? .milliseconds(40)).nanoseconds)
         ?? packet.decodeTime
     }
-    return .packet(packet)
+    return packet
   }
 
   /// Sets the time of a packet without timestamps.
@@ -189,10 +198,10 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
 
   /// Handles a packet of a stream that is not chosen: one that has begun since the opening, as at an event of a broadcaster.
   ///
-  /// - Returns: Its audio, where there is none, or the chosen one has ended.
+  /// - Returns: Its track, which the packet follows: audio where there is none, or the chosen one has ended, and video that was announced.
   /// - Throws: Where the chosen video has ended, or both tracks have: a new connection chooses again.
   private func handleOther(
-    _ stream: UnsafeMutablePointer<AVStream>, index: Int, at now: MediaTime
+    _ demuxed: LibavPacket, of stream: UnsafeMutablePointer<AVStream>, at now: MediaTime
   ) throws(VidiconError) -> NetworkItem? {
     let kind: MediaKind
     switch stream.pointee.codecpar.pointee.codec_type {
@@ -203,15 +212,34 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let hasEnded = self.lastPacketTimes[kind].map { now - $0 > Self.replacementTimeout }
     let areLost = self.lastPacketTimes.values.allSatisfy { now - $0 > Self.replacementTimeout }
     if areLost || kind == .video && hasEnded == true { throw self.error(-ETIMEDOUT) }
-    guard kind == .audio, hasEnded ?? true else { return nil }
-    guard StreamChoice(self.context).audio.contains(index),
-      let track = try? NetworkAudioTrack(stream: stream, source: self.specification.description)
-    else {
+    guard hasEnded ?? true else { return nil }
+    let index = Int(demuxed.pointer.pointee.stream_index)
+    guard let change = self.makeTrack(kind, of: stream, index: index) else {
       stream.pointee.discard = AVDISCARD_ALL
       return nil
     }
-    (self.streams[.audio], self.lastPacketTimes[.audio], self.nextAudioTime) = (index, now, nil)
-    return .changedAudio(track)
+    (self.streams[kind], self.lastPacketTimes[kind]) = (index, now)
+    if kind == .audio { self.nextAudioTime = nil }
+    self.pending = self.makePacket(demuxed, kind, of: stream)
+    return change
+  }
+
+  /// The track of a stream that has begun; nil where it is not of use, or cannot be decoded.
+  private func makeTrack(
+    _ kind: MediaKind, of stream: UnsafeMutablePointer<AVStream>, index: Int
+  ) -> NetworkItem? {
+    let source = self.specification.description
+    switch kind {
+    case .video:
+      guard self.tracks.videoFormat != nil else { return nil }
+      let track = try? NetworkVideoTrack(
+        stream: stream, frameRate: self.context.frameRate(of: stream), isUntimed: self.isUntimed, source: source)
+      return track.map { .changedVideo($0) }
+    case .audio:
+      guard StreamChoice(self.context).audio.contains(index) else { return nil }
+      let track = try? NetworkAudioTrack(stream: stream, source: source)
+      return track.map { .changedAudio($0) }
+    }
   }
 
   private func kind(of stream: Int32) -> MediaKind? {

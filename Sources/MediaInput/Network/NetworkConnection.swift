@@ -23,6 +23,8 @@ enum NetworkItem {
   case changedPace(SourceTimeline.Pace)
   /// Codecs of tracks that replace those of their kind; others go on.
   case changedCodecs(TrackCodecs)
+  /// Video that begins; the audio goes on.
+  case changedVideo(NetworkVideoTrack)
   /// Audio that begins, or replaces the one before; the video goes on.
   case changedAudio(NetworkAudioTrack)
   /// Decoding of the video cannot start yet; audio goes on.

@@ -134,6 +134,9 @@ extension NetworkSession {
       case .changedCodecs(let codecs):
         self.buffer.appendChange(codecs)
         continue
+      case .changedVideo(let track):
+        self.buffer.append(.video(track))
+        continue
       case .changedAudio(let track):
         self.buffer.append(.audio(track))
         continue

@@ -7,7 +7,7 @@ internal import Media
 final class NetworkTracks {
   let video: NetworkVideoTrack?
   let audio: NetworkAudioTrack?
-  /// Format of the frames, presumed where the parameter sets of the video have not come; nil without video.
+  /// Format of the frames, presumed where the video or its parameter sets have not come; nil without video.
   let videoFormat: VideoFormat?
 
   /// Tracks of a container that was opened by libavformat.
@@ -47,7 +47,7 @@ final class NetworkTracks {
     if video == nil, audio == nil, let failure { throw failure }
     (self.video, self.audio) = (video?.track, audio?.track)
     (streams[.video], streams[.audio]) = (video?.index, audio?.index)
-    self.videoFormat = video?.track.format
+    self.videoFormat = video?.track.format ?? (choice.video.isEmpty && context.awaitsVideo ? VideoFormat.presumed : nil)
   }
 
   /// A track of video alone.

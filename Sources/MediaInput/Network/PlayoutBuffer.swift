@@ -14,6 +14,8 @@ final class PlayoutBuffer: Sendable {
     case codecs(TrackCodecs)
     /// Codecs of tracks that replace those of their kind; others go on.
     case changedCodecs(TrackCodecs)
+    /// Video that begins.
+    case video(NetworkVideoTrack)
     /// Audio that replaces the one before.
     case audio(NetworkAudioTrack)
     case packet(NetworkPacket)
@@ -81,7 +83,7 @@ final class PlayoutBuffer: Sendable {
       state.items.removeAll { item in
         switch item {
         case .changedCodecs, .packet, .openGroup: true
-        case .tracks, .codecs, .audio, .lost, .videoWaits, .noAudio: false
+        case .tracks, .codecs, .video, .audio, .lost, .videoWaits, .noAudio: false
         }
       }
       state.dropped += count - state.items.count - waiting.count
@@ -240,6 +242,9 @@ final class PlayoutBuffer: Sendable {
         (video, audio) = (nil, nil)
         replace(by: codecs)
       case .changedCodecs(let codecs): replace(by: codecs)
+      case .video(let fresh):
+        video = fresh
+        onFormat(fresh.format)
       case .audio(let fresh):
         audio = fresh
         if let audioFormat { fresh.setFormat(audioFormat) }

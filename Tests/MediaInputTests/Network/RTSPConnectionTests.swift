@@ -234,7 +234,7 @@ struct RTSPConnectionTests {
       case .changedCodecs(let changed): codecs = changed
       case .ended: continue
       case .packet(let first): packet = first
-      case .videoWaits, .changedPace, .changedAudio, nil: break
+      case .videoWaits, .changedPace, .changedVideo, .changedAudio, nil: break
       }
     }
     #expect(codecs?.video == .h264(try Self.stream().description) && codecs?.audio == nil)
