@@ -60,9 +60,9 @@ struct ChangingProgramsTests {
     #expect(count == 500 && playback.error == nil)
   }
 
-  /// The audio of a network source that sends clips with one clock, once there are so many samples of it. After a new connection, it would
-  /// be that of the first clip.
-  private static func audio(_ name: String, _ clips: [Data], samples: Int) throws -> [AudioBlock] {
+  /// The audio of a network source that sends clips with one clock, once there are so many samples of it, and access units of the video.
+  /// After a new connection, both would be those of the first clip.
+  private static func audio(_ name: String, _ clips: [Data], samples: Int, units: Int = 1) throws -> [AudioBlock] {
     _ = try TestMedia.path(name, bytes: clips.reduce(Data(), +))
     let server = try LocalServer.files(in: TestMedia.folder.path)
     let formats = NetworkSource.AssumedFormats(
@@ -70,10 +70,11 @@ struct ChangingProgramsTests {
       audio: AudioFormat(sampleRate: 48_000, channelCount: 2))
     let source = try NetworkSource(
       try NetworkSpecification(parsing: "http://127.0.0.1:\(server.port)/\(name)"), until: formats)
-    let audio = AudioCollector()
-    try #require(source.video).start(consumer: SampleCollector())
+    let (video, audio) = (SampleCollector(), AudioCollector())
+    try #require(source.video).start(consumer: video)
     try #require(source.audio).start(consumer: audio)
     let blocks = audio.blocks(samples: samples)
+    #expect(video.wait { $0.samples.count >= units }.samples.count >= units)
     source.video?.stop()
     source.audio?.stop()
     return blocks
@@ -86,11 +87,13 @@ struct ChangingProgramsTests {
     #expect(abs(blocks.tone() - 880) < 5, "\(blocks.tone()) Hz")
   }
 
-  @Test func `audio of a network source that another stream replaces is heard again`() throws {
-    let first = try Self.clip("replaced-1", seconds: 4, tone: 440, ["-streamid", "0:256", "-streamid", "1:257"])
-    let second = try Self.clip(
-      "replaced-2", seconds: 8, tone: 880, ["-streamid", "0:256", "-streamid", "1:513", "-output_ts_offset", "4"])
-    let blocks = try Self.audio("replaced.ts", [first, second], samples: 5 * 48_000)
+  /// The identifiers of the first clip are 256 and 257.
+  @Test(arguments: [["-streamid", "0:256", "-streamid", "1:513"], ["-streamid", "0:512", "-streamid", "1:513"]])
+  func `tracks of a network source that others replace go on`(identifiers: [String]) throws {
+    let first = try Self.clip("replaced-1", seconds: 4, tone: 440)
+    let name = "replaced-\(identifiers[1].prefix(5).suffix(3))"
+    let second = try Self.clip("\(name)-2", seconds: 8, tone: 880, identifiers + ["-output_ts_offset", "4"])
+    let blocks = try Self.audio("\(name).ts", [first, second], samples: 5 * 48_000, units: 110)
     let tone = Self.tone(ofLast: 24_000, of: blocks)
     #expect(abs(tone - 880) < 5, "\(tone) Hz")
   }

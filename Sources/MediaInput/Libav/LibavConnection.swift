@@ -198,8 +198,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
 
   /// Handles a packet of a stream that is not chosen: one that has begun since the opening, as at an event of a broadcaster.
   ///
-  /// - Returns: Its track, which the packet follows: audio where there is none, or the chosen one has ended, and video that was announced.
-  /// - Throws: Where the chosen video has ended, or both tracks have: a new connection chooses again.
+  /// - Returns: Its track, which the packet follows, where there is none of its kind, or the chosen one has ended.
+  /// - Throws: Where all tracks have ended, and this one is of no use: a new connection chooses again.
   private func handleOther(
     _ demuxed: LibavPacket, of stream: UnsafeMutablePointer<AVStream>, at now: MediaTime
   ) throws(VidiconError) -> NetworkItem? {
@@ -210,11 +210,10 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     default: return nil
     }
     let hasEnded = self.lastPacketTimes[kind].map { now - $0 > Self.replacementTimeout }
-    let areLost = self.lastPacketTimes.values.allSatisfy { now - $0 > Self.replacementTimeout }
-    if areLost || kind == .video && hasEnded == true { throw self.error(-ETIMEDOUT) }
     guard hasEnded ?? true else { return nil }
     let index = Int(demuxed.pointer.pointee.stream_index)
     guard let change = self.makeTrack(kind, of: stream, index: index) else {
+      if self.lastPacketTimes.values.allSatisfy({ now - $0 > Self.replacementTimeout }) { throw self.error(-ETIMEDOUT) }
       stream.pointee.discard = AVDISCARD_ALL
       return nil
     }
@@ -229,14 +228,15 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     _ kind: MediaKind, of stream: UnsafeMutablePointer<AVStream>, index: Int
   ) -> NetworkItem? {
     let source = self.specification.description
+    let choice = StreamChoice(self.context)
     switch kind {
     case .video:
-      guard self.tracks.videoFormat != nil else { return nil }
+      guard self.tracks.videoFormat != nil, choice.video.contains(index) else { return nil }
       let track = try? NetworkVideoTrack(
         stream: stream, frameRate: self.context.frameRate(of: stream), isUntimed: self.isUntimed, source: source)
       return track.map { .changedVideo($0) }
     case .audio:
-      guard StreamChoice(self.context).audio.contains(index) else { return nil }
+      guard choice.audio.contains(index) else { return nil }
       let track = try? NetworkAudioTrack(stream: stream, source: source)
       return track.map { .changedAudio($0) }
     }

@@ -23,7 +23,7 @@ enum NetworkItem {
   case changedPace(SourceTimeline.Pace)
   /// Codecs of tracks that replace those of their kind; others go on.
   case changedCodecs(TrackCodecs)
-  /// Video that begins; the audio goes on.
+  /// Video that begins, or replaces the one before; the audio goes on.
   case changedVideo(NetworkVideoTrack)
   /// Audio that begins, or replaces the one before; the video goes on.
   case changedAudio(NetworkAudioTrack)

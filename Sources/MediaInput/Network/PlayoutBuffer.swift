@@ -14,7 +14,7 @@ final class PlayoutBuffer: Sendable {
     case codecs(TrackCodecs)
     /// Codecs of tracks that replace those of their kind; others go on.
     case changedCodecs(TrackCodecs)
-    /// Video that begins.
+    /// Video that replaces the one before.
     case video(NetworkVideoTrack)
     /// Audio that replaces the one before.
     case audio(NetworkAudioTrack)
