@@ -210,7 +210,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     default: return nil
     }
     let hasEnded = self.lastPacketTimes[kind].map { now - $0 > Self.replacementTimeout }
-    guard hasEnded ?? true else { return nil }
+    // Of several frames of audio in a packet of MPEG-TS, the first one has a time.
+    guard hasEnded ?? true, demuxed.pointer.pointee.pts != vidicon_av_nopts_value else { return nil }
     let index = Int(demuxed.pointer.pointee.stream_index)
     guard let change = self.makeTrack(kind, of: stream, index: index) else {
       if self.lastPacketTimes.values.allSatisfy({ now - $0 > Self.replacementTimeout }) { throw self.error(-ETIMEDOUT) }
