@@ -287,6 +287,24 @@ struct PipeCapturerTests {
     #expect(capturer.format == state.formats.last)
   }
 
+  @Test func `a stream that another program writes after the first one is shown in its own format`() throws {
+    let input = TestPipe()
+    let wide = Array("FRAME\n".utf8) + Array(repeating: 3, count: 512) + Array(repeating: 128, count: 256)
+    input.write(
+      Array(Self.header.utf8) + Self.frame(1) + Self.frame(2) + Array("YUV4MPEG2 W32 H16 F100:1\n".utf8) + wide
+        + Array(Self.header.utf8) + Self.frame(4))
+    input.finish()
+    let capturer = try PipeCapturer(fileDescriptor: input.readEnd)
+    let collector = SampleCollector()
+    try capturer.start(consumer: collector)
+    let state = collector.wait { !$0.ends.isEmpty }
+    capturer.stop()
+    #expect(state.ends.count == 1 && state.ends.allSatisfy { $0 == nil })
+    #expect(state.shown.map(\.luma) == [1, 2, 3, 4] && state.frames.map(\.format.width) == [16, 16, 32, 16])
+    #expect(state.formats.map(\.width) == [32, 16])
+    #expect(state.formats.map(\.frameRate) == [FrameRate(100), FrameRate(200)])
+  }
+
   @Test func `a header that comes in time has the format, and an end without one is an error`() throws {
     let input = TestPipe()
     input.write(Array(Self.header.utf8))

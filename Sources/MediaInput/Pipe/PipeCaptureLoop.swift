@@ -39,13 +39,9 @@ final class PipeCaptureLoop: Sendable {
         } catch {
           if !reader.isInterrupted { consumer.captureEnded(error) }
         }
-        if let format = state.stream?.format, format != self.format {
-          self.currentFormat.withLock { $0 = format }
-          consumer.captureFormatChanged(to: format)
-        }
       }
       guard state.stream != nil else { return }
-      let end = Self.frames(of: &state.stream!, to: consumer, reader: reader, signal: signal)
+      let end = self.frames(of: &state.stream!, to: consumer, reader: reader, signal: signal)
       if case .ended(let error) = end, !signal.isStopped { consumer.captureEnded(error) }
     }
   }
@@ -66,12 +62,18 @@ final class PipeCaptureLoop: Sendable {
     }
   }
 
-  private static func frames(
+  private func frames(
     of stream: inout Y4MStream, to consumer: any VideoConsumer, reader: PipeReader, signal: StopSignal
   ) -> End {
     var pace = PipePace(rate: stream.format.frameRate)
     while true {
       if let end = End(stream.readFrameLine(reader)) { return end }
+      if stream.format != self.format {
+        let format = stream.format
+        self.currentFormat.withLock { $0 = format }
+        consumer.captureFormatChanged(to: format)
+        pace = PipePace(rate: format.frameRate)
+      }
       let time = pace.time(ofFrameArriving: StreamClock.system.now())
       guard signal.wait(until: time) else { return .interrupted }
 

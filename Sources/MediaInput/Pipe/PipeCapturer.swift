@@ -67,7 +67,8 @@ public final class PipeCapturer: VideoCapturer {
     self.stop()
   }
 
-  /// I420 of the rate and the size in the header, which is enlarged where the header's pixels are not square.
+  /// I420 of the rate and the size in the header, which is enlarged where the header's pixels are not square. Changes where another stream
+  /// follows, of another program that writes into the pipe.
   public var format: VideoFormat { self.loop.format }
 
   /// True from a successful ``start(consumer:)`` until ``stop()``, also after the end of the input.

@@ -15,8 +15,8 @@ struct Y4MStream {
     case failed(VidiconError)
   }
 
-  let header: Y4MHeader
-  /// Format of the frames, in square pixels.
+  private let header: Y4MHeader
+  /// Format of the frames, in square pixels; another one where another stream follows.
   let format: VideoFormat
   /// Whether a frame ended where the header says.
   var isVerified = false
@@ -38,7 +38,6 @@ struct Y4MStream {
   ///
   /// - Parameter head: Bytes of it that were read before; all that were read, where the read is interrupted, which throws.
   init(reader: PipeReader, source: String, after head: inout [UInt8]) throws(VidiconError) {
-    self.source = source
     // Every header has at least the magic word and a space.
     switch Self.readLine(&head, reader: reader, minimum: Y4MHeader.magic.utf8.count + 1, source: source) {
     case .complete:
@@ -51,22 +50,27 @@ struct Y4MStream {
         cause: head.isEmpty ? "it is empty" : "it ended within the YUV4MPEG2 header",
         nextStep: "check the messages of the program that writes it")
     }
-    self.header = try Y4MHeader(parsing: head.dropLast(), source: source)
+    self.init(try Y4MHeader(parsing: head.dropLast(), source: source), source: source)
+  }
+
+  private init(_ header: Y4MHeader, source: String) {
+    self.header = header
+    self.source = source
     let display = DisplaySize(
-      width: self.header.width, height: self.header.height,
-      pixel: AVRational(num: self.header.pixel.x, den: self.header.pixel.y))
+      width: header.width, height: header.height, pixel: AVRational(num: header.pixel.x, den: header.pixel.y))
     self.format = VideoFormat(
-      width: display.width, height: display.height, frameRate: self.header.frameRate,
-      colorMatrix: self.header.height >= 720 ? .bt709 : .bt601)
+      width: display.width, height: display.height, frameRate: header.frameRate,
+      colorMatrix: header.height >= 720 ? .bt709 : .bt601)
     self.pool = VideoFramePool(format: self.format)
-    let isSquare = display.width == self.header.width && display.height == self.header.height
-    if self.header.sampling != .yuv420 || self.header.isFullRange || self.header.interlacing != .none || !isSquare {
+    let isSquare = display.width == header.width && display.height == header.height
+    if header.sampling != .yuv420 || header.isFullRange || header.interlacing != .none || !isSquare {
       self.converter = SwscaleConverter(format: self.format)
-      self.scratch = Array(repeating: 0, count: self.header.frameByteCount)
+      self.scratch = Array(repeating: 0, count: header.frameByteCount)
     }
   }
 
-  /// Reads the line before a frame, unless it was read already.
+  /// Reads the line before a frame, unless it was read already. A header in its place begins another stream: of another program that
+  /// writes after the one before.
   mutating func readFrameLine(_ reader: PipeReader) -> Outcome {
     if self.isAtFrame { return .complete }
     while self.leftover > 0 {
@@ -77,8 +81,17 @@ struct Y4MStream {
       self.leftover -= count
       if outcome != .complete { return self.outcome(outcome) }
     }
-    let outcome = Self.readLine(&self.line, reader: reader, minimum: 6, source: self.source)
-    guard case .complete = outcome else { return outcome }
+    while true {
+      let outcome = Self.readLine(&self.line, reader: reader, minimum: 6, source: self.source)
+      guard case .complete = outcome else { return outcome }
+      guard self.line.starts(with: Y4MHeader.magic.utf8) else { break }
+      do throws(VidiconError) {
+        let header = try Y4MHeader(parsing: self.line.dropLast(), source: self.source)
+        self = Y4MStream(header, source: self.source)
+      } catch {
+        return .failed(error)
+      }
+    }
     defer { self.line = [] }
     guard self.line.starts(with: Array("FRAME".utf8)), self.line[5] == 0x0A || self.line[5] == 0x20 else {
       return .failed(self.invalidFrameSize)
