@@ -266,6 +266,31 @@ extension EndToEnd {
       }
     }
 
+    @Test(.tags(.demanding)) func `both channels of a browser's audio are at an RTSP viewer, and on the page`()
+      async throws
+    {
+      try await VidiconProcess.serving(Self.source) { vidicon in
+        let seen = try await Self.publishing({ Self.browser(vidicon, until: $0, "--strip") }) {
+          _ = try await Self.live(vidicon)
+          for (channel, tone) in [("FL", 440.0), ("FR", 880.0)] {
+            let run = try await Tool.run(
+              "ffmpeg",
+              FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url(), "-t", "3", "-vn", "-af", "pan=mono|c0=\(channel)"]
+                + ["-ar", "48000", "-f", "s16le", "pipe:1"], within: .seconds(40))
+            try #require(run.succeeded, "\(run.errors)")
+            let heard = DecodedAudio(sampleRate: 48_000, littleEndian: run.output).tone
+            #expect(abs(heard - tone) < tone / 50, "\(channel): \(heard) Hz")
+          }
+          let shown: WebRTCPlayers.Shown = try await Browsers.drive(
+            "page_webrtc.py", [vidicon.page("/live"), "--tones"], within: .seconds(100))
+          #expect(shown.way == "WebRTC, real time" && shown.complaints == [])
+          let tones = try #require(shown.tones)
+          #expect(tones.count == 2 && abs(tones[0] - 440) < 10 && abs(tones[1] - 880) < 10, "\(tones)")
+        }
+        #expect(seen.status == 201 && seen.errors == [] && seen.deleted == 200)
+      }
+    }
+
     @Test(.tags(.timing))
     func `a publisher that is killed and back costs viewers the slate for that time, and no more`()
       async throws

@@ -384,6 +384,8 @@ extension EndToEnd {
       var shownLatency: Double
       var medianLatency: Double
       var loudest: Double
+      /// Frequencies of both channels in Hz, with `--tones`.
+      var tones: [Double]?
       var complaints: [String]
     }
 

@@ -31,11 +31,12 @@ export function restartedAnswer(answer, fragment) {
  *
  * @param {{entityTag: string, answer: string}} session Its entity tag and answer, which change.
  * @param {(options: RequestInit) => Promise<Response>} request Sends a request to the session's URL.
+ * @param {(offer: string) => string} [change] What the session's first offer was changed by.
  * @throws {RequestError} When the session has ended.
  */
-export async function restart(peer, session, request) {
+export async function restart(peer, session, request, change = (offer) => offer) {
   const offer = await peer.createOffer({ iceRestart: true });
-  await peer.setLocalDescription(offer);
+  await peer.setLocalDescription({ type: "offer", sdp: change(offer.sdp) });
   const response = await request({
     method: "PATCH", body: restartFragment(offer.sdp),
     headers: { "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": session.entityTag } });

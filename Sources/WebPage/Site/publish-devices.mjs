@@ -3,7 +3,7 @@
 /** The choice of no microphone. */
 export const NO_MICROPHONE = "none";
 const VIDEO = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
-const AUDIO = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
+const AUDIO = { channelCount: { ideal: 2 }, echoCancellation: false, noiseSuppression: false, autoGainControl: false };
 
 export class Devices {
   /** Open tracks; null where there is none. */

@@ -28,6 +28,19 @@ export function captureTime(report) {
   return time > NTP_EPOCH ? time - NTP_EPOCH : time;
 }
 
+/**
+ * An offer that asks for both channels of Opus, RFC 7587 §6.1: Chromium and Safari decode one, whatever the answer says, unless their own
+ * description has the parameter.
+ */
+export function inStereo(offer) {
+  const map = /^a=rtpmap:(\d+) opus\/48000\/2/mi.exec(offer);
+  if (!map) return offer;
+  const [line, payloadType] = map;
+  const parameters = new RegExp(`^a=fmtp:${payloadType} ([^\r\n]*)`, "m").exec(offer);
+  if (!parameters) return offer.replace(line, () => `${line}\r\na=fmtp:${payloadType} stereo=1`);
+  return /(^|;)\s*stereo=/.test(parameters[1]) ? offer : offer.replace(parameters[0], () => `${parameters[0]};stereo=1`);
+}
+
 /** ICE servers that the server named last: the first connection is made without. */
 let iceServers = [];
 
@@ -149,7 +162,8 @@ export class WebRTCPlayer {
     peer.addEventListener("connectionstatechange", () => {
       if (peer === this.#peer) this.#handle(peer.connectionState);
     });
-    await peer.setLocalDescription();
+    const { sdp } = await peer.createOffer();
+    await peer.setLocalDescription({ type: "offer", sdp: inStereo(sdp) });
     const response = await this.#request(url, {
       method: "POST", body: peer.localDescription.sdp, headers: { "Content-Type": "application/sdp" } });
     if (response.status !== 201) {
@@ -191,7 +205,7 @@ export class WebRTCPlayer {
     if (this.#isRestarting || this.#controller.signal.aborted) return;
     this.#isRestarting = true;
     try {
-      await restart(this.#peer, this.#state, (options) => this.#request(this.#session, options));
+      await restart(this.#peer, this.#state, (options) => this.#request(this.#session, options), inStereo);
     } catch (error) {
       // A session that is gone, as after a restart of the server, is opened again.
       this.#fail(error);

@@ -243,9 +243,8 @@ extension WebRTCPublishAnswer {
     switch codec {
     case .vp8: return SDPFormatParameters([])
     case .opus:
-      let isStereo = offered["stereo"] == "1" || offered["sprop-stereo"] == "1"
-      return SDPFormatParameters(
-        [.init("minptime", "10"), .init("useinbandfec", "1")] + (isStereo ? [.init("stereo", "1")] : []))
+      // A wish of the receiver alone, RFC 7587 §6.1: browsers encode both channels only where the answer has it.
+      return SDPFormatParameters([.init("minptime", "10"), .init("useinbandfec", "1"), .init("stereo", "1")])
     case .h264:
       var answered: [SDPFormatParameters.Parameter] = []
       let isAsymmetric = offered["level-asymmetry-allowed"] == "1"

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Opens a stream's page in a browser, and prints as JSON how it plays: by WebRTC, or by what is left without it.
 
-usage: page_webrtc.py URL [--without] [--browser firefox] [--screenshot FILE]
+usage: page_webrtc.py URL [--without] [--browser firefox] [--tones] [--screenshot FILE]
 
-With --without, the browser has no RTCPeerConnection, as where it is switched off. Firefox has no H.264 for it as packaged.
+With --tones, it also prints the loudest frequency of each of two channels, in Hz, 0 for silence. With --without, the browser has no RTCPeerConnection, as where it is switched off. Firefox has no H.264 for it as packaged.
 """
 import argparse
 import json
 import os
+import time
 
 from browser import open_browser
 from strip import STRIP
@@ -40,12 +41,39 @@ if (video.srcObject instanceof MediaStream && video.srcObject.getAudioTracks().l
 }
 """
 
+# The loudest frequency of each channel of the stream of the video element. `window.tones()`
+TONES = """
+const context = new AudioContext(), splitter = context.createChannelSplitter(2);
+context.createMediaStreamSource(document.querySelector("video").srcObject).connect(splitter);
+const channels = [0, 1].map((channel) => {
+  const analyser = new AnalyserNode(context, { fftSize: 8192 });
+  splitter.connect(analyser, channel);
+  return analyser;
+});
+context.resume();
+window.tones = () => channels.map((analyser) => {
+  const levels = new Float32Array(analyser.frequencyBinCount);
+  analyser.getFloatFrequencyData(levels);
+  const loudest = levels.indexOf(Math.max(...levels));
+  return levels[loudest] > -60 ? loudest * context.sampleRate / analyser.fftSize : 0;
+});
+"""
+
+
+def tones(browser):
+    """the frequencies of both channels, a second after both have one"""
+    browser.run(TONES)
+    browser.until("return window.tones().every(Boolean)")
+    time.sleep(1)
+    return browser.run("return window.tones()")
+
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("--without", action="store_true")
     parser.add_argument("--browser", default="chromium")
+    parser.add_argument("--tones", action="store_true")
     parser.add_argument("--screenshot")
     options = parser.parse_args()
     with open_browser(options.browser, names=("::1", "fd00:5::9"), webrtc=True) as browser:
@@ -72,6 +100,7 @@ def main():
         if options.screenshot:
             browser.screenshot(options.screenshot)
         print(json.dumps({
+            "tones": tones(browser) if options.tones else None,
             "way": browser.run("return document.getElementById('way').textContent"),
             "shownLatency": float(browser.run("return parseFloat(document.getElementById('latency').textContent)")),
             "medianLatency": ages[len(ages) // 2], "loudest": browser.run("return window.loudest"),

@@ -32,7 +32,7 @@ window.strip = (source, width, height) => {
 """
 
 # A camera of 640x360 whose frames have the timecode strip, with the time at which they are drawn, above a bar that moves; and a
-# microphone that hears a sine of 440 Hz. `window.stripCamera()` returns a MediaStream.
+# microphone that hears a sine of 440 Hz at the left and one of 880 Hz at the right. `window.stripCamera()` returns a MediaStream.
 STRIP_CAMERA = """
 window.stripCamera = () => {
   const canvas = document.createElement("canvas"), context = canvas.getContext("2d"), [width, height, size] = [640, 360, 8];
@@ -57,9 +57,13 @@ window.stripCamera = () => {
   };
   draw();
   setInterval(draw, 1000 / 30);
-  const audio = new AudioContext(), tone = audio.createOscillator(), output = audio.createMediaStreamDestination();
-  tone.connect(output);
-  tone.start();
+  const audio = new AudioContext(), channels = audio.createChannelMerger(2), output = audio.createMediaStreamDestination();
+  for (const [channel, hertz] of [440, 880].entries()) {
+    const tone = new OscillatorNode(audio, { frequency: hertz });
+    tone.connect(channels, 0, channel);
+    tone.start();
+  }
+  channels.connect(output);
   audio.resume();
   return new MediaStream([...canvas.captureStream(30).getVideoTracks(), ...output.stream.getAudioTracks()]);
 };

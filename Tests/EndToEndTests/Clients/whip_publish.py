@@ -4,7 +4,7 @@
 usage: whip_publish.py URL --bearer TOKEN --until FILE [--browser firefox] [--strip] [--shrink [--pause 2]]
 
 Chromium's camera is a generated one with a beep each second; Firefox's is a noise of colors with a tone. With --strip the video has the
-timecode strip, and the audio is a sine (strip.py). With --shrink the video is sent at half its width and height after a pause in seconds, and
+timecode strip, and the audio a sine in each channel (strip.py). With --shrink the video is sent at half its width and height after a pause in seconds, and
 as before after another one. It publishes until the file exists.
 """
 import argparse

@@ -18,6 +18,14 @@ struct DecodedAudio {
     return (sum / Double(self.samples.count)).squareRoot() / 32_768
   }
 
+  /// Frequency of a tone in Hz, by its rises above zero; 0 where it is silent.
+  var tone: Double {
+    guard self.level > 0.01 else { return 0 }
+    let rises = self.samples.indices.dropFirst().filter { self.samples[$0 - 1] < 0 && self.samples[$0] >= 0 }
+    guard let first = rises.first, let last = rises.last, last > first else { return 0 }
+    return Double(rises.count - 1) * Double(self.sampleRate) / Double(last - first)
+  }
+
   /// Times at which the level rises after at least 0.3 s of near silence, in seconds from the first sample.
   func onsets(threshold: Int16 = 2_000) -> [Double] {
     var quiet = 0

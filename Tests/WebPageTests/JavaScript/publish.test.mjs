@@ -4,6 +4,8 @@ import { element, settle, wait } from "./browser.mjs";
 
 /** Devices that were opened and closed, in order. */
 const log = [];
+/** Constraints of the microphones that were asked for. */
+const wished = [];
 /** Cameras and microphones that are plugged in, and those that another program uses. */
 let plugged = [], used = [];
 const CAMERA = (id, facingMode, more) => ({ kind: "videoinput", deviceId: id, label: `Camera ${id}`, facingMode, ...more });
@@ -49,6 +51,7 @@ function pick(kind, constraints) {
 
 const mediaDevices = Object.assign(new EventTarget(), {
   async getUserMedia({ video, audio }) {
+    if (audio) wished.push(audio);
     const devices = [video && pick("videoinput", video), audio && pick("audioinput", audio)].filter(Boolean);
     return new Stream(devices.map((device) => new Track(device)));
   },
@@ -193,6 +196,8 @@ test("a device of the menus is opened, and kept for the session of the tab", asy
   await tap("stop");
   await tap("start");
   assert.deepEqual(Peer.last.sent, ["front", "headset"]);
+  // Both channels of a microphone that has two, of the first one and of each that is chosen.
+  assert.ok(wished.length > 2 && wished.every(({ channelCount }) => channelCount.ideal === 2));
 });
 
 test("without microphone, chosen before or meanwhile, no audio is sent", async () => {

@@ -4,6 +4,7 @@ import { Session } from "../../../Sources/WebPage/Site/session.mjs";
 
 globalThis.RTCPeerConnection = class extends EventTarget {
   addTransceiver() {}
+  async createOffer() { return { sdp: "offer" }; }
   async setLocalDescription() { this.localDescription = { sdp: "offer" }; }
   close() {}
 };

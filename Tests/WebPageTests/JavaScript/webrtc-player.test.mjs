@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { iceServersOf, restartedAnswer, restartFragment } from "../../../Sources/WebPage/Site/ice.mjs";
-import { captureTime, Unavailable, WebRTCPlayer } from "../../../Sources/WebPage/Site/webrtc-player.mjs";
+import { captureTime, inStereo, Unavailable, WebRTCPlayer } from "../../../Sources/WebPage/Site/webrtc-player.mjs";
+
+/** Lines of Chromium's offer. */
+const OPUS = "a=rtpmap:111 opus/48000/2\r\na=rtcp-fb:111 transport-cc\r\na=fmtp:111 minptime=10;useinbandfec=1";
 
 /** A connection whose state and statistics tests set. */
 class Peer extends EventTarget {
@@ -13,6 +16,7 @@ class Peer extends EventTarget {
   isClosed = false;
   direction = "recvonly";
   offers = [];
+  descriptions = [];
 
   protocol = "udp";
   playoutTimestamp = 3_900_000_000_000;
@@ -24,11 +28,16 @@ class Peer extends EventTarget {
   }
 
   addTransceiver() {}
-  async setLocalDescription(offer) { this.localDescription = offer ?? { sdp: "offer" }; }
+  async setLocalDescription({ type, sdp }) {
+    assert.equal(type, "offer");
+    this.localDescription = { type, sdp };
+    this.descriptions.push(sdp);
+  }
   async setRemoteDescription(description) { this.remoteDescription = description; }
   async createOffer(options) {
+    if (!options) return { type: "offer", sdp: `${OPUS}\r\n` };
     this.offers.push(options);
-    return { sdp: "v=0\r\na=ice-ufrag:new\r\na=ice-pwd:secret\r\n" };
+    return { type: "offer", sdp: `v=0\r\na=ice-ufrag:new\r\na=ice-pwd:secret\r\n${OPUS}\r\n` };
   }
   getTransceivers() { return [{ receiver: { track: { kind: "video" } }, currentDirection: this.direction }]; }
   async getStats() {
@@ -72,7 +81,7 @@ const settle = async () => { for (let step = 0; step < 50; step += 1) await Prom
 test("plays, measures, and ends the session", async (context) => {
   const { player, requests, played, video, result } = begin(context, (method) => method === "POST" ? created() : response(200, ""));
   await settle();
-  assert.equal(requests[0].body, "offer");
+  assert.equal(requests[0].body, `${OPUS};stereo=1\r\n`);
   assert.equal(requests[0].headers["Content-Type"], "application/sdp");
   assert.equal(Peer.last.remoteDescription.sdp, ANSWER);
   assert.ok(video.srcObject instanceof MediaStream);
@@ -86,6 +95,19 @@ test("plays, measures, and ends the session", async (context) => {
   assert.equal((await result).name, "AbortError");
   assert.deepEqual([requests[1].method, requests[1].url], ["DELETE", "http://camera/live/whep/5"]);
   assert.ok(Peer.last.isClosed && video.srcObject === null);
+});
+
+test("every offer asks for both channels of Opus, and once", () => {
+  const offer = (...lines) => ["v=0", "m=audio 9 UDP/TLS/RTP/SAVPF 111 109", "a=rtpmap:63 red/48000/2", "a=fmtp:63 111/111", ...lines, ""].join("\r\n");
+  assert.equal(inStereo(offer(OPUS, "a=ptime:20")), offer(`${OPUS};stereo=1`, "a=ptime:20"));
+  // Firefox has it; what is sent is not what is received; without parameters, and with the map behind them.
+  const firefox = offer("a=rtpmap:109 opus/48000/2", "a=fmtp:109 maxplaybackrate=48000;stereo=1;useinbandfec=1");
+  assert.equal(inStereo(firefox), firefox);
+  assert.equal(inStereo(offer("a=rtpmap:109 opus/48000/2", "a=fmtp:109 sprop-stereo=1")),
+    offer("a=rtpmap:109 opus/48000/2", "a=fmtp:109 sprop-stereo=1;stereo=1"));
+  assert.equal(inStereo(offer("a=rtpmap:109 opus/48000/2", "a=sendrecv")), offer("a=rtpmap:109 opus/48000/2", "a=fmtp:109 stereo=1", "a=sendrecv"));
+  assert.equal(inStereo(offer("a=fmtp:109 minptime=10", "a=rtpmap:109 OPUS/48000/2")), offer("a=fmtp:109 minptime=10;stereo=1", "a=rtpmap:109 OPUS/48000/2"));
+  for (const other of [offer(), offer("a=rtpmap:111 multiopus/48000/6"), "offer"]) assert.equal(inStereo(other), other);
 });
 
 test("a server without WebRTC, an offer that does not fit, a video line that is refused: another way at once", async (context) => {
@@ -244,6 +266,8 @@ test("after a change of the network ICE is restarted, with the entity tag of the
   Peer.last.become("disconnected");
   await settle();
   assert.deepEqual(Peer.last.offers, [{ iceRestart: true }]);
+  // A restart leaves both channels.
+  assert.ok(Peer.last.descriptions.length === 2 && Peer.last.descriptions.every((sdp) => sdp.endsWith(`${OPUS};stereo=1\r\n`)));
   assert.equal(requests[1].headers["If-Match"], '"one"');
   assert.equal(requests[1].body, "a=ice-ufrag:new\r\na=ice-pwd:secret\r\n");
   assert.equal(Peer.last.remoteDescription.sdp, ANSWER.replaceAll("one", "two").replaceAll("old", "fresh"));

@@ -85,9 +85,18 @@ struct WebRTCPublishAnswerTests {
       ])
   }
 
-  @Test func `OBS keeps its stereo, GStreamer its level, FFmpeg has no feedback`() throws {
-    let obs = Self.sections(try Self.answer(PublishOffers.offer("obs")))
-    #expect(obs[1].contains("a=fmtp:111 minptime=10;useinbandfec=1;stereo=1"))
+  /// Browsers encode two channels where the answer asks for them, and offer nothing of it themselves.
+  @Test(
+    arguments: [
+      ("chromium", 111), ("firefox", 109), ("safari", 111), ("obs", 111), ("gstreamer", 111), ("ffmpeg", 111),
+    ])
+  func `every publisher is asked for both channels`(name: String, payloadType: Int) throws {
+    let answer = try Self.answer(PublishOffers.offer(name))
+    let audio = try #require(Self.sections(answer).first { $0[0].hasPrefix("m=audio") })
+    #expect(audio.contains("a=fmtp:\(payloadType) minptime=10;useinbandfec=1;stereo=1"))
+  }
+
+  @Test func `GStreamer keeps its level, FFmpeg has no feedback`() throws {
     let gstreamer = Self.sections(try Self.answer(PublishOffers.offer("gstreamer")))
     #expect(gstreamer[1].contains("a=fmtp:96 packetization-mode=1;profile-level-id=42c01f"))
     let ffmpeg = try Self.answer(PublishOffers.offer("ffmpeg"))
