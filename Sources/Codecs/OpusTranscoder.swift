@@ -2,7 +2,7 @@ internal import CLibav
 package import Media
 internal import NIOCore
 
-/// Transcodes AAC to Opus, RFC 6716, for WebRTC: 48,000 Hz, stereo, packets of 20 ms with forward error correction.
+/// Transcodes AAC to Opus, RFC 6716, for WebRTC: 48,000 Hz, stereo, packets of 20 ms.
 ///
 /// Used by one thread at a time. Timestamps of the output are counted in samples from the first one; after a gap they
 /// restart. Damaged samples are left out.
@@ -56,7 +56,8 @@ package final class OpusTranscoder {
     context.pointee.time_base = AVRational(num: 1, den: Int32(Self.format.sampleRate))
     var options: OpaquePointer?
     defer { av_dict_free(&options) }
-    for (name, value) in [("application", "lowdelay"), ("frame_duration", "20"), ("fec", "1"), ("packet_loss", "5")] {
+    // Of low delay, which has no forward error correction; for 5% of loss, packets depend less on the one before.
+    for (name, value) in [("application", "lowdelay"), ("frame_duration", "20"), ("packet_loss", "5")] {
       av_dict_set(&options, name, value, 0)
     }
     let result = avcodec_open2(context, codec, &options)

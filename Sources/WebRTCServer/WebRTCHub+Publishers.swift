@@ -191,7 +191,7 @@ extension WebRTCHub {
         self.note(PublishedShape(width: size.width, height: size.height), of: publisher)
         isAccepted = publication.describe(codec: .vp8(width: size.width, height: size.height))
       }
-    case .opus(_, let duration):
+    case .opus(let duration):
       (sample.kind, sample.duration) = (.audio, duration)
       if !publisher.isAudioDescribed {
         publisher.isAudioDescribed = true

@@ -109,6 +109,8 @@ final class NetworkAudioTrack {
   private var lastEnd = MediaTime.zero
   /// Nil for codecs other than AAC.
   private var reader: AACPacketReader?
+  /// Nil for codecs other than Opus, whose packets come over paths that lose some.
+  private var concealment: LossConcealment?
 
   convenience init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
     // No trap: every stream has parameters.
@@ -124,6 +126,7 @@ final class NetworkAudioTrack {
       let extradata = UnsafeRawBufferPointer(start: parameters.extradata, count: Int(parameters.extradata_size))
       self.reader = AACPacketReader(extradata: Array(extradata))
     }
+    if parameters.codec_id == AV_CODEC_ID_OPUS { self.concealment = LossConcealment() }
   }
 
   /// Sets the format of the blocks: that of the first connection.
@@ -150,7 +153,7 @@ final class NetworkAudioTrack {
       blocks.append(block)
     }
     if blocks.count > 1 { for index in blocks.indices { blocks[index].packet = nil } }
-    for block in blocks { consumer.consume(block) }
+    for block in blocks { consumer.consume(self.concealment?.filled(block) ?? block) }
   }
 }
 

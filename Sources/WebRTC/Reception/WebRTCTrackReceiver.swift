@@ -269,9 +269,7 @@ extension WebRTCTrackReceiver {
   ) {
     frames.append(
       WebRTCReceivedFrame(
-        content: .opus(
-          gap: unit.gap,
-          duration: .ticks(Int64(unit.header.sampleCount), timescale: OpusPacketHeader.sampleRate)),
+        content: .opus(duration: .ticks(Int64(unit.header.sampleCount), timescale: OpusPacketHeader.sampleRate)),
         payload: unit.payload, presentationTime: self.time(of: unit.timestamp, at: now, clock: &clock),
         isKeyframe: true))
   }
@@ -302,8 +300,8 @@ package struct WebRTCReceivedFrame: Sendable {
     case h264(newDescription: H264Description?)
     /// A VP8 frame; the size of a keyframe.
     case vp8(size: VP8FrameHeader.Size?)
-    /// An Opus packet; what precedes it, and its duration.
-    case opus(gap: OpusDepacketizer.Gap?, duration: MediaDuration)
+    /// An Opus packet; its duration.
+    case opus(duration: MediaDuration)
   }
 
   /// Codec of the payload, and what its header says.

@@ -399,7 +399,7 @@ extension WebRTCAnswer {
     return Selection(
       format: format,
       parameters: SDPFormatParameters([
-        .init("minptime", "10"), .init("useinbandfec", "1"), .init("stereo", "1"), .init("sprop-stereo", "1"),
+        .init("minptime", "10"), .init("stereo", "1"), .init("sprop-stereo", "1"),
       ]), retransmission: nil, feedback: [])
   }
 

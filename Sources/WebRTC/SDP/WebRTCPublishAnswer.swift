@@ -243,8 +243,9 @@ extension WebRTCPublishAnswer {
     switch codec {
     case .vp8: return SDPFormatParameters([])
     case .opus:
-      // A wish of the receiver alone, RFC 7587 §6.1: browsers encode both channels only where the answer has it.
-      return SDPFormatParameters([.init("minptime", "10"), .init("useinbandfec", "1"), .init("stereo", "1")])
+      // Wishes of the receiver alone, RFC 7587 §6.1: browsers encode both channels only where the answer has it. Forward error
+      // correction is not among them, since the decoder does not use it.
+      return SDPFormatParameters([.init("minptime", "10"), .init("stereo", "1")])
     case .h264:
       var answered: [SDPFormatParameters.Parameter] = []
       let isAsymmetric = offered["level-asymmetry-allowed"] == "1"

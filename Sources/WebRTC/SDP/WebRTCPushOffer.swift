@@ -129,7 +129,7 @@ package struct WebRTCPushOffer: Sendable {
     }
     media.attributes += [
       SDPAttribute("rtpmap", "\(payloadType) opus/48000/2"),
-      SDPAttribute("fmtp", "\(payloadType) minptime=10;useinbandfec=1;stereo=1;sprop-stereo=1"),
+      SDPAttribute("fmtp", "\(payloadType) minptime=10;stereo=1;sprop-stereo=1"),
       SDPAttribute("msid", "vidicon audio"),
       SDPAttribute("ssrc", "\(configuration.ssrcs.audio) cname:\(WebRTCAnswer.canonicalName)"),
     ]

@@ -132,6 +132,23 @@ struct PublishedCodecTests {
     #expect(blocks.first?.timestamp == .zero + .seconds(5))
   }
 
+  @Test func `a lost packet of Opus is filled, so that what follows keeps its time`() throws {
+    let audio = AudioCollector()
+    try self.source.audio.start(consumer: audio)
+    defer { self.source.audio.stop() }
+    let publication = try self.begin()
+    #expect(publication.describe(codec: .opus))
+    for (index, packet) in try Self.opus().enumerated() where index != 20 {
+      let sample = Self.sample(packet, at: 5_000 + Int64(index) * 20, kind: .audio, isKeyframe: true)
+      #expect(publication.consumeTimed(sample))
+    }
+    let blocks = audio.blocks(samples: 40_000)
+    let gaps = zip(blocks, blocks.dropFirst()).map { $1.timestamp - ($0.timestamp + $0.duration) }
+    #expect(gaps.count > 30 && gaps.allSatisfy { $0 < .milliseconds(5) })
+    let filled = try #require(blocks.first { $0.timestamp >= MediaTime.zero + .milliseconds(5_395) })
+    #expect(filled.sampleCount > 960 && filled.samples.prefix(480).contains { abs($0) > 0.02 })
+  }
+
   /// Gray H.264.
   private static func h264(
     width: Int, height: Int, _ matrix: ColorMatrix

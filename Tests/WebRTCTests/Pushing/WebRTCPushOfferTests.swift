@@ -45,7 +45,7 @@ struct WebRTCPushOfferTests {
         "m=audio 9 UDP/TLS/RTP/SAVPF 111", "c=IN IP4 0.0.0.0", "a=mid:1",
       ] + Self.transport + [
         "a=extmap:1 urn:ietf:params:rtp-hdrext:sdes:mid", "a=rtpmap:111 opus/48000/2",
-        "a=fmtp:111 minptime=10;useinbandfec=1;stereo=1;sprop-stereo=1", "a=msid:vidicon audio",
+        "a=fmtp:111 minptime=10;stereo=1;sprop-stereo=1", "a=msid:vidicon audio",
         "a=ssrc:13 cname:vidicon",
       ]
     #expect(Self.lines(try Self.offer()) == expected)

@@ -93,7 +93,7 @@ struct WebRTCPublishAnswerTests {
   func `every publisher is asked for both channels`(name: String, payloadType: Int) throws {
     let answer = try Self.answer(PublishOffers.offer(name))
     let audio = try #require(Self.sections(answer).first { $0[0].hasPrefix("m=audio") })
-    #expect(audio.contains("a=fmtp:\(payloadType) minptime=10;useinbandfec=1;stereo=1"))
+    #expect(audio.contains("a=fmtp:\(payloadType) minptime=10;stereo=1"))
   }
 
   @Test func `GStreamer keeps its level, FFmpeg has no feedback`() throws {

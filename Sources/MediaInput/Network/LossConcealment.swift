@@ -1,0 +1,39 @@
+internal import Media
+
+/// Fills the place of lost audio packets with what was heard before them, backward and fading, so that what follows keeps its time. Pure.
+///
+/// A stream counts samples, and takes a block that comes late by a packet for one that was timestamped with jitter: it closed the gap, and
+/// all that follows would be heard too early. A longer gap it fills with silence itself.
+///
+/// Backward, the fill begins with the value at which the audio broke off, and has its pitch; no decoder needs to take part.
+struct LossConcealment {
+  /// Minimum length of a gap: below the 10 ms of the shortest packets that senders use, above what timestamps are rounded by.
+  static let minimumGap = MediaDuration.milliseconds(5)
+  /// Maximum length of a gap: three packets of 20 ms.
+  static let maximumGap = MediaDuration.milliseconds(60)
+
+  /// The block before.
+  private var last: AudioBlock?
+
+  /// A block with what is missing before it.
+  mutating func filled(_ block: AudioBlock) -> AudioBlock {
+    defer { self.last = block }
+    guard let last, last.format == block.format else { return block }
+    let end = last.timestamp + last.duration
+    let gap = block.timestamp - end
+    guard gap >= Self.minimumGap, gap <= Self.maximumGap else { return block }
+    let channels = block.format.channelCount
+    let count = Int(gap.ticks(timescale: Int32(block.format.sampleRate)))
+    let faded = min(count, last.sampleCount)
+    var samples: [Float] = []
+    samples.reserveCapacity(count * channels + block.samples.count)
+    for index in 0..<faded {
+      let level = 1 - Float(index) / Float(faded)
+      let instant = (last.sampleCount - 1 - index) * channels
+      for channel in 0..<channels { samples.append(last.samples[instant + channel] * level) }
+    }
+    samples.append(contentsOf: repeatElement(0, count: (count - faded) * channels))
+    samples.append(contentsOf: block.samples)
+    return AudioBlock(format: block.format, timestamp: end, samples: samples)
+  }
+}
