@@ -59,6 +59,27 @@ struct WebRTCOfferTests {
     #expect(offer.bundledMids == nil)
   }
 
+  @Test func `a viewer's audio that is bundled with video without H.264 has its transport`() throws {
+    let digest = Array(repeating: "AB", count: 32).joined(separator: ":")
+    let offer = try Self.parse(
+      "a=group:BUNDLE v a", "m=video 9 UDP/TLS/RTP/SAVPF 96", "a=mid:v", "a=recvonly", "a=rtpmap:96 VP8/90000",
+      "a=ice-ufrag:frst", "a=ice-pwd:0123456789012345678901", "a=fingerprint:sha-256 \(digest)", "a=setup:actpass",
+      "a=rtcp-mux", "m=audio 0 UDP/TLS/RTP/SAVPF 111", "a=mid:a", "a=bundle-only", "a=recvonly",
+      "a=rtpmap:111 opus/48000/2", "m=audio 0 UDP/TLS/RTP/SAVPF 111", "a=mid:other", "a=bundle-only")
+    #expect(offer.media.map(\.hasRTCPMux) == [true, true, false] && offer.media.allSatisfy { !$0.hasReducedSizeRTCP })
+    #expect(offer.media[2].transport.credentials == nil)
+    let configuration = WebRTCAnswer.Configuration(
+      sessionID: 1,
+      credentials: try #require(ICECredentials(usernameFragment: "serv", password: "server0password0server")),
+      fingerprint: CertificateFingerprint(algorithm: .sha256, digest: [UInt8](repeating: 1, count: 32)),
+      candidates: [try #require(TransportAddress("192.0.2.7", port: 8189))], video: .constrainedBaseline,
+      hasAudio: true, ssrcs: (1, 2, 3))
+    let answer = try WebRTCAnswer(offer, configuration)
+    #expect(answer.video == nil && answer.audio?.mid == "a")
+    #expect(answer.clientTransport.credentials?.usernameFragment == "frst")
+    #expect(answer.description.media.map(\.port) == [0, 8189, 0])
+  }
+
   @Test(arguments: [
     ("no track", [], ParsingError(.missing, field: "m=")),
     ("mid with a space", ["m=audio 9 RTP/SAVPF 0", "a=mid:a b"], ParsingError(.invalid, field: "mid")),

@@ -31,6 +31,21 @@ package struct WebRTCOffer: Hashable, Sendable {
       if let mid = media.mid, !mids.insert(mid).inserted { throw ParsingError(.invalid, field: "mid") }
       self.media.append(media)
     }
+    self.completeBundle()
+  }
+
+  /// Gives lines with `a=bundle-only` what they leave to the first line of the bundle, whose transport is theirs, RFC 8829 §5.2.1 and RFC 9143
+  /// §7.2: also where an answer rejects that line.
+  private mutating func completeBundle() {
+    guard let mids = self.bundledMids, let tag = mids.first, let first = self.media.first(where: { $0.mid == tag })
+    else { return }
+    let bundled = Set(mids)
+    for index in self.media.indices {
+      guard self.media[index].isBundleOnly, let mid = self.media[index].mid, bundled.contains(mid) else { continue }
+      self.media[index].transport = self.media[index].transport.merged(with: first.transport)
+      if first.hasRTCPMux { self.media[index].hasRTCPMux = true }
+      if first.hasReducedSizeRTCP { self.media[index].hasReducedSizeRTCP = true }
+    }
   }
 }
 
@@ -149,6 +164,8 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
   package var mid: String?
   /// Whether the client itself does not want the track: port 0, and not `a=bundle-only`.
   package var isRejected: Bool
+  /// Whether the client wants the track in the bundle or not at all, `a=bundle-only`.
+  let isBundleOnly: Bool
   /// Direction as the client sees it.
   package var direction: SDPDirection
   /// Whether RTP and RTCP share a port, `a=rtcp-mux`.
@@ -176,8 +193,8 @@ package struct WebRTCOfferMedia: Hashable, Sendable {
     self.kind = description.media
     self.transportProtocol = description.transport
     self.firstFormat = first
-    let isBundleOnly = description.attributes.contains { $0.name == "bundle-only" }
-    self.isRejected = description.port == 0 && !isBundleOnly
+    self.isBundleOnly = description.attributes.contains { $0.name == "bundle-only" }
+    self.isRejected = description.port == 0 && !self.isBundleOnly
     self.direction = description.attributes.direction ?? session.direction ?? .sendReceive
     var indexes = [Int?](repeating: nil, count: 128)
     for text in description.formats {

@@ -125,6 +125,31 @@ struct WebRTCPublishAnswerTests {
     #expect(sections[2].contains("m=audio 8189 UDP/TLS/RTP/SAVPF 111") && sections[2].contains("a=recvonly"))
   }
 
+  /// A line with "bundle-only" has no transport of its own, RFC 8829 §5.2.1; that of the first line counts, RFC 9143 §7.2.
+  @Test(arguments: [true, false])
+  func `audio that is bundled with video of an unknown codec has its transport`(isBundled: Bool) throws {
+    let lines = [
+      "v=0", "o=- 1 1 IN IP4 127.0.0.1", "s=-", "t=0 0", isBundled ? "a=group:BUNDLE 0 1" : "a=group:BUNDLE 1 0",
+      "m=video 9 UDP/TLS/RTP/SAVPF 98", "c=IN IP4 0.0.0.0", "a=ice-ufrag:clnt", "a=ice-pwd:\(PublishOffers.password)",
+      PublishOffers.fingerprint, "a=setup:active", "a=rtcp-mux", "a=rtcp-rsize", "a=mid:0", "a=sendonly",
+      "a=rtpmap:98 VP9/90000", "m=audio 0 UDP/TLS/RTP/SAVPF 111", "c=IN IP4 0.0.0.0", "a=bundle-only", "a=mid:1",
+      "a=sendonly", "a=rtpmap:111 opus/48000/2",
+    ]
+    guard isBundled else {
+      // Bundled with nothing that has one.
+      #expect(throws: WebRTCAnswer.Refusal.nothingFits) { try Self.answer(Self.offer(lines)) }
+      return
+    }
+    let answer = try Self.answer(Self.offer(lines))
+    #expect(answer.video == nil && answer.audio?.payloadType == 111)
+    #expect(answer.clientTransport.credentials?.usernameFragment == "clnt" && answer.role == .server)
+    #expect(answer.clientTransport.fingerprints.count == 1)
+    let sections = Self.sections(answer)
+    #expect(sections[0].contains("a=group:BUNDLE 1") && sections[1][0].hasPrefix("m=video 0 "))
+    #expect(sections[2].contains("a=rtcp-mux") && sections[2].contains("a=rtcp-rsize"))
+    #expect(sections[2].contains { $0.hasPrefix("a=candidate:") })
+  }
+
   @Test func `unknown lines and second tracks are rejected alone`() throws {
     var lines = PublishOffers.lines("obs")
     lines[4] = "a=group:BUNDLE 0 1 2 3"
