@@ -132,11 +132,12 @@ vidicon_dtls_context *vidicon_dtls_context_create(void) {
                                     SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_session_cache_mode(settings, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_verify(settings, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, accept_certificate);
-  // RFC 8827 §6.5 requires the first cipher suite. SSL_CTX_set_tlsext_use_srtp returns 0 on success.
+  // RFC 8827 §6.5 requires the first cipher suite. The last one is for servers with a certificate of RSA; endpoints that are servers never
+  // choose it, since their own is of ECDSA. SSL_CTX_set_tlsext_use_srtp returns 0 on success.
   if (!SSL_CTX_set_min_proto_version(settings, DTLS1_2_VERSION) ||
       !SSL_CTX_set_max_proto_version(settings, DTLS1_2_VERSION) ||
       !SSL_CTX_set_cipher_list(settings, "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305:"
-                                         "ECDHE-ECDSA-AES256-GCM-SHA384") ||
+                                         "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256") ||
       // Certificates of peers must be on one of these curves; that of FFmpeg's WHIP with GnuTLS is on the last.
       !SSL_CTX_set1_groups_list(settings, "X25519:P-256:P-384:P-521:P-224") ||
       SSL_CTX_set_tlsext_use_srtp(settings, "SRTP_AEAD_AES_128_GCM:SRTP_AES128_CM_SHA1_80") != 0 ||
