@@ -38,8 +38,8 @@ finish() {
 
 # Names of the tests of a log that began and did not end.
 unfinished() {
-  comm -23 <(sed -nE 's/^◇ Test (.*) started\.$/\1/p' "$1" | sort -u) \
-    <(sed -nE 's/^(✔|✘|➜) Test (.*) (with .*)?(passed|failed|skipped).*$/\2/p' "$1" | sort -u)
+  comm -23 <(sed -nE '/^◇ Test run /d; s/^◇ Test (.*) started\.$/\1/p' "$1" | sort -u) \
+    <(sed -nE 's/^(✔|✘|➜) Test (.*) (passed|failed|skipped).*$/\2/p' "$1" | sed -E 's/ with [0-9]+ test cases?$//' | sort -u)
 }
 
 # Display names of the tests of a log that failed.

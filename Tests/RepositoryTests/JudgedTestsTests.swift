@@ -114,7 +114,8 @@ struct JudgedTestsTests {
   }
 
   @Test func `a hang beside a test that passes alone remains a failure`() throws {
-    let lines = [TestRun.started("a"), TestRun.started("b")] + TestRun.failure("a")
+    let cases = [TestRun.started("c"), "✔ Test \"c\" with 2 test cases passed after 0.1 seconds."]
+    let lines = ["◇ Test run started.", TestRun.started("a"), TestRun.started("b")] + TestRun.failure("a") + cases
     let outcome = try self.judge([TestRun(status: 124, lines: lines), .passes("a")])
     #expect(outcome.failures == ["players: did not end within 2700 s", "players: did not end: \"b\""])
   }
