@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import TestSupport
 
 /// A JPEG file as decoded by ffmpeg.
 struct DecodedJPEG {
@@ -22,7 +23,7 @@ struct DecodedJPEG {
       "accurate_rnd+full_chroma_int", output.path,
     ]
     try process.run()
-    process.waitUntilExit()
+    process.finish()
     guard process.terminationStatus == 0 else { throw Failure() }
     // "P6
     // WIDTH HEIGHT

@@ -2,6 +2,7 @@ import Codecs
 import Foundation
 import Media
 import NIOCore
+import TestSupport
 import Testing
 
 @Suite("Rate control buffer with real video")
@@ -20,9 +21,7 @@ struct RateBufferTests {
     ]
     ffmpeg.standardOutput = output
     try ffmpeg.run()
-    let bytes = output.fileHandleForReading.readDataToEndOfFile()
-    ffmpeg.waitUntilExit()
-    return bytes
+    return ffmpeg.finish(reading: output)
   }
 
   /// Sizes of the keyframes, one each second, without the first.

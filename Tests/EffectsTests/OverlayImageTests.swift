@@ -1,6 +1,7 @@
 import Effects
 import Foundation
 import Media
+import TestSupport
 import Testing
 
 @Suite("Images for masks and overlays")
@@ -12,9 +13,7 @@ struct OverlayImageTests {
     ffmpeg.arguments = ["ffmpeg", "-v", "error", "-nostdin"] + arguments.split(separator: " ").map(String.init)
     ffmpeg.standardOutput = output
     try ffmpeg.run()
-    let bytes = output.fileHandleForReading.readDataToEndOfFile()
-    ffmpeg.waitUntilExit()
-    return [UInt8](bytes)
+    return [UInt8](ffmpeg.finish(reading: output))
   }
 
   private static func png(_ size: String = "40x30", _ format: String = "rgba") throws -> [UInt8] {

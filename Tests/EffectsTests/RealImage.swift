@@ -1,5 +1,6 @@
 import Foundation
 import Media
+import TestSupport
 
 /// Frames of the test media, decoded by ffmpeg.
 enum RealImage {
@@ -27,8 +28,7 @@ enum RealImage {
     ]
     ffmpeg.standardOutput = output
     try ffmpeg.run()
-    let bytes = output.fileHandleForReading.readDataToEndOfFile()
-    ffmpeg.waitUntilExit()
+    let bytes = ffmpeg.finish(reading: output)
     struct Missing: Error {}
     guard bytes.count == width * height * 3 / 2 else { throw Missing() }
     let buffer = PixelBuffer(format: VideoFormat(width: width, height: height, pixelFormat: .i420))
@@ -63,7 +63,7 @@ enum RealImage {
       // ffmpeg otherwise waits for a reader of the remaining output, even when it is terminated.
       try? output.fileHandleForReading.close()
       ffmpeg.terminate()
-      ffmpeg.waitUntilExit()
+      ffmpeg.finish()
     }
     let sizes = [width * height, width / 2 * (height / 2), width / 2 * (height / 2)]
     var index = start

@@ -349,7 +349,7 @@ struct PipeCapturerTests {
     try capturer.start(consumer: collector)
     #expect(collector.end() == .some(.none))
     capturer.stop()
-    process.waitUntilExit()
+    process.finish()
     let arrivals = collector.state.withLock { $0.arrivals }
     #expect(arrivals.count == 50)
     #expect(try #require(arrivals.last) - started >= .milliseconds(49 * 20))

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// A recording process and the lines of its standard output.
@@ -27,16 +28,22 @@ final class Probe: Sendable {
     self.state = state
     try process.run()
     Thread.detachNewThread { [self] in
-      var rest = Data()
-      while case let piece = output.fileHandleForReading.availableData, !piece.isEmpty {
-        rest += piece
-        while let end = rest.firstIndex(of: 10) {
-          self.add(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
-          rest = Data(rest[(end + 1)...])
-        }
-      }
-      self.end()
+      // The slowest recordings of the tests take a part of that on a busy machine.
+      self.process.killed(after: .seconds(1200)) { self.read(output.fileHandleForReading) }
     }
+  }
+
+  /// Collects the output up to the end of the process.
+  private func read(_ output: FileHandle) {
+    var rest = Data()
+    while case let piece = output.availableData, !piece.isEmpty {
+      rest += piece
+      while let end = rest.firstIndex(of: 10) {
+        self.add(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
+        rest = Data(rest[(end + 1)...])
+      }
+    }
+    self.end()
   }
 
   private func add(_ line: String) {
@@ -44,7 +51,7 @@ final class Probe: Sendable {
   }
 
   private func end() {
-    self.process.waitUntilExit()
+    self.process.finish()
     self.update { $0.hasEnded = true }
   }
 

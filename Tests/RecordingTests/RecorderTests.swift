@@ -256,11 +256,7 @@ struct RecorderTests {
       let test = TestRecorder(
         RecordingSettings(try FilePattern("\(folder)/a.mp4")), descriptions: self.stream.descriptions)
       let start = Task { try await test.recorder.start(at: EncodedStream.start) }
-      var isStopped = false
-      while !isStopped {
-        isStopped = (try? test.recorder.requestStop()) != nil
-        if !isStopped { await Task.yield() }
-      }
+      try await eventually(every: .zero) { (try? test.recorder.requestStop()) != nil }
       _ = await start.result
       #expect(await test.recorder.waitUntilEnd().isEmpty)
       #expect(test.recorder.status.state == .idle)
@@ -277,7 +273,7 @@ struct RecorderTests {
       let test = TestRecorder(
         RecordingSettings(try FilePattern("\(folder)/a.mp4")), descriptions: self.stream.descriptions)
       let first = Task { try await test.recorder.start(at: EncodedStream.start) }
-      while (try? test.recorder.requestStop()) == nil { await Task.yield() }
+      try await eventually(every: .zero) { (try? test.recorder.requestStop()) != nil }
       let path = try await test.recorder.start(at: EncodedStream.start)
       _ = await first.result
       test.feed(self.samples(0, 2))

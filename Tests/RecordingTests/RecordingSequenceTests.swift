@@ -4,6 +4,7 @@ import NIOCore
 import Synchronization
 import TestSupport
 import Testing
+import Threading
 
 @testable import Recording
 
@@ -94,7 +95,7 @@ struct RecordingSequenceTests {
     let script = StreamScript(keyframeDistance: 30)
     test.feed(script.samples(from: StreamScript.start, to: StreamScript.start + .seconds(2)).map(\.sample))
     await test.recorder.stop(at: StreamScript.start + .seconds(2))
-    return await events.value
+    return try #require(await events.result(within: .seconds(300))).get()
   }
 
   @Test func `retention removes what was recorded first, also after the clock was set back by a year`() async throws {

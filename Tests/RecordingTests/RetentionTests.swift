@@ -1,6 +1,7 @@
 import Foundation
 import Media
 import Testing
+import Threading
 
 @testable import Recording
 
@@ -90,7 +91,7 @@ struct RetentionTests {
     let end = StreamScript.start + .seconds(seconds)
     test.feed(self.script.samples(from: StreamScript.start, to: end).map(\.sample))
     await test.recorder.stop(at: end)
-    return await events.value
+    return try #require(await events.result(within: .seconds(300))).get()
   }
 
   @Test func `a recording larger than its own limit is kept`() async throws {

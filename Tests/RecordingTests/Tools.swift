@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Runs command-line tools and collects their output.
@@ -24,7 +25,7 @@ enum Tools {
     process.standardOutput = try FileHandle(forWritingTo: output)
     process.standardError = try FileHandle(forWritingTo: errors)
     try process.run()
-    process.waitUntilExit()
+    process.finish(within: .seconds(1200))
     return Run(
       status: process.terminationStatus, output: try Data(contentsOf: output),
       errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))

@@ -79,17 +79,18 @@ enum Repository {
     return git.output.split(separator: "\0").map(String.init)
   }
 
-  /// Runs a program, found in PATH, in the root folder; returns its exit status, output and errors.
+  /// Runs a program, found in PATH, in the root folder; for five minutes at most; returns its exit status, output
+  /// and errors.
   static func run(_ command: [String]) throws -> (status: Int32, output: String, errors: String) {
     let program = Process()
     let (output, errors) = (Pipe(), Pipe())
     program.executableURL = URL(filePath: "/usr/bin/env")
-    program.arguments = command
+    program.arguments = ["timeout", "--kill-after=10", "300"] + command
     program.currentDirectoryURL = Self.top
     program.standardOutput = output
     program.standardError = errors
     try program.run()
-    // Errors are a few lines, which fit into the pipe.
+    // Safe because `timeout` ends the program, and errors are a few lines, which fit into the pipe.
     let texts = [output, errors].map { String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
     program.waitUntilExit()
     return (program.terminationStatus, texts[0], texts[1])

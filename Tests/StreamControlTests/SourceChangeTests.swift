@@ -159,7 +159,7 @@ struct SourceChangeTests {
     try await Self.withCamera { sources, stream, device in
       let first = try #require(stream.videoSource as? Camera)
       first.end()
-      while !stream.statistics.isSlateShown { await Task.yield() }
+      try await eventually { stream.statistics.isSlateShown }
       try await sources.replace(video: "cam:")
       #expect(stream.videoSource !== first)
       #expect(device.starts.withLock { $0.count } == 2)
@@ -178,11 +178,11 @@ struct SourceChangeTests {
     #expect(stream.audioSource === voice)
     voice.capturer.stop()
     if isTold { voice.consumer.withLock { $0 }?.captureEnded(nil) }
-    while !stream.statistics.isAudioMissing { await Task.yield() }
+    try await eventually { stream.statistics.isAudioMissing }
     try await sources.replace(audio: "voice")
     #expect(stream.audioSource is SilenceCapturer)
     #expect(sources.audio == "voice")
-    while stream.statistics.isAudioMissing { await Task.yield() }
+    try await eventually { !stream.statistics.isAudioMissing }
     await stream.stop()
   }
 

@@ -38,7 +38,7 @@ struct AttachWhileRunningTests {
       stream.attachVideo(previous)
       stream.attachVideo(video)
       stream.attachAudio(audio)
-      while stream.audioSource !== audio { await Task.yield() }
+      try await stream.eventually { stream.audioSource === audio }
       #expect(stream.videoSource === video && video.isStarted && !previous.isStarted)
     }
   }

@@ -140,12 +140,14 @@ struct LiveStreamEffectsTests {
     // One frame at a time, so that none is dropped because the queue is full.
     var delivered = 0
     while !stream.statistics.isSlateShown || delivered == 0 {
+      try Task.checkCancellation()
       self.source.deliver(at: StreamClock.system.now() + ahead, luma: 220)
       delivered += 1
       try await stream.eventually { stream.statistics.framesDroppedByEffects >= delivered }
     }
     isDropping.withLock { $0 = false }
     while stream.statistics.isSlateShown {
+      try Task.checkCancellation()
       let processed = stream.statistics.framesWithEffects
       self.source.deliver(at: StreamClock.system.now() + ahead, luma: 220)
       try await stream.eventually { stream.statistics.framesWithEffects > processed }

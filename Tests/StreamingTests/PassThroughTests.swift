@@ -106,9 +106,9 @@ struct PassThroughTests {
       let began = ContinuousClock.now
       deliver(1..<11)
       _ = output.samples(atLeast: 11)
-      while source.keyframeRequests == 0 {
+      try await stream.eventually {
         stream.requestKeyframe()
-        await Task.yield()
+        return source.keyframeRequests > 0
       }
       #expect(ContinuousClock.now - began >= .milliseconds(500))
       for _ in 0..<20 { stream.requestKeyframe() }

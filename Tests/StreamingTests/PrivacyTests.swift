@@ -20,6 +20,14 @@ struct PrivacyTests {
     try await stream.eventually { stream.statistics.framesWithEffects > count }
   }
 
+  /// Delivers frames until viewers see one whose luma is as expected.
+  private func offer(to stream: LiveStream, until isExpected: (UInt8) -> Bool) async throws {
+    while !isExpected(self.stage.output.lumas.last ?? 0) {
+      try Task.checkCancellation()
+      try await self.offer(to: stream)
+    }
+  }
+
   /// The luma of a covered frame.
   private static let isCovered = LiveStreamEffectsTests.near(40)
 
@@ -28,9 +36,9 @@ struct PrivacyTests {
     let mask = PrivacyMask { { _, _ in isAlive.withLock { $0 } } }
     let stream = try await self.stage.startedStream([mask])
     // The detector has found that there are no faces.
-    while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { try await self.offer(to: stream) }
+    try await self.offer(to: stream, until: LiveStreamEffectsTests.near(220))
     isAlive.withLock { $0 = false }
-    while !Self.isCovered(self.stage.output.lumas.last ?? 0) { try await self.offer(to: stream) }
+    try await self.offer(to: stream, until: Self.isCovered)
     let count = self.stage.output.lumas.count
     for _ in 0..<12 { try await self.offer(to: stream) }
     #expect(self.stage.output.lumas(atLeast: count + 10).suffix(10).allSatisfy(Self.isCovered))
@@ -264,7 +272,7 @@ struct PrivacyTests {
     let isAlive = Mutex(true)
     let mask = PrivacyMask { { _, _ in isAlive.withLock { $0 } } }
     let stream = try await self.stage.startedStream([mask])
-    while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { try await self.offer(to: stream) }
+    try await self.offer(to: stream, until: LiveStreamEffectsTests.near(220))
     // From here on no search succeeds: what was searched in another orientation must not be shown in this one.
     isAlive.withLock { $0 = false }
     let count = stream.statistics.framesWithEffects
@@ -287,7 +295,7 @@ struct PrivacyTests {
     let isAlive = Mutex(true)
     let mask = PrivacyMask { { _, _ in isAlive.withLock { $0 } } }
     let stream = try await self.stage.startedStream([mask])
-    while !LiveStreamEffectsTests.near(220)(self.stage.output.lumas.last ?? 0) { try await self.offer(to: stream) }
+    try await self.offer(to: stream, until: LiveStreamEffectsTests.near(220))
     // From here on no search succeeds: what was searched in frames of one size must not be shown in those of another one.
     isAlive.withLock { $0 = false }
     let shown = self.stage.output.lumas.count
@@ -325,7 +333,10 @@ struct PrivacyTests {
     // The image of an earlier frame is not delivered any more, although it is young: the next one is covered.
     async let image = stream.snapshots.snapshot()
     // A keyframe follows, half a second after the last one.
-    repeat { self.stage.show() } while !keeping.isKeyframe.contains(true)
+    repeat {
+      try Task.checkCancellation()
+      self.stage.show()
+    } while !keeping.isKeyframe.contains(true)
     let snapshot = try await image
     #expect(snapshot == (try self.stage.file(luma: 40)))
     #expect(keeping.discards == 2)

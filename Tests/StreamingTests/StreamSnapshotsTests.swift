@@ -51,7 +51,10 @@ struct StreamSnapshotsTests {
     var snapshot = try await stream.snapshots.snapshot(width: 32)
     #expect(try snapshot == self.file(luma: 200, width: 32))
     self.show(luma: 120)
-    while try snapshot == self.file(luma: 200, width: 32) { snapshot = try await stream.snapshots.snapshot(width: 32) }
+    while try snapshot == self.file(luma: 200, width: 32) {
+      try Task.checkCancellation()
+      snapshot = try await stream.snapshots.snapshot(width: 32)
+    }
     #expect(try snapshot == self.file(luma: 120, width: 32))
     await stream.stop()
   }
@@ -89,6 +92,7 @@ struct StreamSnapshotsTests {
     #expect(!stream.snapshots.isCurrent(earlier))
     var image = earlier
     while !stream.snapshots.isCurrent(image) {
+      try Task.checkCancellation()
       self.show(luma: 120)
       image = try #require(await images.next())
     }
@@ -107,7 +111,10 @@ struct StreamSnapshotsTests {
     stream.isEncodingPaused = false
     self.show(luma: 120)
     var snapshot = try await stream.snapshots.snapshot()
-    while try snapshot == self.file(luma: 60) { snapshot = try await stream.snapshots.snapshot() }
+    while try snapshot == self.file(luma: 60) {
+      try Task.checkCancellation()
+      snapshot = try await stream.snapshots.snapshot()
+    }
     #expect(try snapshot == self.file(luma: 120))
     await stream.stop()
   }

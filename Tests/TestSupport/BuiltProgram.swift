@@ -31,7 +31,9 @@ package struct BuiltProgram: Sendable {
   }
 
   /// Runs the program to its end, or until it has run for five minutes.
-  package func run(_ arguments: [String]) async throws -> Run {
+  ///
+  /// - Parameter environment: Environment variables in addition to those of the tests.
+  package func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Run {
     let folder = FileManager.default.temporaryDirectory.appending(path: "run-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -40,6 +42,7 @@ package struct BuiltProgram: Sendable {
     let process = Process()
     process.executableURL = self.url
     process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice
     for url in [output, errors] { try Data().write(to: url) }
     process.standardOutput = try FileHandle(forWritingTo: output)
@@ -61,33 +64,13 @@ package struct BuiltProgram: Sendable {
       errors: Array(try Data(contentsOf: errors)))
   }
 
-  /// Runs the program to its end.
+  /// Runs the program to its end, or until it has run for five minutes.
   ///
   /// - Parameter environment: Environment variables in addition to those of the tests.
-  /// - Returns: The lines of standard output, which must not exceed the pipe's 64 KiB.
+  /// - Returns: The lines of standard output.
   package func lines(_ arguments: [String], environment: [String: String] = [:]) async throws -> [Substring] {
-    let process = Process()
-    process.executableURL = self.url
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = FileHandle.nullDevice
-    // libavcodec logs there.
-    process.standardError = FileHandle.nullDevice
-    return try await withCheckedThrowingContinuation { continuation in
-      do {
-        try Process.startAlone {
-          let output = Pipe()
-          process.standardOutput = output
-          process.terminationHandler = { _ in
-            let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-            continuation.resume(returning: text.split(separator: "\n"))
-          }
-          try process.run()
-        }
-      } catch {
-        continuation.resume(throwing: error)
-      }
-    }
+    let run = try await self.run(arguments, environment: environment)
+    return String(decoding: run.output, as: UTF8.self).split(separator: "\n")
   }
 }
 

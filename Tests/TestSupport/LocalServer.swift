@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// A TCP server on the loopback interface that runs a body on a thread per connection, until it is released.
+/// A TCP server on the loopback interface that runs a body on a thread per connection, until it is released. A
+/// connection over which nothing comes or goes for five minutes is as if its client had closed it.
 package final class LocalServer: Sendable {
   /// A connection, closed when the body returns.
   package struct Connection {
@@ -45,7 +46,7 @@ package final class LocalServer: Sendable {
       return poll(&descriptor, 1, seconds * 1000) > 0 && recv(self.socket, &byte, 1, 0) <= 0
     }
 
-    /// Waits until the peer closes.
+    /// Waits until the peer closes, or sends nothing for five minutes.
     package func waitForEnd() {
       var byte: UInt8 = 0
       while recv(self.socket, &byte, 1, 0) == 1 {}
@@ -79,6 +80,10 @@ package final class LocalServer: Sendable {
       while true {
         let socket = accept(listener, nil, nil)
         guard socket >= 0 else { return }
+        var limit = timeval(tv_sec: 300, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+          setsockopt(socket, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
         guard let server = self else {
           close(socket)
           return

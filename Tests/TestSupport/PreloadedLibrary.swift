@@ -40,8 +40,7 @@ package final class PreloadedLibrary: Sendable {
         try compiler.run()
         return errors
       }
-      let output = errors.fileHandleForReading.readDataToEndOfFile()
-      compiler.waitUntilExit()
+      let output = compiler.finish(reading: errors)
       guard compiler.terminationStatus == 0 else { throw Failure(description: String(decoding: output, as: UTF8.self)) }
       built = target.path
       return target.path

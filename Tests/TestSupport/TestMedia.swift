@@ -44,7 +44,7 @@ package enum TestMedia {
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["ffmpeg"] + arguments
     try Process.startAlone { try process.run() }
-    process.waitUntilExit()
+    process.finish()
     return process.terminationStatus
   }
 

@@ -4,6 +4,7 @@ import NIOCore
 import NIOPosix
 import Serving
 import Synchronization
+import TestSupport
 import Testing
 import WebRTC
 
@@ -64,7 +65,7 @@ struct ICETCPPortTests {
       let client = try await connect()
       try await client.executeThenClose { inbound, outbound in
         try await outbound.write(Self.framed([Self.check(), ByteBuffer(bytes: [128, 200, 1])]))
-        while sessions.received.withLock({ $0.count }) < 2 { await Task.yield() }
+        try await eventually { sessions.received.withLock { $0.count } >= 2 }
         let (datagrams, address) = sessions.received.withLock { ($0.map(\.0), $0[0].1) }
         #expect(datagrams == [Self.check(), ByteBuffer(bytes: [128, 200, 1])])
         #expect(address.isTCP && address.ip == .v4(0x7F00_0001))
@@ -116,7 +117,7 @@ struct ICETCPPortTests {
       let client = try await connect()
       try await client.executeThenClose { inbound, outbound in
         try await outbound.write(Self.framed([Self.check()]))
-        while sessions.received.withLock({ $0.isEmpty }) { await Task.yield() }
+        try await eventually { !sessions.received.withLock { $0.isEmpty } }
         let address = sessions.received.withLock { $0[0].1 }
         var batch = DatagramBatch()
         for _ in 0..<100 { batch.append(ByteBuffer(repeating: 1, count: 1200), to: address) }

@@ -70,7 +70,7 @@ final class CameraProbe: Sendable {
     let result = try body(probe)
     try probe.input.fileHandleForWriting.close()
     _ = try probe.next(within: 300) { _ in false }
-    probe.process.waitUntilExit()
+    probe.process.finish()
     #expect(probe.process.terminationReason == .exit && probe.process.terminationStatus == 0)
     return result
   }
@@ -85,7 +85,7 @@ final class CameraProbe: Sendable {
     let probe = try CameraProbe(["devices"], cameras: cameras)
     defer { probe.end() }
     _ = try probe.next(within: 300) { _ in false }
-    probe.process.waitUntilExit()
+    probe.process.finish()
     #expect(probe.process.terminationStatus == 0)
     return probe.state.read { $0.lines }
   }

@@ -1,6 +1,7 @@
 #if os(Linux)
 import CaptureDevices
 import Foundation
+import TestSupport
 
 /// An X server of the test (Xvfb) on a free display number.
 final class TestDisplay: Sendable {
@@ -29,11 +30,14 @@ final class TestDisplay: Sendable {
     process.standardError = FileHandle.nullDevice
     try process.run()
     try ready.fileHandleForWriting.close()
-    var text = ""
-    while !text.hasSuffix("\n") {
-      let bytes = ready.fileHandleForReading.availableData
-      if bytes.isEmpty { break }
-      text += String(decoding: bytes, as: UTF8.self)
+    let text = process.killed { () -> String in
+      var text = ""
+      while !text.hasSuffix("\n") {
+        let bytes = ready.fileHandleForReading.availableData
+        if bytes.isEmpty { break }
+        text += String(decoding: bytes, as: UTF8.self)
+      }
+      return text
     }
     guard let number = Int(text.dropLast()) else {
       process.terminate()
@@ -54,7 +58,7 @@ final class TestDisplay: Sendable {
   func kill() {
     guard self.process.isRunning else { return }
     _ = Foundation.kill(self.process.processIdentifier, SIGKILL)
-    self.process.waitUntilExit()
+    self.process.finish()
     let number = self.name.dropFirst()
     // Files that a regular exit removes.
     for file in ["/tmp/.X\(number)-lock", "/tmp/.X11-unix/X\(number)"] {

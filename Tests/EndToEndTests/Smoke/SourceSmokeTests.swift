@@ -166,6 +166,7 @@ extension Smoke {
       let address = vidicon.page("/api/streams/live/source")
       var count = 0
       while !hasEnded() {
+        try Task.checkCancellation()
         let source = ["plasma", "bars", "noise"][count % 3]
         let answer = try await EndToEnd.LiveControl.send("PUT", #"{"video":"\#(source)"}"#, to: address)
         try #require(answer.status == 200, "\(source): \(answer.text)")

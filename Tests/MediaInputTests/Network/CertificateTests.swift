@@ -21,7 +21,7 @@ private final class TLSServer {
       + ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
     making.standardError = FileHandle.nullDevice
     try making.run()
-    making.waitUntilExit()
+    making.finish()
     self.process.executableURL = making.executableURL
     self.process.currentDirectoryURL = URL(fileURLWithPath: folder)
     self.process.arguments =
@@ -34,9 +34,13 @@ private final class TLSServer {
     try self.input.fileHandleForWriting.write(contentsOf: Data((response ?? "").utf8))
     try self.process.run()
     // "ACCEPT 127.0.0.1:PORT" is its first line but for messages about parameters.
-    var text = ""
-    while self.process.isRunning, !text.contains("ACCEPT 127.0.0.1:") || !text.hasSuffix("\n") {
-      text += String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    let process = self.process
+    let text = process.killed { () -> String in
+      var text = ""
+      while process.isRunning, !text.contains("ACCEPT 127.0.0.1:") || !text.hasSuffix("\n") {
+        text += String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+      }
+      return text
     }
     let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("ACCEPT ") }, "openssl: \(text)")
     self.port = try #require(line.split(separator: ":").last.flatMap { Int($0) })
@@ -46,7 +50,7 @@ private final class TLSServer {
   deinit {
     // The server inherits the signals that the test process ignores.
     kill(self.process.processIdentifier, SIGKILL)
-    self.process.waitUntilExit()
+    self.process.finish()
   }
 }
 

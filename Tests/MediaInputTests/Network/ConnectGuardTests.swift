@@ -143,11 +143,14 @@ struct ConnectGuardTests {
     }
     opening.start()
     defer { interrupt.cancel() }
-    while !isOpened.withLock({ $0 }) {
+    let end = ContinuousClock.now + .seconds(300)
+    while !isOpened.withLock({ $0 }), ContinuousClock.now < end {
       // A task that is suspended here might not continue before the port is closed again.
       if try Self.isBound(udpPort: port) { return true }
       sched_yield()
     }
+    let hasEnded = isOpened.withLock { $0 }
+    try #require(hasEnded, "the source is neither opened nor refused")
     return false
   }
 

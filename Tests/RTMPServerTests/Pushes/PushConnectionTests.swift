@@ -93,7 +93,7 @@ struct PushConnectionTests {
       + ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
     making.standardError = FileHandle.nullDevice
     try making.run()
-    making.waitUntilExit()
+    making.finish()
     let tls = try NIOSSLContext(
       configuration: .makeServerConfiguration(
         certificateChain: NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },

@@ -43,8 +43,7 @@ struct DTLSClientTests {
     #expect(keys.profile == profile)
     // The client ends when the server does.
     for answer in transport.close() { socket.reply(answer) }
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    client.waitUntilExit()
+    let text = String(decoding: client.finish(reading: output), as: UTF8.self)
     let exported = try #require(endpoint.exportKeys(length: profile.exportedLength) ?? Self.material(in: text))
     #expect(Self.material(in: text) == exported)
     #expect(
@@ -140,8 +139,7 @@ struct DTLSClientTests {
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
+    let text = String(decoding: process.finish(reading: output), as: UTF8.self)
     #expect(process.terminationStatus == 0)
     return text
   }
