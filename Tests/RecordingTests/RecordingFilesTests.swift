@@ -1,6 +1,7 @@
 import Foundation
 import Media
 import Testing
+import Threading
 
 @testable import Recording
 
@@ -170,7 +171,7 @@ struct RecordingFilesTests {
         self.script.samples(from: StreamScript.start, to: end).map(\.sample).filter { $0.presentationTime < end })
       let own = await test.recorder.stop(at: end).map(\.path)
       var (written, removed): (String?, [String]) = (nil, [])
-      for event in await events.value {
+      for event in try #require(await events.result(within: .seconds(300))).get() {
         switch event {
         case .partStarted(let path): written = path
         case .partFinished(let file) where file.path == written: written = nil

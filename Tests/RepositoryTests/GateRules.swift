@@ -1,3 +1,5 @@
+import Foundation
+
 /// Rules for the tests of the gate, whose verdict must not depend on how fast the machine is. An exception has a comment
 /// "// Safe because …" within six lines.
 enum GateRules {
@@ -50,20 +52,54 @@ enum GateRules {
     }
   }
 
-  /// No wait goes on for ever: loops that only poll, sequences of events, and semaphores without a timeout. The time limit of a
-  /// suite ends a sequence of events.
+  /// No wait goes on for ever: loops that wait, sequences of events, semaphores without a timeout, and programs. The time limit of a
+  /// suite or test ends a sequence of events, and loops that check for cancellation.
   static func unboundedWaits(in text: SwiftText) -> [Violation] {
-    let hasLimit = text.lines.contains { $0.words.contains("timeLimit") }
+    let limited = Self.linesWithLimit(in: text)
+    let waiting: Set<Substring> = ["await", "wait", "while", "repeat", "waitUntilExit", "readDataToEndOfFile"]
     return text.lines.enumerated().compactMap { index, line in
-      guard line.words.contains(where: { $0 == "await" || $0 == "wait" }) else { return nil }
-      let polls = line.code.contains(#/while .*await .*\{ *\}$/#) && !hasLimit
+      guard line.words.contains(where: waiting.contains) else { return nil }
+      let hasLimit = limited.contains(index)
       let follows = line.code.contains(#/for (?:try )?await /#) && !line.words.contains("group") && !hasLimit
       let isEnded = line.words.contains("await") && hasLimit
       let waits =
         line.code.contains(".wait()") && !isEnded && !line.code.contains(#/(?:close|connect|bind)\(.*\)\.wait\(\)/#)
-      guard polls || follows || waits, !Self.isJustified(index, in: text) else { return nil }
+      let isOfProgram = line.words.contains { $0 == "waitUntilExit" || $0 == "readDataToEndOfFile" }
+      guard follows || waits || isOfProgram || Self.isEndlessLoop(index, in: text), !Self.isJustified(index, in: text)
+      else { return nil }
       return Violation(path: text.path, line: line.number, message: "a wait without a limit: \(line.text)")
     }
+  }
+
+  /// Whether a loop begins at a line that waits, and neither reads a clock, nor checks for cancellation, nor follows a sequence.
+  private static func isEndlessLoop(_ index: Int, in text: SwiftText) -> Bool {
+    guard text.lines[index].code.contains(#/^(?:[a-z]+: )?(?:while|repeat)\b/#) else { return false }
+    let lines = text.lines[index...Self.end(of: index, in: text)]
+    func has(_ words: Set<Substring>) -> Bool { lines.contains { $0.words.contains(where: words.contains) } }
+    return has(["await", "sched_yield", "usleep"]) && !has(["checkCancellation", "isCancelled", "now"])
+      && !lines.contains { $0.code.contains(".next(") }
+  }
+
+  /// Indices of the lines of suites and tests with a time limit.
+  private static func linesWithLimit(in text: SwiftText) -> IndexSet {
+    var lines = IndexSet()
+    for (index, line) in text.lines.enumerated() where line.words.contains("timeLimit") {
+      lines.insert(integersIn: index...Self.end(of: index, in: text))
+    }
+    return lines
+  }
+
+  /// Index of the last line of a loop or declaration, which may have attributes, by its braces.
+  private static func end(of index: Int, in text: SwiftText) -> Int {
+    var depth = 0
+    for (end, line) in text.lines.enumerated().dropFirst(index) {
+      for character in line.code.utf8 {
+        if character == UInt8(ascii: "{") { depth += 1 }
+        if character == UInt8(ascii: "}") { depth -= 1 }
+      }
+      if depth <= 0, line.code.hasSuffix("}") || line.code.hasPrefix("}") { return end }
+    }
+    return text.lines.count - 1
   }
 
   /// No server of a test listens at a port that another program may have.

@@ -58,7 +58,10 @@ struct GateRulesTests {
 
   @Test(arguments: [
     "while try await answer() != 200 {}", "for await event in events {", "for try await piece in inbound {",
-    "semaphore.wait()",
+    "semaphore.wait()", "while !isReady { await Task.yield() }", "while !isOpen({ $0 }) { sched_yield() }",
+    "loop: while try head == file { head = try await next }", "process.waitUntilExit()",
+    "let bytes = pipe.fileHandleForReading.readDataToEndOfFile()",
+    "repeat {\nhead = try await client.head()\n} while head.isEmpty", "while !isDone {\nif a { b() }\nawait show()\n}",
   ]) func `a wait without a limit is found`(code: String) {
     #expect(self.lines(GateRules.unboundedWaits(in: self.text(code))) == [1])
     #expect(GateRules.unboundedWaits(in: self.text("// Safe because of this.", code)) == [])
@@ -67,10 +70,24 @@ struct GateRulesTests {
   @Test(arguments: [
     ["while StreamClock.system.now() < end {}"], ["try channel.close().wait()"], ["gate.wait(timeout: .now() + 300)"],
     ["for await result in group {"], ["@Suite(.timeLimit(.minutes(5)))", "for await event in events {"],
-    ["while a < b {"],
+    ["while a < b {"], ["repeat {", "count += 1", "} while count < 3", "await show()"],
+    ["while !isReady, ContinuousClock.now < end { await Task.yield() }"],
+    ["while !isReady {", "try Task.checkCancellation()", "await show()", "}"],
+    ["while let event = await events.next() {", "}"], ["process.finish()"],
+    [
+      "@Test(.timeLimit(.minutes(5)))", "func `a`() async {", "for await event in events {", "}", "}",
+    ],
   ]) func `a wait with a limit is allowed`(code: [String]) {
     #expect(
       GateRules.unboundedWaits(in: SwiftText(path: "/Tests/A.swift", text: code.joined(separator: "\n"))) == [])
+  }
+
+  @Test func `a time limit is that of its suite or test, and of no other`() {
+    let text = self.text(
+      "@Suite(.timeLimit(.minutes(5)))", "struct A {", "func a() async { for await event in events {} }", "}",
+      "struct B {",
+      "func b() async { for await event in events {} }", "}")
+    #expect(self.lines(GateRules.unboundedWaits(in: text)) == [6])
   }
 
   @Test func `no test of the gate waits for ever`() throws {

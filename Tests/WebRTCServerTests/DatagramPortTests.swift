@@ -31,6 +31,7 @@ struct DatagramPortTests {
       #expect(outcome == .init())
     }.get()
     var received: [(ByteBuffer, TransportAddress)] = []
+    // Safe because the tests that call this have a time limit.
     for await datagram in stream {
       received.append(datagram)
       if received.count == lengths.count { break }
