@@ -52,7 +52,8 @@ struct ICESessionParametersTests {
     #expect(parameters.entityTag == "\"next\"")
     #expect(try !parameters.isRestart(client, entityTags: nil))
     let text = parameters.fragment
-    #expect(text.hasPrefix("a=ice-lite\r\na=group:BUNDLE 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n"))
+    #expect(text.hasPrefix("a=ice-lite\r\na=ice-options:ice2\r\na=group:BUNDLE 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\n"))
+    #expect(text.contains("\r\na=mid:0\r\n"))
     #expect(text.contains("a=ice-ufrag:next\r\na=ice-pwd:another0password0server\r\na=candidate:"))
     #expect(text.hasSuffix("\r\na=end-of-candidates\r\n"))
     #expect(try TrickleFragment(parsing: ByteBuffer(string: text)).credentials == Self.others)

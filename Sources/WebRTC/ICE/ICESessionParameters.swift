@@ -61,7 +61,7 @@ package struct ICESessionParameters: Sendable {
 
   /// The server's side of a restart, `application/trickle-ice-sdpfrag`.
   package var fragment: String {
-    var lines = ["a=ice-lite"]
+    var lines = ["a=ice-lite", "a=ice-options:ice2"]
     if let media {
       lines += ["a=group:BUNDLE \(media.mid)", "m=\(media.kind.rawValue) 9 UDP/TLS/RTP/SAVPF 0", "a=mid:\(media.mid)"]
     }

@@ -142,7 +142,9 @@ package struct WebRTCAnswer: Hashable, Sendable {
       self.append(media, selection, configuration, isFirst: index == first)
     }
     guard self.video != nil || self.audio != nil else { throw .nothingFits }
-    self.description.attributes = [SDPAttribute("ice-lite"), SDPAttribute("msid-semantic", "WMS *")]
+    self.description.attributes = [
+      SDPAttribute("ice-lite"), WebRTCAnswer.iceOptions, SDPAttribute("msid-semantic", "WMS *"),
+    ]
     let mids = accepted.compactMap { offer.media[$0].mid }
     if offer.bundledMids != nil {
       self.description.attributes.insert(SDPAttribute("group", (["BUNDLE"] + mids).joined(separator: " ")), at: 0)
@@ -232,6 +234,9 @@ package struct WebRTCAnswer: Hashable, Sendable {
     addresses.enumerated().map { SDPAttribute("candidate", ICECandidate(host: $1, rank: $0).description) }
       + [SDPAttribute("end-of-candidates")]
   }
+
+  /// Compliance with RFC 8445, which each of its agents states, lite ones too: §10 and RFC 8839 §5.6.
+  static let iceOptions = SDPAttribute("ice-options", "ice2")
 
   /// CNAME of the tracks in answers and reports, by which clients synchronize them, RFC 3550 §6.5.1. A session has one stream.
   package static let canonicalName = "vidicon"

@@ -110,7 +110,9 @@ package struct WebRTCPublishAnswer: Hashable, Sendable {
       self.append(media, track, configuration, isFirst: index == first)
     }
     guard self.video != nil || self.audio != nil else { throw .nothingFits }
-    self.description.attributes = [SDPAttribute("ice-lite"), SDPAttribute("msid-semantic", "WMS *")]
+    self.description.attributes = [
+      SDPAttribute("ice-lite"), WebRTCAnswer.iceOptions, SDPAttribute("msid-semantic", "WMS *"),
+    ]
     if offer.bundledMids != nil {
       let mids = accepted.compactMap { offer.media[$0].mid }
       self.description.attributes.insert(SDPAttribute("group", (["BUNDLE"] + mids).joined(separator: " ")), at: 0)

@@ -51,7 +51,8 @@ package struct WebRTCPushOffer: Sendable {
       description.media.append(Self.audio(configuration))
     }
     description.attributes = [
-      SDPAttribute("group", (["BUNDLE"] + mids).joined(separator: " ")), SDPAttribute("msid-semantic", "WMS *"),
+      SDPAttribute("group", (["BUNDLE"] + mids).joined(separator: " ")), WebRTCAnswer.iceOptions,
+      SDPAttribute("msid-semantic", "WMS *"),
     ]
     // The candidates of the first track are those of the bundle.
     description.media[0].attributes += WebRTCAnswer.candidateAttributes(configuration.candidates)

@@ -30,7 +30,8 @@ struct WebRTCPushOfferTests {
   @Test func `the offer is complete: tracks, feedback, retransmissions and all addresses`() throws {
     let expected =
       [
-        "v=0", "o=- 42 1 IN IP4 0.0.0.0", "s=-", "t=0 0", "a=group:BUNDLE 0 1", "a=msid-semantic:WMS *",
+        "v=0", "o=- 42 1 IN IP4 0.0.0.0", "s=-", "t=0 0", "a=group:BUNDLE 0 1", "a=ice-options:ice2",
+        "a=msid-semantic:WMS *",
         "m=video 9 UDP/TLS/RTP/SAVPF 96 97", "c=IN IP4 0.0.0.0", "a=mid:0",
       ] + Self.transport + [
         "a=extmap:1 urn:ietf:params:rtp-hdrext:sdes:mid",
