@@ -1,9 +1,10 @@
 internal import NIOCore
 package import WebRTC
 
-/// Offers to send video and audio, as publishers write them, with random values replaced.
+/// Offers to send video and audio, written by hand and modelled on those of publishers: lines that matter to an answer, with fixed values.
+/// Offers that clients have made are in ``WebRTCOffers``.
 ///
-/// | name | publisher | what is particular |
+/// | name | modelled on | what is particular |
 /// |------|-----------|--------------------|
 /// | chromium | Chromium: two `addTransceiver(track, {direction: 'sendonly'})` | H.264 behind VP8 and VP9, video-orientation |
 /// | firefox | Firefox ESR without H.264 | VP8 only, extensions with direction |
