@@ -2,8 +2,8 @@ internal import Media
 
 /// Fills the place of lost audio packets with what was heard before them, backward and fading, so that what follows keeps its time. Pure.
 ///
-/// A stream counts samples, and takes a block that comes late by a packet for one that was timestamped with jitter: it closed the gap, and
-/// all that follows would be heard too early. A longer gap it fills with silence itself.
+/// A stream counts samples, and takes a block that is late by a packet for one whose timestamp has jitter: it would close the gap, so that all
+/// that follows is heard too early. It fills a longer gap with silence itself.
 ///
 /// Backward, the fill begins with the value at which the audio broke off, and has its pitch; no decoder needs to take part.
 struct LossConcealment {

@@ -31,7 +31,7 @@ export function restartedAnswer(answer, fragment) {
  *
  * @param {{entityTag: string, answer: string}} session Its entity tag and answer, which change.
  * @param {(options: RequestInit) => Promise<Response>} request Sends a request to the session's URL.
- * @param {(offer: string) => string} [change] What the session's first offer was changed by.
+ * @param {(offer: string) => string} [change] Changes the offer as the session's first one.
  * @throws {RequestError} When the session has ended.
  */
 export async function restart(peer, session, request, change = (offer) => offer) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaInput
 
-@Suite("What is heard in the place of lost audio")
+@Suite("Audio in the place of lost packets")
 struct LossConcealmentTests {
   private static let format = AudioFormat(sampleRate: 48_000, channelCount: 2)
 
@@ -29,7 +29,7 @@ struct LossConcealmentTests {
     let end = left[left.count - 1]
     #expect(end > 0 && end < 0.001)
     #expect(Array(filled.samples[(960 * 2)...]) == Self.block(at: 140, 0.25).samples)
-    // What follows is measured from there.
+    // The next gap is measured from its end.
     let next = Self.block(at: 160)
     #expect(concealment.filled(next).samples == next.samples)
   }
@@ -52,7 +52,7 @@ struct LossConcealmentTests {
     #expect(filled.timestamp == block.timestamp && filled.samples == block.samples)
   }
 
-  @Test func `nothing is heard of another format`() {
+  @Test func `audio of another format fills no gap`() {
     var concealment = LossConcealment()
     _ = concealment.filled(Self.block(at: 100))
     let block = Self.block(at: 140, format: AudioFormat(sampleRate: 48_000, channelCount: 1))
