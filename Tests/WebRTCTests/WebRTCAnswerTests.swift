@@ -92,6 +92,8 @@ struct WebRTCAnswerTests {
     let lines = Self.lines(answer)
     #expect(Set(lines).isSuperset(of: ["a=group:BUNDLE 0 1", "a=ice-lite", "a=ice-options:ice2"]))
     #expect(lines.contains("a=ssrc-group:FID 1001 1002"))
+    // No forward error correction: the encoder has none.
+    #expect(lines.contains("a=fmtp:111 minptime=10;stereo=1;sprop-stereo=1"))
     #expect(
       lines.contains(
         "a=fmtp:\(video.payloadType) level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"))
