@@ -196,7 +196,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     self.nextAudioTime = packet.decodeTime.flatMap { time in packet.duration.map { time + $0.nanoseconds } }
   }
 
-  /// Handles a packet of a stream that is not chosen: one that has begun since the opening, as at an event of a broadcaster.
+  /// Adopts the stream of a packet, which has begun since the opening, as at an event of a broadcaster, where it is of use.
   ///
   /// - Returns: Its track, which the packet follows, where there is none of its kind, or the chosen one has ended.
   /// - Throws: Where all tracks have ended, and this one is of no use: a new connection chooses again.
