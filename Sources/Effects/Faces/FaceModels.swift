@@ -1,5 +1,5 @@
 internal import Crypto
-public import Inference
+package import Inference
 internal import Libc
 public import Media
 
@@ -50,7 +50,7 @@ public struct FaceModels: Hashable, Sendable {
   /// Reads a model file and plans its execution.
   ///
   /// - Throws: ``VidiconError`` when the file is missing, unreadable, or not this model.
-  public func plan(for model: FaceModel) throws(VidiconError) -> InferencePlan {
+  package func plan(for model: FaceModel) throws(VidiconError) -> InferencePlan {
     let path = "\(self.folder)/\(model.fileName)"
     let bytes = try Self.read(path)
     let plan: InferencePlan
