@@ -1,7 +1,7 @@
 package import Bitstreams
 package import Media
 package import NIOCore
-package import RTP
+internal import RTP
 
 /// Receives one track of a publisher: retransmissions, order, frames, statistics, and requests to the publisher.
 ///
