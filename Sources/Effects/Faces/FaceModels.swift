@@ -1,7 +1,7 @@
 internal import Crypto
 package import Inference
 internal import Libc
-public import Media
+package import Media
 
 /// Face models, as listed in `docs/models.md`.
 public enum FaceModel: String, CaseIterable, Sendable {
