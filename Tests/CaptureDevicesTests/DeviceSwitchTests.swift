@@ -7,7 +7,8 @@ import TestSupport
 extension Screens {
   @Suite("Switching between devices")
   struct DeviceSwitchTests {
-    @Test(.timeLimit(.minutes(5)))
+    // A leak is waited for five minutes, twice.
+    @Test(.timeLimit(.minutes(15)))
     func `a hundred switches between cameras, a screen and a network source leak nothing`() async throws {
       let jpegs = try TestMedia.path(
         "switch.mjpeg",

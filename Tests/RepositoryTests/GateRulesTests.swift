@@ -15,8 +15,9 @@ struct GateRulesTests {
     return files
   }
 
-  @Test func `the gate is the unit rooms and the smoke set`() {
+  @Test func `the gate is the unit rooms, the smoke set and its harness`() {
     #expect(GateRules.apply(to: "/Tests/RTPTests/A.swift") && GateRules.apply(to: "/Tests/EndToEndTests/Smoke/A.swift"))
+    #expect(GateRules.apply(to: "/Tests/EndToEndTests/Harness/A.swift"))
     #expect(!GateRules.apply(to: "/Tests/EndToEndTests/JoinTests.swift"))
   }
 
@@ -49,6 +50,21 @@ struct GateRulesTests {
   @Test func `limits of five minutes and more are allowed`() {
     let text = self.text("@Suite(.timeLimit(.minutes(5)))", "@Test(.timeLimit(.minutes(1))) func a() {}")
     #expect(self.lines(GateRules.shortLimits(in: text)) == [2])
+  }
+
+  @Test(arguments: [
+    "alarm(240)", "_ = opened.wait(until: StreamClock.system.now() + .seconds(5)) { true }",
+    "let end = ContinuousClock.now + .seconds(299)", "gate.wait(timeout: .now() + .seconds(1_0))",
+  ]) func `a short limit of a process or a wait is found`(code: String) {
+    #expect(self.lines(GateRules.shortLimits(in: self.text(code))) == [1])
+    #expect(GateRules.shortLimits(in: self.text("// Safe because of this.", code)) == [])
+  }
+
+  @Test(arguments: [
+    "alarm(300)", "let end = ContinuousClock.now + .seconds(1_000)", "self.now + .seconds(5)",
+    "let past = StreamClock.system.now() - .seconds(1)", "gate.wait(timeout: .now() + .seconds(300))",
+  ]) func `a long limit of a process or a wait is allowed, and a time of the test's own`(code: String) {
+    #expect(GateRules.shortLimits(in: self.text(code)) == [])
   }
 
   @Test func `no test of the gate has a limit under five minutes`() throws {

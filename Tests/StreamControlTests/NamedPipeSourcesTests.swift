@@ -63,7 +63,7 @@ struct NamedPipeSourcesTests {
         #expect(heard, "\(writer)")
         kill(process.processIdentifier, SIGKILL)
         let ends = try await onThread {
-          collector.state.wait(until: StreamClock.system.now() + .seconds(240)) {
+          collector.state.wait(until: StreamClock.system.now() + .seconds(300)) {
             $0.ends.count >= writer ? $0.ends.count : nil
           }
         }

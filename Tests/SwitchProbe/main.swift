@@ -139,7 +139,7 @@ func threadCount() -> Int { count("/proc/self/task") }
 /// Waits until only the sources in use and their threads remain: on a busy machine, threads that stop sources end with
 /// a delay. A leak remains until the timeout.
 func settle(_ sources: Sources, to count: Int, threads: Int = .max) async {
-  let deadline = StreamClock.system.now() + .seconds(10)
+  let deadline = StreamClock.system.now() + .seconds(300)
   while sources.alive > count || threadCount() > threads, StreamClock.system.now() < deadline { await Task.yield() }
 }
 

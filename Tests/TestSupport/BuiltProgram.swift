@@ -30,7 +30,7 @@ package struct BuiltProgram: Sendable {
     package let errors: [UInt8]
   }
 
-  /// Runs the program to its end, or until it has run for five minutes.
+  /// Runs the program to its end, or until it has run for fifteen minutes.
   ///
   /// - Parameter environment: Environment variables in addition to those of the tests.
   package func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Run {
@@ -50,7 +50,7 @@ package struct BuiltProgram: Sendable {
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     process.terminationHandler = { _ in end.finish() }
     try Process.startAlone { try process.run() }
-    let limit = Duration.seconds(300)
+    let limit = Duration.seconds(900)
     let guardian = Task {
       try await Task.sleep(for: limit)
       kill(process.processIdentifier, SIGKILL)
@@ -64,7 +64,7 @@ package struct BuiltProgram: Sendable {
       errors: Array(try Data(contentsOf: errors)))
   }
 
-  /// Runs the program to its end, or until it has run for five minutes.
+  /// Runs the program to its end, or until it has run for fifteen minutes.
   ///
   /// - Parameter environment: Environment variables in addition to those of the tests.
   /// - Returns: The lines of standard output.

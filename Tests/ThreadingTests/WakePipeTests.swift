@@ -15,7 +15,7 @@ struct WakePipeTests {
   }
 
   private var past: MediaTime { StreamClock.system.now() - .seconds(1) }
-  private var later: MediaTime { StreamClock.system.now() + .seconds(60) }
+  private var later: MediaTime { StreamClock.system.now() + .seconds(300) }
 
   @Test func `a wait ends at its deadline, also without a descriptor`() {
     #expect(self.wake.wait(for: self.descriptor, until: self.past) == .timedOut)

@@ -63,8 +63,8 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   }
 }
 
-/// Runs a command in an exit test. One that does not end is ended after four minutes, since the test process would wait for it.
+/// Runs a command in an exit test. One that does not end is ended after five minutes, since the test process would wait for it.
 func runCommand(_ arguments: [String]) async {
-  alarm(240)
+  alarm(300)
   await RootCommand.main(arguments)
 }

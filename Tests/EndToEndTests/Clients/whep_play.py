@@ -164,7 +164,7 @@ def main():
         elif status == 201 and options.browser == "firefox":
             # Firefox has no H.264 as packaged: audio alone.
             browser.until("return window.peer.connectionState === 'connected'")
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 20 * FACTOR
             while not seen.get("audioPackets", 0) > 50 and time.monotonic() < deadline:
                 seen.update(browser.run_async(STATE, options.center))
                 time.sleep(0.2)

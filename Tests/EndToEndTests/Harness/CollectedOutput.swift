@@ -27,6 +27,7 @@ final class CollectedOutput: Sendable {
     let (pieces, piecesContinuation) = AsyncStream.makeStream(of: [UInt8].self)
     let (end, endContinuation) = AsyncStream.makeStream(of: Void.self)
     self.pieces = pieces
+    // Safe because the harness ends a test that hangs, and with it this process.
     self.ended = Task { for await _ in end {} }
     let thread = Thread { [self] in
       var room = [UInt8](repeating: 0, count: 1 << 18)

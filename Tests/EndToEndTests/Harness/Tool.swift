@@ -54,6 +54,7 @@ struct Tool {
     let limit = limit * MachineShare.timeoutFactor
     let watcher = Task {
       var count = 0
+      // Safe because the tool is killed after the limit, which ends its output.
       for await piece in child.output.pieces {
         count += piece.count
         if count >= byteLimit { return child.signal(SIGTERM) }

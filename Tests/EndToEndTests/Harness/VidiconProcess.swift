@@ -67,6 +67,7 @@ final class VidiconProcess: Sendable {
     let (events, continuation) = AsyncStream.makeStream(of: ReceivedEvent.self)
     Task {
       var line: [UInt8] = []
+      // Safe because the harness ends a test that hangs, and each wait for an event has a limit.
       for await piece in child.output.pieces {
         line += piece
         while let end = line.firstIndex(of: UInt8(ascii: "\n")) {

@@ -48,6 +48,7 @@ extension ChildProcess {
     let isFound = try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
         if isComplete(output.text) { return true }
+        // Safe because the other task of the group ends the wait after the limit.
         for await _ in output.pieces where isComplete(output.text) { return true }
         return isComplete(output.text)
       }
