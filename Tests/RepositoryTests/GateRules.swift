@@ -110,6 +110,17 @@ enum GateRules {
     return text.lines.count - 1
   }
 
+  /// A comment "A process of its own: …" or "Processes of their own: …" before an exit test says why it starts the tests' own
+  /// program again, where a program of the project or a value in the same process would do.
+  static func unexplainedExitTests(in text: SwiftText) -> [Violation] {
+    let reasons = ["// A process of its own: ", "// Processes of their own: "]
+    let reason = text.lines.firstIndex { line in reasons.contains { line.text.hasPrefix($0) } } ?? text.lines.count
+    return text.lines[..<reason].compactMap { line in
+      guard line.words.contains("processExitsWith") else { return nil }
+      return Violation(path: text.path, line: line.number, message: "an exit test without a reason: \(line.text)")
+    }
+  }
+
   /// No server of a test listens at a port that another program may have.
   static func fixedPorts(in text: SwiftText) -> [Violation] {
     text.lines.enumerated().compactMap { index, line in

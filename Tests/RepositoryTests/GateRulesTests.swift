@@ -111,6 +111,17 @@ struct GateRulesTests {
     #expect(violations == [])
   }
 
+  @Test func `an exit test without a reason is found`() throws {
+    let code = "await #expect(processExitsWith: .success) {"
+    #expect(self.lines(GateRules.unexplainedExitTests(in: self.text("let a = 1", code, code))) == [2, 3])
+    for reason in ["// A process of its own: others use memory.", "// Processes of their own: they end."] {
+      #expect(GateRules.unexplainedExitTests(in: self.text(reason, "@Suite struct A {", code)) == [])
+      #expect(self.lines(GateRules.unexplainedExitTests(in: self.text(code, reason))) == [1])
+    }
+    let violations = try self.gate().flatMap(GateRules.unexplainedExitTests)
+    #expect(violations == [])
+  }
+
   @Test(arguments: [
     "let server = try HTTPServer(host: host, port: 8080)", "channel.bind(host: host, port: 5000)",
     #"serving(["--rtsp-port", "8554"])"#,

@@ -139,16 +139,11 @@ struct ExitStatusTests {
 
   @Test(.timeLimit(.minutes(5)))
   func `SIGHUP of a closed terminal finishes the recording, with status 0`() async throws {
-    let folder = try TemporaryFolder()
-    _ = try await #require(processExitsWith: .success) {
-      [path = folder.path as String] in
-      signal(SIGHUP, SIG_DFL)
-      let terminal = try newTerminal()
-      // The system sends the first one, a shell the second.
-      hangUp(whenRecording: "\(path)/clip.mp4") { close(terminal) }
-      await runCommand(["record", "\(path)/clip.mp4", "--source", "bars", "--size", "64x48", "--fps", "10"])
-    }
-    let files = Recordings.list(matching: try FilePattern("\(folder.path)/clip.mp4"))
+    let session = try RecordingSession()
+    try await session.hangUp(closingTerminal: true)
+    let result = try await session.end()
+    #expect(result.status == 0, "\(result.errors.text)")
+    let files = Recordings.list(matching: try FilePattern(session.path))
     #expect(files.map(\.isFinished) == [true])
   }
 
@@ -157,30 +152,16 @@ struct ExitStatusTests {
   func `SIGHUP is ignored when it was ignored at the start, as with nohup, or without a terminal`(
     isIgnored: Bool
   ) async throws {
-    let folder = try TemporaryFolder()
-    let result = try await #require(
-      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
-    ) {
-      [path = folder.path as String, isIgnored = isIgnored as Bool] in
-      if isIgnored {
-        signal(SIGHUP, SIG_IGN)
-        _ = try newTerminal()
-      } else {
-        signal(SIGHUP, SIG_DFL)
-        // As a service manager starts it.
-        try #require(setsid() > 0)
-      }
-      hangUp(whenRecording: "\(path)/clip.mp4") { kill(getpid(), SIGHUP) }
-      await runCommand([
-        "record", "\(path)/clip.mp4", "--source", "bars", "--audio", "none", "--size", "64x48", "--fps", "10",
-        "--duration", "5.5s",
-      ])
-    }
-    let lines = OutputLines(result.standardOutputContent).lines
+    let session = try RecordingSession(
+      ignoresHangup: isIgnored, hasTerminal: isIgnored, ["--audio", "none", "--duration", "5.5s"])
+    try await session.hangUp(closingTerminal: false)
+    let result = try await session.end()
+    #expect(result.status == 0)
+    let lines = result.output.lines
     // The first fragment, after which the signal comes, has a second at most.
     #expect(lines.last?.contains(/00:00:0[2-5]/) == true, "\(lines)")
     #expect(onQuietMachine(lines.last?.contains("00:00:05") == true), "\(lines)")
-    let warnings = OutputLines(result.standardErrorContent).text
+    let warnings = result.errors.text
     #expect(warnings.contains("SIGHUP: goes on") == !isIgnored, "\(warnings)")
   }
 
@@ -214,29 +195,6 @@ struct ExitStatusTests {
       #expect(recording["path"] == .text("\(folder.path)/clip.mp4") && recording["parts"] == 1)
     }
   }
-}
-
-/// Hangs up once a file has its first fragment, then sends SIGHUP.
-private func hangUp(whenRecording path: String, _ hangUp: @escaping @Sendable () -> Void) {
-  Task.detached {
-    try await eventually {
-      (try? Data(contentsOf: URL(filePath: path)))?.contains(Data("moof".utf8)) ?? false
-    }
-    hangUp()
-    let second = ContinuousClock.now + .milliseconds(50)
-    try await eventually { ContinuousClock.now >= second }
-    kill(getpid(), SIGHUP)
-  }
-}
-
-/// Makes this process the leader of a session with a terminal of its own.
-///
-/// - Returns: The terminal's other side, the close of which hangs up.
-private func newTerminal() throws -> CInt {
-  try #require(setsid() > 0)
-  var (terminal, own): (CInt, CInt) = (-1, -1)
-  try #require(openpty(&terminal, &own, nil, nil, nil) == 0 && ioctl(own, UInt(TIOCSCTTY), 0) == 0)
-  return terminal
 }
 
 /// A folder that is removed with the last reference.

@@ -1,7 +1,5 @@
 import Foundation
 
-@testable import VidiconCommand
-
 /// The output of a process that a test has started.
 struct OutputLines {
   let text: String
@@ -61,10 +59,4 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(Dictionary(uniqueKeysWithValues: elements))
   }
-}
-
-/// Runs a command in an exit test. One that does not end is ended after five minutes, since the test process would wait for it.
-func runCommand(_ arguments: [String]) async {
-  alarm(300)
-  await RootCommand.main(arguments)
 }

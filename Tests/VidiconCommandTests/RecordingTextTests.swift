@@ -6,6 +6,7 @@ import Testing
 @testable import Recording
 @testable import VidiconCommand
 
+// Processes of their own: the output is that of the whole process, at descriptors that the program's types do not choose.
 @Suite("Recordings in words and as JSON")
 struct RecordingTextTests {
   static let file = FinishedRecording(

@@ -8,6 +8,7 @@ import Vidicon
 @testable import Streaming
 @testable import VidiconCommand
 
+// Processes of their own: the output is that of the whole process, at descriptors that the program's types do not choose.
 @Suite("Status displays")
 struct StatusDisplayTests {
   /// A server on free ports of the loopback address.

@@ -5,6 +5,7 @@ import Testing
 
 @testable import VidiconCommand
 
+// Processes of their own: the output is that of the whole process, at descriptors that the program's types do not choose.
 @Suite("Standard output and standard error")
 struct TerminalTests {
   @Test func `lines go to standard output, warnings as one line to standard error`() async throws {
