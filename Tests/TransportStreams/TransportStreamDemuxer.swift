@@ -155,15 +155,29 @@ package struct TransportStreamDemuxer: Sendable {
   private mutating func appendSectionBytes(_ bytes: ByteBuffer, of identifier: UInt16, _ events: inout [Event]) {
     guard var unit = self.units.removeValue(forKey: identifier), unit.isOpen else { return }
     unit.bytes.writeImmutableBuffer(bytes)
-    while let section = ProgramSection.readSection(from: &unit.bytes) {
+    while let section = Self.readSection(from: &unit.bytes) {
       do throws(ParsingError) {
         try self.handleSection(section, of: identifier, &events)
       } catch {
         self.damageCount += 1
       }
     }
-    guard unit.bytes.readableBytes > 0, !ProgramSection.startsStuffing(unit.bytes) else { return }
+    guard unit.bytes.readableBytes > 0, !Self.startsStuffing(unit.bytes) else { return }
     self.units[identifier] = unit
+  }
+
+  /// Removes the first section from the beginning of `bytes`; nil when it is incomplete or stuffing follows.
+  private static func readSection(from bytes: inout ByteBuffer) -> ByteBuffer? {
+    guard !Self.startsStuffing(bytes), let length = bytes.getInteger(at: bytes.readerIndex + 1, as: UInt16.self) else {
+      return nil
+    }
+    // table_id and section_length are three bytes.
+    return bytes.readSlice(length: 3 + Int(length & 0x0FFF))
+  }
+
+  /// Whether no section begins here: stuffing bytes 0xFF fill the packet after the last one, §2.4.4.1.
+  private static func startsStuffing(_ bytes: ByteBuffer) -> Bool {
+    bytes.getInteger(at: bytes.readerIndex, as: UInt8.self) == 0xFF
   }
 
   private mutating func handleSection(

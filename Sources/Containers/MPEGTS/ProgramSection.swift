@@ -41,19 +41,6 @@ package struct ProgramSection {
     self.content = content
   }
 
-  /// Removes the first section from the beginning of `bytes`; nil when it is incomplete or stuffing follows.
-  package static func readSection(from bytes: inout ByteBuffer) -> ByteBuffer? {
-    guard !Self.startsStuffing(bytes), let length = bytes.getInteger(at: bytes.readerIndex + 1, as: UInt16.self) else {
-      return nil
-    }
-    return bytes.readSlice(length: Self.headLength + Int(length & 0x0FFF))
-  }
-
-  /// Whether no section begins here: stuffing bytes 0xFF fill the packet after the last one, §2.4.4.1.
-  package static func startsStuffing(_ bytes: ByteBuffer) -> Bool {
-    bytes.getInteger(at: bytes.readerIndex, as: UInt8.self) == 0xFF
-  }
-
   /// Serializes a section around its content.
   static func serialize(tableID: UInt8, extension: UInt16, version: UInt8, content: [UInt8]) -> [UInt8] {
     precondition(content.count <= Self.maximumLength - Self.frameLength, "a table fits one section")

@@ -131,15 +131,6 @@ package struct BandwidthEstimator: Sendable {
     self.delay.total.map { MediaDuration(nanoseconds: Int64($0 * 1e9)) }
   }
 
-  /// Bits per second that arrived in the last half second; nil while unknown.
-  package var acknowledgedBitrate: Int? { self.acknowledged.bitrate(over: .milliseconds(500)).map { Int($0) } }
-
-  /// Whether less is sent than the path may carry, so that ``capacity`` is a lower bound.
-  package var isLimitedBySender: Bool {
-    guard self.drain == nil, let acknowledged = self.acknowledged.bitrate(over: .seconds(1)) else { return false }
-    return acknowledged < self.estimate * 0.7
-  }
-
   /// Records a packet that is sent.
   ///
   /// - Parameters:
