@@ -144,8 +144,10 @@ struct GateRulesTests {
     let text = self.text(
       #"let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)"#,
       #"let all = try String(systemFile: "/proc/self/maps")"#,
-      #"let data = try Data(contentsOf: URL(filePath: "/proc/net/tcp"))"#)
-    #expect(self.lines(GateRules.partialReads(in: text)) == [1, 3])
+      #"let data = try Data(contentsOf: URL(filePath: "/proc/net/tcp"))"#,
+      #"let name = try String(contentsOfFile: "\(folder)/comm", encoding: .utf8)"#,
+      #"let page = try String(contentsOfFile: "\(folder)/status.md", encoding: .utf8)"#)
+    #expect(self.lines(GateRules.partialReads(in: text)) == [1, 3, 4])
   }
 
   @Test func `no test reads a part of a system's file`() throws {

@@ -119,8 +119,8 @@ extension Screens {
     private static func threadTime(_ name: String) throws -> Int64 {
       for task in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task") {
         let folder = "/proc/self/task/\(task)"
-        guard (try? String(contentsOfFile: "\(folder)/comm", encoding: .utf8)) == "\(name)\n" else { continue }
-        let text = try String(contentsOfFile: "\(folder)/schedstat", encoding: .utf8)
+        guard (try? String(systemFile: "\(folder)/comm")) == "\(name)\n" else { continue }
+        let text = try String(systemFile: "\(folder)/schedstat")
         return try #require(text.split(separator: " ").first.flatMap { Int64($0) })
       }
       throw TestDisplay.Failure(description: "there is no thread \(name)")

@@ -8,7 +8,7 @@ function server() {
   const send = (url, options) => new Promise((resolve, reject) => requests.push({ url, options, resolve, reject }));
   return { requests, send };
 }
-const settle = () => new Promise((resolve) => setTimeout(resolve));
+const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test("sources are sent by PUT, settings by PATCH, and the response is reported", async () => {
   const { requests, send } = server(), outcomes = [];
