@@ -1,4 +1,4 @@
-# How scripts/test judges logs of tests, repeats tests that failed, and reports: tried by Tests/RepositoryTests on written logs.
+# Functions of scripts/test that judge logs of tests, repeat tests that failed, and report; Tests/RepositoryTests runs them on written logs.
 # shellcheck shell=bash disable=SC2034 # Variables of its users.
 
 # Folder of logs, which its user removes.

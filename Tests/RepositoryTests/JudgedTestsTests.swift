@@ -69,7 +69,8 @@ struct JudgedTestsTests {
     #expect(run.status == 0 && run.errors == "", "\(run)")
     var outcome = Outcome()
     for line in run.output.split(separator: "\n") {
-      let value = String(line[line.index(after: try #require(line.firstIndex(of: "=")))...])
+      let mark = try #require(line.firstIndex(of: "="))
+      let value = String(line[line.index(after: mark)...])
       if line.hasPrefix("failure=") { outcome.failures.append(value) }
       if line.hasPrefix("again=") { outcome.again.append(value) }
       if line.hasPrefix("flaky=") { outcome.flaky.append(value) }
