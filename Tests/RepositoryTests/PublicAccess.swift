@@ -22,19 +22,20 @@ struct PublicAccess {
     self.types = types
   }
 
-  /// Lines with `public` in a target's file that promise what is not re-exported.
+  /// Lines with `public` in a target's file that promise what is not re-exported. Classes that are `open` are left out: those that other
+  /// targets of the package have subclasses of cannot be `package`.
   func unpromised(in room: String, of file: SwiftText) -> [Violation] {
     guard !self.rooms.contains(room) else { return [] }
     let promised = self.types[room] ?? []
     var violations: [Violation] = []
-    var name: String?
+    var (name, isOpen) = (String?.none, false)
     TypeReach.forEachTopic(of: file) { line, header in
       switch header {
-      case .type(let type), .extended(let type): name = type
-      case .other: name = nil
+      case .type(let type), .extended(let type): (name, isOpen) = (type, line?.words.contains("open") ?? false)
+      case .other: (name, isOpen) = (nil, false)
       case nil: break
       }
-      guard let line, line.words.contains("public"), !(name.map(promised.contains) ?? false) else { return }
+      guard let line, line.words.contains("public"), !isOpen, !(name.map(promised.contains) ?? false) else { return }
       violations.append(
         Violation(
           path: file.path, line: line.number,

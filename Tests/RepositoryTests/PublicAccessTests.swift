@@ -28,6 +28,7 @@ struct PublicAccessTests {
       ("package struct Other {\n  public var port: Int\n}", [2]),
       ("public func serve() {}", [1]),
       ("public import Media\npackage struct Other {}", []),
+      ("open class Other {\n  public func serve() {}\n}\npublic class Another {}", [4]),
       ("package struct Other {\n  // public\n  var text = \"public\"\n}", []),
       ("public struct Settings {\n  public var port: Int\n}\nextension Settings {\n  public var host: String\n}", []),
       ("public struct Settings {\n}\nextension Other {\n  public var host: String\n}", [4]),

@@ -1,8 +1,8 @@
 package import Authentication
-package import Media
-package import NIOCore
+public import Media
+public import NIOCore
 internal import NIOPosix
-package import Streaming
+public import Streaming
 
 /// Channel handler of a connection by which media is served beside the messages of a protocol: writing with bounded memory, the
 /// progress of its viewer, comparisons of passwords, its timer and its end. A server's protocol is a subclass, which has the session.
@@ -22,11 +22,11 @@ package import Streaming
 /// ```
 open class MediaConnection: ChannelDuplexHandler {
   /// Bytes of the protocol.
-  package typealias InboundIn = ByteBuffer
+  public typealias InboundIn = ByteBuffer
   /// Bytes of the protocol.
-  package typealias OutboundIn = ByteBuffer
+  public typealias OutboundIn = ByteBuffer
   /// Bytes of the protocol.
-  package typealias OutboundOut = ByteBuffer
+  public typealias OutboundOut = ByteBuffer
 
   /// Marks by which a connection is writable exactly when everything is sent.
   package static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
@@ -159,36 +159,36 @@ open class MediaConnection: ChannelDuplexHandler {
   // MARK: Channel handler
 
   /// Begins with the connection of a channel.
-  package final func handlerAdded(context: ChannelHandlerContext) {
+  public final func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
     self.connections.add(self, context.channel)
     self.scheduleTimer()
   }
 
   /// Forgets the connection: the handler is taken out of its channel.
-  package final func handlerRemoved(context: ChannelHandlerContext) {
+  public final func handlerRemoved(context: ChannelHandlerContext) {
     self.end()
   }
 
   /// Forgets the connection, which is closed, before its descriptor is another one's.
-  package final func channelInactive(context: ChannelHandlerContext) {
+  public final func channelInactive(context: ChannelHandlerContext) {
     self.end()
     context.fireChannelInactive()
   }
 
   /// Passes received bytes on, see ``receive(_:)``.
-  package final func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+  public final func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     self.receive(self.unwrapInboundIn(data))
   }
 
   /// Reads, unless reading is held.
-  package final func read(context: ChannelHandlerContext) {
+  public final func read(context: ChannelHandlerContext) {
     self.isReadHeld = self.isDeciding || self.hasTooManyResponses || self.isClosing || self.holding != nil
     if !self.isReadHeld { context.read() }
   }
 
   /// Notifies the viewer that everything is sent, or that some bytes are not.
-  package final func channelWritabilityChanged(context: ChannelHandlerContext) {
+  public final func channelWritabilityChanged(context: ChannelHandlerContext) {
     self.isWritable = context.channel.isWritable
     // Between a write and its flush the connection is not writable, which says nothing about the client.
     guard self.writeDepth == 0 else { return }
@@ -197,7 +197,7 @@ open class MediaConnection: ChannelDuplexHandler {
   }
 
   /// Closes the connection after an error, such as a reset.
-  package final func errorCaught(context: ChannelHandlerContext, error: any Error) {
+  public final func errorCaught(context: ChannelHandlerContext, error: any Error) {
     // The connection was reset, or the client does not speak TLS.
     context.close(promise: nil)
   }
