@@ -72,7 +72,8 @@ struct DTLSClientTests {
     try server.run()
     defer { if server.isRunning { server.terminate() } }
 
-    let socket = try LoopbackSocket(to: try #require(Self.port(output.fileHandleForReading)))
+    let port: UInt16 = try #require(Self.port(output.fileHandleForReading))
+    let socket = try LoopbackSocket(to: port)
     let endpoint = try #require(security.makeEndpoint(role: .client, timeout: DTLSTransport.timeout(roundTrip: nil)))
     var transport = DTLSTransport(endpoint: endpoint)
     var datagrams = transport.start(at: DTLSPair.now)
