@@ -86,7 +86,7 @@ extension EndToEnd {
         #expect(address.wholeMatch(of: #/http://[^/]+/live#control=[0-9A-Za-z_-]{16,}/#) != nil, "\(address)")
         let code = lines.filter { $0.contains { "▀▄█".contains($0) } }
         let read = try await Self.read(code, folder: folder)
-        #expect(read == address)
+        #expect(read == address, "\(lines.joined(separator: "\n"))")
       }
     }
 

@@ -216,8 +216,14 @@ export class WebRTCPlayer {
 
   async #tick() {
     const reports = await this.#peer.getStats().catch(() => null);
-    if (!reports || this.#controller.signal.aborted) return;
+    if (this.#controller.signal.aborted) return;
     const now = performance.now();
+    this.#measure(reports ?? new Map(), now);
+    // Also where the browser has no report of received video, since it finds no way to the server.
+    if (now - this.#lastFrame > (this.#hasStarted ? SILENCE : PATIENCE)) this.#giveUp("No video arrives.");
+  }
+
+  #measure(reports, now) {
     const inbound = [...reports.values()].filter(({ type }) => type === "inbound-rtp");
     const video = inbound.find(({ kind }) => kind === "video");
     if (!video) return;
@@ -235,6 +241,5 @@ export class WebRTCPlayer {
       this.#hasStarted = true;
     }
     this.#frames = frames;
-    if (now - this.#lastFrame > (this.#hasStarted ? SILENCE : PATIENCE)) this.#giveUp("No video arrives.");
   }
 }

@@ -58,7 +58,7 @@ def wait_for_segments(url):
         time.sleep(0.2)
 
 
-def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=False, camera=False, local_names=()):
+def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=False, camera=False, local_names=(), own_addresses=False):
     """
     gesture_for_audio: block autoplay with audio until a user gesture, as browsers do by default
     dark: report that the user prefers dark colors
@@ -67,9 +67,11 @@ def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=Fal
     webrtc: connect over the loopback interface too, which browsers do not by themselves
     camera: have a generated camera and microphone, or this number of cameras (Chromium), and permit every page to use them; "denied":
         permit it to none (Chromium)
+    own_addresses: offer this machine's addresses for WebRTC instead of names of multicast DNS, which Chromium waits for without end in a
+        network without IPv4
     """
     if name == "chromium":
-        return Chromium(gesture_for_audio, dark, names, webrtc, camera, local_names)
+        return Chromium(gesture_for_audio, dark, names, webrtc, camera, local_names, own_addresses)
     return Firefox(gesture_for_audio, dark, webrtc, camera)
 
 
@@ -127,7 +129,7 @@ class Chromium(Browser):
     COMMANDS = {"go": "url", "run": "execute/sync", "run_async": "execute/async", "screenshot": "screenshot",
                 "devtools": "goog/cdp/execute", "log": "se/log"}
 
-    def __init__(self, gesture_for_audio, dark, names, webrtc, camera=False, local_names=()):
+    def __init__(self, gesture_for_audio, dark, names, webrtc, camera=False, local_names=(), own_addresses=False):
         super().__init__("chromium")
         port = free_port()
         self.address = f"http://127.0.0.1:{port}"
@@ -143,6 +145,8 @@ class Chromium(Browser):
                 f"--user-data-dir={self.folder}/profile"]
             if webrtc:
                 arguments.append("--allow-loopback-in-peer-connection")
+            if own_addresses:
+                arguments.append("--disable-features=WebRtcHideLocalIpsWithMdns")
             if camera:
                 permission = "--deny-permission-prompts" if camera == "denied" else "--use-fake-ui-for-media-stream"
                 count = camera if type(camera) is int else 1

@@ -29,4 +29,6 @@ python=python3
 [ "$2" != whep_gstreamer.py ] || python=/usr/bin/python3
 path=/live/whep
 [ "$2" != page_webrtc.py ] || path=/live
-"$python" "$(dirname "$0")/$2" "http://[$address]:8080$path" "${@:3}"
+options=()
+case $2 in page_webrtc.py | whep_play.py) options=(--own-addresses) ;; esac
+"$python" "$(dirname "$0")/$2" "http://[$address]:8080$path" "${options[@]}" "${@:3}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens a stream's page in a browser, and prints as JSON how it plays: by WebRTC, or by what is left without it.
 
-usage: page_webrtc.py URL [--without] [--browser firefox] [--tones] [--screenshot FILE]
+usage: page_webrtc.py URL [--without] [--browser firefox] [--tones] [--own-addresses] [--screenshot FILE]
 
 With --tones, it also prints the loudest frequency of each of two channels, in Hz, 0 for silence. With --without, the browser has no RTCPeerConnection, as where it is switched off. Firefox has no H.264 for it as packaged.
 """
@@ -71,12 +71,13 @@ def tones(browser):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
+    parser.add_argument("--own-addresses", action="store_true")
     parser.add_argument("--without", action="store_true")
     parser.add_argument("--browser", default="chromium")
     parser.add_argument("--tones", action="store_true")
     parser.add_argument("--screenshot")
     options = parser.parse_args()
-    with open_browser(options.browser, names=("::1", "fd00:5::9"), webrtc=True) as browser:
+    with open_browser(options.browser, names=("::1", "fd00:5::9"), webrtc=True, own_addresses=options.own_addresses) as browser:
         if options.without:
             browser.devtools("Page.addScriptToEvaluateOnNewDocument", source="delete globalThis.RTCPeerConnection")
         if options.screenshot:

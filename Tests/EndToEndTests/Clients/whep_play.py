@@ -2,7 +2,7 @@
 """Plays a WHEP URL in Chromium from a bare page of another origin, and prints as JSON what it saw.
 
 usage: whep_play.py URL [--frames 60] [--wrong-fingerprint] [--restart] [--tcp] [--bearer TOKEN] [--browser firefox]
-                    [--while COMMAND] [--center]
+                    [--while COMMAND] [--center] [--own-addresses]
 
 The latency of each frame is read from its timecode strip. With --wrong-fingerprint the offer names another certificate than
 the browser has. With --restart ICE is restarted by PATCH while it plays. With --tcp the browser does not get the server's UDP
@@ -137,6 +137,7 @@ def connected_state(browser, center):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
+    parser.add_argument("--own-addresses", action="store_true")
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--wrong-fingerprint", action="store_true")
     parser.add_argument("--restart", action="store_true")
@@ -153,7 +154,7 @@ def main():
         query["bearer"] = options.bearer
     if options.tcp:
         query["tcp"] = "1"
-    with open_browser(options.browser, names=("::1", "fd00:5::9"), webrtc=True) as browser:
+    with open_browser(options.browser, names=("::1", "fd00:5::9"), webrtc=True, own_addresses=options.own_addresses) as browser:
         browser.go(f"http://127.0.0.1:{serve()}/?" + urlencode(query))
         status = browser.until("return window.code")
         seen = {"status": status}

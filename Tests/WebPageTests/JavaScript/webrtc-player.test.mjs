@@ -41,6 +41,7 @@ class Peer extends EventTarget {
   }
   getTransceivers() { return [{ receiver: { track: { kind: "video" } }, currentDirection: this.direction }]; }
   async getStats() {
+    if (this.isWithoutMedia) return new Map();
     return new Map([["v", { type: "inbound-rtp", kind: "video", framesDecoded: this.frames, bytesReceived: this.frames * 1000,
       estimatedPlayoutTimestamp: this.playoutTimestamp }],
     ["t", { type: "transport", selectedCandidatePairId: "p" }], ["p", { type: "candidate-pair", localCandidateId: "l", currentRoundTripTime: 0.04 }],
@@ -220,6 +221,15 @@ function clockOf(context) {
     },
   };
 }
+
+test("another way is tried too where the browser finds no address of its own, and reports nothing", async (context) => {
+  const clock = clockOf(context);
+  const { result } = begin(context, (method) => method === "POST" ? created() : response(200, ""));
+  await settle();
+  Peer.last.isWithoutMedia = true;
+  await clock.pass(6500);
+  assert.ok(await result instanceof Unavailable);
+});
 
 test("without a frame for six seconds another way is tried, as where the network drops UDP", async (context) => {
   const clock = clockOf(context);
