@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the package promises to programs that use it: its libraries, and what `import Vidicon` re-exports. Everything else is
+/// The promise of the package to programs that use it: its libraries, and the re-exports of Vidicon. Everything else is
 /// `package`, so that it may change without notice.
 struct PublicAccess {
   /// Targets whose public declarations are all promised.

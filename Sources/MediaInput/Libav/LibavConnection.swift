@@ -209,10 +209,12 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     case AVMEDIA_TYPE_AUDIO: kind = .audio
     default: return nil
     }
-    let hasEnded = self.lastPacketTimes[kind].map { now - $0 > Self.replacementTimeout }
-    // Of several frames of audio in a packet of MPEG-TS, the first one has a time.
-    guard hasEnded ?? true, demuxed.pointer.pointee.pts != vidicon_av_nopts_value else { return nil }
     let index = Int(demuxed.pointer.pointee.stream_index)
+    let hasEnded =
+      self.lastPacketTimes[kind].map { now - $0 > Self.replacementTimeout } ?? true
+      || self.streams[kind].map { !self.isInProgram($0) && self.isInProgram(index) } ?? true
+    // Of several frames of audio in a packet of MPEG-TS, the first one has a time.
+    guard hasEnded, demuxed.pointer.pointee.pts != vidicon_av_nopts_value else { return nil }
     guard let change = self.makeTrack(kind, of: stream, index: index) else {
       if self.lastPacketTimes.values.allSatisfy({ now - $0 > Self.replacementTimeout }) { throw self.error(-ETIMEDOUT) }
       stream.pointee.discard = AVDISCARD_ALL
@@ -240,6 +242,14 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
       guard choice.audio.contains(index) else { return nil }
       let track = try? NetworkAudioTrack(stream: stream, source: source)
       return track.map { .changedAudio($0) }
+    }
+  }
+
+  /// Whether a program has a stream: the program map of a transport stream that has changed leaves out those that have ended.
+  private func isInProgram(_ index: Int) -> Bool {
+    (0..<Int(self.context.pointee.nb_programs)).contains { number in
+      guard let program = self.context.pointee.programs[number]?.pointee else { return false }
+      return (0..<Int(program.nb_stream_indexes)).contains { Int(program.stream_index[$0]) == index }
     }
   }
 

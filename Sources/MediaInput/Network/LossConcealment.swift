@@ -7,7 +7,7 @@ internal import Media
 ///
 /// Backward, the fill begins with the value at which the audio broke off, and has its pitch; no decoder needs to take part.
 struct LossConcealment {
-  /// Minimum length of a gap: below the 10 ms of the shortest packets that senders use, above what timestamps are rounded by.
+  /// Minimum length of a gap: less than packets of any sender have, 10 ms, and more than timestamps are rounded by.
   static let minimumGap = MediaDuration.milliseconds(5)
   /// Maximum length of a gap: three packets of 20 ms.
   static let maximumGap = MediaDuration.milliseconds(60)
