@@ -25,7 +25,7 @@ public struct Sources: Sendable {
   package private(set) var pendingAudioFailure: VidiconError?
 
   /// Time in which a program that writes to standard input has begun: its size is that of the stream then.
-  private static let pipeTimeout = MediaDuration.seconds(3)
+  private static let pipeTimeout = MediaDuration.seconds(10)
 
   /// Opens the sources. A file or address that provides both video and audio is opened once.
   ///

@@ -22,6 +22,8 @@ final class MediaFile {
   private var context: UnsafeMutablePointer<AVFormatContext>
   /// Number of streams at the opening: more may begin later.
   private let streamCount: UInt32
+  /// Chosen streams that others, by their index, have replaced since.
+  private var replaced: [Int: Int] = [:]
   /// Decode time of the first packet of each stream, in its time base.
   private var firstTimes: [Int32: Int64] = [:]
   /// Packets that were read ahead and are returned next.
@@ -63,7 +65,7 @@ final class MediaFile {
 
   /// Chooses the streams that are read.
   func select(video: Int?, audio: Int?) {
-    (self.videoStream, self.audioStream) = (video, audio)
+    (self.videoStream, self.audioStream, self.replaced) = (video, audio, [:])
     for index in 0..<Int(self.context.pointee.nb_streams) {
       self.setActive(index == video || index == audio, stream: index)
     }
@@ -101,7 +103,9 @@ final class MediaFile {
 
   /// Enables or disables reading packets of a stream.
   func setActive(_ isActive: Bool, stream index: Int) {
-    self.stream(index).pointee.discard = isActive ? AVDISCARD_DEFAULT : AVDISCARD_ALL
+    let discard = isActive ? AVDISCARD_DEFAULT : AVDISCARD_ALL
+    self.stream(index).pointee.discard = discard
+    for (other, chosen) in self.replaced where chosen == index { self.stream(other).pointee.discard = discard }
   }
 
   /// Reads the next packet.
@@ -147,10 +151,27 @@ final class MediaFile {
     self.isAtStart = false
     self.interrupt.callBegins()
     let status = av_read_frame(self.context, packet)
+    if status == 0, packet.pointee.stream_index >= self.streamCount {
+      let index = Int(packet.pointee.stream_index)
+      self.replaced[index] = self.replaced[index] ?? self.chosenStream(replacedBy: index)
+      if let chosen = self.replaced[index] { packet.pointee.stream_index = Int32(chosen) }
+    }
     if status == 0, self.firstTimes[packet.pointee.stream_index] == nil {
       self.firstTimes[packet.pointee.stream_index] = packet.pointee.dts
     }
     return status
+  }
+
+  /// The chosen stream that goes on in one that began later: the program map, which has changed as where clips were joined, lists the
+  /// latter alone. Both count time in the ticks of MPEG-TS.
+  private func chosenStream(replacedBy index: Int) -> Int? {
+    let codec = self.stream(index).pointee.codecpar.pointee
+    return [self.videoStream, self.audioStream].compactMap(\.self).first { chosen in
+      let other = self.stream(chosen).pointee.codecpar.pointee
+      return codec.codec_type == other.codec_type && codec.codec_id == other.codec_id
+        && !self.context.isInProgram(chosen) && self.context.isInProgram(index)
+        && !self.replaced.contains { $0.value == chosen && self.context.isInProgram($0.key) }
+    }
   }
 
   /// Seeks to the start, so that the first packets are read again.
@@ -202,7 +223,7 @@ final class MediaFile {
       for index in 0..<Int(self.streamCount) {
         fresh.pointee.streams[index]?.pointee.discard = old.pointee.streams[index]?.pointee.discard ?? AVDISCARD_DEFAULT
       }
-      self.context = fresh
+      (self.context, self.replaced) = (fresh, [:])
       self.isAtStart = true
     }
     avformat_close_input(&closing)
@@ -238,16 +259,15 @@ final class MediaFile {
     return context
   }
 
-  /// A playlist may lead to other files and servers, but not to protocols that join or cut files, or start programs. Clips of transport
-  /// streams that were joined go on in the same streams, although their packet identifiers differ.
+  /// A playlist may lead to other files and servers, but not to protocols that join or cut files, or start programs.
   private static let options: KeyValuePairs<String, String> = [
     "protocol_whitelist": "file,tcp,tls,udp,rtp,srtp,http,https,httpproxy,crypto,data,rtsp,rtsps,rtmp,rtmps,srt",
-    "tls_verify": "1", "merge_pmt_versions": "1",
+    "tls_verify": "1",
   ]
 
   /// Local files in container formats that contain their media, for paths chosen by clients.
   private static let confinedOptions: KeyValuePairs<String, String> = [
-    "protocol_whitelist": "file", "merge_pmt_versions": "1",
+    "protocol_whitelist": "file",
     "format_whitelist": "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,mpegts,mpeg,avi,flv,ogg,wav,mp3,aac,flac,h264,hevc,"
       + "m4v,mjpeg,ivf,mxf,asf,nut,yuv4mpegpipe,amr,ac3,eac3,aiff,au,caf,dv,gif,image2,jpeg_pipe,png_pipe,webp_pipe,"
       + "bmp_pipe,live_flv,mpegvideo,av1,obu",

@@ -20,6 +20,14 @@ extension UnsafeMutablePointer<AVFormatContext> {
     return status
   }
 
+  /// Whether a program has a stream: the program map of a transport stream that has changed leaves out those that have ended.
+  func isInProgram(_ index: Int) -> Bool {
+    (0..<Int(self.pointee.nb_programs)).contains { number in
+      guard let program = self.pointee.programs[number]?.pointee else { return false }
+      return (0..<Int(program.nb_stream_indexes)).contains { Int(program.stream_index[$0]) == index }
+    }
+  }
+
   /// Whether packets have no timestamps, as those of H.264 and HEVC without a container.
   var isUntimed: Bool {
     guard let format = self.pointee.iformat?.pointee else { return false }

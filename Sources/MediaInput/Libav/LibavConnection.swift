@@ -210,14 +210,18 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     default: return nil
     }
     let index = Int(demuxed.pointer.pointee.stream_index)
-    let hasEnded =
-      self.lastPacketTimes[kind].map { now - $0 > Self.replacementTimeout } ?? true
-      || self.streams[kind].map { !self.isInProgram($0) && self.isInProgram(index) } ?? true
+    let isSilent = self.lastPacketTimes[kind].map { now - $0 > Self.replacementTimeout } ?? true
+    // The program map leaves out what has ended, and lists what is there instead.
+    let isReplaced =
+      self.streams[kind].map { !self.context.isInProgram($0) && self.context.isInProgram(index) } ?? false
     // Of several frames of audio in a packet of MPEG-TS, the first one has a time.
-    guard hasEnded, demuxed.pointer.pointee.pts != vidicon_av_nopts_value else { return nil }
-    guard let change = self.makeTrack(kind, of: stream, index: index) else {
+    guard isSilent || isReplaced, demuxed.pointer.pointee.pts != vidicon_av_nopts_value else { return nil }
+    let choice = StreamChoice(self.context)
+    let candidates = kind == .video ? choice.video : choice.audio
+    guard isSilent || candidates.first(where: self.context.isInProgram) == index else { return nil }
+    guard candidates.contains(index), let change = self.makeTrack(kind, of: stream) else {
       if self.lastPacketTimes.values.allSatisfy({ now - $0 > Self.replacementTimeout }) { throw self.error(-ETIMEDOUT) }
-      stream.pointee.discard = AVDISCARD_ALL
+      if !candidates.contains(index) { stream.pointee.discard = AVDISCARD_ALL }
       return nil
     }
     (self.streams[kind], self.lastPacketTimes[kind]) = (index, now)
@@ -226,30 +230,18 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     return change
   }
 
-  /// The track of a stream that has begun; nil where it is not of use, or cannot be decoded.
-  private func makeTrack(
-    _ kind: MediaKind, of stream: UnsafeMutablePointer<AVStream>, index: Int
-  ) -> NetworkItem? {
+  /// The track of a stream that has begun; nil where it cannot be decoded, or the source has no video.
+  private func makeTrack(_ kind: MediaKind, of stream: UnsafeMutablePointer<AVStream>) -> NetworkItem? {
     let source = self.specification.description
-    let choice = StreamChoice(self.context)
     switch kind {
     case .video:
-      guard self.tracks.videoFormat != nil, choice.video.contains(index) else { return nil }
+      guard self.tracks.videoFormat != nil else { return nil }
       let track = try? NetworkVideoTrack(
         stream: stream, frameRate: self.context.frameRate(of: stream), isUntimed: self.isUntimed, source: source)
       return track.map { .changedVideo($0) }
     case .audio:
-      guard choice.audio.contains(index) else { return nil }
       let track = try? NetworkAudioTrack(stream: stream, source: source)
       return track.map { .changedAudio($0) }
-    }
-  }
-
-  /// Whether a program has a stream: the program map of a transport stream that has changed leaves out those that have ended.
-  private func isInProgram(_ index: Int) -> Bool {
-    (0..<Int(self.context.pointee.nb_programs)).contains { number in
-      guard let program = self.context.pointee.programs[number]?.pointee else { return false }
-      return (0..<Int(program.nb_stream_indexes)).contains { Int(program.stream_index[$0]) == index }
     }
   }
 

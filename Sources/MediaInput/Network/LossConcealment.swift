@@ -12,16 +12,24 @@ struct LossConcealment {
   /// Maximum length of a gap: three packets of 20 ms.
   static let maximumGap = MediaDuration.milliseconds(60)
 
+  /// Maximum distance of a timestamp from the count of samples that is jitter: that of a stream.
+  static let jitter = MediaDuration.milliseconds(20)
+
   /// The block before.
   private var last: AudioBlock?
+  /// Time behind it, by the count of samples.
+  private var end = MediaTime.zero
 
   /// A block with what is missing before it.
   mutating func filled(_ block: AudioBlock) -> AudioBlock {
-    defer { self.last = block }
+    let (last, end) = (self.last, self.end)
+    (self.last, self.end) = (block, block.timestamp + block.duration)
     guard let last, last.format == block.format else { return block }
-    let end = last.timestamp + last.duration
     let gap = block.timestamp - end
-    guard gap >= Self.minimumGap, gap <= Self.maximumGap else { return block }
+    guard gap >= Self.minimumGap, gap <= Self.maximumGap else {
+      if gap <= Self.jitter, end - block.timestamp <= Self.jitter { self.end = end + block.duration }
+      return block
+    }
     let channels = block.format.channelCount
     let count = Int(gap.ticks(timescale: Int32(block.format.sampleRate)))
     let faded = min(count, last.sampleCount)

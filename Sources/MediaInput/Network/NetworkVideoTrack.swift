@@ -27,8 +27,8 @@ final class NetworkVideoTrack {
   private let source: String
   /// Rate of the packets, which may be fields.
   private let frameRate: FrameRate
-  /// A frame of another size or color matrix than ``format`` had, which its announcement precedes.
-  private var heldFrame: VideoFrame?
+  /// A frame of another size or color matrix than ``format`` had, which its announcement precedes, and those behind it.
+  private var heldFrames: [VideoFrame] = []
   private var decoding: Decoding
   private let converter: DecodedFrameConverter
   /// Nil when the packets are decoded.
@@ -195,17 +195,23 @@ final class NetworkVideoTrack {
     self.lastTime = time
     let format = converted.format
     // The colors of a frame are those of the announced format.
-    if format.width != self.format.width || format.height != self.format.height
-      || format.colorMatrix != self.format.colorMatrix
-    {
-      (self.format, self.heldFrame) = (format, converted)
-    } else {
+    let isAnnounced =
+      format.width == self.format.width && format.height == self.format.height
+      && format.colorMatrix == self.format.colorMatrix
+    if isAnnounced, self.heldFrames.isEmpty {
       consumer.consume(converted)
+    } else {
+      self.format = format
+      self.heldFrames.append(converted)
     }
   }
 
-  /// Removes and returns a frame whose format is to be announced before it is delivered; nil without one.
-  func takeHeldFrame() -> VideoFrame? { self.heldFrame.take() }
+  /// Removes and returns frames whose formats are to be announced before they are delivered.
+  func takeHeldFrames() -> [VideoFrame] {
+    guard !self.heldFrames.isEmpty else { return [] }
+    defer { self.heldFrames = [] }
+    return self.heldFrames
+  }
 }
 
 extension VideoFormat {

@@ -227,11 +227,12 @@ final class PlayoutBuffer: Sendable {
       }
       if let fresh { announce(fresh) }
     }
-    /// Delivers a frame that follows the announcement of its format.
-    func deliverHeldFrame() {
-      guard let frame = video?.takeHeldFrame() else { return }
-      onFormat(frame.format)
-      consumers.notifyVideo { $0.consume(frame) }
+    /// Delivers frames that follow the announcement of their format.
+    func deliverHeldFrames() {
+      for frame in video?.takeHeldFrames() ?? [] {
+        onFormat(frame.format)
+        consumers.notifyVideo { $0.consume(frame) }
+      }
     }
     while let item = self.next(silence: silence) {
       switch item {
@@ -254,12 +255,12 @@ final class PlayoutBuffer: Sendable {
           let corruptCount = video?.corruptCount
           consumers.notifyVideo { video?.handle(packet, to: $0) }
           if video?.corruptCount != corruptCount { onDamage() }
-          deliverHeldFrame()
+          deliverHeldFrames()
         case .audio: consumers.notifyAudio { audio?.handle(packet, to: $0) }
         }
       case .openGroup(let packets):
         consumers.notifyVideo { video?.catchUp(with: packets, to: $0) }
-        deliverHeldFrame()
+        deliverHeldFrames()
       case .lost(let error):
         consumers.notifyVideo { $0.captureEnded(error) }
         consumers.notifyAudio { $0.captureEnded(error) }

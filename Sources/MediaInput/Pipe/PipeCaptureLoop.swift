@@ -85,7 +85,8 @@ final class PipeCaptureLoop: Sendable {
       if !stream.isVerified {
         let following = stream.readFrameLine(reader)
         switch following {
-        case .complete, .end: stream.isVerified = true
+        case .complete: break
+        case .end: stream.isVerified = true
         case .interrupted, .failed: if let end = End(following) { return end }
         }
       }

@@ -20,6 +20,8 @@ struct Y4MStream {
   let format: VideoFormat
   /// Whether a frame ended where the header says.
   var isVerified = false
+  /// Whether a frame was read.
+  private var hasRead = false
   private let source: String
   private let pool: VideoFramePool
   /// Nil when frames need no conversion.
@@ -98,6 +100,7 @@ struct Y4MStream {
     }
     self.fields = self.header.fields(ofFrame: self.line)
     self.isAtFrame = true
+    if self.hasRead { self.isVerified = true }
     return .complete
   }
 
@@ -106,6 +109,7 @@ struct Y4MStream {
   /// - Parameter frame: Set to the frame; nil when the pool is exhausted and the frame is skipped.
   mutating func readFrame(_ reader: PipeReader, at time: MediaTime, into frame: inout VideoFrame?) -> Outcome {
     self.isAtFrame = false
+    self.hasRead = true
     self.leftover = self.header.frameByteCount
     if let converter = self.converter {
       let outcome = self.scratch.withUnsafeMutableBytes { bytes in

@@ -52,6 +52,13 @@ struct LossConcealmentTests {
     #expect(filled.timestamp == block.timestamp && filled.samples == block.samples)
   }
 
+  @Test func `timestamps with jitter make the audio no longer`() {
+    var concealment = LossConcealment()
+    let times = (0..<50).map { Int64($0) * 20 + ($0 % 3 == 1 ? 10 : 0) }
+    let count = times.reduce(0) { $0 + concealment.filled(Self.block(at: $1)).sampleCount }
+    #expect((50 * 960...50 * 960 + 480).contains(count))
+  }
+
   @Test func `audio of another format fills no gap`() {
     var concealment = LossConcealment()
     _ = concealment.filled(Self.block(at: 100))
