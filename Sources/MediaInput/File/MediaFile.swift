@@ -67,7 +67,7 @@ final class MediaFile {
   func select(video: Int?, audio: Int?) {
     (self.videoStream, self.audioStream, self.replaced) = (video, audio, [:])
     for index in 0..<Int(self.context.pointee.nb_streams) {
-      self.setActive(index == video || index == audio, stream: index)
+      self.setActive(index == video || index == audio || self.chosenStream(replacedBy: index) != nil, stream: index)
     }
   }
 
@@ -105,7 +105,7 @@ final class MediaFile {
   func setActive(_ isActive: Bool, stream index: Int) {
     let discard = isActive ? AVDISCARD_DEFAULT : AVDISCARD_ALL
     self.stream(index).pointee.discard = discard
-    for (other, chosen) in self.replaced where chosen == index { self.stream(other).pointee.discard = discard }
+    if let other = self.replacement(of: index) { self.stream(other).pointee.discard = discard }
   }
 
   /// Reads the next packet.
@@ -151,8 +151,8 @@ final class MediaFile {
     self.isAtStart = false
     self.interrupt.callBegins()
     let status = av_read_frame(self.context, packet)
-    if status == 0, packet.pointee.stream_index >= self.streamCount {
-      let index = Int(packet.pointee.stream_index)
+    let index = Int(packet.pointee.stream_index)
+    if status == 0, index != self.videoStream, index != self.audioStream {
       self.replaced[index] = self.replaced[index] ?? self.chosenStream(replacedBy: index)
       if let chosen = self.replaced[index] { packet.pointee.stream_index = Int32(chosen) }
     }
@@ -162,15 +162,19 @@ final class MediaFile {
     return status
   }
 
-  /// The chosen stream that goes on in one that began later: the program map, which has changed as where clips were joined, lists the
-  /// latter alone. Both count time in the ticks of MPEG-TS.
+  /// The chosen stream that goes on in another one; nil for none.
   private func chosenStream(replacedBy index: Int) -> Int? {
-    let codec = self.stream(index).pointee.codecpar.pointee
-    return [self.videoStream, self.audioStream].compactMap(\.self).first { chosen in
-      let other = self.stream(chosen).pointee.codecpar.pointee
-      return codec.codec_type == other.codec_type && codec.codec_id == other.codec_id
-        && !self.context.isInProgram(chosen) && self.context.isInProgram(index)
-        && !self.replaced.contains { $0.value == chosen && self.context.isInProgram($0.key) }
+    [self.videoStream, self.audioStream].compactMap(\.self).first { self.replacement(of: $0) == index }
+  }
+
+  /// The stream in which a chosen one goes on: the program map, which has changed as where clips were joined, lists the former in place of
+  /// the latter. Both count time in the ticks of MPEG-TS.
+  private func replacement(of chosen: Int) -> Int? {
+    guard self.context.pointee.nb_programs > 0, !self.context.isInProgram(chosen) else { return nil }
+    let codec = self.stream(chosen).pointee.codecpar.pointee
+    return (0..<Int(self.context.pointee.nb_streams)).first { index in
+      let other = self.stream(index).pointee.codecpar.pointee
+      return other.codec_type == codec.codec_type && other.codec_id == codec.codec_id && self.context.isInProgram(index)
     }
   }
 
