@@ -22,8 +22,10 @@ final class MediaFile {
   private var context: UnsafeMutablePointer<AVFormatContext>
   /// Number of streams at the opening: more may begin later.
   private let streamCount: UInt32
-  /// Chosen streams that others, by their index, have replaced since.
-  private var replaced: [Int: Int] = [:]
+  /// Streams in which the chosen ones go on.
+  private var succession = StreamSuccession()
+  /// Packets of such a stream, which are returned after those that were read ahead.
+  private var held: [LibavPacket] = []
   /// Decode time of the first packet of each stream, in its time base.
   private var firstTimes: [Int32: Int64] = [:]
   /// Packets that were read ahead and are returned next.
@@ -65,9 +67,10 @@ final class MediaFile {
 
   /// Chooses the streams that are read.
   func select(video: Int?, audio: Int?) {
-    (self.videoStream, self.audioStream, self.replaced) = (video, audio, [:])
+    (self.videoStream, self.audioStream) = (video, audio)
     for index in 0..<Int(self.context.pointee.nb_streams) {
-      self.setActive(index == video || index == audio || self.chosenStream(replacedBy: index) != nil, stream: index)
+      let isRead = index == video || index == audio || self.possiblePredecessor(of: index) != nil
+      self.stream(index).pointee.discard = isRead ? AVDISCARD_DEFAULT : AVDISCARD_ALL
     }
   }
 
@@ -103,9 +106,10 @@ final class MediaFile {
 
   /// Enables or disables reading packets of a stream.
   func setActive(_ isActive: Bool, stream index: Int) {
-    let discard = isActive ? AVDISCARD_DEFAULT : AVDISCARD_ALL
-    self.stream(index).pointee.discard = discard
-    if let other = self.replacement(of: index) { self.stream(other).pointee.discard = discard }
+    for other in 0..<Int(self.context.pointee.nb_streams)
+    where other == index || self.possiblePredecessor(of: other) == index {
+      self.stream(other).pointee.discard = isActive ? AVDISCARD_DEFAULT : AVDISCARD_ALL
+    }
   }
 
   /// Reads the next packet.
@@ -149,32 +153,53 @@ final class MediaFile {
 
   private func readNext(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
     self.isAtStart = false
-    self.interrupt.callBegins()
-    let status = av_read_frame(self.context, packet)
-    let index = Int(packet.pointee.stream_index)
-    if status == 0, index != self.videoStream, index != self.audioStream {
-      self.replaced[index] = self.replaced[index] ?? self.chosenStream(replacedBy: index)
-      if let chosen = self.replaced[index] { packet.pointee.stream_index = Int32(chosen) }
-    }
-    if status == 0, self.firstTimes[packet.pointee.stream_index] == nil {
+    repeat {
+      guard self.held.isEmpty else {
+        av_packet_move_ref(packet, self.held.removeFirst().pointer)
+        break
+      }
+      self.interrupt.callBegins()
+      let status = av_read_frame(self.context, packet)
+      guard status == 0 else { return status }
+    } while self.isHeld(packet)
+    if self.firstTimes[packet.pointee.stream_index] == nil {
       self.firstTimes[packet.pointee.stream_index] = packet.pointee.dts
     }
-    return status
+    return 0
   }
 
-  /// The chosen stream that goes on in another one; nil for none.
-  private func chosenStream(replacedBy index: Int) -> Int? {
-    [self.videoStream, self.audioStream].compactMap(\.self).first { self.replacement(of: $0) == index }
+  /// Makes a packet of a stream in which a chosen one goes on that of the latter, or holds it where that is not known yet.
+  private func isHeld(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
+    let index = Int(packet.pointee.stream_index)
+    if index == self.videoStream || index == self.audioStream {
+      self.succession.notePacket(of: index, in: index)
+      return false
+    }
+    if let chosen = self.succession.predecessor(of: index) {
+      self.succession.notePacket(of: chosen, in: index)
+      packet.pointee.stream_index = Int32(chosen)
+      return false
+    }
+    let time = packet.pointee.dts == vidicon_av_nopts_value ? packet.pointee.pts : packet.pointee.dts
+    guard let chosen = self.possiblePredecessor(of: index), time != vidicon_av_nopts_value,
+      let moved = LibavPacket()
+    else { return false }
+    av_packet_move_ref(moved.pointer, packet)
+    let nanoseconds = av_rescale_q(time, self.stream(index).pointee.time_base, PacketDecoder.timeBase)
+    self.held = self.succession.hold(moved, of: index, after: chosen, at: nanoseconds)
+    for packet in self.held { packet.pointer.pointee.stream_index = Int32(chosen) }
+    return true
   }
 
-  /// The stream in which a chosen one goes on: the program map, which has changed as where clips were joined, lists the former in place of
-  /// the latter. Both count time in the ticks of MPEG-TS.
-  private func replacement(of chosen: Int) -> Int? {
-    guard self.context.pointee.nb_programs > 0, !self.context.isInProgram(chosen) else { return nil }
-    let codec = self.stream(chosen).pointee.codecpar.pointee
-    return (0..<Int(self.context.pointee.nb_streams)).first { index in
-      let other = self.stream(index).pointee.codecpar.pointee
-      return other.codec_type == codec.codec_type && other.codec_id == codec.codec_id && self.context.isInProgram(index)
+  /// The chosen stream of a transport stream that may go on in another one, of the same codec.
+  private func possiblePredecessor(of index: Int) -> Int? {
+    guard self.context.pointee.nb_programs > 0, self.hasDiscontinuities, index != self.videoStream,
+      index != self.audioStream
+    else { return nil }
+    let codec = self.stream(index).pointee.codecpar.pointee
+    return [self.videoStream, self.audioStream].compactMap(\.self).first { chosen in
+      let other = self.stream(chosen).pointee.codecpar.pointee
+      return other.codec_type == codec.codec_type && other.codec_id == codec.codec_id
     }
   }
 
@@ -209,7 +234,7 @@ final class MediaFile {
       var packet: UnsafeMutablePointer<AVPacket>? = pending
       av_packet_free(&packet)
     }
-    self.pending = []
+    (self.pending, self.held, self.succession) = ([], [], StreamSuccession())
   }
 
   private func reopen() throws(VidiconError) {
@@ -227,7 +252,7 @@ final class MediaFile {
       for index in 0..<Int(self.streamCount) {
         fresh.pointee.streams[index]?.pointee.discard = old.pointee.streams[index]?.pointee.discard ?? AVDISCARD_DEFAULT
       }
-      (self.context, self.replaced) = (fresh, [:])
+      self.context = fresh
       self.isAtStart = true
     }
     avformat_close_input(&closing)
