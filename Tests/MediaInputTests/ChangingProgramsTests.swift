@@ -30,32 +30,6 @@ struct ChangingProgramsTests {
     return last.tone()
   }
 
-  @Test func `a file goes on in clips whose packet identifiers differ`() throws {
-    let first = try Self.clip("identifiers-1", seconds: 3, tone: 440)
-    let second = try Self.clip("identifiers-2", seconds: 3, tone: 880, ["-mpegts_start_pid", "0x200"])
-    let path = try TestMedia.path("identifiers.ts", bytes: first + second)
-    let file = try DecodedFile(path) { $0.timestamp }
-    #expect(file.frames.count == 150)
-    #expect(abs(file.audio.reduce(0) { $0 + $1.sampleCount } - 6 * 48_000) < 8 * 1024)
-    #expect(abs(Self.tone(ofLast: 48_000, of: file.audio) - 880) < 20)
-  }
-
-  /// MP2 before the AAC that goes on, by the option that gives streams an order and identifiers.
-  @Test func `audio that comes before another in the program map is not mixed into it`() throws {
-    let first = try Self.clip("inserted-1", seconds: 3, tone: 440)
-    let path = try TestMedia.path(
-      "inserted-2.ts",
-      ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=3"]
-        + [880, 1760].flatMap { ["-f", "lavfi", "-i", "sine=\($0):r=48000:d=3"] }
-        + ["-map", "0", "-map", "1", "-map", "2", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "0", "-g", "25"]
-        + ["-pix_fmt", "yuv420p", "-c:a:0", "mp2", "-c:a:1", "aac", "-streamid", "1:800", "-streamid", "2:257"])
-    let second = try Data(contentsOf: URL(filePath: path))
-    let file = try DecodedFile(try TestMedia.path("inserted.ts", bytes: first + second)) { $0.timestamp }
-    #expect(file.frames.count == 150)
-    #expect(abs(file.audio.reduce(0) { $0 + $1.sampleCount } - 6 * 48_000) < 8 * 1024)
-    #expect(abs(Self.tone(ofLast: 48_000, of: file.audio) - 1760) < 40)
-  }
-
   @Test func `a file in the middle of which a stream begins is played again and again`() throws {
     let first = try Self.clip("middle-1", seconds: 9, tone: nil)
     let second = try Self.clip("middle-2", seconds: 2, tone: 880)

@@ -22,10 +22,6 @@ final class MediaFile {
   private var context: UnsafeMutablePointer<AVFormatContext>
   /// Number of streams at the opening: more may begin later.
   private let streamCount: UInt32
-  /// Streams in which the chosen ones go on.
-  private var succession = StreamSuccession()
-  /// Packets of such a stream, which are returned after those that were read ahead.
-  private var held: [LibavPacket] = []
   /// Decode time of the first packet of each stream, in its time base.
   private var firstTimes: [Int32: Int64] = [:]
   /// Packets that were read ahead and are returned next.
@@ -69,8 +65,7 @@ final class MediaFile {
   func select(video: Int?, audio: Int?) {
     (self.videoStream, self.audioStream) = (video, audio)
     for index in 0..<Int(self.context.pointee.nb_streams) {
-      let isRead = index == video || index == audio || self.possiblePredecessor(of: index) != nil
-      self.stream(index).pointee.discard = isRead ? AVDISCARD_DEFAULT : AVDISCARD_ALL
+      self.setActive(index == video || index == audio, stream: index)
     }
   }
 
@@ -106,10 +101,7 @@ final class MediaFile {
 
   /// Enables or disables reading packets of a stream.
   func setActive(_ isActive: Bool, stream index: Int) {
-    for other in 0..<Int(self.context.pointee.nb_streams)
-    where other == index || self.possiblePredecessor(of: other) == index {
-      self.stream(other).pointee.discard = isActive ? AVDISCARD_DEFAULT : AVDISCARD_ALL
-    }
+    self.stream(index).pointee.discard = isActive ? AVDISCARD_DEFAULT : AVDISCARD_ALL
   }
 
   /// Reads the next packet.
@@ -153,54 +145,12 @@ final class MediaFile {
 
   private func readNext(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
     self.isAtStart = false
-    repeat {
-      guard self.held.isEmpty else {
-        av_packet_move_ref(packet, self.held.removeFirst().pointer)
-        break
-      }
-      self.interrupt.callBegins()
-      let status = av_read_frame(self.context, packet)
-      guard status == 0 else { return status }
-    } while self.isHeld(packet)
-    if self.firstTimes[packet.pointee.stream_index] == nil {
+    self.interrupt.callBegins()
+    let status = av_read_frame(self.context, packet)
+    if status == 0, self.firstTimes[packet.pointee.stream_index] == nil {
       self.firstTimes[packet.pointee.stream_index] = packet.pointee.dts
     }
-    return 0
-  }
-
-  /// Makes a packet of a stream in which a chosen one goes on that of the latter, or holds it where that is not known yet.
-  private func isHeld(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
-    let index = Int(packet.pointee.stream_index)
-    if index == self.videoStream || index == self.audioStream {
-      self.succession.notePacket(of: index, in: index)
-      return false
-    }
-    if let chosen = self.succession.predecessor(of: index) {
-      self.succession.notePacket(of: chosen, in: index)
-      packet.pointee.stream_index = Int32(chosen)
-      return false
-    }
-    let time = packet.pointee.dts == vidicon_av_nopts_value ? packet.pointee.pts : packet.pointee.dts
-    guard let chosen = self.possiblePredecessor(of: index), time != vidicon_av_nopts_value,
-      let moved = LibavPacket()
-    else { return false }
-    av_packet_move_ref(moved.pointer, packet)
-    let nanoseconds = av_rescale_q(time, self.stream(index).pointee.time_base, PacketDecoder.timeBase)
-    self.held = self.succession.hold(moved, of: index, after: chosen, at: nanoseconds)
-    for packet in self.held { packet.pointer.pointee.stream_index = Int32(chosen) }
-    return true
-  }
-
-  /// The chosen stream of a transport stream that may go on in another one, of the same codec.
-  private func possiblePredecessor(of index: Int) -> Int? {
-    guard self.context.pointee.nb_programs > 0, self.hasDiscontinuities, index != self.videoStream,
-      index != self.audioStream
-    else { return nil }
-    let codec = self.stream(index).pointee.codecpar.pointee
-    return [self.videoStream, self.audioStream].compactMap(\.self).first { chosen in
-      let other = self.stream(chosen).pointee.codecpar.pointee
-      return other.codec_type == codec.codec_type && other.codec_id == codec.codec_id
-    }
+    return status
   }
 
   /// Seeks to the start, so that the first packets are read again.
@@ -234,7 +184,7 @@ final class MediaFile {
       var packet: UnsafeMutablePointer<AVPacket>? = pending
       av_packet_free(&packet)
     }
-    (self.pending, self.held, self.succession) = ([], [], StreamSuccession())
+    self.pending = []
   }
 
   private func reopen() throws(VidiconError) {
