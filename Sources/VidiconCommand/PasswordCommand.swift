@@ -1,6 +1,5 @@
 import ArgumentParser
 import Authentication
-import Libc
 import Media
 
 /// `vidicon password`: prints the scrypt hash of a password, for user files.
@@ -13,7 +12,7 @@ struct PasswordCommand: ParsableCommand {
       """)
 
   func run() throws {
-    guard let password = Self.read(), !password.isEmpty else {
+    guard let password = Terminal.readSecret("Password"), !password.isEmpty else {
       throw VidiconError.usage(
         "vidicon password", "there is no password", "type one, or write one line to standard input")
     }
@@ -23,11 +22,5 @@ struct PasswordCommand: ParsableCommand {
         .failed, subject: "the password", cause: "it cannot be hashed", nextStep: "free 32 MiB of memory")
     }
     Terminal.print(hash.text)
-  }
-
-  private static func read() -> String? {
-    guard Terminal.isInputInteractive else { return readLine(strippingNewline: true) }
-    // getpass(3) shows nothing; its buffer belongs to the library.
-    return getpass("Password: ").map { String(cString: $0) }
   }
 }

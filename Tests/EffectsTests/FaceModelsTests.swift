@@ -34,6 +34,19 @@ struct FaceModelsTests {
     }
   }
 
+  @Test func `models are looked for in the user's folder, then in those of packages, or in the given one alone`() {
+    func folders(_ variables: [String: String]) -> [String] { FaceModels.folders { variables[$0] } }
+    #expect(
+      folders(["HOME": "/home/anna"]) == [
+        "/home/anna/.local/share/vidicon/models", "/usr/local/share/vidicon/models", "/usr/share/vidicon/models",
+      ])
+    #expect(
+      folders(["XDG_DATA_HOME": "/data", "XDG_DATA_DIRS": "/a:/b"]) == [
+        "/data/vidicon/models", "/a/vidicon/models", "/b/vidicon/models",
+      ])
+    #expect(folders(["VIDICON_MODELS": "/models", "HOME": "/home/anna"]) == ["/models"])
+  }
+
   @Test func `a missing, damaged or different model is reported in one line with a next step`() throws {
     try Self.withFolder { folder in
       let models = FaceModels(folder: folder.path)

@@ -39,12 +39,22 @@ public struct FaceModels: Hashable, Sendable {
     self.folder = folder
   }
 
-  /// Folder into which `scripts/setup` installs the models: `VIDICON_MODELS`, else `vidicon/models` in `XDG_DATA_HOME`, which
-  /// defaults to `~/.local/share`.
+  /// Folder of the models: `VIDICON_MODELS`; else the first that exists of `vidicon/models` in `XDG_DATA_HOME`, by default
+  /// `~/.local/share`, where `scripts/setup` installs them, and in `XDG_DATA_DIRS`, by default `/usr/local/share` and `/usr/share`, where a
+  /// package has them; else that of `XDG_DATA_HOME`.
   public static var defaultFolder: String {
-    if let folder = Self.environment("VIDICON_MODELS") { return folder }
-    let data = Self.environment("XDG_DATA_HOME") ?? "\(Self.environment("HOME") ?? "")/.local/share"
-    return "\(data)/vidicon/models"
+    let folders = Self.folders(environment: Self.environment)
+    return folders.first { access($0, F_OK) == 0 } ?? folders[0]
+  }
+
+  /// The folders where models may be, in the order in which they are looked for; never empty.
+  ///
+  /// - Parameter environment: The value of a variable; nil for none, or an empty one.
+  static func folders(environment: (String) -> String?) -> [String] {
+    if let folder = environment("VIDICON_MODELS") { return [folder] }
+    let home = environment("XDG_DATA_HOME") ?? "\(environment("HOME") ?? "")/.local/share"
+    let shared = (environment("XDG_DATA_DIRS") ?? "/usr/local/share:/usr/share").split(separator: ":").map(String.init)
+    return ([home] + shared).map { "\($0)/vidicon/models" }
   }
 
   /// Reads a model file and plans its execution.

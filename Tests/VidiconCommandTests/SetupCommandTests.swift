@@ -1,0 +1,102 @@
+import Authentication
+import Foundation
+import Media
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("vidicon setup")
+struct SetupCommandTests {
+  private func mode(of path: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+  }
+
+  @Test func `the file is for its owner only, in a folder that is made, and replaced only when that is asked for`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let file = SetupFile(path: "\(folder.path)/new/vidicon.yaml")
+    try file.check(isReplaced: false)
+    try file.write("a")
+    #expect(try self.mode(of: file.path) == 0o600 && self.mode(of: "\(folder.path)/new") == 0o700)
+    let error = #expect(throws: VidiconError.self) { try file.check(isReplaced: false) }
+    #expect(error?.code == .alreadyExists)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+    try file.check(isReplaced: true)
+    try file.write("b")
+    #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "b" && self.mode(of: file.path) == 0o600)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/new") == ["vidicon.yaml"])
+    #expect(throws: VidiconError.self) { try SetupFile(path: "\(file.path)/below/vidicon.yaml").write("c") }
+  }
+
+  @Test func `made passwords are shown on a terminal only, given ones and those of sources never`() throws {
+    var generator = CountingGenerator()
+    let answers = SetupAnswers(
+      viewerPassword: SetupPassword(using: &generator),
+      operatorPassword: try SetupPassword(given: "sesame-1", subject: "password"), source: "rtsp://anna:sesame-2@h/x")
+    for isTerminal in [true, false] {
+      let text = SetupCommand.summary(of: answers, path: "/f", showsPasswords: isTerminal).joined(separator: "\n")
+      #expect(text.contains(answers.viewerPassword.secret.text) == isTerminal)
+      #expect(!text.contains("sesame") && text.contains("Wrote /f"), "\(text)")
+    }
+  }
+
+  @Test func `a password of a file is its first line, and must be readable by its owner only`() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = "\(folder.path)/password"
+    try Data("sesame-1\nmore\n".utf8).write(to: URL(filePath: path))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    #expect(try SetupCommand.password(inFile: path, "--viewer-password-file")?.secret.text == "sesame-1")
+    #expect(try SetupCommand.password(inFile: nil, "--viewer-password-file") == nil)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+    let error = #expect(throws: VidiconError.self) { try SetupCommand.password(inFile: path, "--viewer-password-file") }
+    #expect(error?.code == .notPermitted)
+  }
+
+  @Test func `the unit is enabled, and started where systemd runs`() throws {
+    let calls = Mutex<[[String]]>([])
+    func service(isRunning: Bool, statuses: [String: Int32?]) -> SystemService {
+      SystemService(isRunning: isRunning) { arguments in
+        calls.withLock { $0.append(arguments) }
+        return statuses[arguments[0], default: 0]
+      }
+    }
+    #expect(try service(isRunning: true, statuses: [:]).enable().hasPrefix("The service runs"))
+    #expect(try service(isRunning: false, statuses: [:]).enable().hasPrefix("The service starts when"))
+    let (enabling, starting) = (["enable", "--quiet", "vidicon.service"], ["restart", "vidicon.service"])
+    let made = calls.withLock { $0 }
+    #expect(made == [enabling, starting, enabling])
+    for (statuses, cause) in [
+      (["enable": 1], "it cannot be enabled"), (["restart": 1], "it cannot be started"),
+      (["enable": nil], "there is no systemctl"),
+    ] as [([String: Int32?], String)] {
+      let error = #expect(throws: VidiconError.self) { try service(isRunning: true, statuses: statuses).enable() }
+      #expect(error?.cause == cause)
+    }
+  }
+
+  @Test func `setup without questions writes a file that check accepts, and starts nothing for another path`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = "\(folder.path)/vidicon.yaml"
+    let arguments = ["setup", "--yes", "--source", "bars", "--output", path]
+    let run = try await BuiltProgram("vidicon").run(arguments)
+    #expect(run.status == 0)
+    let configuration = try ServeConfiguration(contentsOf: path)
+    #expect(configuration.access.users.map(\.user) == ["viewer", "operator"])
+    let output = OutputLines(run.output)
+    #expect(output.lines.first == "Wrote \(path)" && output.text.contains("(in the file)"), "\(output.text)")
+    #expect(!output.text.contains("service"), "\(output.text)")
+    let again = try await BuiltProgram("vidicon").run(arguments)
+    #expect(again.status == 1 && OutputLines(again.errors).own.count == 1)
+    // Standard input has no line.
+    let asking = try await BuiltProgram("vidicon").run(["setup", "--source", "bars", "--output", "\(path).2"])
+    #expect(asking.status == 64 && !FileManager.default.fileExists(atPath: "\(path).2"))
+  }
+}
