@@ -81,7 +81,8 @@ struct SetupCommand: AsyncParsableCommand {
       return "  \(user)  \(shown)"
     }
     return [
-      "Wrote \(path.pathWithoutCredentials())", line("viewer  ", answers.viewerPassword), line("operator", answers.operatorPassword),
+      "Wrote \(path.pathWithoutCredentials())",
+      line("viewer  ", answers.viewerPassword), line("operator", answers.operatorPassword),
       "  source    \(answers.source.withoutCredentials())",
       "  page      https://localhost:\(SetupAnswers.httpsPort)/\(SetupAnswers.streamName)",
     ]
