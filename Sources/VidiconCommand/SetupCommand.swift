@@ -15,7 +15,7 @@ struct SetupCommand: AsyncParsableCommand {
       """)
 
   /// Path of the file that the unit reads.
-  private static let path = "/etc/vidicon/vidicon.yaml"
+  static let path = "/etc/vidicon/vidicon.yaml"
 
   @Flag(help: "Ask nothing: make the passwords that are not given, and take the first camera without --source.")
   var yes = false

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Authentication
 import Foundation
 import Media
@@ -77,6 +78,21 @@ struct SetupCommandTests {
       let error = #expect(throws: VidiconError.self) { try service(isRunning: true, statuses: statuses).enable() }
       #expect(error?.cause == cause)
     }
+  }
+
+  @Test func `the unit of the package reads the file that setup writes, with a command that the program accepts`()
+    throws
+  {
+    let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let lines = try String(contentsOf: top.appending(path: "Packaging/\(SystemService.unit)"), encoding: .utf8)
+      .split(separator: "\n").map(String.init)
+    #expect(lines.contains("LoadCredential=vidicon.yaml:\(SetupCommand.path)"))
+    #expect(lines.contains("AssertPathExists=\(SetupCommand.path)"))
+    let start = try #require(lines.first { $0.hasPrefix("ExecStart=/usr/bin/vidicon ") })
+    let arguments = start.split(separator: " ").dropFirst().map(String.init)
+    #expect(arguments.contains("${CREDENTIALS_DIRECTORY}/vidicon.yaml"))
+    #expect(try RootCommand.parseAsRoot(arguments) is ServeCommand)
   }
 
   @Test func `setup without questions writes a file that check accepts, and starts nothing for another path`()
