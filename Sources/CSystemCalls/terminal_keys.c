@@ -14,10 +14,12 @@
 
 static struct termios original;
 static volatile sig_atomic_t begun, raw;
+// Local modes that are off meanwhile: ICANON and ECHO for keys, ECHO alone for a secret.
+static tcflag_t cleared;
 // Pipe on which handlers wake the reader: 'c' after a stop, 'e' at the end.
 static int wake[2] = {-1, -1};
 
-// Signals that end the program and can be handled. The program itself handles SIGINT and SIGTERM.
+// Signals that end the program and can be handled. The program itself handles SIGINT and SIGTERM, except while it asks for a secret.
 static const int endings[] = {SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGSYS};
 enum { ending_count = sizeof endings / sizeof *endings };
 static struct sigaction earlier[ending_count];
@@ -30,7 +32,7 @@ static void restore(void) {
   if (!raw) return;
   raw = 0;
   int error = errno;
-  // In the background the terminal belongs to another process group. SIGTTOU is ignored here, so nothing stops.
+  // In the background the terminal belongs to another process group.
   if (in_foreground()) tcsetattr(STDIN_FILENO, TCSANOW, &original);
   errno = error;
 }
@@ -40,12 +42,15 @@ static void enter_raw(void) {
   struct termios keys;
   if (tcgetattr(STDIN_FILENO, &keys) != 0) return;
   original = keys;
-  keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-  keys.c_cc[VMIN] = 1;
-  keys.c_cc[VTIME] = 0;
+  keys.c_lflag &= ~cleared;
+  if (cleared & ICANON) {
+    keys.c_cc[VMIN] = 1;
+    keys.c_cc[VTIME] = 0;
+  }
   // Set first: a signal in between then restores the mode once too often instead of not at all.
   raw = 1;
-  if (tcsetattr(STDIN_FILENO, TCSANOW, &keys) != 0) raw = 0;
+  // What was typed before a secret is asked for was shown, and is not part of it.
+  if (tcsetattr(STDIN_FILENO, cleared & ICANON ? TCSANOW : TCSAFLUSH, &keys) != 0) raw = 0;
 }
 
 static void send_wake(char what) {
@@ -71,9 +76,23 @@ static void stopped(int number) {
   raise(SIGSTOP);
 }
 
+// Signal handler of Ctrl-C and of SIGTERM while a secret is asked for.
+static void interrupted(int number) {
+  restore();
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+// Keys are read by a thread, which is woken; a secret is read by a call that goes on by itself.
 static void continued(int number) {
   (void)number;
-  send_wake('c');
+  if (cleared & ICANON) {
+    send_wake('c');
+    return;
+  }
+  int error = errno;
+  enter_raw();
+  errno = error;
 }
 
 static void handle(int number, void (*handler)(int), struct sigaction *before) {
@@ -84,6 +103,27 @@ static void handle(int number, void (*handler)(int), struct sigaction *before) {
   sigaction(number, &action, before);
 }
 
+static void handle_signals(void) {
+  for (int i = 0; i < ending_count; i++) {
+    handle(endings[i], ended, &earlier[i]);
+    // Signals that were ignored at the start, such as SIGHUP under nohup, stay ignored.
+    if (earlier[i].sa_handler == SIG_IGN) sigaction(endings[i], &earlier[i], NULL);
+  }
+  handle(SIGTSTP, stopped, NULL);
+  handle(SIGCONT, continued, NULL);
+  atexit(restore);
+}
+
+// Turns modes of the terminal off, until a signal or the end of the program restores them.
+static void begin(tcflag_t modes) {
+  static bool handled;
+  cleared = modes;
+  begun = 1;
+  if (!handled) handle_signals();
+  handled = true;
+  enter_raw();
+}
+
 bool vidicon_keys_begin(void) {
   if (begun || !isatty(STDIN_FILENO)) return false;
   if (wake[0] < 0) {
@@ -92,20 +132,11 @@ bool vidicon_keys_begin(void) {
       fcntl(wake[i], F_SETFD, FD_CLOEXEC);
       fcntl(wake[i], F_SETFL, O_NONBLOCK);
     }
-    atexit(restore);
   }
   // In the background reads fail with EIO instead of stopping the program, and writes do not stop it.
   signal(SIGTTIN, SIG_IGN);
   signal(SIGTTOU, SIG_IGN);
-  for (int i = 0; i < ending_count; i++) {
-    handle(endings[i], ended, &earlier[i]);
-    // Signals that were ignored at the start, such as SIGHUP under nohup, stay ignored.
-    if (earlier[i].sa_handler == SIG_IGN) sigaction(endings[i], &earlier[i], NULL);
-  }
-  handle(SIGTSTP, stopped, NULL);
-  handle(SIGCONT, continued, NULL);
-  begun = 1;
-  enter_raw();
+  begin(ICANON | ECHO);
   return true;
 }
 
@@ -142,4 +173,18 @@ void vidicon_keys_end(void) {
   begun = 0;
   restore();
   send_wake('e');
+}
+
+bool vidicon_secret_begin(void) {
+  if (begun || !isatty(STDIN_FILENO)) return false;
+  handle(SIGINT, interrupted, NULL);
+  handle(SIGTERM, interrupted, NULL);
+  begin(ECHO);
+  return true;
+}
+
+void vidicon_secret_end(void) {
+  if (!begun) return;
+  begun = 0;
+  restore();
 }

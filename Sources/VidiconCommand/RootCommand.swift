@@ -41,10 +41,11 @@ package struct RootCommand: AsyncParsableCommand {
 
   /// Runs the program with these arguments; nil for those of the process.
   static func main(_ arguments: [String]?) async {
-    // From here on Ctrl-C ends the program in order.
-    _ = TerminationSignals.shared
+    TerminationSignals.ignoreFailedWrites()
     do {
       var command = try Self.parseAsRoot(arguments)
+      // From here on Ctrl-C ends the program in order, except where it only asks questions, which end at once.
+      if !(command is SetupCommand || command is PasswordCommand) { _ = TerminationSignals.shared }
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {

@@ -39,8 +39,6 @@ struct SetupCommand: AsyncParsableCommand {
   var noStart = false
 
   func run() async throws {
-    // No stream has to be ended in order: Ctrl-C ends the questions at once.
-    signal(SIGINT, SIG_DFL)
     let file = SetupFile(path: self.output ?? Self.path)
     try file.check(isReplaced: self.replace)
     var cameras: [SetupCamera] = []

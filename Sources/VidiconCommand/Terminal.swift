@@ -84,7 +84,8 @@ enum Terminal {
     return text
   }
 
-  private static func write(_ text: String, to descriptor: Int32) {
+  /// Writes text at once, or drops it where the reader stalls.
+  static func write(_ text: String, to descriptor: Int32) {
     var text = text
     text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)

@@ -41,8 +41,12 @@ struct TerminationSignals: Sendable {
       source.resume()
       return source
     }
+  }
+
+  /// Lets a write fail instead of ending the program: to a reader that has gone, and beyond the file size limit (ulimit -f), also of a
+  /// log file.
+  static func ignoreFailedWrites() {
     signal(SIGPIPE, SIG_IGN)
-    // A write beyond the file size limit (ulimit -f) fails with EFBIG, also one to a log file.
     signal(SIGXFSZ, SIG_IGN)
   }
 

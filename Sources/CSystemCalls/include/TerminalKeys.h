@@ -20,4 +20,11 @@ int vidicon_keys_next(void);
 // Restores the terminal mode; a pending vidicon_keys_next() returns -1.
 void vidicon_keys_end(void);
 
+// Shows nothing of what is typed, until vidicon_secret_end(); lines are read as otherwise. Ctrl-C and SIGTERM end the program at once.
+// False when standard input is not a terminal.
+bool vidicon_secret_begin(void);
+
+// Restores the terminal mode.
+void vidicon_secret_end(void);
+
 #endif
