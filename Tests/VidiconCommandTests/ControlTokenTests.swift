@@ -47,6 +47,18 @@ struct ControlTokenTests {
     }
   }
 
+  @Test func `the runtime folder may be a link, as systemd makes for a dynamic user`() throws {
+    try Self.withFolder { folder in
+      try FileManager.default.createDirectory(atPath: "\(folder)/private", withIntermediateDirectories: false)
+      try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: "private")
+      let token = Self.write(to: "\(folder)/link")
+      #expect(token.path == "\(folder)/link/vidicon/control-8080")
+      #expect(try Self.mode("\(folder)/private/vidicon/control-8080") == "600")
+      let environment = ["XDG_RUNTIME_DIR": "\(folder)/link", "HOME": folder]
+      #expect(try ControlToken.find(environment: environment, user: getuid()) == [8080: Self.secret.text])
+    }
+  }
+
   @Test(arguments: [0o770, 0o707, 0o777])
   func `nothing is written to a folder that others can write to`(mode: Int) throws {
     try Self.withFolder { folder in

@@ -42,7 +42,8 @@ struct SecretInputTests {
     func text(_ name: String) throws -> String {
       try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
     }
-    #expect(try text("modes").contains(" echo "), "\(try text("modes"))")
+    let modes = try text("modes")
+    #expect(modes.contains(" echo "), "\(modes)")
     #expect(try (text("status") == "0\n") == isHashed)
     #expect(try text("output").isEmpty == !isHashed)
   }
