@@ -27,6 +27,8 @@ struct SetupAnswers: Sendable {
     streams:
       - name: \(Self.streamName)
         source: \(YAMLScalar(self.source))
+        # A microphone with a camera. "none" leaves audio out.
+        audio: auto
 
     """
   }

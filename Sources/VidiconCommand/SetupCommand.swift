@@ -82,6 +82,7 @@ struct SetupCommand: AsyncParsableCommand {
       "Wrote \(path.pathWithoutCredentials())",
       line("viewer  ", answers.viewerPassword), line("operator", answers.operatorPassword),
       "  source    \(answers.source.withoutCredentials())",
+      "  audio     a microphone with a camera, otherwise that of the source; \"audio: none\" in the file leaves it out",
       "  page      https://localhost:\(SetupAnswers.httpsPort)/\(SetupAnswers.streamName)",
     ]
   }

@@ -41,7 +41,7 @@ struct SetupCommandTests {
     for isTerminal in [true, false] {
       let text = SetupCommand.summary(of: answers, path: "/f", showsPasswords: isTerminal).joined(separator: "\n")
       #expect(text.contains(answers.viewerPassword.secret.text) == isTerminal)
-      #expect(!text.contains("sesame") && text.contains("Wrote /f"), "\(text)")
+      #expect(!text.contains("sesame") && text.contains("Wrote /f") && text.contains("a microphone"), "\(text)")
     }
   }
 

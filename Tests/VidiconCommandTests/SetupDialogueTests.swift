@@ -33,7 +33,7 @@ struct SetupDialogueTests {
         Credentials(user: "operator", password: "sesame-2", role: .operator),
       ])
     #expect(configuration.streams.map(\.name) == ["live"] && configuration.httpsPort == 8443)
-    #expect(configuration.streams[0].source == "v4l2:usb-Webcam-index0")
+    #expect(configuration.streams[0].source == "v4l2:usb-Webcam-index0" && answers.text.contains("\n    audio: auto\n"))
   }
 
   @Test func `an empty answer makes a password, another one for each user`() throws {
