@@ -1,7 +1,8 @@
 import Foundation
 import Media
 
-/// A file of keys or tokens, which must be the user's own, or root's, and readable by its owner only.
+/// A file of keys or tokens, which must be the user's own, or root's, and readable by its owner only. With sudo it may also be that of the
+/// user who has run sudo.
 struct SecretFile {
   /// Maximum size in bytes.
   private static let maximumSize = 1 << 20
@@ -29,7 +30,7 @@ struct SecretFile {
       throw VidiconError(
         .notPermitted, path: path, cause: "it is not a regular file", nextStep: "check the path of \(self.option)")
     }
-    guard status.st_uid == user || status.st_uid == 0 else {
+    guard Self.isTrusted(owner: status.st_uid, user: user) else {
       throw VidiconError(
         .notPermitted, path: path, cause: "another user of this machine owns it, and can change it",
         nextStep: "make it your own")
@@ -47,5 +48,12 @@ struct SecretFile {
     }
     if text.hasPrefix("\u{FEFF}") { text.unicodeScalars.removeFirst() }
     return text
+  }
+
+  /// Whether a user may use the file of an owner: the own one, root's, and as root that of the user who has run sudo(8).
+  static func isTrusted(
+    owner: uid_t, user: uid_t, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) -> Bool {
+    owner == user || owner == 0 || user == 0 && environment["SUDO_UID"].flatMap { uid_t($0) } == owner
   }
 }
