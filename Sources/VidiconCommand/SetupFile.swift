@@ -6,21 +6,39 @@ struct SetupFile {
   /// Path of the file.
   var path: String
 
-  /// Checks that there is no file yet, unless it is replaced.
+  /// Checks before a question that there is no file yet, unless it is replaced, and that it can be written.
   func check(isReplaced: Bool) throws(VidiconError) {
-    guard !isReplaced, access(self.path, F_OK) == 0 else { return }
-    throw VidiconError(
-      .alreadyExists, path: self.path, cause: "there is a configuration already",
-      nextStep: "change it by hand, or give --replace")
+    if access(self.path, F_OK) == 0 {
+      guard isReplaced else {
+        throw VidiconError(
+          .alreadyExists, path: self.path, cause: "there is a configuration already",
+          nextStep: "change it by hand, or give --replace")
+      }
+    } else if errno != ENOENT {
+      throw self.failure(errno)
+    }
+    // The file is renamed into its folder, and folders that are missing are made in the nearest one that exists.
+    var folder = self.folder
+    while access(folder, F_OK) != 0, errno == ENOENT, folder != "/", folder != "." { folder = Self.parent(of: folder) }
+    guard access(folder, W_OK | X_OK) == 0 else { throw self.failure(errno) }
+  }
+
+  private var folder: String { Self.parent(of: self.path) }
+
+  private static func parent(of path: String) -> String {
+    let parent = (path as NSString).deletingLastPathComponent
+    return parent.isEmpty ? "." : parent
   }
 
   /// Writes the file with mode 0600, in one step, into a folder that is made where it is missing, with mode 0700.
   func write(_ text: String) throws(VidiconError) {
-    let folder = (self.path as NSString).deletingLastPathComponent
-    if !folder.isEmpty {
-      // A failure is reported by opening the file, which then fails as well.
-      try? FileManager.default.createDirectory(
-        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    do {
+      try FileManager.default.createDirectory(
+        atPath: self.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw VidiconError(
+        .failed, path: self.folder, cause: "it cannot be made (\(error.localizedDescription))",
+        nextStep: "run it as root, or give --output FILE")
     }
     let part = "\(self.path).part"
     // One of an earlier run that was interrupted.

@@ -30,7 +30,23 @@ struct SetupCommandTests {
     try file.write("b")
     #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "b" && self.mode(of: file.path) == 0o600)
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/new") == ["vidicon.yaml"])
-    #expect(throws: VidiconError.self) { try SetupFile(path: "\(file.path)/below/vidicon.yaml").write("c") }
+    let below = SetupFile(path: "\(file.path)/below/vidicon.yaml")
+    #expect(throws: VidiconError.self) { try below.write("c") }
+    // Before a question.
+    #expect(throws: VidiconError.self) { try below.check(isReplaced: false) }
+    try SetupFile(path: "\(folder.path)/a/b/vidicon.yaml").check(isReplaced: false)
+    try SetupFile(path: "vidicon-\(UUID().uuidString).yaml").check(isReplaced: true)
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "root may write to every folder"))
+  func `a folder that is not writable is reported before a question`() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.path)
+    for path in ["\(folder.path)/vidicon.yaml", "\(folder.path)/new/vidicon.yaml"] {
+      let error = #expect(throws: VidiconError.self) { try SetupFile(path: path).check(isReplaced: false) }
+      #expect(error?.code == .notPermitted)
+    }
   }
 
   @Test func `made passwords are shown on a terminal only, given ones and those of sources never`() throws {
