@@ -28,10 +28,12 @@ struct SystemService {
     guard let status = self.systemctl(arguments) else {
       throw VidiconError(
         .notFound, subject: Self.unit, cause: "there is no systemctl",
-        nextStep: "give --no-start, and start vidicon serve --config by other means")
+        nextStep: "start vidicon serve --config by other means: the configuration is written")
     }
     guard status == 0 else {
-      throw VidiconError(.failed, subject: Self.unit, cause: "it cannot be \(verb)", nextStep: nextStep)
+      throw VidiconError(
+        .failed, subject: Self.unit, cause: "it cannot be \(verb)",
+        nextStep: "\(nextStep); the configuration is written; after mending it: systemctl enable --now vidicon")
     }
   }
 

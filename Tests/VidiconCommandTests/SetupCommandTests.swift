@@ -104,7 +104,7 @@ struct SetupCommandTests {
       (["enable": nil], "there is no systemctl"),
     ] as [([String: Int32?], String)] {
       let error = #expect(throws: VidiconError.self) { try service(isRunning: true, statuses: statuses).enable() }
-      #expect(error?.cause == cause)
+      #expect(error?.cause == cause && error?.nextStep.contains("the configuration is written") == true)
     }
   }
 
