@@ -53,7 +53,7 @@ struct SetupCommand: AsyncParsableCommand {
       console: TerminalConsole(), generator: SystemRandomNumberGenerator(), cameras: cameras, asks: !self.yes,
       viewerPassword: try Self.password(inFile: self.viewerPasswordFile, "--viewer-password-file"),
       operatorPassword: try Self.password(inFile: self.operatorPasswordFile, "--operator-password-file"),
-      source: self.source)
+      source: self.source, isForService: file.path == Self.path)
     let answers = try dialogue.run()
     try file.write(answers.text)
     for line in Self.summary(of: answers, path: file.path, showsPasswords: Terminal.isInteractive) {

@@ -19,6 +19,8 @@ struct SetupDialogue<Console: SetupConsole, Generator: RandomNumberGenerator> {
   var operatorPassword: SetupPassword?
   /// The video source; nil for one that is asked for.
   var source: String?
+  /// Whether the configuration is that of the service.
+  var isForService = false
 
   /// Asks for what is not given.
   ///
@@ -26,20 +28,23 @@ struct SetupDialogue<Console: SetupConsole, Generator: RandomNumberGenerator> {
   ///   camera.
   mutating func run() throws(VidiconError) -> SetupAnswers {
     // A source that is given is checked before anything is asked.
-    if let given = self.source { try Self.check(given) }
+    if let given = self.source { try self.check(given) }
     let viewer = try self.password(self.viewerPassword, of: "viewers")
     let controller = try self.password(self.operatorPassword, of: "operators, which also change streams")
     let source = try self.chosenSource()
-    let answers = SetupAnswers(viewerPassword: viewer, operatorPassword: controller, source: source)
+    let answers = SetupAnswers(
+      viewerPassword: viewer, operatorPassword: controller, source: source, isForService: self.isForService)
     try answers.check()
     return answers
   }
 
   /// Checks a source apart from the passwords.
-  private static func check(_ source: String) throws(VidiconError) {
+  private func check(_ source: String) throws(VidiconError) {
     var generator = SystemRandomNumberGenerator()
     let password = SetupPassword(using: &generator)
-    try SetupAnswers(viewerPassword: password, operatorPassword: password, source: source).check()
+    try SetupAnswers(
+      viewerPassword: password, operatorPassword: password, source: source, isForService: self.isForService
+    ).check()
   }
 
   /// The given password, or one that is asked for twice; an empty answer makes one.
@@ -82,7 +87,7 @@ struct SetupDialogue<Console: SetupConsole, Generator: RandomNumberGenerator> {
         continue
       }
       do throws(VidiconError) {
-        try Self.check(name)
+        try self.check(name)
         return name
       } catch {
         self.console.show("\(error)")

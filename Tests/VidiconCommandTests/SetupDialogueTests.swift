@@ -90,6 +90,30 @@ struct SetupDialogueTests {
     #expect(dialogue.console.lines == [])
   }
 
+  @Test(
+    arguments: [
+      ("screen:", false), ("file:clip.mp4", false), ("file:/home/anna/clip.mp4", false), ("file:/root/a.mp4", false),
+      ("file:/srv/../tmp/a.mp4", false), ("file://tmp/a.mp4", false), ("file:/srv/a.mp4", true),
+      ("file:/temporary/a.mp4", true), ("rtsp://192.0.2.7/home/x", true), ("v4l2:Camera", true),
+    ])
+  func `a source that the service cannot read is refused for it, and accepted for a file elsewhere`(
+    source: String, isReadable: Bool
+  ) throws {
+    var dialogue = self.dialogue([])
+    dialogue.asks = false
+    dialogue.source = source
+    let elsewhere = try dialogue.run()
+    #expect(elsewhere.source == source)
+    dialogue.isForService = true
+    if isReadable {
+      let given = try dialogue.run()
+      #expect(given.source == source)
+    } else {
+      let error = #expect(throws: VidiconError.self) { try dialogue.run() }
+      #expect(error?.exitStatus == 64)
+    }
+  }
+
   @Test(arguments: ["a: b, {c}", "\"quoted\" \\", "12345678", "…sesame…", "pässwörter", "#12345678", "- - - - -"])
   func `a password with marks of YAML is the same in the file`(password: String) throws {
     var dialogue = self.dialogue([password, password, "", "bars"])
