@@ -40,7 +40,11 @@ def plain(text):
 def main():
     revision, distribution, version, maintainer, now = sys.argv[1:]
     found = False
-    for name, date, entries in releases(sys.stdin.read()):
+    listed = list(releases(sys.stdin.read()))
+    names = [name for name, _, entries in listed if entries]
+    if "Unreleased" in names and version in names:
+        raise SystemExit(f"changelog: Unreleased has entries, and {version} is released; raise VERSION")
+    for name, date, entries in listed:
         if name == "Unreleased":
             # After a release it is empty until something changes.
             if not entries:
