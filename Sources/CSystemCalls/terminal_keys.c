@@ -49,7 +49,7 @@ static void enter_raw(void) {
   }
   // Set first: a signal in between then restores the mode once too often instead of not at all.
   raw = 1;
-  // What was typed before a secret is asked for was shown, and is not part of it.
+  // Text that was typed before the question was shown, and is not part of a secret.
   if (tcsetattr(STDIN_FILENO, cleared & ICANON ? TCSANOW : TCSAFLUSH, &keys) != 0) raw = 0;
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import Media
 
 /// A file of keys or tokens, which must be the user's own, or root's, and readable by its owner only. With sudo it may also be that of the
-/// user who has run sudo.
+/// user that has run sudo.
 struct SecretFile {
   /// Maximum size in bytes.
   private static let maximumSize = 1 << 20
@@ -50,7 +50,7 @@ struct SecretFile {
     return text
   }
 
-  /// Whether a user may use the file of an owner: the own one, root's, and as root that of the user who has run sudo(8).
+  /// Whether a user may use the file of an owner: the own one, root's, and as root that of the user that has run sudo(8).
   static func isTrusted(
     owner: uid_t, user: uid_t, environment: [String: String] = ProcessInfo.processInfo.environment
   ) -> Bool {

@@ -35,7 +35,7 @@ struct SecretInputTests {
       try program.run()
       return files
     }
-    // What is typed before is dropped.
+    // Keys that are typed before are dropped.
     try await eventually { !self.isEchoing(own.fileDescriptor) }
     try terminal.write(contentsOf: Data(keys.utf8))
     try await onThread { program.finish() }

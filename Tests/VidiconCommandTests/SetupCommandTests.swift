@@ -79,7 +79,7 @@ struct SetupCommandTests {
       (1000, 1000, nil, true), (1000, 0, nil, false), (1000, 0, "1000", true), (1001, 0, "1000", false),
       (1000, 0, "x", false), (1001, 1000, "1001", false), (0, 1000, nil, true),
     ] as [(uid_t, uid_t, String?, Bool)])
-  func `a file of secrets is the user's own, root's, or with sudo that of the user who has run it`(
+  func `a file of secrets is the user's own, root's, or with sudo that of the user that has run it`(
     owner: uid_t, user: uid_t, sudo: String?, isTrusted: Bool
   ) {
     let environment = sudo.map { ["SUDO_UID": $0] } ?? [:]
