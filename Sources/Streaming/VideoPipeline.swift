@@ -262,10 +262,13 @@ final class VideoPipeline {
       guard let frame = self.gopCache.decodeLast() else { break }
       self.lastFrame = SourceFrame(frame: frame, colorMatrix: frame.format.colorMatrix, feed: self.feed)
       self.isLastFrameCopied = false
-      self.schedule.keepStill()
+      self.schedule.keepStill(at: now)
     case .repeatDecoded(let timestamp):
-      guard self.startRenditionDecoder(now: now) else { break }
-      self.renditionDecoder.repeatLast(timestamp: timestamp)
+      if self.startRenditionDecoder(now: now) {
+        self.renditionDecoder.repeatLast(timestamp: timestamp)
+      } else if !self.shared.renditions.isInUse {
+        self.schedule.endDecodedRepetition(at: now)
+      }
     case .encodeSlate(let timestamp, let forcesKeyframe):
       let slate = self.isSourceWaiting ? self.waitingSlate : self.slate
       self.finish(

@@ -34,11 +34,11 @@ extension VideoSchedule {
     ///
     /// - Parameter dropsFrames: The encoder is too slow: the frames are only decoded, since others refer to them.
     case transcode(dropsFrames: Bool)
-    /// Decode the access units passed through until now, keep the last frame of them, and call ``keepStill()``: the source sends
+    /// Decode the access units passed through until now, keep the last frame of them, and call ``keepStill(at:)``: the source sends
     /// nothing new for which a new viewer could wait. Without such a frame the source is still passed through.
     case keepStill
     /// Encode the last frame of the access units that were passed through again for viewers of other encodings, with this
-    /// timestamp.
+    /// timestamp. Where no other encoding has viewers, call ``endDecodedRepetition(at:)``.
     case repeatDecoded(timestamp: MediaTime)
     /// Close the decoder: its frames are not needed for now.
     case closeDecoder

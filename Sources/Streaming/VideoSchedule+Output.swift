@@ -9,15 +9,19 @@ extension VideoSchedule {
     private(set) var moment: MediaTime?
     /// Source of the frame; `nil` for the slate.
     private(set) var source: SourceID?
+    /// Whether the frame is the slate, or a repeated one: in place of a frame that had not come.
+    private(set) var isSubstitute = false
     /// Decode time of the last sample, when that was passed through.
     private(set) var passedDecodeTime: MediaTime?
 
     mutating func append(
-      at now: MediaTime, timestamp: MediaTime, source: SourceID?, passedDecodeTime: MediaTime? = nil
+      at now: MediaTime, timestamp: MediaTime, source: SourceID?, isSubstitute: Bool = false,
+      passedDecodeTime: MediaTime? = nil
     ) {
       self.time = max(self.time ?? timestamp, timestamp)
       self.moment = now
       self.source = source
+      self.isSubstitute = isSubstitute
       self.passedDecodeTime = passedDecodeTime
     }
   }
@@ -38,6 +42,14 @@ extension VideoSchedule {
       switch self.kind {
       case .newest(let source), .last(let source): source
       case .slate: nil
+      }
+    }
+
+    /// See ``Output/isSubstitute``.
+    var isSubstitute: Bool {
+      switch self.kind {
+      case .newest: false
+      case .last, .slate: true
       }
     }
   }

@@ -13,30 +13,9 @@ internal import Media
 /// ``finishEncoding(_:at:)``.
 ///
 /// While encoding is paused, or the source is slower than a keyframe request may wait, the last frame is encoded again. The last
-/// frame of a source that reports its loss stays until that: a still screen and a camera at night send none for a while.
+/// frame of a source that reports its loss stays until that: a still screen and a camera at night send none for a while. A viewer that
+/// joins meanwhile is shown it again at the full rate, and twice per second from then on until the source delivers.
 struct VideoSchedule: ~Copyable {
-  /// Identity of a source, see ``VideoFeed/id``.
-  struct SourceID: Hashable, Sendable {
-    let number: Int
-  }
-
-  /// Maximum interval between the frames of a source that is waited for by its rhythm.
-  static let maximumInterval = MediaDuration.seconds(15)
-  /// Time by which samples may be older than the output to be passed through: after a stall many come at once.
-  static let maximumAge = MediaDuration.milliseconds(500)
-  /// Time by which frames and samples may be late to be shown in place of the slate: decoders have several in work, and audio may
-  /// lead the video of a publisher.
-  static let maximumDelay = MediaDuration.seconds(2)
-  /// Minimum time between two timestamps that the stream assigns itself: containers can still distinguish them.
-  static let minimumInterval = MediaDuration.milliseconds(1)
-  /// Time for which a still source is encoded at the full frame rate for a new viewer: players probe the first frames, and
-  /// ffmpeg waits for about twenty of them. Includes half a second until the requested keyframe.
-  static let joiningTime = MediaDuration.milliseconds(1500)
-  /// Jitter tolerated before a frame is repeated in place of a late one.
-  static let maximumJitter = MediaDuration.milliseconds(130)
-  /// Time after a keyframe request by which a source that meets requests has sent one.
-  static let keyframeTimeout = MediaDuration.seconds(1)
-
   /// Whether encoding is paused; the pipeline updates it before each call.
   var isPaused = false
 
@@ -66,7 +45,7 @@ struct VideoSchedule: ~Copyable {
   private var isRedrawDue = false
   /// Earliest time to retry a frame that an effect dropped.
   private var nextRepetition = MediaTime.zero
-  /// End of ``joiningTime`` of the newest viewer.
+  /// End of ``joiningTime`` of the newest viewer of the stream itself.
   private var joiningEnd = MediaTime.zero
 
   /// Whether access units of the source are passed through.
@@ -81,7 +60,10 @@ struct VideoSchedule: ~Copyable {
   private var hasAskedToPass = false
   /// Earliest time of the next attempt to decode the last frame of a silent source.
   private var nextStill = MediaTime.zero
-  /// Earliest time of the next repetition of a decoded frame, and until when frames are repeated; `nil` while none is requested.
+  /// Time before which a source whose last frame is encoded for a viewer is not passed through again: players probe one encoding.
+  private var nextPassing = MediaTime.zero
+  /// Earliest time of the next repetition of a decoded frame, and until when frames are repeated at the full rate; `nil` while none is
+  /// requested.
   private var decodedRepetition: (next: MediaTime, end: MediaTime)?
   /// Codec configuration whose samples are known to need the encoder.
   private var unfit: CodecDescription?
@@ -134,11 +116,11 @@ struct VideoSchedule: ~Copyable {
       self.joiningEnd = now + Self.joiningTime
       if self.isPassing { self.requestKeyframeFromSource(at: now) }
     case .frameRequested:
-      self.joiningEnd = now + Self.joiningTime
+      let end = now + Self.joiningTime
       if self.isPassing {
-        self.decodedRepetition = (self.decodedRepetition?.next ?? now, self.joiningEnd)
+        self.decodedRepetition = (min(self.decodedRepetition?.next ?? now, now + self.frameInterval), end)
       } else {
-        self.isRedrawDue = true
+        (self.joiningEnd, self.isRedrawDue) = (end, true)
       }
     case .groupRequested:
       if self.isPassing, now >= self.nextSourceRequest { self.askForKeyframe(at: now) }
@@ -186,7 +168,8 @@ struct VideoSchedule: ~Copyable {
       return
     }
     if result == .keyframe { self.requests.keyframeEncoded(at: now) }
-    self.output.append(at: now, timestamp: encoding.timestamp, source: encoding.source)
+    self.output.append(
+      at: now, timestamp: encoding.timestamp, source: encoding.source, isSubstitute: encoding.isSubstitute)
     if case .newest = encoding.kind { self.noteArrival(at: now) }
   }
 }
@@ -206,8 +189,8 @@ extension VideoSchedule {
         // The first frame of a source may be the only one for a while.
         timestamp = max(timestamp, lastTime + Self.minimumInterval)
       } else if timestamp <= lastTime {
-        // A frame that comes later than the slate's interval ends the slate; one of a stall is older.
-        guard self.output.source == nil, now - timestamp <= Self.maximumDelay else { return .dropNewest }
+        // A frame that comes later than it was expected ends the slate, or the repetition; one of a stall is older.
+        guard self.output.isSubstitute, now - timestamp <= Self.maximumDelay else { return .dropNewest }
         timestamp = lastTime + Self.minimumInterval
       }
     }
@@ -265,6 +248,7 @@ extension VideoSchedule {
     self.reportsLoss = false
     self.lastSourceKeyframe = nil
     self.firstSourceRequest = nil
+    self.nextPassing = .zero
     if let lastFrameSource, lastFrameSource != source { self.notices.append(.releaseSourceMemory) }
     self.notices.append(.sourceSwitched)
   }
@@ -286,6 +270,12 @@ extension VideoSchedule {
     self.lastArrival + max(self.frameInterval * 3 / 2, Self.maximumJitter)
   }
 
+  /// Whether a viewer has joined since the last frame, or so shortly before it that it needs more.
+  private var hasJoined: Bool { self.joiningEnd > self.lastArrival }
+
+  /// Time between two repetitions of the last frame after ``joiningTime``.
+  private var stillInterval: MediaDuration { max(Self.stillInterval, self.frameInterval) }
+
   /// Due time of the last frame's next encoding: to meet a keyframe request that the source is too slow for, to show
   /// changed effects, for a new viewer, and while encoding is paused; `nil` when none is due.
   private var repetitionTime: MediaTime? {
@@ -301,7 +291,9 @@ extension VideoSchedule {
       due = overdue
     } else {
       let next = max(overdue, lastOutput + self.frameInterval)
-      due = next < self.joiningEnd ? next : requested.map { max($0, overdue) }
+      let met = requested.map { max($0, overdue) }
+      let still = max(overdue, lastOutput + self.stillInterval)
+      due = next < self.joiningEnd ? next : self.hasJoined ? min(met ?? still, still) : met
     }
     return due.map { max($0, self.nextRepetition) }
   }
@@ -310,14 +302,6 @@ extension VideoSchedule {
 // MARK: Sources that compress their video
 
 extension VideoSchedule {
-  /// The source that may be passed through under ``PassThroughRule/isLimitedToFirstSource``.
-  private enum PassThroughSource: Hashable {
-    /// Before the first frame or access unit.
-    case undecided
-    case source(SourceID)
-    case none
-  }
-
   private mutating func handle(_ sample: SampleSummary, at now: MediaTime) -> Action {
     self.switchSource(to: sample.source)
     if self.unfit != sample.description, sample.needsEncoder { self.unfit = sample.description }
@@ -327,7 +311,9 @@ extension VideoSchedule {
     self.limitPassThrough(of: sample, fits: fits, at: now)
     guard !self.isOld(sample, at: now) else { return self.transcode(sample, dropsFrames: true, at: now) }
     let isLimited = self.configuration.passThrough.isLimitedToFirstSource
-    let isAllowed = fits && !self.isPaused && (!isLimited || self.passThroughSource == .source(sample.source))
+    let isAllowed =
+      fits && !self.isPaused && now >= self.nextPassing
+      && (!isLimited || self.passThroughSource == .source(sample.source))
     if isAllowed, self.isPassing || sample.isKeyframe { return self.pass(sample, at: now) }
     if isAllowed, !self.hasAskedToPass, now >= self.nextSourceRequest {
       self.hasAskedToPass = true
@@ -353,23 +339,26 @@ extension VideoSchedule {
   private func isOld(_ sample: SampleSummary, at now: MediaTime) -> Bool {
     guard let time = self.output.time, sample.source == self.timeline.source else { return false }
     let presentationTime = self.timeline.offset?.applied(to: sample.presentationTime) ?? sample.presentationTime
-    if self.output.source == nil, now - presentationTime <= Self.maximumDelay { return false }
+    if self.output.isSubstitute, now - presentationTime <= Self.maximumDelay { return false }
     return presentationTime + Self.maximumAge < time
   }
 
   /// Time at which the last frame that was passed through is encoded for a viewer: the source sends nothing at all, and has not
-  /// met a request for a keyframe.
+  /// met a request for a keyframe, or nothing followed the keyframe.
   private var stillTime: MediaTime? {
-    guard self.isPassing, self.nextSlate == nil, self.requests.isPending, let request = self.firstSourceRequest else {
-      return nil
-    }
-    return max(max(request, self.lastArrival) + Self.keyframeTimeout, self.nextStill)
+    guard self.isPassing, self.nextSlate == nil else { return nil }
+    let joined = self.hasJoined ? self.lastArrival : nil
+    guard let start = self.requests.isPending ? self.firstSourceRequest : joined else { return nil }
+    return max(max(start, self.lastArrival) + Self.keyframeTimeout, self.nextStill)
   }
 
-  /// Records that the last frame of those that were passed through is kept, and is encoded from now on.
-  mutating func keepStill() {
+  /// Records that the last frame of those that were passed through is kept, and is encoded from now on: first for a whole
+  /// ``joiningTime``, since viewers have had no other frame.
+  mutating func keepStill(at now: MediaTime) {
     self.isPassing = false
     self.lastFrameSource = self.source
+    self.joiningEnd = now + Self.joiningTime
+    self.nextPassing = self.joiningEnd
   }
 
   /// Time at which a source that sends nothing is asked for a keyframe that was requested while its last one was young.
@@ -378,8 +367,8 @@ extension VideoSchedule {
     return self.requests.dueTime.map { max($0, self.nextSourceRequest) }
   }
 
-  /// Due time of the next repetition of the last frame that was passed through, for viewers of other encodings: when the source is
-  /// late, once at least, and for ``joiningTime``.
+  /// Due time of the next repetition of the last frame that was passed through, for viewers of other encodings, while the source is
+  /// late: as often as for those of the stream itself.
   private var decodedRepetitionTime: MediaTime? {
     guard self.isPassing, self.nextSlate == nil, let decodedRepetition else { return nil }
     return max(self.overdueTime, decodedRepetition.next)
@@ -387,9 +376,16 @@ extension VideoSchedule {
 
   private mutating func repeatDecoded(at now: MediaTime) -> Action {
     let next = now + self.frameInterval
-    self.decodedRepetition = self.decodedRepetition.flatMap { next < $0.end ? (next, $0.end) : nil }
+    if let end = self.decodedRepetition?.end {
+      self.decodedRepetition = (next < end ? next : now + self.stillInterval, end)
+    }
     let earliest = (self.output.time ?? .zero) + Self.minimumInterval
     return .repeatDecoded(timestamp: max(now - self.captureLatency, earliest))
+  }
+
+  /// Records that no other encoding has viewers: after ``joiningTime`` the last frame is not repeated for them any more.
+  mutating func endDecodedRepetition(at now: MediaTime) {
+    if let decodedRepetition, now >= decodedRepetition.end { self.decodedRepetition = nil }
   }
 
   /// Decides with the first sample whether its source may be passed through, and takes that back when viewers wait for a
@@ -413,7 +409,7 @@ extension VideoSchedule {
     self.isPassing = true
     self.hasAskedToPass = false
     self.isRedrawDue = false
-    if let decodedRepetition, now >= decodedRepetition.end { self.decodedRepetition = nil }
+    self.endDecodedRepetition(at: now)
     self.lastFrameSource = nil
     var decodeTime = self.mapped(sample.decodeTime, of: sample.source, at: now)
     let shift = decodeTime - sample.decodeTime

@@ -102,11 +102,11 @@ struct VideoScheduleLossTests {
     #expect(dialogue.takeNotices() == [.requestKeyframeFromSource])
     #expect(dialogue.timeouts(before: 11_000).isEmpty)
     #expect(dialogue.timeout(at: 11_000) == .keepStill)
-    dialogue.schedule.keepStill()
+    dialogue.schedule.keepStill(at: VideoScheduleDialogue.time(11_000))
     let repeated = dialogue.timeouts(from: 11_000, before: 11_100).first
     #expect(repeated?.action == .again(11_000, forcesKeyframe: true))
     _ = dialogue.takeNotices()
-    // The source is passed through again from its next keyframe on, for which it is asked once.
+    // The source is passed through again from its next keyframe on, for which it is asked once, when 1.5 s have passed.
     for time in [12_000, 12_600, 13_200] as [Int64] {
       #expect(Self.sample(dialogue, at: time) == .transcode(dropsFrames: false))
     }
@@ -144,15 +144,24 @@ struct VideoScheduleLossTests {
     #expect(dialogue.timeouts(before: 9_000).isEmpty)
     _ = dialogue.handle(.frameRequested, at: 10_000)
     let repeated = dialogue.timeouts(from: 10_000, before: 20_000)
-    #expect(repeated.map(\.time) == Array(stride(from: 10_000, to: 11_500, by: 40)))
+    let times: [Int64] =
+      Array(stride(from: 10_000, to: 11_500, by: 40)) + Array(stride(from: 11_980, to: 20_000, by: 500))
+    #expect(repeated.map(\.time) == times)
     #expect(repeated.allSatisfy { $0.action == .repeatDecoded(timestamp: VideoScheduleDialogue.time($0.time)) })
     // The stream itself is passed through as before, and its source asked for nothing.
     #expect(Self.sample(dialogue, at: 20_000) == .pass(20_000) && dialogue.takeNotices().isEmpty)
-    // Once at least, however slow the source is.
+    // Without another encoding in use, until the end of the full rate.
+    _ = dialogue.handle(.frameRequested, at: 30_000)
+    #expect(dialogue.timeout(at: 30_000) == .repeatDecoded(timestamp: VideoScheduleDialogue.time(30_000)))
+    dialogue.schedule.endDecodedRepetition(at: VideoScheduleDialogue.time(30_000))
+    #expect(dialogue.deadline == 30_040)
+    dialogue.schedule.endDecodedRepetition(at: VideoScheduleDialogue.time(31_500))
+    #expect(dialogue.timeouts(from: 31_500, before: 60_000).isEmpty)
+    // A frame interval apart, however slow the source is.
     let slow = VideoScheduleDialogue(settings: VideoSettings(passThrough: .on), frameRate: 1)
     #expect(Self.sample(slow, at: 0, isKeyframe: true) == .pass(0))
     _ = slow.handle(.frameRequested, at: 0)
-    #expect(slow.timeouts(before: 9_000).map(\.time) == [1_500])
+    #expect(slow.timeouts(before: 5_000).map(\.time) == [1_500, 2_500, 3_500, 4_500])
   }
 
   @Test func `a source of which nothing can be decoded is passed through still, and asked again and again`() {

@@ -68,14 +68,14 @@ struct VideoScheduleTests {
     #expect(self.dialogue.takeNotices() == [] && self.dialogue.deadline == 2000)
   }
 
-  @Test func `a still source is encoded at the full rate for 1.5 s for a new viewer, and then rests`() {
+  @Test func `a still source is encoded at the full rate for 1.5 s for a new viewer, and then twice per second`() {
     _ = self.dialogue.frame(at: 0)
     _ = self.dialogue.frame(at: 5000)
     _ = self.dialogue.handle(.keyframeRequested, at: 5000)
     let repeated = self.dialogue.timeouts(before: 7000)
-    #expect(repeated.first?.time == 5130 && repeated.first?.action == .again(5130, forcesKeyframe: true))
-    #expect(zip(repeated, repeated.dropFirst()).allSatisfy { $1.time - $0.time == 40 })
-    #expect(repeated.last?.time == 6490)
+    #expect(repeated.first?.action == .again(5130, forcesKeyframe: true))
+    let times: [Int64] = Array(stride(from: 5130, through: 6490, by: 40)) + [6990]
+    #expect(repeated.map(\.time) == times)
     #expect(self.dialogue.deadline == 7000)
   }
 
