@@ -40,6 +40,8 @@ struct PathsOverProtocolsTests {
       rtsp: RTSPServerSettings(port: 0), http: HTTPServerSettings(port: 0), isAnnounced: false)
     settings.rtsp.address = "127.0.0.1"
     settings.http?.address = "127.0.0.1"
+    // Segments of what has ended stay, however long the test takes.
+    settings.http?.limits.viewerIdleTime = .seconds(3600)
     settings.rtmp = RTMPServerSettings(port: 0)
     settings.rtmp?.address = "127.0.0.1"
     settings.webRTC = WebRTCServerSettings(port: 0)
@@ -76,29 +78,26 @@ struct PathsOverProtocolsTests {
     }
   }
 
-  /// Runs a dialogue over a connection until `receive` returns a value, or the server closes.
-  private static func dialogue<Value>(
-    port: Int, first: ByteBuffer, _ receive: (ByteBuffer) throws -> (answer: ByteBuffer?, value: Value?)
+  /// Runs a dialogue over a connection until it has a value, or the server closes.
+  ///
+  /// - Parameter make: Makes the dialogue, on the event loop of the connection.
+  private static func dialogue<Value: Sendable>(
+    port: Int, _ make: @escaping @Sendable () -> Dialogue<Value>
   ) async throws -> Value? {
-    let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .connect(host: "127.0.0.1", port: port) { channel in
-        // Safe because a server that does not answer is left after five minutes.
-        let limit = channel.eventLoop.scheduleTask(in: .minutes(5)) { channel.close(promise: nil) }
-        channel.closeFuture.whenComplete { _ in limit.cancel() }
-        return channel.eventLoop.makeCompletedFuture {
-          try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+    let group = MultiThreadedEventLoopGroup.singleton
+    let result = group.next().makePromise(of: Value?.self)
+    do {
+      _ = try await ClientBootstrap(group: group)
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(DialogueHandler(make(), result: result))
+          }
         }
-      }
-    return try await channel.executeThenClose { inbound, outbound in
-      try await outbound.write(first)
-      // Safe because the connection is closed after five minutes.
-      for try await bytes in inbound {
-        let (answer, value) = try receive(bytes)
-        if let value { return value }
-        if let answer { try await outbound.write(answer) }
-      }
-      return nil
+        .connect(host: "127.0.0.1", port: port).get()
+    } catch {
+      result.fail(error)
     }
+    return try await result.futureResult.get()
   }
 
   /// The status of the response to a request of RTSP or HTTP, which is sent again while the server says that it has no media yet: a busy
@@ -113,10 +112,12 @@ struct PathsOverProtocolsTests {
   }
 
   private static func status(of request: String, port: Int) async throws -> Int? {
-    var text = ""
-    return try await Self.dialogue(port: port, first: ByteBuffer(string: request)) { bytes in
-      text += String(buffer: bytes)
-      return (nil, text.contains("\r\n") ? text.split(separator: " ").dropFirst().first.flatMap { Int($0) } : nil)
+    try await Self.dialogue(port: port) {
+      var text = ""
+      return Dialogue(first: ByteBuffer(string: request)) { bytes in
+        text += String(buffer: bytes)
+        return (nil, text.contains("\r\n") ? text.split(separator: " ").dropFirst().first.flatMap { Int($0) } : nil)
+      }
     }
   }
 
@@ -135,21 +136,92 @@ struct PathsOverProtocolsTests {
 
   /// Whether the server plays what an address of RTMP names.
   private static func plays(_ url: String, port: Int) async throws -> Bool? {
-    var session = RTMPClientSession(url: try RTMPURL(parsing: url), purpose: .play, now: .zero, makeRandom: { 7 })
-    /// The bytes that the actions send, and whether the session has begun or ended.
-    func perform(_ actions: [RTMPClientSession.Action]) -> (answer: ByteBuffer?, value: Bool?) {
-      var (answer, value) = (ByteBuffer(), Bool?.none)
-      for action in actions {
-        switch action {
-        case .send(let buffer): answer.writeImmutableBuffer(buffer)
-        case .started: value = true
-        case .close: value = false
-        default: break
-        }
-      }
-      return (answer, value)
+    let url = try RTMPURL(parsing: url)
+    return try await Self.dialogue(port: port) {
+      let player = RTMPPlayer(url)
+      return Dialogue(first: player.start()) { player.receive($0) }
     }
-    let first = perform(session.start(now: .zero)).answer ?? ByteBuffer()
-    return try await Self.dialogue(port: port, first: first) { perform(session.receive($0, now: .zero)) }
+  }
+}
+
+/// The client's side of a connection, on its event loop: what it sends first, and what follows the bytes of the server. The dialogue
+/// ends with a value.
+private struct Dialogue<Value> {
+  var first: ByteBuffer
+  var receive: (ByteBuffer) -> (answer: ByteBuffer?, value: Value?)
+}
+
+/// Performs a dialogue. A server closes a connection that sends nothing for some seconds; a task might not write in time while other
+/// tests keep the threads of tasks busy, an event loop does.
+private final class DialogueHandler<Value: Sendable>: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let dialogue: Dialogue<Value>
+  private let result: EventLoopPromise<Value?>
+  private var limit: Scheduled<Void>?
+
+  /// - Parameter result: Completed with the value, or nil when the server closes, or has not answered in five minutes.
+  init(_ dialogue: Dialogue<Value>, result: EventLoopPromise<Value?>) {
+    self.dialogue = dialogue
+    self.result = result
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    let channel = context.channel
+    self.limit = context.eventLoop.scheduleTask(in: .minutes(5)) { channel.close(promise: nil) }
+    context.writeAndFlush(self.wrapOutboundOut(self.dialogue.first), promise: nil)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let (answer, value) = self.dialogue.receive(self.unwrapInboundIn(data))
+    if let value {
+      // Without effect on a dialogue that has its value.
+      self.result.succeed(value)
+      context.close(promise: nil)
+    } else if let answer {
+      context.writeAndFlush(self.wrapOutboundOut(answer), promise: nil)
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    self.limit?.cancel()
+    self.result.succeed(nil)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    self.result.fail(error)
+    context.close(promise: nil)
+  }
+}
+
+/// A client of RTMP that plays.
+private final class RTMPPlayer {
+  private var session: RTMPClientSession
+
+  init(_ url: RTMPURL) {
+    self.session = RTMPClientSession(url: url, purpose: .play, now: .zero, makeRandom: { 7 })
+  }
+
+  func start() -> ByteBuffer {
+    Self.perform(self.session.start(now: .zero)).answer ?? ByteBuffer()
+  }
+
+  func receive(_ bytes: ByteBuffer) -> (answer: ByteBuffer?, value: Bool?) {
+    Self.perform(self.session.receive(bytes, now: .zero))
+  }
+
+  /// The bytes that the actions send, and whether the session has begun or ended.
+  private static func perform(_ actions: [RTMPClientSession.Action]) -> (answer: ByteBuffer?, value: Bool?) {
+    var (answer, value) = (ByteBuffer(), Bool?.none)
+    for action in actions {
+      switch action {
+      case .send(let buffer): answer.writeImmutableBuffer(buffer)
+      case .started: value = true
+      case .close: value = false
+      default: break
+      }
+    }
+    return (answer, value)
   }
 }

@@ -83,7 +83,14 @@ private final class SharedLoopServers: Sendable {
     var rtspSettings = RTSPServerSettings(port: 0)
     var httpSettings = HTTPServerSettings(port: 0)
     rtspSettings.address = "127.0.0.1"
+    // Other tests may keep all cores busy for longer than the servers wait for viewers that send nothing.
+    rtspSettings.sessionTimeout = .seconds(3600)
+    rtspSettings.stallTimeout = .seconds(3600)
     httpSettings.address = "127.0.0.1"
+    httpSettings.limits.idleTime = .seconds(3600)
+    httpSettings.limits.headTime = .seconds(3600)
+    httpSettings.limits.stallTime = .seconds(3600)
+    httpSettings.limits.viewerIdleTime = .seconds(3600)
     self.rtsp = RTSPServer(
       rtspSettings,
       ServerEnvironment(
@@ -118,21 +125,15 @@ private final class SharedLoopServers: Sendable {
     let frames = FrameCounter()
     let port = try #require(self.rtsp.ports?.plain)
     for _ in 0..<count {
-      let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      _ = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(FrameReader(frames))
+            try channel.pipeline.syncOperations.addHandler(FrameReader(frames, of: self.output))
           }
         }
         .connect(host: "127.0.0.1", port: port).get()
-      try await channel.writeAndFlush(
-        ByteBuffer(
-          string: "SETUP rtsp://h/feed/trackID=0 RTSP/1.0\r\nCSeq: 1\r\n"
-            + "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\nPLAY rtsp://h/feed RTSP/1.0\r\nCSeq: 2\r\n\r\n"))
     }
-    try await eventually { self.output.statistics.viewers == count }
-    self.output.consumeKeyframe()
-    try await eventually { frames.value == count }
+    try await eventually { frames.viewers == count }
     return frames
   }
 
@@ -149,7 +150,8 @@ private final class SharedLoopServers: Sendable {
       .connect(host: "127.0.0.1", port: port).get()
   }
 
-  /// Starts a stream over HTTP, and returns the path of a segment.
+  /// Serves a stream over HTTP until it has a segment, and returns the path of that. The segment stays, since the stream has ended: one
+  /// that goes on would have other segments soon, on a busy machine before any response.
   func segmentPath() async throws -> String {
     self.live.attachVideo(PlasmaCapturer(width: 64, height: 64))
     try await self.live.start()
@@ -160,16 +162,21 @@ private final class SharedLoopServers: Sendable {
     try await client.writeAndFlush(HTTPClientRequestPart.end(nil)).get()
     try await eventually { responses.all == 1 }
     let segment = try #require(responses.text.split(separator: "\n").first { $0.hasSuffix(".ts") })
+    self.http.stopServing(self.live)
+    await self.live.stop()
     return "/live/\(segment)"
   }
 }
 
 extension RTPOutput {
   /// Consumes a keyframe of two packets.
-  fileprivate func consumeKeyframe() {
+  ///
+  /// - Parameter isOpening: Whether it is one with which viewers begin, and which is not counted.
+  fileprivate func consumeKeyframe(isOpening: Bool = false) {
+    let end = isOpening ? FrameReader.openingEnd : FrameReader.countedEnd
     self.consume(
       EncodedSample(
-        kind: .video, payload: ByteBuffer(bytes: [0, 0, 0, 2, 0x65, 0x80]), presentationTime: .zero,
+        kind: .video, payload: ByteBuffer(bytes: [0, 0, 0, 2, 0x65, end]), presentationTime: .zero,
         duration: .milliseconds(33), isKeyframe: true))
   }
 }
@@ -202,19 +209,50 @@ private final class FrameSender: Sendable {
   func stop() { self.isStopped.store(true, ordering: .relaxed) }
 }
 
-/// Number of frames that all viewers of a test have received.
+/// Number of frames that all viewers of a test have received, and of viewers that have received their first one.
 private final class FrameCounter: Sendable {
   let count = Atomic(0)
+  let viewerCount = Atomic(0)
   var value: Int { self.count.load(ordering: .relaxed) }
+  var viewers: Int { self.viewerCount.load(ordering: .relaxed) }
 }
 
-/// Counts the frames of an RTSP connection by the marker of their last packets.
+/// Plays a stream over RTSP, and counts its frames by the marker of their last packets. Everything that the server waits for is done on
+/// the event loop, which does not wait for threads of tasks that other tests keep busy.
 private final class FrameReader: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
-  private let frames: FrameCounter
-  private var parser = RTSPMessageParser()
+  typealias OutboundOut = ByteBuffer
 
-  init(_ frames: FrameCounter) { self.frames = frames }
+  /// The last byte of a frame with which viewers begin.
+  static let openingEnd: UInt8 = 0x80
+  /// The last byte of a frame that is counted.
+  static let countedEnd: UInt8 = 0x81
+
+  private let frames: FrameCounter
+  private let output: RTPOutput
+  private var parser = RTSPMessageParser()
+  /// Feeds the keyframe that the response to PLAY waits for, for ten seconds at most; nil from the first frame on.
+  private var feeding: RepeatedTask?
+
+  init(_ frames: FrameCounter, of output: RTPOutput) {
+    self.frames = frames
+    self.output = output
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    let requests =
+      "SETUP rtsp://h/feed/trackID=0 RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\n"
+      + "PLAY rtsp://h/feed RTSP/1.0\r\nCSeq: 2\r\n\r\n"
+    context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: requests)), promise: nil)
+    let output = self.output
+    self.feeding = context.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(10)) { _ in
+      output.consumeKeyframe(isOpening: true)
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    self.feeding?.cancel()
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     self.parser.append(self.unwrapInboundIn(data))
@@ -222,6 +260,11 @@ private final class FrameReader: ChannelInboundHandler {
       guard case .interleaved(0, let packet) = message,
         let byte = packet.getInteger(at: packet.readerIndex + 1, as: UInt8.self), byte & 0b1000_0000 != 0
       else { continue }
+      if let feeding = self.feeding.take() {
+        feeding.cancel()
+        self.frames.viewerCount.add(1, ordering: .relaxed)
+      }
+      guard packet.getInteger(at: packet.writerIndex - 1, as: UInt8.self) == Self.countedEnd else { continue }
       self.frames.count.add(1, ordering: .relaxed)
     }
   }
