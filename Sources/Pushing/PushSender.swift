@@ -31,42 +31,11 @@ internal import NIOCore
 /// self.perform(sender.enqueue(sample, now: clock.now()))   // .send, while it is connected
 /// ```
 package struct PushSender: ~Copyable {
-  /// An action, performed in the order of the array.
-  package enum Action: Sendable {
-    /// Open a connection; call ``PushSender/handleConnected(now:)`` when the server accepts the stream, or
-    /// ``PushSender/handleDisconnected(_:now:)``.
-    case connect
-    /// Close the connection or give the attempt up, without a call of ``PushSender/handleDisconnected(_:now:)``.
-    case disconnect
-    /// Close the connection without sending what it holds, and without a call of ``PushSender/handleDisconnected(_:now:)``: it must
-    /// not be seen.
-    case abort
-    /// Send the codecs' configuration, before the next sample: at the start of a connection, and when it has changed.
-    case sendConfiguration
-    /// Send a sample, in decoding order; audio and video share the connection.
-    case send(EncodedSample)
-    /// Request a keyframe of the encoding that is sent.
-    case requestKeyframe
-    /// Start an encoding for this push alone, if one can be had, and call ``PushSender/encodingGranted(now:)``.
-    case requestEncoding(bitrate: Int)
-    /// Set the bitrate of the encoding of this push alone, in bits per second.
-    case setBitrate(Int)
-    /// End the encoding of this push alone: the stream's own is sent again, from a keyframe on.
-    case releaseEncoding
-  }
-
-  private enum State {
+  enum State {
     case stopped
     case connecting(since: MediaTime)
     case waiting(until: MediaTime)
     case sending(Connection)
-  }
-
-  private enum Encoding: Equatable {
-    case stream
-    case requested
-    /// An encoding for this push alone, with the time since which it is not needed: the bitrate is the stream's.
-    case own(fullSince: MediaTime?)
   }
 
   /// Minimum and maximum delay before a new connection, without jitter: with it, none is longer than 29 s.
@@ -80,20 +49,18 @@ package struct PushSender: ~Copyable {
   static let maximumRoundTripTime = MediaDuration.seconds(1)
   /// Maximum time in the connection that shortens the time in the queue: enough of that remains for a keyframe.
   static let maximumTransit = MediaDuration.seconds(1)
-  /// Time at the stream's bitrate after which an encoding of its own is released.
-  private static let releaseTime = MediaDuration.seconds(15)
 
-  private var settings: PushSettings
+  var settings: PushSettings
   private let makeRandom: @Sendable () -> UInt64
-  private var state = State.stopped
-  private var queue: PushQueue
-  private var encoding = Encoding.stream
+  var state = State.stopped
+  var queue: PushQueue
+  var encoding = Encoding.stream
   private var delay = delays.minimum
-  private var keyframes = PushKeyframes()
+  var keyframes = PushKeyframes()
   /// Whether no encoding of its own is requested any more, since one has failed.
-  private var isEncodingUnusable = false
+  var isEncodingUnusable = false
   private var connectionCount = 0
-  private var counters = PushStatus()
+  var counters = PushStatus()
 
   /// A push that is not started.
   ///
@@ -277,21 +244,6 @@ package struct PushSender: ~Copyable {
     return actions
   }
 
-  /// Requests an encoding of its own for a source whose keyframes are too far apart, and which makes none on request: servers cut
-  /// segments at keyframes.
-  private mutating func requestEncodingForKeyframes(_ actions: inout [Action]) {
-    guard self.encoding == .stream, self.keyframes.areLate, self.settings.minimumBitrate != nil,
-      !self.isEncodingUnusable
-    else { return }
-    self.encoding = .requested
-    actions.append(.requestEncoding(bitrate: self.counters.bitrate))
-  }
-
-  /// Whether an encoding of its own is needed although the link carries the stream's.
-  private var keepsEncoding: Bool {
-    self.settings.alwaysHasOwnEncoding || self.keyframes.areLate
-  }
-
   /// Sends a changed configuration of the codecs before the next keyframe, for the samples that follow. Queued samples
   /// cannot be decoded with it and are dropped.
   package mutating func configurationChanged() {
@@ -307,36 +259,6 @@ package struct PushSender: ~Copyable {
     guard case .sending = self.state else { return [] }
     self.configurationChanged()
     return self.settings.hasVideo ? self.requestKeyframe(at: now) : []
-  }
-
-  /// Switches to an encoding for this push alone, which was granted. Samples of it follow, from a keyframe on.
-  package mutating func encodingGranted(now: MediaTime) -> [Action] {
-    guard self.encoding == .requested else { return [.releaseEncoding] }
-    self.encoding = .own(fullSince: nil)
-    guard case .sending = self.state else { return [] }
-    self.configurationChanged()
-    var actions: [Action] = [.setBitrate(self.counters.bitrate)]
-    // Queued samples of the stream's encoding cannot be continued by this one.
-    self.queue.removeAll()
-    actions += self.requestKeyframe(at: now)
-    return actions
-  }
-
-  /// Stays with the stream's encoding, since one for this push alone was refused: frames are dropped instead. One is
-  /// requested again at the next change of the bitrate.
-  package mutating func encodingRefused() {
-    if self.encoding == .requested { self.encoding = .stream }
-  }
-
-  /// Returns to the stream's encoding after the failure of the one for this push alone; no other is requested.
-  package mutating func encodingFailed(now: MediaTime) -> [Action] {
-    self.isEncodingUnusable = true
-    guard self.encoding != .stream else { return [] }
-    var actions: [Action] = []
-    self.releaseEncoding(&actions)
-    guard case .sending = self.state else { return actions }
-    self.configurationChanged()
-    return actions + self.requestKeyframe(at: now)
   }
 
   /// Measures the connection, sends what it takes, and runs timers. Called at ``nextDeadline``, and whenever bytes have left.
@@ -408,11 +330,11 @@ package struct PushSender: ~Copyable {
     actions += self.requestKeyframe(at: now)
   }
 
-  private mutating func requestKeyframe(at now: MediaTime) -> [Action] {
+  mutating func requestKeyframe(at now: MediaTime) -> [Action] {
     self.keyframes.request(at: now) ? [.requestKeyframe] : []
   }
 
-  private func oldestUnsentAge(_ connection: Connection, at now: MediaTime) -> MediaDuration {
+  func oldestUnsentAge(_ connection: Connection, at now: MediaTime) -> MediaDuration {
     let unsentAge = connection.unsent.first.map { now - $0.time - connection.roundTripTime } ?? .zero
     return max(unsentAge, self.waitingAge(at: now))
   }
@@ -420,46 +342,5 @@ package struct PushSender: ~Copyable {
   /// Age of the oldest sample in the queue, which can be dropped.
   func waitingAge(at now: MediaTime) -> MediaDuration {
     self.queue.oldestTime.map { now - $0 } ?? .zero
-  }
-
-  // MARK: Bitrate
-
-  private mutating func adapt(
-    _ connection: inout Connection, estimate: Int?, _ actions: inout [Action], at now: MediaTime
-  ) {
-    let (leftByteCount, age) = (connection.leftByteCount, self.oldestUnsentAge(connection, at: now))
-    if let bitrate = connection.rates?.update(leftByteCount: leftByteCount, age: age, estimate: estimate, at: now) {
-      self.counters.bitrate = bitrate
-      self.apply(bitrate, &actions)
-    }
-    if self.encoding == .requested, !self.keepsEncoding, self.counters.bitrate >= self.settings.bitrate {
-      // The link carries the stream again.
-      self.releaseEncoding(&actions)
-    }
-    guard case .own(let fullSince) = self.encoding else { return }
-    guard self.counters.bitrate >= self.settings.bitrate else { return self.encoding = .own(fullSince: nil) }
-    self.encoding = .own(fullSince: fullSince ?? now)
-    if let fullSince, !self.keepsEncoding, now - fullSince >= Self.releaseTime {
-      self.releaseEncoding(&actions)
-      connection.needsConfiguration = true
-      self.queue.removeAll()
-      actions += self.requestKeyframe(at: now)
-    }
-  }
-
-  private mutating func apply(_ bitrate: Int, _ actions: inout [Action]) {
-    switch self.encoding {
-    case .stream where bitrate < self.settings.bitrate && !self.isEncodingUnusable:
-      self.encoding = .requested
-      actions.append(.requestEncoding(bitrate: bitrate))
-    case .own: actions.append(.setBitrate(bitrate))
-    case .stream, .requested: break
-    }
-  }
-
-  private mutating func releaseEncoding(_ actions: inout [Action]) {
-    if self.encoding != .stream { actions.append(.releaseEncoding) }
-    self.encoding = .stream
-    self.counters.bitrate = self.settings.bitrate
   }
 }
