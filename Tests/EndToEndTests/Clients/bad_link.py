@@ -5,6 +5,8 @@ between them that loses, delays, reorders and duplicates packets, limits their r
         link.set(delay=0.025, loss=0.02)       # both directions, from now on
         link.set(rate=800_000, queue=50_000, only="down")
         link.rebind()                          # UDP of the viewer has other source ports from now on
+        link.move()                            # the viewer has another address from now on
+        browser = link.start(__file__, …)      # a script of Python at the viewer's end
         link.queue_delays()                    # [(time, seconds)] of the packets to the viewer since the last call
 
 Needs a network namespace of its own, in which this process may do all (enter_own_network). The same seed makes the same random
@@ -23,7 +25,7 @@ import sys
 import threading
 import time
 
-VIEWER, SERVER_ADDRESS, VIEWER_ADDRESS = "viewer", "10.78.0.1", "10.78.0.2"
+VIEWER, SERVER_ADDRESS, VIEWER_ADDRESS, NEXT_ADDRESS = "viewer", "10.78.0.1", "10.78.0.2", "10.78.0.3"
 # linux/if_tun.h
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 PR_SET_PDEATHSIG = 1
@@ -37,6 +39,14 @@ def enter_own_network():
     as_root = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
     os.execvpe("unshare", ["unshare", *as_root, "--net", "--mount", "--", sys.executable, *sys.argv],
                os.environ | {"VIDICON_OWN_NETWORK": "1"})
+
+
+def kill(*processes):
+    """Ends processes that have not ended."""
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 class Direction:
@@ -206,6 +216,20 @@ class Link:
     def rebind(self):
         """Gives the viewer's UDP other source ports, and forgets the ones of before; returns the time of the change."""
         return self.command(rebind=1000)["time"]
+
+    def move(self):
+        """Gives the viewer another address in place of its own, once; returns the time of the change."""
+        run = lambda *command: subprocess.run(["ip", "-n", VIEWER, *command], check=True)
+        run("address", "del", VIEWER_ADDRESS, "peer", SERVER_ADDRESS, "dev", "far")
+        run("address", "add", NEXT_ADDRESS, "peer", SERVER_ADDRESS, "dev", "far")
+        run("route", "replace", "default", "dev", "far")
+        return time.time()
+
+    def start(self, script, *arguments):
+        """Starts a script of Python at the viewer's end, with pipes for its lines."""
+        return subprocess.Popen(
+            ["ip", "netns", "exec", VIEWER, sys.executable, os.path.abspath(script), *arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def queue_delays(self):
         return self.command(read=True)["delays"]

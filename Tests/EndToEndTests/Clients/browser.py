@@ -26,6 +26,12 @@ import urllib.request
 # Factor of the timeouts, as MachineShare.timeoutFactor.
 FACTOR = int(os.environ.get("VIDICON_TEST_TIMEOUT_FACTOR", "3"))
 SCRIPT_SECONDS = 30 * FACTOR
+# Has a page record the methods of its requests, in window.methods.
+RECORD_METHODS = """
+const real = window.fetch;
+window.methods = [];
+window.fetch = (url, options) => { if (options?.method) methods.push(options.method); return real(url, options); };
+"""
 
 
 class Failure(Exception):

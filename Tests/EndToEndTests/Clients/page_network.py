@@ -13,27 +13,16 @@ Of each: seconds until 30 further frames are shown, and how the page plays.
 """
 import argparse
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 
-from bad_link import SERVER_ADDRESS, VIEWER, Link, enter_own_network
+from bad_link import SERVER_ADDRESS, Link, enter_own_network, kill
 from bad_network import Server
-from browser import FACTOR, open_browser
-from publish_survive import change_address
+from browser import FACTOR, RECORD_METHODS, open_browser
 
 PLAYS = """
 const video = document.querySelector("video");
 return video.readyState >= 2 && !video.paused && document.getElementById("way").textContent === "WebRTC, real time";
-"""
-# Counts shown frames, and the methods of requests to the session.
-COUNT = """
-const real = window.fetch;
-window.methods = [];
-window.fetch = (url, options) => { if (options?.method) methods.push(options.method); return real(url, options); };
-return true;
 """
 FRAMES = "return document.querySelector('video').getVideoPlaybackQuality().totalVideoFrames"
 SHOWN = """
@@ -71,7 +60,7 @@ def be_viewer(url):
     with open_browser("chromium", webrtc=True, names=[SERVER_ADDRESS]) as browser:
         browser.go(url)
         browser.until(PLAYS)
-        browser.run(COUNT)
+        browser.run(RECORD_METHODS)
         print("plays", flush=True)
         for line in sys.stdin:
             if line.strip() == "hide":
@@ -90,9 +79,7 @@ def main():
     enter_own_network()
     with Link(options.seed) as link, Server(
             options.program, "--source", "bars", "--audio", "tone", "--size", "640x360", "--fps", "30") as server:
-        viewer = subprocess.Popen(
-            ["ip", "netns", "exec", VIEWER, sys.executable, os.path.abspath(__file__), "--viewer",
-             f"http://{SERVER_ADDRESS}:{server.port}/live"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        viewer = link.start(__file__, "--viewer", f"http://{SERVER_ADDRESS}:{server.port}/live")
 
         def ask(command):
             viewer.stdin.write(command + "\n")
@@ -109,7 +96,7 @@ def main():
             seen = {"begin": ask("follow")}
             link.rebind()
             seen["rebound"] = ask("follow")
-            change_address()
+            link.move()
             seen["moved"] = ask("follow")
             seen["hidden"] = ask("hide")
             link.set(outage=True)
@@ -120,9 +107,7 @@ def main():
             viewer.wait(20 * FACTOR)
             print(json.dumps(seen))
         finally:
-            if viewer.poll() is None:
-                viewer.send_signal(signal.SIGKILL)
-                viewer.wait()
+            kill(viewer)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,7 @@ same time: of those that the program has received, and of those that it has enco
 import argparse
 import http.server
 import json
-import os
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -19,9 +17,9 @@ import time
 import urllib.request
 from urllib.parse import urlencode
 
-from bad_link import SERVER_ADDRESS, VIEWER, Link, enter_own_network
+from bad_link import SERVER_ADDRESS, Link, enter_own_network, kill
 from browser import FACTOR, open_browser
-from publish_survive import TOKEN, Server
+from publisher_program import TOKEN, Server
 from whip_publish import MEASURE, Page
 
 
@@ -65,10 +63,7 @@ def main():
         server = Server(options.program, folder)
         server.command += ["--cors", "*"]
         server.start()
-        browser = subprocess.Popen(
-            ["ip", "netns", "exec", VIEWER, sys.executable, os.path.abspath(__file__), "--browser",
-             f"http://{SERVER_ADDRESS}:{server.http}/live/whip"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        browser = link.start(__file__, "--browser", f"http://{SERVER_ADDRESS}:{server.http}/live/whip")
         try:
             server.frames_follow(time.time())
             link.set(delay=0.025)
@@ -90,10 +85,7 @@ def main():
                 "receivedShare": (last.received - first.received) / sent, "encodedShare": (last.encoded - first.encoded) / sent,
                 "packetsLost": lost}))
         finally:
-            for process in (browser, server.process):
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
+            kill(browser, server.process)
 
 
 if __name__ == "__main__":

@@ -13,57 +13,14 @@ Of each: seconds until the program has received another 30 frames, and the sessi
 """
 import argparse
 import json
-import os
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
-import urllib.request
 
-from bad_link import SERVER_ADDRESS, VIEWER, VIEWER_ADDRESS, Link, enter_own_network
-from browser import FACTOR, free_port, open_browser
-
-TOKEN = "0123456789abcdef0123"
-NEXT_ADDRESS = "10.78.0.3"
-
-
-class Server:
-    """The program on ports that it keeps."""
-
-    def __init__(self, program, folder):
-        self.http, self.https, webrtc = free_port(), free_port(), free_port()
-        self.command = [
-            program, "serve", "--json", "--source", f"whip:?token={TOKEN}", "--size", "640x360", "--fps", "30", "--rtsp-port", "0",
-            "--http-port", str(self.http), "--https-port", str(self.https), "--webrtc-port", str(webrtc), "--no-discovery"]
-        self.environment = os.environ | {"XDG_STATE_HOME": folder}
-
-    def start(self):
-        self.process = subprocess.Popen(
-            self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        self.process.stdout.readline()
-        threading.Thread(target=self.process.stdout.read, daemon=True).start()
-
-    def stop(self, number):
-        self.process.send_signal(number)
-        return self.process.wait(20 * FACTOR)
-
-    def publisher(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/api/streams/live", timeout=10 * FACTOR) as response:
-            return json.load(response)["publisher"]
-
-    def frames_follow(self, begin, count=30):
-        """Waits for a number of further frames; returns the seconds since `begin`, and the number of sessions."""
-        first = self.publisher()["framesReceived"]
-        deadline = time.monotonic() + 60 * FACTOR
-        while True:
-            publisher = self.publisher()
-            if publisher["framesReceived"] >= first + count:
-                return {"seconds": round(time.time() - begin, 2), "sessions": publisher["sessionsOpened"]}
-            if time.monotonic() > deadline:
-                raise SystemExit(f"no frames follow: {publisher}")
-            time.sleep(0.1)
+from bad_link import SERVER_ADDRESS, Link, enter_own_network, kill
+from browser import FACTOR, RECORD_METHODS, open_browser
+from publisher_program import TOKEN, Server
 
 
 def be_phone(url):
@@ -72,26 +29,16 @@ def be_phone(url):
         browser.set_screen(390, 844, phone=True)
         browser.go(url)
         browser.until("return document.getElementById('start').onclick !== null")
-        browser.run("""
-window.states = []; window.methods = [];
-const state = document.getElementById("state"), real = window.fetch;
+        browser.run(RECORD_METHODS + """
+window.states = [];
+const state = document.getElementById("state");
 new MutationObserver(() => states.push(state.dataset.state)).observe(state, { attributes: true });
-window.fetch = (url, options) => { if (options?.method) methods.push(options.method); return real(url, options); };
 """)
         browser.press("#start")
         browser.until("return document.getElementById('state').dataset.state === 'live'")
         print("live", flush=True)
         sys.stdin.read()
         print(json.dumps(browser.run("return { states, methods, problem: document.getElementById('problem').textContent }")))
-
-
-def change_address():
-    """Gives the phone another address in place of its own."""
-    run = lambda *command: subprocess.run(["ip", "-n", VIEWER, *command], check=True)
-    run("address", "del", VIEWER_ADDRESS, "peer", SERVER_ADDRESS, "dev", "far")
-    run("address", "add", NEXT_ADDRESS, "peer", SERVER_ADDRESS, "dev", "far")
-    run("route", "replace", "default", "dev", "far")
-    return time.time()
 
 
 def main():
@@ -106,17 +53,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="vidicon-survive.") as folder, Link(options.seed) as link:
         server = Server(options.program, folder)
         server.start()
-        phone = subprocess.Popen(
-            ["ip", "netns", "exec", VIEWER, sys.executable, os.path.abspath(__file__), "--phone",
-             f"https://{SERVER_ADDRESS}:{server.https}/live/publish#{TOKEN}"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        phone = link.start(__file__, "--phone", f"https://{SERVER_ADDRESS}:{server.https}/live/publish#{TOKEN}")
         try:
             if phone.stdout.readline().strip() != "live":
                 raise SystemExit("the page does not publish")
             link.set(delay=0.01)
             seen = {"begin": server.frames_follow(time.time())}
             seen["rebound"] = server.frames_follow(link.rebind())
-            seen["moved"] = server.frames_follow(change_address())
+            seen["moved"] = server.frames_follow(link.move())
             link.set(outage=True)
             time.sleep(10)
             seen["failed"] = server.frames_follow(link.set(outage=False))
@@ -129,10 +73,7 @@ def main():
             seen["exit"] = server.stop(signal.SIGINT)
             print(json.dumps(seen))
         finally:
-            for process in (phone, server.process):
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
+            kill(phone, server.process)
 
 
 if __name__ == "__main__":

@@ -5,22 +5,15 @@ usage: whep_gstreamer.py URL [--frames 60] [--bare]
 
 With --bare the offer has no parameters of H.264, which means packetization mode 0, and no channels of Opus.
 
-Runs with the system's interpreter, for which Debian packages GStreamer's bindings. The colors are those of four points of the last
+Runs with the system's interpreter, as webrtcbin.py does. The colors are those of four points of the last
 frame: of the bars' first, second and last bar, and of the white field below.
 """
 import argparse
 import json
 import threading
-import urllib.error
 import urllib.parse
-import urllib.request
 
-import gi
-
-gi.require_version("Gst", "1.0")
-gi.require_version("GstSdp", "1.0")
-gi.require_version("GstWebRTC", "1.0")
-from gi.repository import Gst, GstSdp, GstWebRTC  # noqa: E402
+from webrtcbin import Gst, GstWebRTC, Peer, request
 
 POINTS = [(0.07, 0.45), (0.21, 0.45), (0.93, 0.45), (0.25, 0.92)]
 CAPS = {
@@ -28,45 +21,27 @@ CAPS = {
              "packetization-mode=(string)1,profile-level-id=(string)42e01f",
     "audio": "application/x-rtp,media=audio,encoding-name=OPUS,payload=97,clock-rate=48000,encoding-params=(string)2",
 }
-
-
 BARE = {
     "video": "application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=90000",
     "audio": "application/x-rtp,media=audio,encoding-name=OPUS,payload=97,clock-rate=48000",
 }
 
 
-def request(method, url, body=None):
-    fields = {"Content-Type": "application/sdp"} if body else {}
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, body, fields, method=method), timeout=20) as response:
-            return response.status, dict(response.headers), response.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, dict(error.headers), error.read().decode()
-
-
-class Player:
+class Player(Peer):
     def __init__(self, frames, caps):
         self.wanted = frames
         self.done = threading.Event()
-        self.kept = []
-        self.frames, self.size, self.colors, self.audio, self.problem = 0, [0, 0], [], 0, None
-        self.pipeline = Gst.Pipeline.new()
-        self.peer = Gst.ElementFactory.make("webrtcbin")
+        self.frames, self.size, self.colors, self.audio = 0, [0, 0], [], 0
+        super().__init__(Gst.Pipeline.new(), Gst.ElementFactory.make("webrtcbin"))
         self.peer.set_property("bundle-policy", GstWebRTC.WebRTCBundlePolicy.MAX_BUNDLE)
         self.peer.set_property("latency", 50)
         self.pipeline.add(self.peer)
         self.peer.connect("pad-added", self.add_decoder)
         for kind in ("video", "audio"):
             self.peer.emit("add-transceiver", GstWebRTC.WebRTCRTPTransceiverDirection.RECVONLY, Gst.Caps.from_string(caps[kind]))
-        bus = self.pipeline.get_bus()
-        bus.set_sync_handler(self.note)
 
-    def note(self, bus, message):
-        if message.type == Gst.MessageType.ERROR:
-            self.problem = message.parse_error()[0].message
-            self.done.set()
-        return Gst.BusSyncReply.PASS
+    def failed(self):
+        self.done.set()
 
     def add_decoder(self, peer, pad):
         if pad.get_direction() != Gst.PadDirection.SRC:
@@ -100,31 +75,18 @@ class Player:
             self.done.set()
         return Gst.FlowReturn.OK
 
-    def ask(self, signal, *arguments):
-        promise = Gst.Promise.new()
-        self.peer.emit(signal, *arguments, promise)
-        promise.wait()
-        reply = promise.get_reply()
-        # The bindings free what is in them with them.
-        self.kept += [promise, reply]
-        return reply
-
     def play(self, url):
         self.pipeline.set_state(Gst.State.PLAYING)
-        offer = self.ask("create-offer", None).get_value("offer")
-        self.ask("set-local-description", offer)
-        status, fields, text = request("POST", url, offer.sdp.as_text().encode())
+        status, fields, text = request("POST", url, self.make_offer().encode())
         seen = {"status": status}
         if status == 201:
-            _, message = GstSdp.SDPMessage.new_from_text(text)
-            answer = GstWebRTC.WebRTCSessionDescription.new(GstWebRTC.WebRTCSDPType.ANSWER, message)
-            self.ask("set-remote-description", answer)
+            self.take_answer(text)
             self.done.wait(30)
             session = urllib.parse.urljoin(url, fields["Location"])
             seen.update({
                 "width": self.size[0], "height": self.size[1], "frames": self.frames, "colors": self.colors,
                 "loudest": self.audio,
-                "problem": self.problem, "deleted": request("DELETE", session)[0]})
+                "problem": self.errors[-1] if self.errors else None, "deleted": request("DELETE", session)[0]})
         self.pipeline.set_state(Gst.State.NULL)
         return seen
 

@@ -3,24 +3,17 @@
 
 usage: whip_gstreamer.py URL --bearer TOKEN --until FILE [--offer]
 
-It publishes until the file exists. With --offer it prints the offer, and posts nothing. Runs with the system's interpreter, for which
-Debian packages GStreamer's bindings.
+It publishes until the file exists. With --offer it prints the offer, and posts nothing. Runs with the system's interpreter, as
+webrtcbin.py does.
 """
 import argparse
 import json
 import os
 import threading
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 
-import gi
-
-gi.require_version("Gst", "1.0")
-gi.require_version("GstSdp", "1.0")
-gi.require_version("GstWebRTC", "1.0")
-from gi.repository import Gst, GstSdp, GstWebRTC  # noqa: E402
+from webrtcbin import Gst, GstWebRTC, Peer, request
 
 PIPELINE = """
 webrtcbin name=peer bundle-policy=max-bundle
@@ -33,60 +26,32 @@ audiotestsrc is-live=true wave=sine volume=0.3 ! audio/x-raw,rate=48000,channels
 """
 
 
-def request(method, url, fields, body=None):
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, body, fields, method=method), timeout=20) as response:
-            return response.status, dict(response.headers), response.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, dict(error.headers), error.read().decode()
-
-
-class Publisher:
+class Publisher(Peer):
     def __init__(self):
-        self.kept, self.errors = [], []
+        pipeline = Gst.parse_launch(PIPELINE)
+        super().__init__(pipeline, pipeline.get_by_name("peer"))
         self.can_offer = threading.Event()
-        self.pipeline = Gst.parse_launch(PIPELINE)
-        self.pipeline.get_bus().set_sync_handler(self.note)
-        self.peer = self.pipeline.get_by_name("peer")
         for index in range(2):
             self.peer.emit("get-transceiver", index).set_property(
                 "direction", GstWebRTC.WebRTCRTPTransceiverDirection.SENDONLY)
         self.peer.connect("on-negotiation-needed", lambda _: self.can_offer.set())
 
-    def note(self, bus, message):
-        if message.type == Gst.MessageType.ERROR:
-            self.errors.append(message.parse_error()[0].message)
-        return Gst.BusSyncReply.PASS
-
-    def ask(self, signal, *arguments):
-        promise = Gst.Promise.new()
-        self.peer.emit(signal, *arguments, promise)
-        promise.wait()
-        reply = promise.get_reply()
-        # The bindings free what is in them with them.
-        self.kept += [promise, reply]
-        return reply
-
     def offer(self):
         self.pipeline.set_state(Gst.State.PLAYING)
         if not self.can_offer.wait(30):
             raise SystemExit(f"webrtcbin makes no offer: {self.errors}")
-        offer = self.ask("create-offer", None).get_value("offer")
-        self.ask("set-local-description", offer)
-        return offer.sdp.as_text()
+        return self.make_offer()
 
     def publish(self, url, token, until):
         fields = {"Authorization": f"Bearer {token}"}
-        status, response, text = request(
-            "POST", url, {"Content-Type": "application/sdp", **fields}, self.offer().encode())
+        status, response, text = request("POST", url, self.offer().encode(), fields)
         seen = {"status": status}
         if status == 201:
-            _, message = GstSdp.SDPMessage.new_from_text(text)
-            self.ask("set-remote-description", GstWebRTC.WebRTCSessionDescription.new(GstWebRTC.WebRTCSDPType.ANSWER, message))
+            self.take_answer(text)
             while not os.path.exists(until) and not self.errors:
                 time.sleep(0.1)
             session = urllib.parse.urljoin(url, response["Location"])
-            seen["deleted"] = request("DELETE", session, fields)[0]
+            seen["deleted"] = request("DELETE", session, fields=fields)[0]
         return seen | {"errors": self.errors}
 
 

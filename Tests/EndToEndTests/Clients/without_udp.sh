@@ -4,29 +4,19 @@
 #
 # usage: without_udp.sh PROGRAM [page]
 set -euo pipefail
-if [ -z "${VIDICON_OWN_NETWORK:-}" ]; then
-  VIDICON_OWN_NETWORK=1 exec unshare --net "$0" "$@"
-fi
-ip link set lo up
+folder=$(dirname "$0")
+# shellcheck source=Tests/EndToEndTests/Clients/own_network.bash
+source "$folder/own_network.bash"
+enter_own_network "$@"
+make_link
 # A route to elsewhere, by which browsers find their own address.
-ip link add near type veth peer name far
 ip addr add 192.0.2.9/24 dev near
-ip link set near up
-ip link set far up
 ip route add default via 192.0.2.1
 # Rules in front of the table of local addresses.
 ip rule add pref 5 table local
 ip rule add pref 1 ipproto udp dport 8189 prohibit
 ip rule del pref 0
-"$1" serve --json --source bars --audio tone --size 640x360 --fps 30 --rtsp-port 0 --http-port 8080 --webrtc-port 8189 \
-  --no-discovery --cors '*' > /dev/null &
-server=$!
-trap 'kill -INT $server; wait $server' EXIT
-for _ in $(seq 100); do
-  curl -sf -o /dev/null "http://127.0.0.1:8080/health" && break
-  sleep 0.1
-done
-folder=$(dirname "$0")
+serve "$1" 127.0.0.1
 if [ "${2:-}" = page ]; then
   python3 "$folder/page_webrtc.py" "http://127.0.0.1:8080/live"
 else
