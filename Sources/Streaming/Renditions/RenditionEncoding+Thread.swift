@@ -125,7 +125,7 @@ extension RenditionEncoding {
       if isOpen { self.outputs.announce(.h264(description)) }
       for waiter in waiters { waiter.continuation.resume(returning: .success(.h264(description))) }
     }
-    // A still source is shown again for new viewers only for a while.
+    // A still source is shown again for new viewers at the full rate only for a while.
     if isOpen, StreamClock.system.now() - start >= VideoSchedule.joiningTime / 2 { self.requestFrame() }
     return isOpen
   }
