@@ -300,6 +300,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
       guard let again = try? H264AccessUnit(parsingAVCC: unit.payload) else { preconditionFailure("lengths fit") }
       precondition(again.payload == unit.payload && again.isKeyframe == unit.isKeyframe)
       precondition(again.sequenceParameterSets.isEmpty && again.pictureParameterSets.isEmpty)
+      precondition(again.isTurned == unit.isTurned && again.randomAccess == unit.randomAccess)
     }
     if let config = try? AudioSpecificConfig(parsing: bytes) {
       precondition((try? AudioSpecificConfig(parsing: config.serialize())) == config, "what is written parses the same")

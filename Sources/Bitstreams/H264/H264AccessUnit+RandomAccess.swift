@@ -41,14 +41,21 @@ extension H264AccessUnit {
 
   /// Whether messages have a recovery point, §D.1.8: `payloadType` 6.
   private static func hasRecoveryPoint(_ messages: ByteBuffer) -> Bool {
+    self.message(6, in: messages) != nil
+  }
+
+  /// Payload of the first message with this `payloadType`, as much as there is of it, without emulation prevention; nil without one.
+  ///
+  /// - Parameter messages: A NAL unit of supplemental enhancement information behind its header.
+  static func message(_ type: Int, in messages: ByteBuffer) -> ByteBuffer? {
     // Sizes do not count emulation prevention.
     var rest = ByteBuffer(bytes: H264EmulationPrevention.rawByteSequencePayload(of: [0] + messages.readableBytesView))
     // Behind the last message is the stop bit.
-    while rest.readableBytes > 2, let type = self.readSum(&rest), let size = self.readSum(&rest) {
-      if type == 6 { return true }
-      guard rest.readSlice(length: size) != nil else { return false }
+    while rest.readableBytes > 2, let found = self.readSum(&rest), let size = self.readSum(&rest) {
+      if found == type { return rest.readSlice(length: min(size, rest.readableBytes)) }
+      guard rest.readSlice(length: size) != nil else { return nil }
     }
-    return false
+    return nil
   }
 
   /// A number as the sum of bytes, of which the last one is not 255, §7.3.2.3.1.

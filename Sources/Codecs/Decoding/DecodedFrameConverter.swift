@@ -10,8 +10,11 @@ package final class DecodedFrameConverter {
   /// Frame rate of ``format``, as it is at the first frame.
   package var frameRate: FrameRate
   private let pixelFormat: PixelFormat?
-  private var orientation: Orientation
-  private var isMirrored: Bool
+  /// Rotation, and mirroring after it, of frames that say nothing of it.
+  private let initialOrientation: (Orientation, isMirrored: Bool)
+  private var orientation: (Orientation, isMirrored: Bool)
+  /// Whether neither the last keyframe nor a frame since then has said anything of its rotation.
+  private var isUnturned = false
   private var converter: SwscaleConverter?
 
   /// - Parameters:
@@ -22,24 +25,33 @@ package final class DecodedFrameConverter {
   ) {
     self.frameRate = frameRate
     self.pixelFormat = pixelFormat
-    (self.orientation, self.isMirrored) = Self.orientation(displayMatrix)
+    self.initialOrientation = Self.orientation(displayMatrix)
+    self.orientation = self.initialOrientation
   }
 
   /// The frame in the announced format; nil when it cannot be converted, or all memory is in use.
   package func videoFrame(from frame: UnsafeMutablePointer<AVFrame>, at time: MediaTime) -> VideoFrame? {
-    if let data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX), data.pointee.size >= 36 {
-      (self.orientation, self.isMirrored) = data.pointee.data.withMemoryRebound(to: Int32.self, capacity: 9) {
-        Self.orientation($0)
-      }
-    }
-    guard var result = self.upright(frame, at: time) else { return nil }
-    result.orientation = self.orientation
-    result.isMirrored = self.isMirrored
+    self.updateOrientation(frame)
+    guard var result = self.fitted(frame, at: time) else { return nil }
+    (result.orientation, result.isMirrored) = self.orientation
     return result
   }
 
+  /// Adopts the rotation that a frame states: the orientation of Exif, or of a display orientation message (ITU-T H.264 §D.2.27, H.265
+  /// §D.3.17), which holds up to the next keyframe. Of H.264, libavcodec returns it with one frame, the keyframe or the one behind it.
+  private func updateOrientation(_ frame: UnsafeMutablePointer<AVFrame>) {
+    if let data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX), data.pointee.size >= 36 {
+      self.orientation = data.pointee.data.withMemoryRebound(to: Int32.self, capacity: 9) { Self.orientation($0) }
+      self.isUnturned = false
+    } else if self.isUnturned {
+      self.orientation = self.initialOrientation
+    } else {
+      self.isUnturned = vidicon_is_keyframe(frame)
+    }
+  }
+
   /// The frame without a copy, where it has the announced format; converted otherwise.
-  private func upright(_ frame: UnsafeMutablePointer<AVFrame>, at time: MediaTime) -> VideoFrame? {
+  private func fitted(_ frame: UnsafeMutablePointer<AVFrame>, at time: MediaTime) -> VideoFrame? {
     guard frame.pointee.width > 0, frame.pointee.height > 0 else { return nil }
     let display = DisplaySize(
       width: Int(frame.pointee.width), height: Int(frame.pointee.height), pixel: frame.pointee.sample_aspect_ratio)

@@ -5,7 +5,8 @@ package import NIOCore
 /// Converts a demuxer's H.264 packets, in Annex B or AVCC format with parameter sets inside or outside, to samples.
 ///
 /// Streams that some output does not support are reported as ``Result/unfit(isBlind:)`` and then decoded: other formats than 8-bit
-/// 4:2:0, interlaced video, several parameter sets at once, and streams with random access points that are not IDR.
+/// 4:2:0, interlaced video, several parameter sets at once, frames that are to be turned, and streams with random access points that are
+/// not IDR.
 package struct H264PacketReader {
   /// Result of parsing a packet.
   package enum Result {
@@ -89,7 +90,7 @@ package struct H264PacketReader {
     guard self.reader.isOnePair else { return .unfit(isBlind: false) }
     guard unit.payload.readableBytes > 0 else { return .skipped }
     if unit.isKeyframe {
-      guard let description = self.passedDescription() else { return .unfit(isBlind: false) }
+      guard let description = self.passedDescription(), !unit.isTurned else { return .unfit(isBlind: false) }
       self.description = description
       (self.needsKeyframe, self.isDecodedMeanwhile) = (false, false)
     } else if isKeyframe || isChanged && self.description != nil {

@@ -105,6 +105,20 @@ struct H264PacketReaderTests {
     #expect(Self.isUnfit(Self.read(&open, [Self.sequence, Self.pictureSet, [0x41, 1]], isKeyframe: true)))
   }
 
+  @Test func `frames that are to be turned are decoded from the keyframe on that says so`() {
+    // A display orientation message of a quarter turn anticlockwise, by libavcodec (h264_metadata).
+    let turned: [UInt8] = [0x06, 0x2F, 0x03, 0x08, 0x00, 0x09, 0x80]
+    let upright: [UInt8] = [0x06, 0x2F, 0x03, 0x00, 0x00, 0x09, 0x80]
+    var reader = H264PacketReader(extradata: [], frameRate: 25)
+    let keyframe = [Self.sequence, Self.pictureSet, upright, [0x65, 0x88]]
+    #expect(Self.payload(Self.read(&reader, keyframe)) == [0, 0, 0, 7] + upright + [0, 0, 0, 2, 0x65, 0x88])
+    guard case .unfit(let isBlind) = Self.read(&reader, [turned, [0x65, 0x88]]) else {
+      Issue.record("passed through")
+      return
+    }
+    #expect(!isBlind)
+  }
+
   /// A slice of type P and one of type I, as all slices of their frames.
   private static let frame: [UInt8] = [0x41, 0x9A]
   private static let intra: [UInt8] = [0x41, 0x88]
