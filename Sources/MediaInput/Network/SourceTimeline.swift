@@ -176,7 +176,13 @@ package struct SourceTimeline {
       switch self.phase {
       case .live, .late:
         if isBack { return self.jump(kind, source, to: arrival, at: arrival) }
-        if late > Self.maximumLatency { return self.mapLate(source, time, arrival: arrival) }
+        if late > Self.maximumLatency {
+          // A track that begins on a clock of its own, as audio whose timestamps are hours behind those of the video.
+          if self.lastSource[kind] == nil, self.isJump(to: source) {
+            return self.jump(kind, source, to: arrival, at: arrival)
+          }
+          return self.mapLate(source, time, arrival: arrival)
+        }
         self.phase = .live
         guard late < .zero else {
           self.follow(late, at: arrival)
@@ -283,9 +289,11 @@ package struct SourceTimeline {
       }
   }
 
-  /// Time of the first sample after a jump.
+  /// Time of the first sample after a jump; of a track that begins, beside the other one.
   private func next(_ kind: MediaKind, arrival: MediaTime) -> MediaTime {
-    max(self.lastTimes[kind].map { $0 + .milliseconds(20) } ?? arrival, arrival)
+    let next =
+      self.lastSource[kind] == nil ? self.lastTimes.values.max() : self.lastTimes[kind].map { $0 + .milliseconds(20) }
+    return max(next ?? arrival, arrival)
   }
 
   /// Uses a part of the burst that a source may send early.

@@ -52,11 +52,12 @@ public struct RTPStreamReceiver: Sendable {
     guard var track = self.tracks.removeValue(forKey: index) else { return [] }
     defer { self.tracks[index] = track }
     let packet = try RTPPacket(parsing: bytes)
-    let clockRate = track.format.clockRate
+    let (kind, clockRate) = (track.format.kind, track.format.clockRate)
     var clock = self.clock
+    self.clock = RTPSourceClock()
     defer { self.clock = clock }
     return try track.handle(packet, at: now) {
-      clock.time(of: $0, track: index, clockRate: clockRate, arrival: now)
+      clock.time(of: $0, track: index, kind: kind, clockRate: clockRate, arrival: now)
     }
   }
 
@@ -69,7 +70,8 @@ public struct RTPStreamReceiver: Sendable {
       guard let ticks = self.tracks[index]?.handle(report, at: now), let format = self.tracks[index]?.format else {
         continue
       }
-      self.clock.handle(report, ticks: ticks, track: index, clockRate: format.clockRate, arrival: now)
+      self.clock.handle(
+        report, ticks: ticks, track: index, kind: format.kind, clockRate: format.clockRate, arrival: now)
     }
   }
 

@@ -86,4 +86,20 @@ struct SourceTimelineLimitsTests {
     }
     #expect(maximum >= .milliseconds(20) && maximum <= .milliseconds(20 + 2 * partsPerMillion / 100 + 1))
   }
+
+  /// Hours by which the timestamps of the audio differ from those of the video, as of encoders that count each from a start of its own.
+  @Test(arguments: [SourceTimeline.Pace.unheld, .pulled, .camera, .published, .buffered], [-20, 20] as [Int64])
+  func `tracks whose timestamps are hours apart are shown as they come`(pace: SourceTimeline.Pace, hours: Int64) {
+    var timeline = Self.timeline(pace)
+    let delay: Int64 = pace == .buffered ? 500_000 : 0
+    for index in 0..<500 as Range<Int64> {
+      let (arrival, source) = (index * 40_000, index * 40_000_000 + 30 * 3_600_000_000_000)
+      for (kind, shift) in [(.video, 0), (.audio, hours * 3_600_000_000_000)] as [(MediaKind, Int64)] {
+        let time = timeline.map(
+          kind, decode: source + shift, presentation: source + shift, arrival: Self.at(arrival)
+        ).decode
+        #expect(abs((time - Self.at(arrival + delay)).nanoseconds) <= 40_000_000, "\(kind) \(index)")
+      }
+    }
+  }
 }

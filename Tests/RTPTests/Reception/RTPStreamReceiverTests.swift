@@ -165,6 +165,66 @@ struct RTPStreamReceiverTests {
     #expect(audio.first?.presentationTime == Self.at(2_100))
   }
 
+  /// Presentation times of video, minus those of audio that is captured in the same instant, in milliseconds, for ten minutes. Both come
+  /// five times a second.
+  ///
+  /// - Parameters:
+  ///   - videoTicks: Ticks of the video's clock in 200 ms; 18,000 are right.
+  ///   - audioTicks: Likewise of the audio; 9,600 are right.
+  ///   - delay: Time by which the audio comes later than the video.
+  ///   - reported: Tracks whose reports come each five seconds, which say that both are captured in one instant.
+  private static func offsets(
+    videoTicks: Int, audioTicks: Int = 9_600, delay: Int64 = 0, reported: Set<Int> = []
+  ) throws -> [Int64] {
+    var receiver = try Self.receiver()
+    var offsets: [Int64] = []
+    for index in 0..<3_000 {
+      let (instant, ticks) = (Int64(index) * 200, UInt32(index * videoTicks))
+      if index % 25 == 0 {
+        let unix = MediaDuration.milliseconds(instant)
+        for (track, timestamp) in [(0, ticks), (1, UInt32(index * audioTicks))] where reported.contains(track) {
+          try receiver.receive(
+            rtcp: Self.report(ssrc: UInt32(track) + 1, unix: unix, timestamp: timestamp), track: track,
+            at: Self.at(instant))
+        }
+      }
+      let video = Self.samples(
+        try receiver.receive(
+          rtp: Self.packet(UInt16(index), ticks, [index == 0 ? 0x65 : 0x41, 0x80]), track: 0, at: Self.at(instant)))
+      let audio = Self.samples(
+        try receiver.receive(
+          rtp: Self.audio(UInt16(index), UInt32(index * audioTicks)), track: 1, at: Self.at(instant + delay)))
+      let distance = try #require(video.first).presentationTime - (try #require(audio.first)).presentationTime
+      offsets.append(distance.nanoseconds / 1_000_000)
+    }
+    return offsets
+  }
+
+  /// Ticks of a clock that is right, and of clocks that lose or gain 1.8 s in ten minutes.
+  @Test(arguments: [18_000, 17_946, 18_054])
+  func `tracks whose clocks drift apart without sender reports stay in sync`(videoTicks: Int) throws {
+    let offsets = try Self.offsets(videoTicks: videoTicks)
+    let worst = offsets.map { abs($0) }.max() ?? 0
+    #expect(worst <= 60, "\(worst) ms")
+    // A step is less than the interval of frames.
+    #expect(zip(offsets, offsets.dropFirst()).allSatisfy { abs($1 - $0) <= 12 })
+  }
+
+  /// Tracks with reports, and ticks of both clocks: that of the other track is wrong.
+  @Test(arguments: [([0], 18_000, 9_629), ([0], 18_000, 9_571), ([1], 18_054, 9_600)] as [(Set<Int>, Int, Int)])
+  func `a track without sender reports follows the other one, which has some`(
+    reported: Set<Int>, videoTicks: Int, audioTicks: Int
+  ) throws {
+    let offsets = try Self.offsets(videoTicks: videoTicks, audioTicks: audioTicks, reported: reported)
+    let worst = offsets.map { abs($0) }.max() ?? 0
+    #expect(worst <= 60, "\(worst) ms")
+  }
+
+  @Test func `tracks with sender reports have the times of these, however late one of them arrives`() throws {
+    let offsets = try Self.offsets(videoTicks: 18_000, delay: 300, reported: [0, 1])
+    #expect(offsets.allSatisfy { $0 == 0 })
+  }
+
   @Test func `a wall clock that is set, or timestamps that jump, start the mapping again`() throws {
     var receiver = try Self.receiver()
     try receiver.receive(rtcp: Self.report(ssrc: 1, unix: .zero, timestamp: 0), track: 0, at: Self.at(0))
