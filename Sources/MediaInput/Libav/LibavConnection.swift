@@ -18,6 +18,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private let fifo: FIFOReader?
   /// Stream index of each track.
   private var streams: [MediaKind: Int]
+  /// Whether the response is a JPEG image that does not say so.
+  private let isSnapshot: Bool
   /// Whether packets have no timestamps.
   private let isUntimed: Bool
   /// Times of packets without timestamps that can be held back; nil where those of the arrival are taken.
@@ -48,20 +50,33 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     specification.scheme == "srt" || ConnectGuard.isEffective
   }
 
-  /// Connects and reads the stream information; each takes at most 10 seconds. Motion JPEG over HTTP is not demuxed by libavformat.
+  /// Connects and reads the stream information; each takes at most 10 seconds. JPEG images over HTTP are not demuxed by libavformat.
   ///
-  /// - Parameter interrupt: Interrupts blocking calls.
+  /// - Parameters:
+  ///   - interrupt: Interrupts blocking calls.
+  ///   - snapshots: Times of images that are requested one by one.
   static func connect(
-    _ specification: NetworkSpecification, interrupt: LibavInterrupt
+    _ specification: NetworkSpecification, interrupt: LibavInterrupt,
+    snapshots: MotionJPEGConnection.Snapshots = MotionJPEGConnection.Snapshots()
   ) throws(VidiconError) -> any NetworkConnection {
-    let requests = RequestOptions(
-      Self.requestOptions(of: specification), keepsMultipart: specification.scheme.hasPrefix("http"))
-    do throws(VidiconError) {
-      return try LibavConnection(specification, requests: requests, interrupt: interrupt)
-    } catch {
-      guard let body = requests.takeMultipart() else { throw error }
-      return try MotionJPEGConnection(body, specification, interrupt: interrupt)
+    func show(_ response: ImageResponse) throws(VidiconError) -> any NetworkConnection {
+      try MotionJPEGConnection(response, specification, interrupt: interrupt, snapshots: snapshots)
     }
+    if specification.namesImage {
+      // By its name alone, libavformat's demuxer of image files would request it, without the options of requests.
+      let response = try ImageResponse(requesting: specification, interrupt: interrupt)
+      if response.content != .other { return try show(response) }
+    }
+    let requests = RequestOptions(
+      Self.requestOptions(of: specification), keepsImages: specification.scheme.hasPrefix("http"))
+    do throws(VidiconError) {
+      let connection = try LibavConnection(specification, requests: requests, interrupt: interrupt)
+      guard connection.isSnapshot else { return connection }
+    } catch {
+      guard let response = requests.takeImages() else { throw error }
+      return try show(response)
+    }
+    return try show(ImageResponse(requesting: specification, interrupt: interrupt))
   }
 
   private init(
@@ -90,6 +105,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let name = String(cString: context.pointee.iformat.pointee.name)
     let isSegmented = name.hasPrefix("hls") || name.hasPrefix("dash")
     let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
+    self.isSnapshot = specification.scheme.hasPrefix("http") && name == "jpeg_pipe"
     let isCamera = specification.scheme.hasPrefix("rtsp")
     let isDatagrams = specification.scheme == "srt" || specification.transport == .udp
     self.isUntimed = context.isUntimed
@@ -326,7 +342,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
       ? ["tls_verify": verification] : ["tls_verify": verification, "http_proxy": ""]
   }
 
-  private static func options(of specification: NetworkSpecification) -> OpaquePointer? {
+  /// Options of a connection, to be freed by the caller.
+  static func options(of specification: NetworkSpecification) -> OpaquePointer? {
     var options: OpaquePointer?
     let network = "tcp,tls,udp,rtp,srtp,http,https,httpproxy,crypto,data"
     let entries: KeyValuePairs<String, String> = [

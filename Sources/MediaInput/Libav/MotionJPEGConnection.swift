@@ -5,44 +5,57 @@ internal import Media
 internal import NIOCore
 internal import Threading
 
-/// Motion JPEG of an HTTP server: images in the parts of one response, `multipart/x-mixed-replace`. Used by one thread at a time.
+/// JPEG images of an HTTP server: in the parts of one response, `multipart/x-mixed-replace`, or of a snapshot that is requested again and
+/// again. Used by one thread at a time.
 ///
-/// libavformat performs the request. Its own demuxer requires delimiters as in RFC 2046 §5.1.1, which many cameras do not send;
-/// browsers show them nevertheless.
+/// libavformat performs the requests. Its own demuxer of parts requires delimiters as in RFC 2046 §5.1.1, which many cameras do not
+/// send; browsers show them nevertheless.
 // Safe because the opening thread transfers it to the reading thread and keeps no reference.
 final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
+  /// Times of images that are requested one by one.
+  struct Snapshots: Sendable {
+    /// Interval of the requests.
+    var interval = MediaDuration.seconds(1)
+    /// Time without an image after which the source is lost: a camera may refuse a request now and then.
+    var timeout = MediaDuration.seconds(15)
+  }
+
   let tracks: NetworkTracks
   let pace = SourceTimeline.Pace.unheld
   let interrupt: LibavInterrupt
   private let specification: NetworkSpecification
-  private let response: Response
+  /// Nil between two requests of snapshots.
+  private var response: ImageResponse?
   private var reader = JPEGStreamReader()
   /// The image that was read for its size.
   private var first: ByteBuffer?
-
   private var life = SourceLife(at: StreamClock.system.now())
+  /// Nil where images come in parts.
+  private let snapshots: Snapshots?
+  /// Time of the next request, and of the last image.
+  private var nextRequest: MediaTime
+  private var lastImage: MediaTime
+  private let pause = StopSignal()
 
   /// Maximum time up to the first image, and of a pause of its bytes.
   private static let timeout = MediaDuration.seconds(15)
-  private static let receiveByteCount = 64 << 10
+  /// Maximum time of a wait, after which the owner looks whether the source was stopped.
+  private static let maximumPause = MediaDuration.milliseconds(100)
 
   /// Reads the first image.
-  ///
-  /// - Parameter body: The body of the response; closed with this object.
   init(
-    _ body: UnsafeMutablePointer<AVIOContext>, _ specification: NetworkSpecification, interrupt: LibavInterrupt
+    _ response: ImageResponse, _ specification: NetworkSpecification, interrupt: LibavInterrupt, snapshots: Snapshots
   ) throws(VidiconError) {
-    let response = Response(body)
-    let deadline = StreamClock.system.now() + Self.timeout
+    let start = StreamClock.system.now()
     var reader = JPEGStreamReader()
     var track: NetworkVideoTrack?
     var first: ByteBuffer?
     while track == nil {
-      guard StreamClock.system.now() < deadline else {
+      guard StreamClock.system.now() < start + Self.timeout else {
         throw VidiconError(network: vidicon_averror_invaliddata, of: specification)
       }
       guard let image = reader.next() else {
-        reader.append(try Self.receive(from: response, specification, interrupt, within: Self.timeout))
+        reader.append(try response.receive(of: specification, interrupt, within: Self.timeout))
         continue
       }
       guard let header = try? ImageHeader(parsing: Array(image.readableBytesView)),
@@ -59,18 +72,16 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
     self.response = response
     self.reader = reader
     self.first = first
+    self.snapshots = response.content == .parts ? nil : snapshots
+    (self.nextRequest, self.lastImage) = (start + snapshots.interval, start)
   }
 
   func read() throws(VidiconError) -> NetworkItem? {
     guard let image = self.first.take() ?? self.reader.next() else {
-      // A camera may send an image now and then.
-      let timeout =
-        LibavConnection.noticesLoss(of: self.specification) ? self.life.mediaTimeout : LibavConnection.mediaTimeout
-      self.reader.append(
-        try Self.receive(from: self.response, self.specification, self.interrupt, within: timeout))
-      self.life.handleMedia(.video, at: StreamClock.system.now())
+      if let snapshots { try self.request(snapshots) } else { try self.receive() }
       return nil
     }
+    self.lastImage = StreamClock.system.now()
     // Without times, those of the arrival are taken.
     let sample = EncodedSample(
       kind: .video, payload: image, presentationTime: .zero, duration: .zero, isKeyframe: true)
@@ -79,38 +90,34 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
     return .packet(packet)
   }
 
-  /// Receives the bytes that have arrived; waits for the first one.
-  private static func receive(
-    from response: Response, _ specification: NetworkSpecification, _ interrupt: LibavInterrupt,
-    within timeout: MediaDuration
-  ) throws(VidiconError) -> ByteBuffer {
-    interrupt.callBegins(limit: timeout)
-    var buffer = ByteBuffer()
-    var status: Int32 = 0
-    let (_, isRefused) = ConnectGuard.run(isActive: !specification.allowsLinkLocal) {
-      buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.receiveByteCount) { space in
-        status = avio_read_partial(
-          response.body, space.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(clamping: space.count))
-        return Int(max(0, status))
-      }
-    }
-    if isRefused { throw .refusedLinkLocal(specification.description) }
-    guard status > 0 else {
-      throw VidiconError(network: status == 0 ? vidicon_averror_eof : status, of: specification)
-    }
-    return buffer
+  /// Receives bytes of the parts.
+  private func receive() throws(VidiconError) {
+    guard let response else { return }
+    // A camera may send an image now and then.
+    let timeout =
+      LibavConnection.noticesLoss(of: self.specification) ? self.life.mediaTimeout : LibavConnection.mediaTimeout
+    self.reader.append(try response.receive(of: self.specification, self.interrupt, within: timeout))
+    self.life.handleMedia(.video, at: StreamClock.system.now())
   }
 
-  /// Body of a response, closed with its last reference.
-  private final class Response {
-    let body: UnsafeMutablePointer<AVIOContext>
-
-    init(_ body: UnsafeMutablePointer<AVIOContext>) {
-      self.body = body
-    }
-
-    deinit {
-      avio_close(self.body)
+  /// Receives bytes of a snapshot, requests the next one when it is due, or waits for that for a moment.
+  private func request(_ snapshots: Snapshots) throws(VidiconError) {
+    do throws(VidiconError) {
+      if let response {
+        self.reader.append(try response.receive(of: self.specification, self.interrupt, within: snapshots.timeout))
+        return
+      }
+      let now = StreamClock.system.now()
+      guard now >= self.nextRequest else {
+        _ = self.pause.wait(until: min(self.nextRequest, now + Self.maximumPause))
+        return
+      }
+      self.nextRequest = now + snapshots.interval
+      self.response = try ImageResponse(requesting: self.specification, interrupt: self.interrupt)
+    } catch {
+      // The end of a response, or a request that has failed.
+      self.response = nil
+      guard error.mayPass, StreamClock.system.now() - self.lastImage < snapshots.timeout else { throw error }
     }
   }
 }

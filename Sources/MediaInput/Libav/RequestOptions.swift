@@ -12,26 +12,21 @@ final class RequestOptions {
   private let entries: KeyValuePairs<String, String>
   /// The callback of libavformat; nil before ``attach(to:)``.
   private var original: Opening?
-  /// Whether the next response is kept from the demuxers where it is of several parts.
-  private var keepsMultipart: Bool
-  /// Body of a response that was kept from the demuxers.
-  private var multipart: UnsafeMutablePointer<AVIOContext>?
+  /// Whether the next response is kept from the demuxers where it has images.
+  private var keepsImages: Bool
+  /// A response that was kept from the demuxers.
+  private var images: ImageResponse?
 
   /// - Parameters:
   ///   - entries: Names and values of options of protocols, as `tls_verify`.
-  ///   - keepsMultipart: Whether a first response of several parts, as Motion JPEG is, ends the opening with an error, and its
-  ///     body is kept for ``takeMultipart()``.
-  init(_ entries: KeyValuePairs<String, String>, keepsMultipart: Bool = false) {
+  ///   - keepsImages: Whether a first response with JPEG images ends the opening with an error, and is kept for ``takeImages()``.
+  init(_ entries: KeyValuePairs<String, String>, keepsImages: Bool = false) {
     self.entries = entries
-    self.keepsMultipart = keepsMultipart
+    self.keepsImages = keepsImages
   }
 
-  deinit {
-    avio_closep(&self.multipart)
-  }
-
-  /// Removes and returns the body of a response of several parts, which the caller closes; nil without one.
-  func takeMultipart() -> UnsafeMutablePointer<AVIOContext>? { self.multipart.take() }
+  /// Removes and returns a response with images; nil without one.
+  func takeImages() -> ImageResponse? { self.images.take() }
 
   /// Sets the callback of a new context, which must be closed before this object is released.
   func attach(to context: UnsafeMutablePointer<AVFormatContext>) {
@@ -56,20 +51,12 @@ final class RequestOptions {
       let options = options ?? own
       for (name, value) in self.entries { av_dict_set(options, name, value, 0) }
       let status = original(context, io, url, flags, options)
-      guard status >= 0, self.keepsMultipart, let body = io?.pointee else { return status }
-      self.keepsMultipart = false
-      guard Self.isMultipart(body) else { return status }
-      self.multipart = body
+      guard status >= 0, self.keepsImages, let body = io?.pointee else { return status }
+      self.keepsImages = false
+      guard let response = ImageResponse(body) else { return status }
+      self.images = response
       io?.pointee = nil
       return -ECANCELED
     }
-  }
-
-  /// Whether a response is one of parts that replace each other: its media type is that of Motion JPEG.
-  private static func isMultipart(_ body: UnsafeMutablePointer<AVIOContext>) -> Bool {
-    var value: UnsafeMutablePointer<UInt8>?
-    guard av_opt_get(body, "mime_type", AV_OPT_SEARCH_CHILDREN, &value) >= 0, let value else { return false }
-    defer { av_free(value) }
-    return String(cString: value).lowercased().hasPrefix("multipart/")
   }
 }

@@ -13,6 +13,7 @@ public import Media
 /// - Live frames are delivered on arrival. HLS and files, which arrive in bursts, are buffered for half a second, up to two
 ///   seconds when they arrive early. What has no timestamps, as H.264 without a container, is counted while it arrives faster than it
 ///   plays.
+/// - A snapshot, which is one JPEG image in a response, is requested again each second.
 /// - Audio and video keep their offset; timestamps increase even where those of the source jump.
 /// - When the connection is lost, or no packet arrives for a minute although it lives (30 s for HLS; up to five minutes for a source
 ///   whose own pauses are long), ``VideoConsumer/captureEnded(_:)`` is called once.

@@ -5,7 +5,7 @@ public import Media
 /// | scheme                          | source |
 /// |---------------------------------|------|
 /// | `rtsp`, `rtsps`                 | a camera or media server |
-/// | `http`, `https`                 | HLS (`.m3u8`), and every format that libavformat reads: MPEG-TS, MP4, FLV, Motion JPEG |
+/// | `http`, `https`                 | HLS (`.m3u8`), Motion JPEG, a snapshot in JPEG, and every format that libavformat reads |
 /// | `rtmp`, `rtmps`, `rtmpt`        | a media server |
 /// | `srt`                           | a caller or listener, where libavformat was built with it |
 ///

@@ -120,9 +120,99 @@ struct MotionJPEGConnectionTests {
     #expect(read == 2 && pauses.value == 1 && count.value == 1)
   }
 
+  /// Paths of a snapshot, and its media type; nil for none.
+  private static let snapshots: [(path: String, type: String?)] = [
+    ("snapshot.jpg", "image/jpeg"), ("snapshot.JPG?channel=1&name=a.b", "Image/JPEG; charset=binary"),
+    ("cgi-bin/snapshot.cgi?channel=1", "image/jpeg"), ("camera.jpeg", "application/octet-stream"), ("camera.jpg", nil),
+    ("picture", nil), ("picture?q=1", "application/octet-stream"),
+  ]
+
+  /// A server of one response to each connection.
+  private static func snapshotServer(
+    type: String? = "image/jpeg", _ count: SharedCount,
+    statusOf: @escaping @Sendable (_ number: Int) -> Int = { _ in 200 }
+  ) throws -> LocalServer {
+    let image = try Self.image()
+    return try LocalServer { connection in
+      let status = statusOf(count.increase())
+      _ = connection.readHead()
+      let body = status == 200 ? image : []
+      var fields = "Content-Length: \(body.count)\r\nConnection: close\r\n"
+      if let type { fields += "Content-Type: \(type)\r\n" }
+      connection.write("HTTP/1.1 \(status) Status\r\n\(fields)\r\n")
+      connection.write(body)
+    }
+  }
+
+  private static func open(
+    _ server: LocalServer, _ path: String = "snapshot.jpg", times: MotionJPEGConnection.Snapshots
+  ) throws -> any NetworkConnection {
+    try LibavConnection.connect(
+      NetworkSpecification(parsing: "http://127.0.0.1:\(server.port)/\(path)"), interrupt: LibavInterrupt(),
+      snapshots: times)
+  }
+
+  @Test(arguments: Self.snapshots.indices) func `a snapshot is requested again and again`(index: Int) throws {
+    let (path, type) = Self.snapshots[index]
+    let count = SharedCount()
+    let server = try Self.snapshotServer(type: type, count)
+    let connection = try Self.open(server, path, times: .init(interval: .milliseconds(20), timeout: .seconds(300)))
+    #expect(connection.pace == .unheld && connection.tracks.video?.format.width == 160, "\(path)")
+    let image = try Self.image()
+    for _ in 0..<4 {
+      let packet = try Self.packet(connection)
+      #expect(Array(packet.bytes.readableBytesView) == image && packet.isKeyframe && packet.decodeTime == nil)
+    }
+    #expect(count.value >= 4, "\(path)")
+  }
+
+  @Test func `a request of a snapshot that fails is repeated`() throws {
+    let count = SharedCount()
+    let server = try Self.snapshotServer(count) { [200, 503, 500, 404, 200][min($0 - 1, 4)] }
+    let connection = try Self.open(server, times: .init(interval: .milliseconds(20), timeout: .seconds(300)))
+    for _ in 0..<2 { _ = try Self.packet(connection) }
+    #expect(count.value >= 5)
+  }
+
+  @Test(arguments: [(503, 200), (401, 300_000)] as [(Int, Int64)])
+  func `a snapshot is lost when none has come for long, or access is denied`(status: Int, timeout: Int64) throws {
+    let count = SharedCount()
+    let server = try Self.snapshotServer(count) { $0 == 1 ? 200 : status }
+    let connection = try Self.open(server, times: .init(interval: .milliseconds(20), timeout: .milliseconds(timeout)))
+    #expect(try Self.packet(connection).isKeyframe)
+    let error = #expect(throws: VidiconError.self) { while true { _ = try connection.read() } }
+    #expect(error?.code == (status == 401 ? .notPermitted : .failed), "\(String(describing: error))")
+  }
+
+  @Test func `another type than an image's is no snapshot, whatever its name`() throws {
+    let stream = try TestMedia.path(
+      "named.ts", ["-f", "lavfi", "-i", "testsrc=s=160x96:r=25:d=1", "-c:v", "mpeg2video", "-f", "mpegts"])
+    let bytes = [UInt8](try Data(contentsOf: URL(filePath: stream)))
+    let server = try LocalServer { connection in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Type: video/mp2t\r\nConnection: close\r\n\r\n")
+      connection.write(bytes)
+    }
+    let connection = try NetworkConnections.open(
+      NetworkSpecification(parsing: "http://127.0.0.1:\(server.port)/named.jpg"), interrupt: LibavInterrupt())
+    #expect(connection is LibavConnection && connection.tracks.video != nil)
+  }
+
+  private static func packet(_ connection: any NetworkConnection) throws -> NetworkPacket {
+    while true {
+      if case .packet(let packet)? = try connection.read() { return packet }
+    }
+  }
+
   private final class SharedCount: Sendable {
     private let count = Mutex(0)
-    func increase() { self.count.withLock { $0 += 1 } }
+    @discardableResult
+    func increase() -> Int {
+      self.count.withLock { count in
+        count += 1
+        return count
+      }
+    }
     var value: Int { self.count.withLock { $0 } }
   }
 }
