@@ -224,6 +224,20 @@ struct FaultyDiskTests {
     }
   }
 
+  @Test(arguments: ["EINVAL", "EILSEQ"])
+  func `a name that the disk does not accept, as with a colon on FAT, starts no recording`(fault: String) async throws {
+    try await withTemporaryFolder { folder in
+      let disk = FaultyDisk(root: "\(folder)/disk")
+      let name = "create-1+-\(fault)"
+      try FileManager.default.createDirectory(atPath: "\(disk.root)/\(name)", withIntermediateDirectories: true)
+      let lines = try self.probe(["tape", "2", "\(disk.root)/\(name)/out.mp4"], on: disk)
+      #expect(lines.contains("refused invalidSpecification"), "\(lines)")
+      #expect(names(in: "\(disk.root)/\(name)") == [])
+    }
+    let error = VidiconError(errno: fault == "EINVAL" ? EINVAL : EILSEQ, path: "a:b.mp4", isNewName: true)
+    #expect(error.description.contains("leave characters such as : ? * < > | out of it"))
+  }
+
   @Test(arguments: ["EPERM", "EOPNOTSUPP"])
   func `without hard links, as on FAT, a damaged file is repaired, and the original is kept`(fault: String) async throws
   {

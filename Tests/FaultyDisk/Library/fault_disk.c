@@ -78,7 +78,8 @@ static void parse(struct folder *folder) {
     int number;
   } errors[] = {{"ENOSPC", ENOSPC}, {"EBADF", EBADF},   {"EPERM", EPERM},   {"EOPNOTSUPP", EOPNOTSUPP},
                 {"EINVAL", EINVAL}, {"ENOSYS", ENOSYS}, {"EMLINK", EMLINK}, {"ENOLCK", ENOLCK},
-                {"EROFS", EROFS},   {"EFBIG", EFBIG},   {"EACCES", EACCES}, {"EBUSY", EBUSY}};
+                {"EROFS", EROFS},   {"EFBIG", EFBIG},   {"EACCES", EACCES}, {"EBUSY", EBUSY},
+                {"EILSEQ", EILSEQ}};
   const char *text = folder->name;
   while (folder->fault_count < FAULTS) {
     struct fault *fault = &folder->faults[folder->fault_count];

@@ -124,7 +124,7 @@ struct MotionJPEGConnectionTests {
   private static let snapshots: [(path: String, type: String?)] = [
     ("snapshot.jpg", "image/jpeg"), ("snapshot.JPG?channel=1&name=a.b", "Image/JPEG; charset=binary"),
     ("cgi-bin/snapshot.cgi?channel=1", "image/jpeg"), ("camera.jpeg", "application/octet-stream"), ("camera.jpg", nil),
-    ("picture", nil), ("picture?q=1", "application/octet-stream"),
+    ("image", nil), ("image?q=1", "application/octet-stream"),
   ]
 
   /// A server of one response to each connection.
