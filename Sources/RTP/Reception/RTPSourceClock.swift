@@ -89,7 +89,7 @@ public struct RTPSourceClock: Sendable {
       ticks: ticks, time: time, kind: kind, isReported: true, latency: self.anchors[track]?.latency)
   }
 
-  /// Notes the latency of a packet, and moves a track without reports towards the other one at the end of a span: the video, of which a
+  /// Keeps the lowest latency of a track's packets, and moves a track without reports towards the other one at the end of a span: the video, of which a
   /// step is not noticed, unless the audio alone has none.
   private mutating func follow(_ track: Int, latency: MediaDuration, at now: MediaTime) {
     let lowest = self.anchors[track]?.latency ?? latency
