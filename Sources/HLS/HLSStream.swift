@@ -171,6 +171,8 @@ public struct HLSStream: Sendable {
   public mutating func change(to descriptions: [CodecDescription]) -> HLSEffects {
     guard descriptions != self.descriptions, !self.isEnded else { return .none }
     let isActive = self.isActive
+    // Another configuration of video is that of a keyframe, which comes next.
+    let hasKeyframe = descriptions.contains { $0.kind == .video && !self.descriptions.contains($0) }
     self.interrupt()
     // Parts that are listed already keep their part target.
     if !isActive || !self.areTargetsFixed && !self.window.hasParts { self.setTiming(of: descriptions) }
@@ -185,7 +187,7 @@ public struct HLSStream: Sendable {
     self.wasShortOfKeyframes = self.isShortOfKeyframes
     self.stopSegmenter()
     self.divide(startSegments: 1, isDiscontinuous: true)
-    return HLSEffects(requestsKeyframe: true, wakesRequests: true)
+    return HLSEffects(requestsKeyframe: !hasKeyframe, wakesRequests: true)
   }
 
   /// Discards all segments, which answer as gone from now on; the next one starts with a discontinuity and a keyframe.

@@ -266,7 +266,7 @@ final class VideoPipeline {
     case .repeatDecoded(let timestamp):
       if self.startRenditionDecoder(now: now) {
         self.renditionDecoder.repeatLast(timestamp: timestamp)
-      } else if !self.shared.renditions.isInUse {
+      } else {
         self.schedule.endDecodedRepetition(at: now)
       }
     case .encodeSlate(let timestamp, let forcesKeyframe):

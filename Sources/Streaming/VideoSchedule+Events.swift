@@ -38,7 +38,7 @@ extension VideoSchedule {
     /// nothing new for which a new viewer could wait. Without such a frame the source is still passed through.
     case keepStill
     /// Encode the last frame of the access units that were passed through again for viewers of other encodings, with this
-    /// timestamp. Where no other encoding has viewers, call ``endDecodedRepetition(at:)``.
+    /// timestamp. Where no other encoding has viewers, or no frame can be decoded, call ``endDecodedRepetition(at:)``.
     case repeatDecoded(timestamp: MediaTime)
     /// Close the decoder: its frames are not needed for now.
     case closeDecoder

@@ -34,9 +34,9 @@ struct VideoSchedule: ~Copyable {
   private var captureLatency = MediaDuration.zero
   /// Source of the frame that the pipeline keeps; `nil` without one.
   private var lastFrameSource: SourceID?
-  private var output = Output()
+  private(set) var output = Output()
   /// The source whose times are mapped, and how; `nil` where its times are those of the output.
-  private var timeline: (source: SourceID, offset: SwitchOffset?)
+  private(set) var timeline: (source: SourceID, offset: SwitchOffset?)
   /// The encoding whose result has not been reported yet.
   private var encoding: Encoding?
 
@@ -52,6 +52,8 @@ struct VideoSchedule: ~Copyable {
   private(set) var isPassing = false
   /// The only source that may be passed through, where the rule limits it.
   private var passThroughSource = PassThroughSource.undecided
+  /// Whether the last sample that was passed through is a keyframe.
+  private var isLastKeyframe = false
   /// Decode time of the last keyframe of the source, since the last switch.
   private var lastSourceKeyframe: MediaTime?
   /// Time of the first keyframe request to the source that it has not met yet.
@@ -312,7 +314,7 @@ extension VideoSchedule {
     guard !self.isOld(sample, at: now) else { return self.transcode(sample, dropsFrames: true, at: now) }
     let isLimited = self.configuration.passThrough.isLimitedToFirstSource
     let isAllowed =
-      fits && !self.isPaused && now >= self.nextPassing
+      fits && !self.isPaused && now >= self.nextPassing && (self.output.source == nil || !self.isBehind(sample))
       && (!isLimited || self.passThroughSource == .source(sample.source))
     if isAllowed, self.isPassing || sample.isKeyframe { return self.pass(sample, at: now) }
     if isAllowed, !self.hasAskedToPass, now >= self.nextSourceRequest {
@@ -334,22 +336,18 @@ extension VideoSchedule {
     return .transcode(dropsFrames: dropsFrames)
   }
 
-  /// Whether a sample of the same source is behind the output: it came in a burst after a stall in which the last frame was
-  /// repeated, or the slate shown.
-  private func isOld(_ sample: SampleSummary, at now: MediaTime) -> Bool {
-    guard let time = self.output.time, sample.source == self.timeline.source else { return false }
-    let presentationTime = self.timeline.offset?.applied(to: sample.presentationTime) ?? sample.presentationTime
-    if self.output.isSubstitute, now - presentationTime <= Self.maximumDelay { return false }
-    return presentationTime + Self.maximumAge < time
-  }
-
   /// Time at which the last frame that was passed through is encoded for a viewer: the source sends nothing at all, and has not
-  /// met a request for a keyframe, or nothing followed the keyframe.
+  /// met a request for a keyframe, or nothing has followed the keyframe, for longer than a source with a frame each second or two is late.
   private var stillTime: MediaTime? {
     guard self.isPassing, self.nextSlate == nil else { return nil }
-    let joined = self.hasJoined ? self.lastArrival : nil
-    guard let start = self.requests.isPending ? self.firstSourceRequest : joined else { return nil }
-    return max(max(start, self.lastArrival) + Self.keyframeTimeout, self.nextStill)
+    if self.requests.isPending {
+      return self.firstSourceRequest.map { max(max($0, self.lastArrival) + Self.keyframeTimeout, self.nextStill) }
+    }
+    // Once for each keyframe: what cannot be decoded stays so.
+    guard self.hasJoined, self.isLastKeyframe, self.nextStill <= self.lastArrival else { return nil }
+    let rhythm = max(self.intervals.0, self.intervals.1)
+    let timeout = Self.keyframeTimeout
+    return self.lastArrival + (rhythm < timeout * 2 ? max(rhythm * 2, timeout) : timeout)
   }
 
   /// Records that the last frame of those that were passed through is kept, and is encoded from now on: first for a whole
@@ -383,7 +381,7 @@ extension VideoSchedule {
     return .repeatDecoded(timestamp: max(now - self.captureLatency, earliest))
   }
 
-  /// Records that no other encoding has viewers: after ``joiningTime`` the last frame is not repeated for them any more.
+  /// Records that no other encoding has viewers, or nothing to decode: after ``joiningTime`` the last frame is not repeated for them any more.
   mutating func endDecodedRepetition(at now: MediaTime) {
     if let decodedRepetition, now >= decodedRepetition.end { self.decodedRepetition = nil }
   }
@@ -407,6 +405,7 @@ extension VideoSchedule {
 
   private mutating func pass(_ sample: SampleSummary, at now: MediaTime) -> Action {
     self.isPassing = true
+    self.isLastKeyframe = sample.isKeyframe
     self.hasAskedToPass = false
     self.isRedrawDue = false
     self.endDecodedRepetition(at: now)

@@ -94,8 +94,8 @@ struct PassThroughTests {
       #expect(stream.statistics.framesIn == 30)
       stream.requestKeyframe()
       deliver(30..<35)
-      // A second later the last one is encoded for the viewer, since nothing follows it.
-      #expect(output.samples(atLeast: 35).prefix(35).map(\.payload) == samples.prefix(35).map(\.payload))
+      #expect(output.samples(atLeast: 35).count == 35)
+      #expect(stream.statistics.videoEncoders == 0)
     }
   }
 

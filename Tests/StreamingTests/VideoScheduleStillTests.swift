@@ -83,6 +83,35 @@ struct VideoScheduleStillTests {
     }
   }
 
+  @Test func `a source of keyframes a second apart is passed through while viewers join, although they are late`() {
+    let dialogue = VideoScheduleDialogue()
+    for time in stride(from: 0, through: 20_000, by: 1_050) as StrideThrough<Int64> {
+      #expect(dialogue.timeouts(before: time).isEmpty)
+      #expect(Self.sample(dialogue, at: time) == .pass(time))
+      _ = dialogue.handle(.keyframeRequested, at: time + 20)
+    }
+  }
+
+  @Test func `a stall of a source that delivers does not end pass-through for a viewer that has joined`() {
+    let dialogue = VideoScheduleDialogue()
+    for time in stride(from: 0, through: 2_080, by: 40) as StrideThrough<Int64> {
+      if time == 1_960 { _ = dialogue.handle(.keyframeRequested, at: time) }
+      #expect(Self.sample(dialogue, at: time, isKeyframe: time % 2_000 == 0) == .pass(time))
+    }
+    #expect(dialogue.timeouts(before: 3_900).isEmpty)
+    #expect(Self.sample(dialogue, at: 3_900, isKeyframe: false) == .pass(3_900))
+  }
+
+  @Test func `what cannot be decoded for a viewer is tried once for each keyframe`() {
+    let dialogue = VideoScheduleDialogue()
+    #expect(Self.sample(dialogue, at: 0) == .pass(0))
+    _ = dialogue.handle(.keyframeRequested, at: 19_500)
+    #expect(Self.sample(dialogue, at: 20_000) == .pass(20_000))
+    #expect(dialogue.timeout(at: 21_000) == .keepStill)
+    #expect(dialogue.timeouts(before: 40_000).isEmpty)
+    #expect(Self.sample(dialogue, at: 40_000) == .pass(40_000))
+  }
+
   @Test func `frames of a slow source are encoded once each as soon as a viewer has enough`() {
     let dialogue = VideoScheduleDialogue()
     #expect(Self.frame(dialogue, at: 0) == .newest(0))
@@ -110,14 +139,18 @@ struct VideoScheduleStillTests {
   }
 
   @Test func `an access unit that comes a little late is shown after the repeated frame`() {
-    for (latency, isOld) in [(1_200, false), (2_100, true)] as [(Int64, Bool)] {
+    let cases: [(latency: Int64, isKeyframe: Bool, isOld: Bool)] = [
+      (1_200, false, false), (2_100, false, true), (1_200, true, false), (2_100, true, true),
+    ]
+    for (latency, isKeyframe, isOld) in cases {
       let dialogue = VideoScheduleDialogue()
       #expect(Self.sample(dialogue, at: 0) == .pass(0))
       _ = dialogue.handle(.keyframeRequested, at: 10_000)
       Self.keepStill(dialogue, at: 11_000)
       _ = dialogue.timeouts(from: 11_000, before: 14_000)
-      let action = Self.sample(dialogue, at: 14_000, latency: latency, isKeyframe: false)
-      #expect(action == .transcode(dropsFrames: isOld), "\(latency) ms")
+      let action = Self.sample(dialogue, at: 14_000, latency: latency, isKeyframe: isKeyframe)
+      // Not passed through: the access units behind it are as late, and older than what would be shown then.
+      #expect(action == .transcode(dropsFrames: isOld), "\(latency) ms, \(isKeyframe)")
     }
   }
 }

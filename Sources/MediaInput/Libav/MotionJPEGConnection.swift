@@ -32,6 +32,8 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
   private var life = SourceLife(at: StreamClock.system.now())
   /// Nil where images come in parts.
   private let snapshots: Snapshots?
+  /// Number of images of the response.
+  private var imageCount = 0
   /// Time of the next request, and of the last image.
   private var nextRequest: MediaTime
   private var lastImage: MediaTime
@@ -82,6 +84,7 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
       return nil
     }
     self.lastImage = StreamClock.system.now()
+    self.imageCount += 1
     // Without times, those of the arrival are taken.
     let sample = EncodedSample(
       kind: .video, payload: image, presentationTime: .zero, duration: .zero, isKeyframe: true)
@@ -102,20 +105,28 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
 
   /// Receives bytes of a snapshot, requests the next one when it is due, or waits for that for a moment.
   private func request(_ snapshots: Snapshots) throws(VidiconError) {
+    let now = StreamClock.system.now()
     do throws(VidiconError) {
       if let response {
-        self.reader.append(try response.receive(of: self.specification, self.interrupt, within: snapshots.timeout))
+        // A camera may keep the connection open behind the only image, and another send images one after the other.
+        let isWhole = self.imageCount == 1
+        let timeout = isWhole ? max(self.nextRequest - now, Self.maximumPause) : snapshots.timeout
+        self.reader.append(try response.receive(of: self.specification, self.interrupt, within: timeout))
+        // Bytes that are no image may come without end.
+        guard now - self.lastImage < snapshots.timeout else {
+          throw VidiconError(network: vidicon_averror_invaliddata, of: self.specification)
+        }
         return
       }
-      let now = StreamClock.system.now()
       guard now >= self.nextRequest else {
         _ = self.pause.wait(until: min(self.nextRequest, now + Self.maximumPause))
         return
       }
       self.nextRequest = now + snapshots.interval
+      self.imageCount = 0
       self.response = try ImageResponse(requesting: self.specification, interrupt: self.interrupt)
     } catch {
-      // The end of a response, or a request that has failed.
+      // The end of a response, a pause behind the image, or a request that has failed.
       self.response = nil
       guard error.mayPass, StreamClock.system.now() - self.lastImage < snapshots.timeout else { throw error }
     }

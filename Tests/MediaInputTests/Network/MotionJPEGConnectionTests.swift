@@ -184,6 +184,56 @@ struct MotionJPEGConnectionTests {
     #expect(error?.code == (status == 401 ? .notPermitted : .failed), "\(String(describing: error))")
   }
 
+  @Test func `a snapshot is requested again although the camera keeps the connection open`() throws {
+    let image = try Self.image()
+    let count = SharedCount()
+    let server = try LocalServer { connection in
+      count.increase()
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nConnection: close\r\n\r\n")
+      connection.write(image)
+      connection.waitForEnd()
+    }
+    let connection = try Self.open(server, times: .init(interval: .milliseconds(20), timeout: .seconds(300)))
+    for _ in 0..<3 { #expect(try Array(Self.packet(connection).bytes.readableBytesView) == image) }
+    #expect(count.value >= 3)
+  }
+
+  @Test func `images that follow one another in a response are read from that`() throws {
+    let image = try Self.image()
+    let (count, shown) = (SharedCount(), SharedCount())
+    let server = try LocalServer { connection in
+      count.increase()
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nConnection: close\r\n\r\n")
+      connection.write(image + image)
+      while shown.value < 2, !connection.waitForEnd(within: 1) {}
+      connection.write(image)
+      connection.waitForEnd()
+    }
+    let connection = try Self.open(server, times: .init(interval: .milliseconds(20), timeout: .seconds(300)))
+    for _ in 0..<3 {
+      #expect(try Array(Self.packet(connection).bytes.readableBytesView) == image)
+      shown.increase()
+    }
+    #expect(count.value == 1)
+  }
+
+  @Test func `a snapshot is lost when its response goes on without an image`() throws {
+    let image = try Self.image()
+    let count = SharedCount()
+    let server = try LocalServer { connection in
+      let isFirst = count.increase() == 1
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nConnection: close\r\n\r\n")
+      connection.write(isFirst ? image : [])
+      while !isFirst, !connection.waitForEnd(within: 0) { connection.write("no image") }
+    }
+    let connection = try Self.open(server, times: .init(interval: .milliseconds(20), timeout: .milliseconds(300)))
+    #expect(try Self.packet(connection).isKeyframe)
+    #expect(throws: VidiconError.self) { while true { _ = try connection.read() } }
+  }
+
   @Test func `another type than an image's is no snapshot, whatever its name`() throws {
     let stream = try TestMedia.path(
       "named.ts", ["-f", "lavfi", "-i", "testsrc=s=160x96:r=25:d=1", "-c:v", "mpeg2video", "-f", "mpegts"])
