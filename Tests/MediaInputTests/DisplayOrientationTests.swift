@@ -60,7 +60,7 @@ struct DisplayOrientationTests {
     let path = try TestMedia.path("turned_upright.\(codec.name)", bytes: turned + upright)
     let found = try DecodedFile(path) { $0.orientation }.frames
     try #require(found.count == 20)
-    // What libavcodec returns behind a keyframe may be the keyframe's.
+    // The message of a keyframe may come with the frame behind it.
     #expect(found.prefix(10).allSatisfy { $0 == .left } && found.suffix(9).allSatisfy { $0 == .up }, "\(found)")
     let later = try TestMedia.path("upright_turned.\(codec.name)", bytes: upright + turned)
     let others = try DecodedFile(later) { $0.orientation }.frames
