@@ -111,6 +111,7 @@ extension EndToEnd {
 
     private static func read(_ frame: String) async throws -> String {
       let run = try await Tool.run("zbarimg", ["--quiet", "--nodbus", "--raw", frame], within: .seconds(10))
+      #expect(run.succeeded, "\(run)")
       return String(run.outputText.dropLast())  // Without zbarimg's newline.
     }
   }

@@ -124,8 +124,9 @@ extension EndToEnd {
           _ = try await vidicon.status(of: fault) { _ in vidicon.child.errors.text.contains("\(fault):") }
         }
         vidicon.child.signal(SIGINT)
-        #expect(await vidicon.child.end(within: .seconds(60)) == .status(1))
+        let exit = await vidicon.child.end(within: .seconds(60))
         await vidicon.child.errors.end()
+        #expect(exit == .status(1), "\(vidicon.child.errors.text)")
         let lines = vidicon.child.errors.text.split(separator: "\n")
         for fault in faults where fault.hasPrefix("write") && fault.hasSuffix("short") {
           #expect(!lines.contains { $0.contains("\(fault):") }, "\(fault): \(lines)")
