@@ -26,6 +26,12 @@ import urllib.request
 # Factor of the timeouts, as MachineShare.timeoutFactor.
 FACTOR = int(os.environ.get("VIDICON_TEST_TIMEOUT_FACTOR", "3"))
 SCRIPT_SECONDS = 30 * FACTOR
+# What a page shows, and the state of its video, for the message of a failure.
+STATE = """
+const video = document.querySelector("video");
+const state = video && { ready: video.readyState, paused: video.paused, time: video.currentTime, error: video.error?.message };
+return JSON.stringify({ text: document.body.innerText.slice(0, 1500), video: state });
+"""
 # Has a page record the methods of its requests, in window.methods.
 RECORD_METHODS = """
 const real = window.fetch;
@@ -106,7 +112,7 @@ class Browser:
         deadline = time.monotonic() + seconds * FACTOR
         while not (result := self.run(script, *arguments)):
             if time.monotonic() > deadline:
-                raise Failure(f"not within {seconds} s: {script}")
+                raise Failure(f"not within {seconds} s: {script}\nthe page: {self.run(STATE)}\nits errors: {self.complaints()}")
             time.sleep(0.1)
         return result
 
