@@ -231,7 +231,7 @@ extension EndToEnd {
         let (median, late, stall) = (try watch.latency(0.5), try watch.latency(0.95), watch.maximumStall)
         report("median latency from a browser's camera to RTSP, s", median, limit: 0.25)
         report("95th percentile from a browser's camera to RTSP, s", late, limit: 0.25)
-        report("longest time without a new frame at changes of the size, s", stall, limit: 0.3)
+        report("maximum time without a new frame at changes of the size, s", stall, limit: 0.3)
         #expect(late <= 0.25 && stall > 0 && stall <= 0.3)
       }
     }

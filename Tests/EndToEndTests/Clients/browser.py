@@ -26,7 +26,7 @@ import urllib.request
 # Factor of the timeouts, as MachineShare.timeoutFactor.
 FACTOR = int(os.environ.get("VIDICON_TEST_TIMEOUT_FACTOR", "3"))
 SCRIPT_SECONDS = 30 * FACTOR
-# What a page shows, and the state of its video, for the message of a failure.
+# Text of a page, and the state of its video, for the message of a failure.
 STATE = """
 const video = document.querySelector("video");
 const state = video && { ready: video.readyState, paused: video.paused, time: video.currentTime, error: video.error?.message };
