@@ -7,6 +7,23 @@ import Testing
 
 @Suite("Packets that are kept to be sent again")
 struct RetransmissionHistoryTests {
+  private final class Counter {
+    var count = 0
+  }
+
+  /// Frames that count how often one of them is looked at.
+  private struct CountedFrames: RandomAccessCollection {
+    let frames: [RetransmissionHistory.Frame]
+    let looks = Counter()
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { self.frames.count }
+    subscript(position: Int) -> RetransmissionHistory.Frame {
+      self.looks.count += 1
+      return self.frames[position]
+    }
+  }
+
   private static func frame(_ packetCount: Int) -> WebRTCMedia {
     WebRTCMedia(
       kind: .video, isKeyframe: false, presentationTime: .zero, bytes: ByteBuffer(repeating: 1, count: packetCount),
@@ -50,5 +67,26 @@ struct RetransmissionHistoryTests {
       }
     }
     #expect(foundCount > 500 && unknownCount > 500)
+  }
+
+  @Test func `for a packet at most eleven of 512 frames are looked at, whether it was sent or not`() {
+    let frames = CountedFrames(
+      frames: (0..<RetransmissionHistory.maximumFrameCount).map {
+        // Of seven packets, the last one was discarded before it was sent, and the first number of the next frame is its own.
+        RetransmissionHistory.Frame(media: Self.frame(7), firstNumber: Int64(1_000 + 6 * $0), sent: .zero)
+      })
+    let end = Int64(1_000 + 6 * RetransmissionHistory.maximumFrameCount)
+    var (maximum, foundCount) = (0, 0)
+    for number in 900..<end + 100 {
+      frames.looks.count = 0
+      if let (frame, index) = RetransmissionHistory.find(number, in: frames) {
+        #expect(frame.firstNumber + Int64(index) == number)
+        foundCount += 1
+      }
+      maximum = max(maximum, frames.looks.count)
+    }
+    // Numbers before the first frame, and behind the last one, are looked for as well.
+    #expect(foundCount == 6 * RetransmissionHistory.maximumFrameCount + 1)
+    #expect((9...11).contains(maximum), "\(maximum)")
   }
 }

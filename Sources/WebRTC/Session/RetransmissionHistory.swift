@@ -5,7 +5,8 @@ internal import NIOCore
 ///
 /// It references the media that all viewers share, and costs a viewer a few bytes for each frame.
 struct RetransmissionHistory {
-  private struct Frame {
+  /// A frame that was sent.
+  struct Frame {
     var media: WebRTCMedia
     /// Number of the first packet, extended beyond 16 bits.
     var firstNumber: Int64
@@ -61,23 +62,31 @@ struct RetransmissionHistory {
   mutating func answer(_ sequenceNumber: UInt16, roundTrip: MediaDuration, at now: MediaTime) -> Answer {
     let last = self.endNumber - 1
     let number = last + Int64(Int16(bitPattern: sequenceNumber &- UInt16(truncatingIfNeeded: last)))
-    guard number < self.endNumber, let (frame, index) = self.find(number) else { return .unknown }
+    guard number < self.endNumber, let (frame, index) = Self.find(number, in: self.frames) else {
+      return .unknown
+    }
     if let previous = self.answers[number], now - previous < roundTrip { return .answered }
     self.answers[number] = now
     return .packet(frame.media, index: index)
   }
 
-  private func find(_ number: Int64) -> (Frame, index: Int)? {
-    // The first frame behind the packet, by halves: a datagram may ask for thousands of packets.
-    var (low, high) = (0, self.frames.count)
+  /// Finds the frame of a packet, and the packet's place in it.
+  ///
+  /// A datagram may request thousands of packets: of 512 frames, at most eleven are looked at for each.
+  static func find<Frames: RandomAccessCollection<Frame>>(
+    _ number: Int64, in frames: Frames
+  ) -> (Frame, index: Int)? {
+    func position(_ offset: Int) -> Frames.Index { frames.index(frames.startIndex, offsetBy: offset) }
+    // The first frame behind the packet, by halves.
+    var (low, high) = (0, frames.count)
     while low < high {
       let middle = (low + high) / 2
-      if self.frames[offset: middle].firstNumber <= number { low = middle + 1 } else { high = middle }
+      if frames[position(middle)].firstNumber <= number { low = middle + 1 } else { high = middle }
     }
     guard low > 0 else { return nil }
-    let frame = self.frames[offset: low - 1]
-    guard number < frame.firstNumber + Int64(frame.media.packetCount) else { return nil }
-    return (frame, Int(number - frame.firstNumber))
+    let found = frames[position(low - 1)]
+    guard number < found.firstNumber + Int64(found.media.packetCount) else { return nil }
+    return (found, Int(number - found.firstNumber))
   }
 
   /// The next packet that is worth sending again for nothing but its length: the newest first, in turn.
@@ -85,7 +94,7 @@ struct RetransmissionHistory {
     guard let last = self.frames.last else { return nil }
     let first = min(last.firstNumber, self.endNumber - 1)
     self.paddingNumber = self.paddingNumber > first ? min(self.paddingNumber, self.endNumber) - 1 : self.endNumber - 1
-    guard let (frame, index) = self.find(self.paddingNumber) else { return nil }
+    guard let (frame, index) = Self.find(self.paddingNumber, in: self.frames) else { return nil }
     return (frame.media, index, UInt16(truncatingIfNeeded: self.paddingNumber))
   }
 
