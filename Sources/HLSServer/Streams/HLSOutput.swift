@@ -49,6 +49,7 @@ package final class HLSOutput: StreamOutput {
   private let configuration: HLSConfiguration
   private let eventLoop: any EventLoop
   private let clock = StreamClock.system
+  private let now: @Sendable () -> MediaTime
   private let isActive = Atomic(false)
   private let state: Mutex<State>
 
@@ -60,9 +61,14 @@ package final class HLSOutput: StreamOutput {
   ///   - token: Makes file names unique across runs.
   ///   - idleTime: ``HTTPServerLimits/viewerIdleTime``.
   ///   - eventLoop: Runs the deadline check, and resumes requests that are not on an event loop.
-  init(stream: LiveStream, token: String, idleTime: MediaDuration, eventLoop: any EventLoop) {
+  ///   - now: Returns the current time of the streams' clock.
+  init(
+    stream: LiveStream, token: String, idleTime: MediaDuration, eventLoop: any EventLoop,
+    now: @escaping @Sendable () -> MediaTime = { StreamClock.system.now() }
+  ) {
     self.stream = stream
     self.eventLoop = eventLoop
+    self.now = now
     let zero = MediaDuration(nanoseconds: StreamClock.system.unixTime(at: .zero))
     let configuration = HLSConfiguration(
       token: token, unixTimeAtZero: zero, bitrate: stream.videoBitrate + stream.audioSettings.bitrate,
@@ -93,7 +99,7 @@ package final class HLSOutput: StreamOutput {
 
   package func consume(_ sample: EncodedSample) {
     guard self.isActive.load(ordering: .relaxed) else { return }
-    let now = self.clock.now()
+    let now = self.now()
     let zero = MediaDuration(nanoseconds: self.clock.unixTime(at: .zero))
     self.perform { machine in
       machine.unixTimeAtZero = zero
@@ -119,7 +125,7 @@ package final class HLSOutput: StreamOutput {
   }
 
   package func streamEnded() {
-    let now = self.clock.now()
+    let now = self.now()
     self.perform { (state: inout State) in
       state.endTime = state.endTime ?? now
       return state.machine.end()
@@ -133,7 +139,7 @@ package final class HLSOutput: StreamOutput {
 
   /// Responds to a request for a file of the main rendition; nil when it must wait.
   func respondAtOnce(to request: HLSRequest) -> HLSResponse? {
-    let now = self.clock.now()
+    let now = self.now()
     var response: HLSResponse?
     self.perform { state in
       let result = state.machine.respond(to: request, at: now)
@@ -175,7 +181,7 @@ package final class HLSOutput: StreamOutput {
     }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let now = self.clock.now()
+        let now = self.now()
         let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? self.eventLoop
         var response: HLSResponse?
         self.perform { state in
@@ -200,9 +206,9 @@ package final class HLSOutput: StreamOutput {
 
   /// Waits until a rendition, or each, is prepared or cannot be, at most 2 s: a driver may never open its encoder.
   private func waitForPreparation(of name: String?) async {
-    let deadline = self.clock.now() + Rendition.preparationTimeout
+    let deadline = self.now() + Rendition.preparationTimeout
     func isWaiting(_ state: State) -> Bool {
-      self.clock.now() < deadline && state.preparing.contains { name == nil || $0.rendition.name == name }
+      self.now() < deadline && state.preparing.contains { name == nil || $0.rendition.name == name }
     }
     while !Task.isCancelled, self.state.withLock({ isWaiting($0) }) {
       let number = self.state.withLock { state in
@@ -300,7 +306,7 @@ package final class HLSOutput: StreamOutput {
   }
 
   private func checkDeadlines() {
-    let now = self.clock.now()
+    let now = self.now()
     var overdue: [Waiter] = []
     self.perform { state in
       for (number, waiter) in state.waiters where waiter.deadline <= now {
@@ -384,7 +390,7 @@ extension HLSOutput {
   /// Consumes a video sample of a rendition.
   func consume(_ sample: EncodedSample, of name: String) {
     guard self.isActive.load(ordering: .relaxed) else { return }
-    let now = self.clock.now()
+    let now = self.now()
     self.perform { machine in machine.consume(sample, of: name, at: now) }
   }
 
