@@ -84,6 +84,8 @@ def arguments(words):
             parser.error(f"there is no measurement {name}")
     if settings.page and not settings.json:
         parser.error("--page needs --json")
+    if settings.page and settings.names:
+        parser.error("a page has the rows of all measurements; omit the names, or --page")
     if settings.json and not settings.json.parent.is_dir():
         parser.error(f"there is no folder {settings.json.parent}")
     if settings.json and (changes := report.changes()):

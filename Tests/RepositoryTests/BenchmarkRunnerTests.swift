@@ -46,6 +46,11 @@ struct BenchmarkRunnerTests {
     #expect(try self.run(first: #"report.row("a", 1, 2, "0.5", "1", True)"#, changes: " M Package.swift").status == 0)
   }
 
+  @Test func `a page without all measurements is refused, with status 2 and nothing measured`() throws {
+    let run = try self.run(first: "1 / 0", "second", "--json", "rows.json", "--page", "page.md")
+    #expect(run.status == 2 && run.output == "" && run.errors.contains("all measurements"), "\(run)")
+  }
+
   @Test func `the rows of a commit are written, and rendered between the marks of a page`() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
