@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import verdict
 from harness import running
 from report import row
 
@@ -254,8 +255,16 @@ def measure_scenes(settings):
         status = judge.wait()
     frames, faces = (sum(scene[key] for scene in scenes) for key in ("frames", "faces"))
     leaks, added = (sum(len(scene[key]) for scene in scenes) for key in ("leaks", "added"))
+    # The judge's status agrees with what it has printed, unless it ended before it had judged all scenes.
+    is_complete = bool(scenes) and (status == 0) == all(map(verdict.holds, scenes))
     row(f"faces that are shown in {frames} recorded frames, scenes: {len(scenes)}", f"{leaks} of {faces}, {added} more found", "", "",
-        "0, with enough frames, and at most 10% of the empty room covered", status == 0)
+        "0, with enough frames", is_complete and all(map(verdict.is_hidden, scenes)))
+    for scene in scenes:
+        limit = verdict.LIMITS.get(scene["scene"])
+        if limit is not None:
+            missed = "" if limit <= verdict.GOAL else f"; {verdict.GOAL:.0%} were agreed"
+            row(f"covered part of {verdict.NAMES[scene['scene']]}, mean of {scene['frames']} frames", f"{scene['covered']:.1%}", "", "",
+                f"{limit:.0%}{missed}", verdict.is_visible(scene))
 
 
 def measure_looks(settings):

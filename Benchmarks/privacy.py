@@ -21,6 +21,8 @@ import tempfile
 import cv2
 import numpy
 
+import verdict
+
 # Luma of the cover, and its tolerance after encoding: faces in the dark are not much brighter or darker.
 COVER, TOLERANCE = 40, 6
 # Recordings of a scene, until it has its frames.
@@ -415,8 +417,10 @@ class Judge:
                 self.added_by[detector] += 1
                 self.added.append((index, round(float(x)), round(float(y)), round(float(side))))
 
-    def result(self):
-        return {"scene": self.name, "frames": self.frames, "faces": self.faces, "leaks": self.leaks, "added": self.added,
+    def result(self, requested):
+        """The counts and leaks of the scene's recordings, which `verdict` judges, of a number of requested frames."""
+        return {"scene": self.name, "requested": requested, "frames": self.frames, "faces": self.faces,
+                "leaks": self.leaks, "added": self.added,
                 "searched": self.searched, "added_by": self.added_by, "covered": sum(self.covered) / max(1, len(self.covered))}
 
 
@@ -439,7 +443,7 @@ def measure(options, scenes, name, count, folder, detectors):
         first += len(labels)
         if judge.frames >= count or recorded_frames == 0:
             break
-    return judge.result()
+    return judge.result(count)
 
 
 def main():
@@ -465,13 +469,13 @@ def main():
         for name in names:
             count = -(-options.frames // len(names))
             result = measure(options, scenes, name, count, pathlib.Path(folder), detectors)
-            failed = failed or bool(result["leaks"] or result["added"]) or name == "empty_room" and result["covered"] > 0.1 \
-                or result["frames"] < count
+            failed = failed or not verdict.holds(result)
             leaks = sorted({leak[0] for leak in result["leaks"] + result["added"]})
             print(json.dumps(result) if options.json else
                   f"{name}: {result['frames']} of {count} frames, {result['faces']} faces, {len(result['leaks'])} visible, "
                   f"{len(result['added'])} more found (" + ", ".join(f"{name} {n}" for name, n in result["added_by"].items())
                   + f"; {result['searched']} frames searched), in {len(leaks)} frames; {100 * result['covered']:.1f}% covered"
+                  + (f" of at most {100 * verdict.LIMITS[name]:.0f}%" if name in verdict.LIMITS else "")
                   + (f"; first: {json.dumps((result['leaks'] + result['added'])[:4])}" if leaks else ""), flush=True)
     sys.exit(1 if failed else 0)
 
