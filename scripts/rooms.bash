@@ -1,7 +1,7 @@
 # The rooms of tests, and how they run: for scripts/test and scripts/smoke-proof.
 # shellcheck shell=bash disable=SC2034 # Variables of its users.
 
-# Rooms that only compute: most of them run together, the longest ones alone. All others wait for devices, timers and sockets.
+# Rooms that only compute: most of them run together, the slowest ones alone. All others wait for devices, timers and sockets.
 computing_rooms=(
   Authentication Bitstreams Codecs Containers HLS Inference Media RTMP RTP RTSP Repository WebPage
 )

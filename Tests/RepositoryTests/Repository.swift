@@ -38,11 +38,12 @@ enum Repository {
     return text
   }
 
-  /// Comments of all files in C, JavaScript, Python, shell and CSS, and of Swift files, and the text of Markdown, below some
-  /// folders or in some files. Fuzz inputs and hidden folders are left out.
+  /// Comments of all files in C, JavaScript, Python, shell and CSS, of configuration files and Swift files, and the text of Markdown,
+  /// below some folders or in some files. Fuzz inputs and hidden folders below them are left out.
   static func comments(in folders: String...) throws -> [CommentText] {
     let endings: Set<String> = [
-      "swift", "c", "h", "inc", "js", "mjs", "py", "sh", "css", "conf", "modulemap", "md", "",
+      "swift", "c", "h", "inc", "js", "mjs", "py", "sh", "bash", "css", "conf", "service", "toml", "yml", "modulemap",
+      "md", "",
     ]
     return try folders.flatMap { folder in
       let top = Self.top.appending(path: folder)

@@ -14,10 +14,14 @@ struct VocabularyTests {
 
   @Test func `comments and test names use the field's words`() throws {
     let files = try Repository.comments(
-      in: "Sources", "Tests", "Examples", "FuzzTesting", "Benchmarks", "scripts", "docs", "README.md", "Package.swift")
+      in: "Sources", "Tests", "Examples", "FuzzTesting", "Benchmarks", "scripts", "docs", "Packaging", ".ci",
+      "README.md", "Package.swift")
     #expect(files.count { $0.path.hasSuffix(".py") } >= 15)
     #expect(files.count { $0.path.hasSuffix(".mjs") } >= 20)
-    for path in ["/scripts/setup", "/README.md", "/docs/watching.md", "/Package.swift"] {
+    for path in [
+      "/scripts/setup", "/scripts/rooms.bash", "/README.md", "/docs/watching.md", "/Packaging/postinst", "/.ci/run",
+      "/Package.swift",
+    ] {
       #expect(files.contains { $0.path == path && !$0.comments.isEmpty }, "\(path)")
     }
     let checked = files.filter {
