@@ -59,10 +59,12 @@ public final class AccessControl: Sendable {
   struct State {
     var users: [Credentials]
     var tokens: [AccessToken]
+    /// Tokens that were made, valid until the server ends.
+    var madeTokens: [AccessToken] = []
     /// Users and tokens of the user file.
     var file = UserFile.empty
-    /// Number of times that the user file has changed.
-    var fileVersion = 0
+    /// Number of times that users have changed.
+    var usersVersion = 0
     /// Whether the user file has had a viewer: watching stays protected when a later version has none, such as one that an
     /// editor has truncated.
     var hasHadViewers = false
@@ -84,7 +86,7 @@ public final class AccessControl: Sendable {
   /// Maximum duration of a login on the page.
   private static let sessionLifetime = MediaDuration.seconds(12 * 3600)
 
-  /// The rules; users and tokens of the user file are not in them.
+  /// The rules, with the users and tokens of the start; those of the user file are not in them.
   public let settings: AccessSettings
   /// Number of refusals by reason.
   public let refusals: RefusalCounters
@@ -155,25 +157,38 @@ extension AccessControl {
       state.hasHadViewers = state.hasHadViewers || file.hasViewers
       state.file = file
       state.sessions = []
-      state.fileVersion += 1
+      state.usersVersion += 1
     }
   }
 
-  /// Number of times that the user file has changed: what is given to its users ends with it.
-  package var userFileVersion: Int {
-    self.state.withLock { $0.fileVersion }
+  /// Replaces the users and tokens of the settings; those of the user file, and tokens that were made, stay. Logins on the page end.
+  ///
+  /// Watching is open again where no viewer is among them, as after a start.
+  package func setUsers(_ users: [Credentials], tokens: [AccessToken]) {
+    self.state.withLock { state in
+      (state.users, state.tokens) = (users, tokens)
+      state.sessions = []
+      state.usersVersion += 1
+    }
+  }
+
+  /// Number of times that users have changed: what is given to them ends with it.
+  package var usersVersion: Int {
+    self.state.withLock { $0.usersVersion }
   }
 
   /// Makes a token that is valid until the server ends.
   public func makeToken(role: Role) -> Secret {
     let token = AccessToken(role: role, makeRandom: self.makeRandom)
-    self.state.withLock { $0.tokens.append(token) }
+    self.state.withLock { $0.madeTokens.append(token) }
     return token.secret
   }
 
   /// The token that was given or made for the publishers of a stream, for its operators; nil for none, and for those of the user file.
   package func publisherToken(of stream: String) -> Secret? {
-    self.state.withLock { $0.tokens.first { $0.role == .publisher(stream: stream) }?.secret }
+    self.state.withLock { state in
+      (state.tokens + state.madeTokens).first { $0.role == .publisher(stream: stream) }?.secret
+    }
   }
 
   /// Whether watching needs a password or token.
@@ -254,7 +269,7 @@ extension AccessControl.State {
   }
 
   func allTokens(now: MediaTime) -> [AccessToken] {
-    self.tokens + self.file.tokens + self.sessions.filter { $0.expiry > now }.map(\.token)
+    self.tokens + self.madeTokens + self.file.tokens + self.sessions.filter { $0.expiry > now }.map(\.token)
   }
 
   /// The role of a token; nil for a wrong one.
@@ -267,7 +282,7 @@ extension AccessControl.State {
 
   func isWatchingProtected(_ settings: AccessSettings) -> Bool {
     settings.protectsWatching || self.hasHadViewers || self.users.contains { $0.role == .viewer }
-      || self.tokens.contains { $0.role == .viewer }
+      || (self.tokens + self.madeTokens).contains { $0.role == .viewer }
   }
 }
 

@@ -389,8 +389,8 @@ extension CameraServerSettings {
     rtsp.tls = configuration.rtspsPort.map { .init(port: $0, certificate: certificate) }
     if let certificate { http.tls?.certificate = .files(certificate) }
     self.init(rtsp: rtsp, http: http, isAnnounced: configuration.isAnnounced)
-    let receives = configuration.streams.contains { $0.publishScheme == .rtmp }
-    if configuration.rtmpPort != nil || configuration.rtmpsPort != nil || receives {
+    if configuration.opensRTMP {
+      let receives = configuration.receivesRTMP
       // An encoder without TLS is to reach a source rtmp: also beside the encrypted port.
       let ports = configuration.portChoice(configuration.rtmpPort, default: Default.rtmp)
       var rtmp = RTMPServerSettings(port: receives || configuration.rtmpPort != nil ? ports.port : nil)
@@ -411,8 +411,6 @@ extension CameraServerSettings {
     }
     self.access = configuration.access
     self.pushAuthorityFile = configuration.pushAuthorityFile
-    self.access.tokens += configuration.streams.compactMap { stream in
-      stream.publishToken.flatMap { AccessToken(parsing: $0.secret.text, role: .publisher(stream: stream.name)) }
-    }
+    self.access.tokens = configuration.givenTokens
   }
 }

@@ -12,7 +12,7 @@ extension ServeConfiguration {
     case .rtspPort: "\(DefaultPort.rtsp)"
     case .httpPort: "\(DefaultPort.http)"
     case .httpsPort: self.receivesWHIP ? "\(DefaultPort.https)" : nil
-    case .rtmpPort: self.streams.contains { $0.publishScheme == .rtmp } ? "\(DefaultPort.rtmp)" : nil
+    case .rtmpPort: self.receivesRTMP ? "\(DefaultPort.rtmp)" : nil
     case .webrtcPort: self.isWebRTCOn ? "\(DefaultPort.webRTC)" : nil
     case .webrtc: "on"
     case .discovery: "true"

@@ -17,6 +17,9 @@ extension ServeConfiguration {
   /// Port of HTTP over TLS, given or for publishers; nil without it.
   var openHTTPSPort: Int? { self.httpsPort ?? (self.receivesWHIP ? DefaultPort.https : nil) }
 
+  /// Whether a port of RTMP is opened, given or for publishers.
+  var opensRTMP: Bool { self.rtmpPort != nil || self.rtmpsPort != nil || self.receivesRTMP }
+
   /// The ports that are tried for a protocol: a given one alone, or the default one and those that replace it where it is in use.
   ///
   /// The next ports come before any free one: the second `vidicon` of a machine then has the same ports at each start. Ports that are

@@ -8,6 +8,9 @@ extension ServeConfiguration {
   /// Whether a stream has the source `whip:`.
   var receivesWHIP: Bool { self.streams.contains { $0.publishScheme == .whip } }
 
+  /// Whether a stream has the source `rtmp:`.
+  var receivesRTMP: Bool { self.streams.contains { $0.publishScheme == .rtmp } }
+
   /// Checks that publishers reach their streams, each by a token of its own.
   func validatePublishers() throws(VidiconError) {
     guard self.receivesWHIP else {

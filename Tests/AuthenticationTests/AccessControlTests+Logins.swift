@@ -328,6 +328,36 @@ extension AccessControlTests {
     #expect(Self.decide(.watch, Self.request(nil), of: access) == .unauthorized(stale: false))
   }
 
+  @Test func `users and tokens of the settings are replaced, and others stay`() throws {
+    let old = try #require(AccessToken(parsing: Self.viewerToken, role: .viewer))
+    let access = Self.control("anna:sesame", tokens: [old])
+    access.setUserFile(try UserFile(parsing: "operator token=\(Self.operatorToken)\n"))
+    let version = access.usersVersion
+    let login = access.login(user: "anna", password: Secret("sesame"), address: "::1", now: Self.now)
+    guard case .token(let session, .viewer) = login else {
+      Issue.record("\(login)")
+      return
+    }
+    #expect(Self.decide(.watch, Self.request(token: session.text), of: access) == .allowed(.viewer))
+    let ben = try #require(Credentials(parsing: "ben:secret", role: .viewer))
+    access.setUsers([ben], tokens: [])
+    #expect(access.usersVersion == version + 1)
+    // anna:sesame, ben:secret
+    #expect(Self.decide(.watch, Self.request("Basic YmVuOnNlY3JldA=="), of: access) == .allowed(.viewer))
+    for request in [
+      Self.request("Basic YW5uYTpzZXNhbWU="), Self.request(token: Self.viewerToken), Self.request(token: session.text),
+    ] {
+      #expect(Self.decide(.watch, request, of: access) == .unauthorized(stale: false))
+    }
+    #expect(Self.decide(.control, Self.request(token: Self.operatorToken), of: access) == .allowed(.operator))
+    access.setUsers([], tokens: [])
+    let made = access.makeToken(role: .operator)
+    access.setUsers([], tokens: [])
+    #expect(Self.decide(.control, Self.request(token: made.text), of: access) == .allowed(.operator))
+    #expect(!access.isWatchingProtected)
+    #expect(Self.decide(.watch, Self.request(nil), of: access) == .allowed(.viewer))
+  }
+
   @Test func `a token made at the start is valid, and secrets do not print`() {
     let access = Self.control()
     let token = access.makeToken(role: .operator)

@@ -386,7 +386,7 @@ struct RenditionsOverHTTPTests {
       for subject in ["a/b/low/live.m3u8", "a/b/low", "low/live.m3u8", "a/b/index.m3u8", "a/b/low/snapshot.jpg"] {
         for role in ["viewer", "operator"] {
           let ticket = responder.tickets.ticket(
-            for: "\(role) \(access.userFileVersion) \(subject)", now: responder.clock.now())
+            for: "\(role) \(access.usersVersion) \(subject)", now: responder.clock.now())
           for path in ["/a/b/low/live.m3u8", "/a/b/low/snapshot.jpg", "/a/b/index.m3u8", "/low/live.m3u8"] {
             let response = try await RawClient.get("\(path)?ticket=\(ticket)", port: port)
             #expect(response.head.hasPrefix("HTTP/1.1 401"), "\(subject) \(path)")

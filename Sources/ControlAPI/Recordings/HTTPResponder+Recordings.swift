@@ -119,10 +119,10 @@ extension HTTPResponder {
     }
   }
 
-  /// Subject of a ticket: a file, the role of the client that listed it, and the version of the user file: a user who was
-  /// removed from it downloads nothing more.
+  /// Subject of a ticket: a file, the role of the client that listed it, and the version of the users: one that was
+  /// removed downloads nothing more.
   private func ticketSubject(_ path: String, isOperator: Bool) -> String {
-    "\(isOperator ? "operator" : "viewer") \(self.access.userFileVersion) \(path)"
+    "\(isOperator ? "operator" : "viewer") \(self.access.usersVersion) \(path)"
   }
 
   private static func download(_ content: OpenFile, named name: String) -> ServerResponse {
