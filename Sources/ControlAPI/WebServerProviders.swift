@@ -1,3 +1,4 @@
+package import Media
 package import NIOCore
 package import Serving
 package import StreamControl
@@ -80,6 +81,8 @@ package struct WebServerProviders: Sendable {
   package var whip: (any WHIPService)?
   /// Returns the counters of a stream's WebRTC publishers; nil for a stream without the source `whip:`.
   package var publisher: @Sendable (LiveStream) -> WebRTCPublisherStatistics? = { _ in nil }
+  /// Reads the configuration of the program again, and applies it; returns nil where there is none.
+  package var reload: @Sendable () async -> Result<ReloadEntry, VidiconError>? = { nil }
   /// The sources to list at `/api/devices`; nil where there are none.
   package var catalog: SourceCatalog?
 

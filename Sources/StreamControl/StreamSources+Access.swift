@@ -15,9 +15,7 @@ extension StreamSources {
   /// - Throws: As ``replace(video:audio:)``, and `notPermitted`. The message contains no password, and for a client
   ///   without the operator role no folder.
   package func replace(_ requested: SourceNames, isOperator: Bool) async throws(VidiconError) {
-    // A failure may be about a requested source, or about the previous one.
-    let known = [self.start, self.selection].flatMap { [$0.video?.name, $0.audio?.name] }
-    let sources = ([requested.video, requested.audio] + known).compactMap { $0.map(SourceText.init) }
+    let sources = self.texts(with: [requested.video, requested.audio])
     do throws(VidiconError) {
       let named = try self.sources(namedBy: requested)
       let unlisted = isOperator ? [] : try self.checkAccess(to: named)
@@ -39,12 +37,27 @@ extension StreamSources {
         try await self.exchange(resolved, isConfined: isConfined)
       }
     } catch {
-      func redacted(_ text: String) -> String {
-        sources.reduce(text) { $1.redacted($0, isOperator: isOperator) }
-      }
-      throw VidiconError(
-        error.code, subject: redacted(error.subject), cause: redacted(error.cause), nextStep: redacted(error.nextStep))
+      throw error.withoutSecrets(of: sources, isOperator: isOperator)
     }
+  }
+
+  /// Replaces sources on behalf of the owner, whose configuration has changed: as ``replace(video:audio:)``, with an error that contains no
+  /// password.
+  package func replaceByConfiguration(
+    video: SourceSpecification.Video?, audio: SourceSpecification.Audio?
+  ) async throws(VidiconError) {
+    let sources = self.texts(with: [video?.name, audio?.name])
+    do throws(VidiconError) {
+      try await self.replace(video: video, audio: audio)
+    } catch {
+      throw error.withoutSecrets(of: sources, isOperator: true)
+    }
+  }
+
+  /// Names that an error of a change may quote: a failure may be about a requested source, or about the previous one.
+  private func texts(with requested: [String?]) -> [SourceText] {
+    let known = [self.start, self.selection].flatMap { [$0.video?.name, $0.audio?.name] }
+    return (requested + known).compactMap { $0.map(SourceText.init) }
   }
 
   /// The requested sources. The shown name of a start source stands for that source.
@@ -122,6 +135,15 @@ extension SourceSpecification.Audio {
 }
 
 extension VidiconError {
+  /// The error with each source as it is shown.
+  fileprivate func withoutSecrets(of sources: [SourceText], isOperator: Bool) -> VidiconError {
+    func redacted(_ text: String) -> String {
+      sources.reduce(text) { $1.redacted($0, isOperator: isOperator) }
+    }
+    return VidiconError(
+      self.code, subject: redacted(self.subject), cause: redacted(self.cause), nextStep: redacted(self.nextStep))
+  }
+
   /// Only an operator may choose this source.
   fileprivate static func operatorOnly(_ source: String) -> VidiconError {
     VidiconError(

@@ -53,6 +53,7 @@ public final class CameraServer: Sendable {
   private let catalog: SourceCatalog
   private let privacy: SourcePrivacy
   private let pushService: PushService
+  private let reload = ConfigurationReloading()
   private let report: @Sendable (String) -> Void
 
   /// Creates a server that does not listen yet.
@@ -131,13 +132,13 @@ public final class CameraServer: Sendable {
     self.rtsp = rtsp
     self.rtmp = rtmp
     self.webRTC = webRTC
-    self.http = settings.http.map { [listening, streams] http in
+    self.http = settings.http.map { [listening, streams, reload] http in
       WebServer(
         settings: http, access: access, passwords: passwords,
         providers: WebServerProviders(
           servers: servers, webRTC: webRTC, addresses: { listening.addresses(of: $0) },
           controls: { streams.controls(of: $0) },
-          catalog: catalog), group: group, registry: registry, report: report)
+          reload: { await reload.perform() }, catalog: catalog), group: group, registry: registry, report: report)
     }
     self.announcer =
       settings.isAnnounced
@@ -215,6 +216,11 @@ public final class CameraServer: Sendable {
       ports, hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
     // Streams that were served earlier had no port to announce.
     for stream in self.streams.served where stream.isRunning { self.announce(stream) }
+  }
+
+  /// Sets what reads the program's configuration again when an operator asks for that over HTTP; without it there is none.
+  package func setReload(_ perform: @escaping @Sendable () async -> Result<ReloadEntry, VidiconError>) {
+    self.reload.set(perform)
   }
 
   /// Serves clients that have connected since the ports are open, and all others at once.

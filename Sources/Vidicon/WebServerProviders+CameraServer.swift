@@ -1,5 +1,6 @@
 internal import ControlAPI
 internal import Discovery
+internal import Media
 internal import Serving
 internal import StreamControl
 internal import Streaming
@@ -12,7 +13,8 @@ extension WebServerProviders {
   init(
     servers: [any StreamServer], webRTC: WebRTCServer?,
     addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
-    controls: @escaping @Sendable (LiveStream) -> StreamControls, catalog: SourceCatalog
+    controls: @escaping @Sendable (LiveStream) -> StreamControls,
+    reload: @escaping @Sendable () async -> Result<ReloadEntry, VidiconError>?, catalog: SourceCatalog
   ) {
     self.init()
     self.file = { page in
@@ -43,6 +45,7 @@ extension WebServerProviders {
     self.whip = webRTC
     self.publisher = { webRTC?.publisherStatistics(of: $0) }
     self.controls = controls
+    self.reload = reload
     self.catalog = catalog
   }
 }

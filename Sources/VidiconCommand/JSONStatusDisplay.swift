@@ -20,6 +20,16 @@ final class JSONStatusDisplay: StatusDisplay {
       /// Names of the sources, without passwords.
       var source: String?
       var audio: String?
+
+      init(_ stream: LiveStream, on server: CameraServer) {
+        let addresses = server.addresses(of: stream)
+        let sources = server.sources(of: stream)?.shown(isOperator: true)
+        self.name = stream.name
+        self.urls = addresses.rtsp + addresses.rtmp + addresses.whep
+        self.pages = addresses.page
+        self.publish = server.publisherStatistics(of: stream).map { _ in addresses.whip }
+        (self.source, self.audio) = (sources?.video, sources?.audio)
+      }
     }
 
     var event = "started"
@@ -39,6 +49,13 @@ final class JSONStatusDisplay: StatusDisplay {
     var controlTokenFile: String?
     /// Sentences for users about the rights of clients without credentials.
     var access: [String]
+  }
+
+  private struct StreamStarted: Encodable {
+    var event = "streamStarted"
+    var stream: Started.Stream
+    /// The chosen source, when none was requested.
+    var choice: String?
   }
 
   private struct SourceChanged: Encodable {
@@ -133,15 +150,12 @@ final class JSONStatusDisplay: StatusDisplay {
         rtmpsPort: server.ports?.rtmps, webrtcPort: server.ports?.webRTC, httpPort: server.ports?.http,
         httpsPort: server.ports?.https,
         certificateFingerprint: server.certificateFingerprint, authorityFingerprint: server.authorityFingerprint,
-        streams: streams.map { stream in
-          let addresses = server.addresses(of: stream)
-          let sources = server.sources(of: stream)?.shown(isOperator: true)
-          return Started.Stream(
-            name: stream.name, urls: addresses.rtsp + addresses.rtmp + addresses.whep, pages: addresses.page,
-            publish: server.publisherStatistics(of: stream).map { _ in addresses.whip },
-            source: sources?.video,
-            audio: sources?.audio)
-        }, choice: choice, controlTokenFile: access.token?.path, access: access.notes))
+        streams: streams.map { Started.Stream($0, on: server) }, choice: choice,
+        controlTokenFile: access.token?.path, access: access.notes))
+  }
+
+  func showStream(_ stream: LiveStream, server: CameraServer, choice: String?, publisher: PublisherAccess?) {
+    self.print(StreamStarted(stream: Started.Stream(stream, on: server), choice: choice))
   }
 
   func showKeys(_ hint: String) {}

@@ -21,8 +21,11 @@ struct PauseSignal: Sendable {
   }
 
   /// At each signal, pauses running recordings and resumes paused ones, until the task is cancelled.
-  func togglePauses(of recorders: [Recorder]) async {
+  ///
+  /// - Parameter recorders: Returns the recorders at the time of a signal.
+  func togglePauses(of recorders: @Sendable () -> [Recorder]) async {
     for await _ in self.signals {
+      let recorders = recorders()
       if recorders.isEmpty { Terminal.warn("SIGUSR1 pauses a recording, and there is none; see --record") }
       for recorder in recorders {
         let control = RecordingControl(recorder)

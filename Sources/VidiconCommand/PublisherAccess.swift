@@ -34,6 +34,15 @@ struct PublisherAccess: Sendable {
 }
 
 extension PublisherAccess {
+  /// How publishers send a stream; nil for one with another source.
+  ///
+  /// - Parameter makeKey: Returns a key where none is given.
+  init?(to stream: StreamOptions, makeKey: () -> Secret) {
+    guard let scheme = stream.publishScheme else { return nil }
+    let given = stream.publishToken
+    self.init(stream: stream.name, scheme: scheme, key: given?.secret ?? makeKey(), isGenerated: given == nil)
+  }
+
   /// The page that sends the camera of the device that opens it, with the token in its fragment; nil for other protocols than WHIP, and
   /// without HTTP over TLS, which browsers need. For terminals only.
   func page(of addresses: StreamAddresses) -> String? {

@@ -60,7 +60,7 @@ struct RecordCommand: AsyncParsableCommand {
     }
     let display = RecordDisplay(recorder, of: stream, isJSON: self.options.json)
     let reporter = Task { for await event in recorder.events { display.show(event) } }
-    let pausing = Task { await pauses.togglePauses(of: [recorder]) }
+    let pausing = Task { await pauses.togglePauses { [recorder] } }
     let snapshots = options.effects.snapshotFolder.map { folder in
       Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0) } }
     }

@@ -10,7 +10,7 @@ package struct RootCommand: AsyncParsableCommand {
     version: ProgramVersion.text,
     subcommands: [
       ServeCommand.self, RecordCommand.self, RepairCommand.self, DevicesCommand.self, StatusCommand.self,
-      ControlCommand.self, ConfigCommand.self, PasswordCommand.self, SetupCommand.self,
+      ControlCommand.self, ReloadCommand.self, ConfigCommand.self, PasswordCommand.self, SetupCommand.self,
     ])
 
   package init() {}

@@ -1,8 +1,7 @@
 import ArgumentParser
 import Authentication
-import Codecs
 import Discovery
-import Effects
+import Foundation
 import Media
 import RTSPServer
 import Recording
@@ -48,6 +47,8 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    if self.options.config != nil { TerminationSignals.onHangup { hangup.yield() } }
     let configuration = try ServeConfiguration(self)
     for warning in configuration.warnings { Terminal.warn(warning) }
     ProcessLimits.raiseOpenFiles()
@@ -59,14 +60,16 @@ struct ServeCommand: AsyncParsableCommand {
     let (announcements, announced) = AsyncStream.makeStream(of: DiscoveryEvent.self)
     var userFile = configuration.userFile.map { UserFileMonitor(path: $0) }
     let users = try userFile?.read()
+    let catalog = Self.catalog(configuration)
     let server = CameraServer(
-      settings: CameraServerSettings(configuration), catalog: Self.catalog(configuration),
+      settings: CameraServerSettings(configuration), catalog: catalog,
       discovery: { announced.yield($0) },
       report: { Terminal.warn($0) })
     if let users { server.access.setUserFile(users) }
     let interruption = Task { await TerminationSignals.shared.wait() }
-    let loops = !self.options.exitOnEOF
-    let startup = Task { try await Self.start(server, configuration, loop: loops) }
+    let starter = StreamStarter(
+      server: server, catalog: catalog, loop: !self.options.exitOnEOF, needsConnection: configuration.exitsOnFailure)
+    let startup = Task { try await Self.start(configuration, with: starter) }
     // Before the streams are served, an interruption leaves nothing to end in order.
     guard let (streams, choice) = try await startup.result(unless: interruption)?.get() else { return }
     let access = Self.makeAccessSummary(server, configuration)
@@ -92,54 +95,53 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     defer { announcing.cancel() }
-    let recorders = streams.compactMap { stream in server.recorder(of: stream).map { (stream.name, $0) } }
-    let reporters = recorders.map { name, recorder in
-      Task { for await event in recorder.events { display.showRecording(event, of: name) } }
-    }
-    for (name, recorder) in recorders where recorder.status.state == .idle {
-      // A running recorder repairs leftovers itself.
-      Task {
-        for repair in await Recordings.repairAll(matching: recorder.settings.pattern) {
-          display.showRecording(.leftover(repair), of: name)
-        }
-      }
-    }
-    let pushReporters = streams.compactMap { stream in
-      server.pushes(of: stream).map { pushes in
-        Task { for await event in pushes.events { display.showPush(event, of: stream.name) } }
-      }
-    }
+    let running = RunningStreams(on: server, display: display, exitsAtEnd: self.options.exitOnEOF)
+    for (stream, options) in zip(streams, configuration.streams) { running.add(stream, options) }
+    let reload = self.makeReload(
+      of: configuration, publishers: access.publishers, starter: starter, running: running, display: display)
+    if let reload { server.setReload { await reload.perform() } }
+    let reloading = Task { for await _ in hangups { _ = await reload?.perform() } }
     let manager = ServiceManager()
-    manager?.send(.ready(status: Self.summary(of: streams, on: server)))
+    manager?.send(.ready(status: running.summary))
     // Not waited for: where an event loop hangs, it does not end.
-    let watching = Task { await manager?.watch(server) { Self.summary(of: streams, on: server) } }
-    let pausing = Task { await pauses.togglePauses(of: recorders.map(\.1)) }
-    let snapshots = zip(streams, configuration.streams).compactMap { stream, options in
-      options.effects.snapshotFolder.map { folder in
-        Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0, of: stream.name) } }
-      }
-    }
-    defer { for task in snapshots { task.cancel() } }
-    let ending = await self.serve(
-      streams, on: server, display: display, interruption: interruption, keys: keys, access: access)
+    let watching = Task { await manager?.watch(server) { running.summary } }
+    let pausing = Task { await pauses.togglePauses { running.recorders } }
+    let ending = await Self.serve(
+      running, on: server, display: display, interruption: interruption, keys: keys, access: access)
+    reloading.cancel()
+    await reload?.end()
     watching.cancel()
     manager?.send(.stopping)
     TerminalKeys.end()
     pausing.cancel()
+    running.stopWatching()
     // However large a recording is, it is finished in place.
     await server.stop()
-    for reporter in reporters {
-      // Reports the remaining events first.
-      reporter.cancel()
-      await reporter.value
-    }
-    for reporter in pushReporters { await reporter.value }
+    await running.finishReports()
     display.showEnd()
     if case .failed(let failure) = ending { throw failure }
-    if recorders.contains(where: { $0.1.status.unfinishedPartCount > 0 }) {
+    if running.hasUnfinishedParts {
       throw VidiconError(
         .failed, subject: "a recording", cause: "it plays, but is not finished",
         nextStep: "start again, or finish it with \"vidicon repair\"")
+    }
+  }
+
+  /// What reads the configuration file again; nil without a file.
+  private func makeReload(
+    of configuration: ServeConfiguration, publishers: [PublisherAccess], starter: StreamStarter,
+    running: RunningStreams, display: any StatusDisplay
+  ) -> ConfigurationReload? {
+    guard let path = self.options.config else { return nil }
+    let note = ConfigurationReload.note(ofFile: path, environment: ProcessInfo.processInfo.environment)
+    return ConfigurationReload(
+      of: configuration, publishers: publishers, starter: starter, running: running, display: display, note: note
+    ) { [self] in
+      Result { () throws(VidiconError) -> ServeConfiguration in
+        let configuration = try ServeConfiguration(self)
+        try configuration.checkFiles()
+        return configuration
+      }
     }
   }
 
@@ -151,30 +153,20 @@ struct ServeCommand: AsyncParsableCommand {
       summary.token = ControlToken(server.access.makeToken(role: .operator), port: port)
     }
     for stream in configuration.streams {
-      guard let scheme = stream.publishScheme else { continue }
-      summary.publishers.append(
-        PublisherAccess(
-          stream: stream.name, scheme: scheme,
-          key: stream.publishToken?.secret ?? server.access.makeToken(role: .publisher(stream: stream.name)),
-          isGenerated: stream.publishToken == nil))
+      let publisher = PublisherAccess(to: stream) {
+        server.access.makeToken(role: .publisher(stream: stream.name))
+      }
+      if let publisher { summary.publishers.append(publisher) }
     }
     return summary
   }
 
-  /// Reasons why serving ended.
-  private enum Ending: Sendable {
-    case signal
-    case endOfSource
-    case failed(VidiconError)
-  }
-
   /// Serves until a signal arrives, a source ends with `--exit-on-eof`, or an encoder fails.
-  private func serve(
-    _ streams: [LiveStream], on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>,
+  private static func serve(
+    _ running: RunningStreams, on server: CameraServer, display: any StatusDisplay, interruption: Task<Void, Never>,
     keys: TerminalKeys?, access: AccessSummary
-  ) async -> Ending {
-    let exitsAtEnd = self.options.exitOnEOF
-    return await withTaskGroup(of: Ending?.self) { group in
+  ) async -> RunningStreams.Ending {
+    await withTaskGroup(of: RunningStreams.Ending?.self) { group in
       group.addTask {
         await interruption.value
         return .signal
@@ -183,23 +175,21 @@ struct ServeCommand: AsyncParsableCommand {
         var ticker = StatusTicker()
         var descriptors = DescriptorWarning()
         while await ticker.next() {
-          display.showStatus(server: server, streams: streams)
+          display.showStatus(server: server, streams: running.streams)
           if let warning = descriptors.warning(acceptFailures: server.acceptFailures) { Terminal.warn(warning) }
         }
         return nil
       }
-      for stream in streams {
-        let sources = server.sources(of: stream)
-        group.addTask { await Self.watch(stream, sources, display: display, exitsAtEnd: exitsAtEnd) }
-      }
-      if let keys, let sources = streams.first.flatMap({ server.sources(of: $0) }) {
-        let page = server.addresses(of: sources.stream).page.first
+      group.addTask { await running.ending() }
+      if let keys {
+        let page = running.streams.first.flatMap { server.addresses(of: $0).page.first }
         let address = page.flatMap { access.controlAddress(page: $0) }
-        group.addTask {
-          await KeyActions(sources, display: display, controlAddress: address).perform(keys) ? .signal : nil
+        let actions = KeyActions(display: display, controlAddress: address) {
+          running.streams.first.flatMap { server.sources(of: $0) }
         }
+        group.addTask { await actions.perform(keys) ? .signal : nil }
       }
-      var ending = Ending.signal
+      var ending = RunningStreams.Ending.signal
       while let next = await group.next() {
         guard let next else { continue }
         ending = next
@@ -209,49 +199,6 @@ struct ServeCommand: AsyncParsableCommand {
       group.cancelAll()
       return ending
     }
-  }
-
-  /// The streams with their viewers in one line, for the service manager.
-  private static func summary(of streams: [LiveStream], on server: CameraServer) -> String {
-    streams.map { stream in
-      let viewers = server.viewers(of: stream)
-      return "\(stream.name): \(viewers) \(viewers == 1 ? "viewer" : "viewers")"
-    }.joined(separator: ", ")
-  }
-
-  /// Reports a stream's events; returns at an event that ends the program.
-  private static func watch(
-    _ stream: LiveStream, _ sources: StreamSources?, display: any StatusDisplay, exitsAtEnd: Bool
-  ) async -> Ending? {
-    for await event in stream.events {
-      switch event {
-      case .sourceEnded(let kind, let error?):
-        if exitsAtEnd { return .failed(error.of("the \(kind.rawValue) source failed").of(stream.name)) }
-        Terminal.warn("\(stream.name): \(kind.rawValue): \(error)")
-      case .sourceEnded(let kind, nil):
-        if exitsAtEnd, kind == .video { return .endOfSource }
-        Terminal.warn("\(stream.name): the \(kind.rawValue) source has ended; viewers stay connected")
-      case .sourceSilent:
-        Terminal.warn("\(stream.name): the video source delivers no frames; viewers see the slate until it does")
-      case .sourceWaits(let reason): Terminal.warn("\(stream.name): video: \(reason)")
-      case .sourceBack(let kind):
-        Terminal.warn("\(stream.name): the \(kind.rawValue) source is back")
-      case .sourceSwitched(let kind):
-        let shown = await sources?.shownAfterChange
-        if let source = kind == .video ? shown?.video : shown?.audio {
-          display.showSource(source, kind: kind, of: stream.name)
-        }
-      case .switchFailed(let kind, let error):
-        Terminal.warn("\(stream.name): the \(kind.rawValue) source stays: \(error)")
-      case .effect(let report):
-        display.showEffect(report, of: stream.name)
-      case .renditionFailed(let name, let error):
-        Terminal.warn("\(stream.name): rendition \(name) is left out: \(error)")
-      case .failed(let error):
-        return .failed(error.of(stream.name))
-      }
-    }
-    return nil
   }
 
   /// The keys of the terminal, unless a source reads standard input.
@@ -271,8 +218,9 @@ struct ServeCommand: AsyncParsableCommand {
   ///
   /// - Returns: The streams, and the chosen source when none was requested.
   private static func start(
-    _ server: CameraServer, _ requested: ServeConfiguration, loop: Bool
+    _ requested: ServeConfiguration, with starter: StreamStarter
   ) async throws -> ([LiveStream], choice: String?) {
+    let server = starter.server
     let hint = Task {
       try await Task.sleep(for: .seconds(1))
       if requested.streams.contains(where: { $0.source == "pipe:" }) {
@@ -283,84 +231,43 @@ struct ServeCommand: AsyncParsableCommand {
     try requested.checkStreams()
     // Clients that connect meanwhile wait for the streams.
     try await server.start(holdingConnections: true)
-    let (streams, configuration, choice): ([LiveStream], ServeConfiguration, String?)
     do {
-      (streams, configuration, choice) = try await Self.openStreams(requested, loop: loop)
+      let (streams, configuration, choice) = try await Self.openStreams(requested, with: starter)
+      var recorders: [Recorder?] = []
+      for (stream, options) in zip(streams, configuration.streams) {
+        recorders.append(try await starter.serve(stream, options))
+      }
+      server.serveConnections()
+      for (stream, options) in zip(streams, configuration.streams) { try starter.push(stream, options) }
+      for (index, options) in configuration.streams.enumerated() {
+        try await starter.record(streams[index], options, with: recorders[index])
+      }
+      return (streams, choice)
     } catch {
       await server.stop()
       throw error
     }
-    var recorders: [Recorder?] = []
-    for (stream, options) in zip(streams, configuration.streams) {
-      let named = try options.specification()
-      server.attach(
-        StreamSources(stream, video: named.video, audio: named.audio, catalog: Self.catalog(configuration)), to: stream)
-      server.attach(try await options.effects.apply(to: stream), to: stream)
-      // The first frame has no mask yet; frames that are encoded for effects have a keyframe when the recording starts.
-      let settings = stream.effects.isEmpty ? try options.recordingSettings(existing: .number) : nil
-      recorders.append(settings.flatMap { options.recording.recorder(beforeStartOf: stream, settings: $0) })
-      do throws(VidiconError) {
-        try await server.serve(stream)
-      } catch {
-        await server.stop()
-        throw error.of(stream.name)
-      }
-    }
-    server.serveConnections()
-    for (stream, options) in zip(streams, configuration.streams) where !options.pushes.isEmpty {
-      do throws(VidiconError) {
-        try server.pushes(of: stream)?.add(options.pushes)
-      } catch {
-        await server.stop()
-        throw error.of(stream.name)
-      }
-    }
-    for (index, options) in configuration.streams.enumerated() {
-      if let settings = try options.recordingSettings(existing: .number) {
-        await Self.record(streams[index], options.recording, on: server, settings, with: recorders[index])
-      }
-    }
-    return (streams, choice)
   }
 
   /// Opens the sources of all streams at once: each may take seconds, as a camera that does not answer.
   ///
   /// - Returns: The streams, the configuration with the chosen source when none was requested, and that choice.
   private static func openStreams(
-    _ configuration: ServeConfiguration, loop: Bool
+    _ configuration: ServeConfiguration, with starter: StreamStarter
   ) async throws -> ([LiveStream], ServeConfiguration, choice: String?) {
     var configuration = configuration
     if configuration.streams.count == 1, configuration.streams[0].source == nil {
-      let chosen = try await DefaultSource(
-        options: configuration.streams[0], loop: loop, devices: await SourceCatalog.all.listDevices() ?? []
-      ).choose()
+      let chosen = try await starter.openDefaultSource(configuration.streams[0])
       configuration.streams[0] = chosen.options
       return ([chosen.stream], configuration, chosen.description)
     }
-    let use = StreamUse.serving(needsConnection: configuration.exitsOnFailure)
     let streams = try await withThrowingTaskGroup(of: (Int, LiveStream).self) { group in
       for (index, options) in configuration.streams.enumerated() {
-        group.addTask { (index, try await options.openStream(for: use, loop: loop)) }
+        group.addTask { (index, try await starter.open(options)) }
       }
       return try await group.reduce(into: [Int: LiveStream]()) { $0[$1.0] = $1.1 }
     }
     return (configuration.streams.indices.compactMap { streams[$0] }, configuration, nil)
-  }
-
-  /// Attaches a recorder, and starts it if requested; a failure is reported and the stream continues.
-  ///
-  /// - Parameter preceding: The recorder that was made before the stream has started; nil to make one.
-  private static func record(
-    _ stream: LiveStream, _ options: RecordingOptions, on server: CameraServer, _ settings: RecordingSettings,
-    with preceding: Recorder?
-  ) async {
-    do throws(VidiconError) {
-      let recorder = if let preceding { preceding } else { try options.recorder(of: stream, settings: settings) }
-      server.attach(recorder, to: stream)
-      if options.startsAtOnce { try await recorder.start() }
-    } catch {
-      Terminal.warn("\(stream.name): it is not recorded: \(error)")
-    }
   }
 }
 

@@ -13,6 +13,12 @@ protocol StatusDisplay: Sendable {
   ///   - choice: The chosen source when none was requested; nil otherwise.
   ///   - access: Facts about access.
   func showStart(server: CameraServer, streams: [LiveStream], choice: String?, access: AccessSummary)
+  /// Called when a stream is served that has started later, or again, after the configuration was read again.
+  ///
+  /// - Parameters:
+  ///   - choice: The chosen source when none was requested; nil otherwise.
+  ///   - publisher: How publishers send it; nil with another source.
+  func showStream(_ stream: LiveStream, server: CameraServer, choice: String?, publisher: PublisherAccess?)
   /// Called by the key that shows the control address; nil when there is none.
   func showControl(_ address: String?)
   /// Called when the keys of the terminal are active.

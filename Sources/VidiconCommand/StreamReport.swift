@@ -88,18 +88,19 @@ struct StreamReport {
 
 /// Creates the reports of all streams each second.
 struct StreamReporter {
-  private var last: [StreamReport] = []
+  private var last: [(stream: LiveStream, report: StreamReport)] = []
   private var lastTime: ContinuousClock.Instant?
 
   /// The reports of this second.
   mutating func reports(server: CameraServer, streams: [LiveStream]) -> [StreamReport] {
     let now = ContinuousClock().now
     let interval = self.lastTime.map { (now - $0) / Duration.seconds(1) } ?? 0
-    let reports = streams.enumerated().map { index, stream in
-      StreamReport(
-        stream, server: server, since: self.last.indices.contains(index) ? self.last[index] : nil, interval: interval)
+    let reports = streams.map { stream in
+      // A stream that was started again has other counters.
+      let last = self.last.first { $0.stream === stream }?.report
+      return StreamReport(stream, server: server, since: last, interval: interval)
     }
-    self.last = reports
+    self.last = zip(streams, reports).map { ($0, $1) }
     self.lastTime = now
     return reports
   }

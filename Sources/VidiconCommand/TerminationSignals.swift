@@ -1,16 +1,20 @@
 import CSystemCalls
 import Dispatch
 import Libc
+import Synchronization
 
 /// Waits for Ctrl-C (SIGINT), for SIGTERM of a service manager, or for SIGHUP of a terminal that is closed. A second SIGINT or
 /// SIGTERM ends the program at once. A program that has no terminal goes on after SIGHUP: there it is a supervisor's or a log
-/// rotation's request to read files again.
+/// rotation's request to read files again, which ``onHangup(_:)`` meets.
 struct TerminationSignals: Sendable {
   /// The signals of this process. Created early: an earlier signal ends the program.
   static let shared = TerminationSignals()
 
   /// The signals that end the program in order.
   private static let numbers = [SIGINT, SIGTERM, SIGHUP]
+
+  /// What meets SIGHUP of others than a terminal; nil for a line.
+  private static let hangupAction = Mutex<(@Sendable () -> Void)?>(nil)
 
   private let stream: AsyncStream<Void>
   // Safe because the sources are only kept alive.
@@ -29,6 +33,7 @@ struct TerminationSignals: Sendable {
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         if number == SIGHUP, !hasTerminal {
+          if let action = Self.hangupAction.withLock({ $0 }) { return action() }
           Terminal.warn("SIGHUP: goes on, since no terminal was closed; users are read whenever their file changes")
           return
         }
@@ -41,6 +46,11 @@ struct TerminationSignals: Sendable {
       source.resume()
       return source
     }
+  }
+
+  /// Sets what is done at SIGHUP where the program has no terminal, and SIGHUP was not ignored at its start.
+  static func onHangup(_ action: @escaping @Sendable () -> Void) {
+    Self.hangupAction.withLock { $0 = action }
   }
 
   /// Lets a write fail instead of ending the program: to a reader that has gone, and beyond the file size limit (ulimit -f), also of a

@@ -29,20 +29,9 @@ final class TextStatusDisplay: StatusDisplay {
 
   func showStart(server: CameraServer, streams: [LiveStream], choice: String?, access: AccessSummary) {
     for stream in streams {
-      Terminal.print(([stream.name] + stream.descriptions.map { $0.summary(of: stream) }).joined(separator: "  "))
-      let addresses = server.addresses(of: stream)
-      if let choice { Self.print([choice], as: "Source") }
-      Self.print(addresses.rtsp, as: "OBS, VLC")
-      Self.print(addresses.rtmp, as: "RTMP")
-      Self.print(addresses.page, as: "Browser")
-      if let publisher = access.publishers.first(where: { $0.stream == stream.name }),
-        let server = addresses.publishServer(publisher.scheme)
-      {
-        Self.print([publisher.text(server: server, isTerminal: Terminal.isInteractive)], as: "Publish")
-        if Terminal.isInteractive, let page = publisher.page(of: addresses) { Self.print([page], as: "Phone") }
-      }
-      Self.print(addresses.whep, as: "WHEP")
-      let control = addresses.page.first.flatMap {
+      let publisher = access.publishers.first { $0.stream == stream.name }
+      self.showStream(stream, server: server, choice: choice, publisher: publisher)
+      let control = server.addresses(of: stream).page.first.flatMap {
         access.controlText(page: $0, isTerminal: Terminal.isInteractive)
       }
       if let control { Self.print([control], as: "Control") }
@@ -61,6 +50,20 @@ final class TextStatusDisplay: StatusDisplay {
       }
     }
     self.state.withLock { _ = $0.reporter.reports(server: server, streams: streams) }
+  }
+
+  func showStream(_ stream: LiveStream, server: CameraServer, choice: String?, publisher: PublisherAccess?) {
+    Terminal.print(([stream.name] + stream.descriptions.map { $0.summary(of: stream) }).joined(separator: "  "))
+    let addresses = server.addresses(of: stream)
+    if let choice { Self.print([choice], as: "Source") }
+    Self.print(addresses.rtsp, as: "OBS, VLC")
+    Self.print(addresses.rtmp, as: "RTMP")
+    Self.print(addresses.page, as: "Browser")
+    if let publisher, let server = addresses.publishServer(publisher.scheme) {
+      Self.print([publisher.text(server: server, isTerminal: Terminal.isInteractive)], as: "Publish")
+      if Terminal.isInteractive, let page = publisher.page(of: addresses) { Self.print([page], as: "Phone") }
+    }
+    Self.print(addresses.whep, as: "WHEP")
   }
 
   /// Names and addresses of the QR codes: of each stream that waits for a camera the page that sends that of a phone; where there is

@@ -30,6 +30,7 @@ struct EntriesTests {
     .init(type: RecordingList.self, schema: "RecordingList", json: EntryFixtures.recordings),
     .init(type: DeviceList.self, schema: "DeviceList", json: EntryFixtures.devices),
     .init(type: SessionEntry.self, schema: "Session", json: EntryFixtures.session),
+    .init(type: ReloadEntry.self, schema: "Reload", json: EntryFixtures.reload),
   ]
 
   /// Decodes a response as the command does.

@@ -90,6 +90,11 @@ enum EntryFixtures {
     {"role": "operator", "steerable": true, "login": "token", "token": "0123456789abcdef"}
     """
 
+  /// `/api/reload`.
+  static let reload = """
+    {"changes": ["door: started"], "problems": ["httpPort: used when the program is started again"]}
+    """
+
   private static let publisher = """
     {"live": true, "video": "vp8", "audio": "opus", "roundTrip": 40.5, "packetsReceived": 10, "packetsLost": 1,
       "packetsRecovered": 2, "framesReceived": 12, "framesDropped": 3, "keyframesRequested": 4, "sessionsOpened": 5,

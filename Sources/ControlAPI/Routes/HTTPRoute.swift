@@ -37,6 +37,8 @@ package enum HTTPRoute: Hashable, Sendable {
   case publisher(stream: String)
   /// `/api/devices`.
   case devices
+  /// `/api/reload`: reads the configuration again.
+  case reload
   /// `/api/recordings`.
   case recordingList
   /// `/recordings/`: the page that lists recorded files.
@@ -150,6 +152,7 @@ package enum HTTPRoute: Hashable, Sendable {
       case "qr.svg": .qrCode
       case "recordings": .recordingList
       case "devices": .devices
+      case "reload": .reload
       case "session": .session
       default: nil
       }
@@ -186,7 +189,7 @@ package enum HTTPRoute: Hashable, Sendable {
     // viewer; the page has no secret, and neither has the certificate of an authority.
     case .health, .session, .publish, .pageFile, .authority: nil
     case .recordingList, .recordedFile: .readRecordings
-    case .devices, .pushes: .control
+    case .devices, .pushes, .reload: .control
     case .publisher(let name): .readPublisher(stream: name)
     // A text that is too secret for an address changes nothing.
     case .qrCode: .watch
@@ -200,7 +203,7 @@ package enum HTTPRoute: Hashable, Sendable {
   /// The methods that change the resource.
   var changingMethods: [String] {
     switch self {
-    case .recording: ["POST"]
+    case .recording, .reload: ["POST"]
     case .source, .effects, .effectImage, .pushes: ["PUT"]
     case .rendition: ["PUT", "DELETE"]
     case .stream: ["PATCH"]
@@ -221,7 +224,7 @@ package enum HTTPRoute: Hashable, Sendable {
   /// Whether GET and HEAD are supported.
   var isReadable: Bool {
     switch self {
-    case .effectImage, .rendition, .whepSession, .whip, .whipSession: false
+    case .effectImage, .reload, .rendition, .whepSession, .whip, .whipSession: false
     default: true
     }
   }

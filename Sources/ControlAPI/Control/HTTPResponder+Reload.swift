@@ -1,0 +1,29 @@
+internal import Authentication
+internal import HTTPServer
+internal import HTTPTypes
+internal import Media
+
+extension HTTPResponder {
+  /// Maximum length of the body, in bytes: an object without members.
+  private static let maximumReloadLength = 1024
+
+  /// `POST /api/reload`: has the program read its configuration again. Operators only, since the response names its streams and files.
+  func reload(
+    _ request: HTTPRequest, user: HTTPUser, body: BodyReader
+  ) async throws(HTTPRefusal) -> ServerResponse {
+    guard user.role == .operator else {
+      throw HTTPRefusal(.forbidden, "the configuration is read again for operators only")
+    }
+    // Pages of other sites can send a form without a preflight request, but not JSON (Fetch §2.2.2).
+    let json = try await self.readJSON(of: request, maximumLength: Self.maximumReloadLength, from: body)
+    guard json == .object([:]) else { throw HTTPRefusal("the body is {}") }
+    switch await self.providers.reload() {
+    case .success(let entry)?: return Self.json(entry)
+    case .failure(let error)?:
+      // What is wrong is in the file, and not in the request.
+      guard error.code != .busy else { throw HTTPRefusal(error) }
+      throw HTTPRefusal(.conflict, "\(error); the configuration stays as it was")
+    case nil: return .notFound("the server has no configuration file; start it with --config FILE")
+    }
+  }
+}

@@ -1,0 +1,225 @@
+import Authentication
+import ControlAPI
+import Foundation
+import Media
+import MediaInput
+import StreamControl
+import Streaming
+import Synchronization
+internal import Threading
+import Vidicon
+
+/// Reads the configuration of `vidicon serve` again, at SIGHUP or when an operator asks for it, and applies what has changed.
+final class ConfigurationReload: Sendable {
+  private struct State {
+    /// The configuration in force: that of the start, with the changes that were made.
+    var current: ServeConfiguration
+    /// Keys that were made for publishers, which a stream keeps when it starts again.
+    var publishers: [PublisherAccess]
+    var hasEnded = false
+  }
+
+  private let read: @Sendable () -> Result<ServeConfiguration, VidiconError>
+  private let starter: StreamStarter
+  private let running: RunningStreams
+  private let display: any StatusDisplay
+  /// Protocols over which publishers reach the program.
+  private let publishing: Set<PublishedSource.Scheme>
+  /// Line where nothing has changed, and the reason is another one than an unchanged file; nil without.
+  private let note: String?
+  private let mutex = AsyncMutex(maximumWaiters: 4)
+  private let state: Mutex<State>
+
+  /// Reloads for a program that serves.
+  ///
+  /// - Parameters:
+  ///   - configuration: The configuration of the start.
+  ///   - publishers: How publishers send its streams.
+  ///   - note: Line where nothing has changed.
+  ///   - read: Reads file and options, and checks them; may block.
+  init(
+    of configuration: ServeConfiguration, publishers: [PublisherAccess], starter: StreamStarter,
+    running: RunningStreams, display: any StatusDisplay, note: String?,
+    read: @escaping @Sendable () -> Result<ServeConfiguration, VidiconError>
+  ) {
+    self.read = read
+    self.starter = starter
+    self.running = running
+    self.display = display
+    self.publishing = configuration.publishing
+    self.note = note
+    self.state = Mutex(State(current: configuration, publishers: publishers))
+  }
+
+  /// A line for a service whose file is a copy that systemd has made at its start (`LoadCredential`); nil for other files.
+  static func note(ofFile path: String, environment: [String: String]) -> String? {
+    guard let folder = environment["CREDENTIALS_DIRECTORY"], !folder.isEmpty, path.hasPrefix(folder + "/") else {
+      return nil
+    }
+    return "the service reads a copy of the file, made at its start; have another one made with \"systemctl restart\""
+  }
+
+  /// Reads the configuration and applies it, after earlier calls; each line of the result is also a warning.
+  ///
+  /// - Returns: What has changed; the failure of a file that cannot be used, upon which nothing has.
+  func perform() async -> Result<ReloadEntry, VidiconError> {
+    // A client that leaves does not end it halfway.
+    await Task {
+      let result = await self.performNext()
+      switch result {
+      case .success(let entry):
+        for line in entry.changes + entry.problems { Terminal.warn("reload: \(line)") }
+        if entry == ReloadEntry() { Terminal.warn("reload: nothing has changed") }
+      case .failure(let error): Terminal.warn("reload: \(error); the configuration stays as it was")
+      }
+      return result
+    }.value
+  }
+
+  /// Waits for the reload in progress, which makes no further change; later ones make none.
+  func end() async {
+    self.state.withLock { $0.hasEnded = true }
+    if await self.mutex.lock() { self.mutex.unlock() }
+  }
+
+  private func performNext() async -> Result<ReloadEntry, VidiconError> {
+    guard await self.mutex.lock() else {
+      return .failure(
+        VidiconError(
+          .busy, subject: "the configuration", cause: "it is being read already", nextStep: "try again in some seconds")
+      )
+    }
+    defer { self.mutex.unlock() }
+    let read = self.read
+    switch await WorkerThread.run(named: "configuration", { read() }) {
+    case .success(let next)?: return .success(await self.apply(next))
+    case .failure(let error)?: return .failure(error)
+    case nil: return .failure(.noThread("configuration"))
+    }
+  }
+
+  private func apply(_ next: ServeConfiguration) async -> ReloadEntry {
+    for warning in next.warnings { Terminal.warn(warning) }
+    let current = self.state.withLock { $0.current }
+    var entry = ReloadEntry()
+    var tokens = current.givenTokens
+    for change in ConfigurationChanges(from: current, to: next, publishing: self.publishing).list {
+      let (configuration, hasEnded) = self.state.withLock { ($0.current, $0.hasEnded) }
+      if hasEnded { break }
+      switch change {
+      case .users:
+        self.update { ($0.access.users, $0.access.tokens) = (next.access.users, next.access.tokens) }
+        tokens = self.setUsers()
+        let isOpen = !self.starter.server.access.isWatchingProtected
+        entry.changes.append(isOpen ? "users have changed; anyone on this network can watch" : "users have changed")
+      case .removed(let name):
+        _ = await self.running.remove(name)
+        self.update { $0.streams.removeAll { $0.name == name } }
+        entry.changes.append("\(name): stopped")
+      case .switched(let options, let video, let audio):
+        await self.switchSources(of: options, video: video, audio: audio, into: &entry)
+      case .restarted(let options):
+        let previous = configuration.streams.first { $0.name == options.name }
+        await self.restart(options, previous, isOnly: next.streams.count == 1, into: &entry)
+      case .added(let options):
+        await self.add(options, isOnly: next.streams.count == 1, into: &entry)
+      case .postponedStream(let name, let cause):
+        entry.problems.append("\(name): it stays as it is until the program is started again, since \(cause)")
+      case .postponedSettings(let keys):
+        let names = keys.map(\.rawValue).joined(separator: ", ")
+        entry.problems.append("\(names): used when the program is started again")
+      }
+    }
+    if self.state.withLock({ $0.current.givenTokens }) != tokens { _ = self.setUsers() }
+    if entry == ReloadEntry(), let note { entry.problems.append(note) }
+    return entry
+  }
+}
+
+// MARK: Changes
+
+extension ConfigurationReload {
+  private func update(_ change: (inout ServeConfiguration) -> Void) {
+    self.state.withLock { change(&$0.current) }
+  }
+
+  /// Records the options with which a stream runs.
+  private func setOptions(_ options: StreamOptions) {
+    self.update { configuration in
+      if let index = configuration.streams.firstIndex(where: { $0.name == options.name }) {
+        configuration.streams[index] = options
+      } else {
+        configuration.streams.append(options)
+      }
+    }
+  }
+
+  /// Gives the users and tokens in force to the server, and returns the tokens.
+  private func setUsers() -> [AccessToken] {
+    let current = self.state.withLock { $0.current }
+    let tokens = current.givenTokens
+    self.starter.server.access.setUsers(current.access.users, tokens: tokens)
+    return tokens
+  }
+
+  private func switchSources(
+    of options: StreamOptions, video: Bool, audio: Bool, into entry: inout ReloadEntry
+  ) async {
+    do throws(VidiconError) {
+      let named = try options.specification()
+      try await self.running.sources(of: options.name)?.replaceByConfiguration(
+        video: video ? named.video : nil, audio: audio ? named.audio : nil)
+      self.setOptions(options)
+      entry.changes.append("\(options.name): \(video ? "the source is" : "the audio source is") switched")
+    } catch {
+      entry.problems.append("\(options.name): the source stays: \(error)")
+    }
+  }
+
+  private func add(_ options: StreamOptions, isOnly: Bool, into entry: inout ReloadEntry) async {
+    do {
+      try await self.start(options, isOnly: isOnly, at: nil)
+      entry.changes.append("\(options.name): started")
+    } catch {
+      entry.problems.append("\(options.name): not started: \(error)")
+    }
+  }
+
+  /// Stops a stream and starts it with other options, or as it was where these fail.
+  private func restart(
+    _ options: StreamOptions, _ previous: StreamOptions?, isOnly: Bool, into entry: inout ReloadEntry
+  ) async {
+    let name = options.name
+    let index = await self.running.remove(name)
+    do {
+      try await self.start(options, isOnly: isOnly, at: index)
+      entry.changes.append("\(name): started again with its changes")
+    } catch {
+      do {
+        if let previous { try await self.start(previous, isOnly: isOnly, at: index) }
+        entry.problems.append("\(name): it goes on as it was: \(error)")
+      } catch let second {
+        self.update { $0.streams.removeAll { $0.name == name } }
+        entry.problems.append("\(name): it has ended: \(error); and as it was: \(second)")
+      }
+    }
+  }
+
+  private func start(_ options: StreamOptions, isOnly: Bool, at index: Int?) async throws {
+    let (stream, choice) = try await self.starter.start(options, isOnly: isOnly)
+    self.running.add(stream, options, at: index)
+    self.setOptions(options)
+    let access = self.starter.server.access
+    let publisher = PublisherAccess(to: options) {
+      let made = self.state.withLock { $0.publishers }.first { $0.stream == stream.name && $0.isGenerated }
+      return made?.key ?? access.makeToken(role: .publisher(stream: stream.name))
+    }
+    if let publisher {
+      self.state.withLock { state in
+        state.publishers.removeAll { $0.stream == stream.name }
+        state.publishers.append(publisher)
+      }
+    }
+    self.display.showStream(stream, server: self.starter.server, choice: choice, publisher: publisher)
+  }
+}

@@ -1,0 +1,195 @@
+import Media
+import Recording
+import StreamControl
+import Streaming
+import Synchronization
+import Vidicon
+
+/// The streams of `vidicon serve`, and what reports their events. Streams come and go while the program runs, when its configuration is
+/// read again.
+final class RunningStreams: Sendable {
+  /// Reasons why serving ends.
+  enum Ending: Sendable {
+    case signal
+    case endOfSource
+    case failed(VidiconError)
+  }
+
+  /// A stream with the tasks that report its events.
+  private struct Member: Sendable {
+    let stream: LiveStream
+    let recorder: Recorder?
+    let watching: Task<Void, Never>
+    let recordings: Task<Void, Never>?
+    let pushes: Task<Void, Never>?
+    let snapshots: Task<Void, Never>?
+
+    /// Ends the reports of all but recordings and pushes, which end with those.
+    func stopWatching() {
+      self.watching.cancel()
+      self.snapshots?.cancel()
+    }
+
+    /// Waits until the remaining events of recordings and pushes are reported; the stream has ended.
+    func finishReports() async {
+      self.recordings?.cancel()
+      await self.recordings?.value
+      await self.pushes?.value
+    }
+
+    var hasUnfinishedParts: Bool { (self.recorder?.status.unfinishedPartCount ?? 0) > 0 }
+  }
+
+  private struct State {
+    var members: [Member] = []
+    /// Whether a recording of a stream that has gone is not finished.
+    var hasUnfinishedParts = false
+  }
+
+  private let server: CameraServer
+  private let display: any StatusDisplay
+  private let exitsAtEnd: Bool
+  private let state = Mutex(State())
+  private let (endings, endingContinuation) = AsyncStream.makeStream(of: Ending.self)
+
+  /// No streams yet.
+  ///
+  /// - Parameter exitsAtEnd: Whether the end of a source is one of the program.
+  init(on server: CameraServer, display: any StatusDisplay, exitsAtEnd: Bool) {
+    self.server = server
+    self.display = display
+    self.exitsAtEnd = exitsAtEnd
+  }
+
+  /// The streams in the order of the configuration, those of later ones last.
+  var streams: [LiveStream] { self.state.withLock { $0.members.map(\.stream) } }
+
+  /// The recorders of the streams.
+  var recorders: [Recorder] { self.state.withLock { $0.members.compactMap(\.recorder) } }
+
+  /// Whether the recording of a stream, of one that has gone too, is not finished.
+  var hasUnfinishedParts: Bool {
+    let (isKnown, members) = self.state.withLock { ($0.hasUnfinishedParts, $0.members) }
+    return isKnown || members.contains { $0.hasUnfinishedParts }
+  }
+
+  /// The streams with their viewers in one line, for the service manager.
+  var summary: String {
+    self.streams.map { stream in
+      let viewers = self.server.viewers(of: stream)
+      return "\(stream.name): \(viewers) \(viewers == 1 ? "viewer" : "viewers")"
+    }.joined(separator: ", ")
+  }
+
+  /// The sources of a stream; nil where there is none of this name.
+  func sources(of name: String) -> StreamSources? {
+    self.streams.first { $0.name == name }.flatMap { self.server.sources(of: $0) }
+  }
+
+  /// Waits for an event of a stream that ends the program; nil once the task is cancelled. For one caller.
+  func ending() async -> Ending? {
+    for await ending in self.endings { return ending }
+    return nil
+  }
+}
+
+// MARK: Changes
+
+extension RunningStreams {
+  /// Adds a stream that is served, and reports its events from now on.
+  ///
+  /// - Parameter index: Its place among the streams; nil for the last one.
+  func add(_ stream: LiveStream, _ options: StreamOptions, at index: Int? = nil) {
+    let (display, name) = (self.display, stream.name)
+    let (exitsAtEnd, endings) = (self.exitsAtEnd, self.endingContinuation)
+    let (sources, recorder) = (self.server.sources(of: stream), self.server.recorder(of: stream))
+    let watching = Task {
+      let ending = await Self.watch(stream, sources, display: display, exitsAtEnd: exitsAtEnd)
+      if let ending { endings.yield(ending) }
+    }
+    let recordings = recorder.map { recorder in
+      Task { for await event in recorder.events { display.showRecording(event, of: name) } }
+    }
+    if let recorder, recorder.status.state == .idle {
+      // A running recorder repairs leftovers itself.
+      Task {
+        for repair in await Recordings.repairAll(matching: recorder.settings.pattern) {
+          display.showRecording(.leftover(repair), of: name)
+        }
+      }
+    }
+    let pushes = self.server.pushes(of: stream).map { pushes in
+      Task { for await event in pushes.events { display.showPush(event, of: name) } }
+    }
+    let snapshots = options.effects.snapshotFolder.map { folder in
+      Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0, of: name) } }
+    }
+    let member = Member(
+      stream: stream, recorder: recorder, watching: watching, recordings: recordings, pushes: pushes,
+      snapshots: snapshots)
+    self.state.withLock { state in
+      state.members.insert(member, at: min(index ?? state.members.count, state.members.count))
+    }
+  }
+
+  /// Stops a stream: disconnects its viewers and finishes its recording.
+  ///
+  /// - Returns: Its place among the streams; nil where there was none of this name.
+  func remove(_ name: String) async -> Int? {
+    let removed = self.state.withLock { state -> (index: Int, member: Member)? in
+      guard let index = state.members.firstIndex(where: { $0.stream.name == name }) else { return nil }
+      return (index, state.members.remove(at: index))
+    }
+    guard let (index, member) = removed else { return nil }
+    member.stopWatching()
+    await self.server.stopServing(member.stream)
+    await member.finishReports()
+    if member.hasUnfinishedParts { self.state.withLock { $0.hasUnfinishedParts = true } }
+    return index
+  }
+
+  /// Ends the reports of all streams, but of recordings and pushes.
+  func stopWatching() {
+    for member in self.state.withLock({ $0.members }) { member.stopWatching() }
+  }
+
+  /// Reports the remaining events of recordings and pushes, once the server has stopped.
+  func finishReports() async {
+    for member in self.state.withLock({ $0.members }) { await member.finishReports() }
+  }
+
+  /// Reports a stream's events; returns at an event that ends the program.
+  private static func watch(
+    _ stream: LiveStream, _ sources: StreamSources?, display: any StatusDisplay, exitsAtEnd: Bool
+  ) async -> Ending? {
+    for await event in stream.events {
+      switch event {
+      case .sourceEnded(let kind, let error?):
+        if exitsAtEnd { return .failed(error.of("the \(kind.rawValue) source failed").of(stream.name)) }
+        Terminal.warn("\(stream.name): \(kind.rawValue): \(error)")
+      case .sourceEnded(let kind, nil):
+        if exitsAtEnd, kind == .video { return .endOfSource }
+        Terminal.warn("\(stream.name): the \(kind.rawValue) source has ended; viewers stay connected")
+      case .sourceSilent:
+        Terminal.warn("\(stream.name): the video source delivers no frames; viewers see the slate until it does")
+      case .sourceWaits(let reason): Terminal.warn("\(stream.name): video: \(reason)")
+      case .sourceBack(let kind):
+        Terminal.warn("\(stream.name): the \(kind.rawValue) source is back")
+      case .sourceSwitched(let kind):
+        let shown = await sources?.shownAfterChange
+        if let source = kind == .video ? shown?.video : shown?.audio {
+          display.showSource(source, kind: kind, of: stream.name)
+        }
+      case .switchFailed(let kind, let error):
+        Terminal.warn("\(stream.name): the \(kind.rawValue) source stays: \(error)")
+      case .effect(let report):
+        display.showEffect(report, of: stream.name)
+      case .renditionFailed(let name, let error):
+        Terminal.warn("\(stream.name): rendition \(name) is left out: \(error)")
+      case .failed(let error):
+        return .failed(error.of(stream.name))
+      }
+    }
+    return nil
+  }
+}
