@@ -53,7 +53,8 @@ final class JSONStatusDisplay: StatusDisplay {
 
   private struct StreamStarted: Encodable {
     var event = "streamStarted"
-    var stream: Started.Stream
+    /// The one stream, in the form of the start.
+    var streams: [Started.Stream]
     /// The chosen source, when none was requested.
     var choice: String?
   }
@@ -155,7 +156,7 @@ final class JSONStatusDisplay: StatusDisplay {
   }
 
   func showStream(_ stream: LiveStream, server: CameraServer, choice: String?, publisher: PublisherAccess?) {
-    self.print(StreamStarted(stream: Started.Stream(stream, on: server), choice: choice))
+    self.print(StreamStarted(streams: [Started.Stream(stream, on: server)], choice: choice))
   }
 
   func showKeys(_ hint: String) {}

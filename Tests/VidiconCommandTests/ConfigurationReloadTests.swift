@@ -1,0 +1,235 @@
+import Authentication
+import ControlAPI
+import Media
+import Recording
+import Serving
+import StreamControl
+import Streaming
+import Synchronization
+import Testing
+import Vidicon
+
+@testable import VidiconCommand
+
+/// Streams of this process, which start and stop as those of the program do.
+@Suite("A configuration that is read again", .timeLimit(.minutes(15)))
+struct ConfigurationReloadTests {
+  /// A display that keeps the names of the streams that have started later.
+  private final class Display: StatusDisplay {
+    let started = Mutex<[String]>([])
+
+    func showStart(server: CameraServer, streams: [LiveStream], choice: String?, access: AccessSummary) {}
+    func showStream(_ stream: LiveStream, server: CameraServer, choice: String?, publisher: PublisherAccess?) {
+      self.started.withLock { $0.append(stream.name) }
+    }
+    func showControl(_ address: String?) {}
+    func showKeys(_ hint: String) {}
+    func showSource(_ source: String, kind: MediaKind, of stream: String) {}
+    func showEffect(_ report: EffectReport, of stream: String) {}
+    func showKey(_ text: String) {}
+    func showAnnouncement(of service: Service, name: String) {}
+    func showStatus(server: CameraServer, streams: [LiveStream]) {}
+    func showRecording(_ event: RecordingEvent, of stream: String) {}
+    func showSnapshot(_ path: String, of stream: String) {}
+    func showPush(_ event: PushEvent, of stream: String) {}
+    func showEnd() {}
+  }
+
+  /// A program that serves the streams of a file, which a test changes.
+  private final class Program: Sendable {
+    let server: CameraServer
+    let display: Display
+    let running: RunningStreams
+    private let reloading: ConfigurationReload
+
+    /// The file, as it is read.
+    private final class File: Sendable {
+      let content: Mutex<Result<ServeConfiguration, VidiconError>>
+
+      init(_ configuration: ServeConfiguration) {
+        self.content = Mutex(.success(configuration))
+      }
+    }
+
+    private let file: File
+
+    init(_ streams: [String], note: String? = nil) async throws {
+      let configuration = try Self.configuration(streams)
+      let (server, display) = (StatusDisplayTests.server(), Display())
+      let starter = StreamStarter(server: server, catalog: .all, loop: true, needsConnection: false)
+      let running = RunningStreams(on: server, display: display, exitsAtEnd: false)
+      let file = File(configuration)
+      self.server = server
+      self.display = display
+      self.running = running
+      self.file = file
+      self.reloading = ConfigurationReload(
+        of: configuration, publishers: [], starter: starter, running: running, display: display, note: note
+      ) { file.content.withLock { $0 } }
+      try await server.start()
+      for options in configuration.streams {
+        running.add(try await starter.start(options, isOnly: false).stream, options)
+      }
+    }
+
+    /// The configuration of streams, small ones that cost little.
+    private static func configuration(_ streams: [String], users: String = "[]") throws -> ServeConfiguration {
+      let list = streams.map { "  - {\($0), size: 64x48, fps: 10, rendition: none}\n" }.joined()
+      var configuration = try ServeConfiguration(yaml: "users: \(users)\nstreams:\n\(list)", path: "vidicon.yaml")
+      for index in configuration.streams.indices { configuration.streams[index].isForWebRTC = true }
+      return configuration
+    }
+
+    /// Changes the file, and has it read.
+    func reload(_ streams: [String], users: String = "[]") async throws -> ReloadEntry {
+      let configuration = try Self.configuration(streams, users: users)
+      self.file.content.withLock { $0 = .success(configuration) }
+      return try await self.reloading.perform().get()
+    }
+
+    /// Has a file read that cannot be used.
+    func reload(failingWith error: VidiconError) async -> VidiconError? {
+      self.file.content.withLock { $0 = .failure(error) }
+      guard case .failure(let error) = await self.reloading.perform() else { return nil }
+      return error
+    }
+
+    func stream(_ name: String) throws -> LiveStream {
+      try #require(self.running.streams.first { $0.name == name })
+    }
+
+    func endReloads() async { await self.reloading.end() }
+
+    func end() async {
+      await self.endReloads()
+      self.running.stopWatching()
+      await self.server.stop()
+      await self.running.finishReports()
+    }
+  }
+
+  private static let bars = "source: bars, audio: none"
+
+  /// Runs a test with a program, which ends also where the test throws.
+  private func withProgram(
+    _ streams: [String], note: String? = nil, _ body: (Program) async throws -> Void
+  ) async throws {
+    let program = try await Program(streams, note: note)
+    do {
+      try await body(program)
+    } catch {
+      await program.end()
+      throw error
+    }
+    await program.end()
+  }
+
+  @Test func `streams that are the same go on, and others are switched, started and stopped`() async throws {
+    let first = ["name: door, \(Self.bars)", "name: yard, source: plasma, audio: none", "name: hall, \(Self.bars)"]
+    try await self.withProgram(first) { program in
+      let (door, yard, hall) = (try program.stream("door"), try program.stream("yard"), try program.stream("hall"))
+      let second = ["name: door, \(Self.bars)", "name: yard, source: noise, audio: none", "name: roof, \(Self.bars)"]
+      let entry = try await program.reload(second)
+      #expect(entry.changes == ["hall: stopped", "yard: the source is switched", "roof: started"])
+      #expect(entry.problems == [])
+      #expect(program.running.streams.map(\.name) == ["door", "yard", "roof"])
+      #expect(try program.stream("door") === door)
+      #expect(try program.stream("yard") === yard)
+      #expect(door.isRunning && yard.isRunning && !hall.isRunning)
+      #expect(try program.stream("roof").isRunning)
+      #expect(program.display.started.withLock { $0 } == ["roof"])
+      #expect(program.running.sources(of: "yard")?.video == .noise)
+      #expect(program.running.sources(of: "hall") == nil)
+      #expect(try await program.reload(second) == ReloadEntry())
+      #expect(try program.stream("roof").isRunning)
+      #expect(program.display.started.withLock { $0 } == ["roof"])
+    }
+  }
+
+  @Test func `a stream with other options starts again at its place, or goes on as it was where that fails`()
+    async throws
+  {
+    let yard = "name: yard, \(Self.bars)"
+    try await self.withProgram(["name: door, \(Self.bars)", yard]) { program in
+      let (door, first) = (try program.stream("door"), try program.stream("yard"))
+      let changed = ["name: door, \(Self.bars), bitrate: 300k", yard]
+      #expect(try await program.reload(changed).changes == ["door: started again with its changes"])
+      #expect(program.running.streams.map(\.name) == ["door", "yard"])
+      let second = try program.stream("door")
+      #expect(second !== door && !door.isRunning && second.isRunning && second.videoBitrate == 300_000)
+      #expect(try program.stream("yard") === first)
+      let unusable = ["name: door, \(Self.bars), bitrate: 300k, encoder: there_is_none", yard]
+      for _ in 1...2 {
+        let entry = try await program.reload(unusable)
+        #expect(entry.changes == [] && entry.problems.count == 1)
+        #expect(entry.problems.first?.hasPrefix("door: it goes on as it was: ") == true, "\(entry.problems)")
+        let third = try program.stream("door")
+        #expect(third.isRunning && third.videoBitrate == 300_000)
+      }
+      // What is in force is what it was.
+      #expect(try await program.reload(changed) == ReloadEntry())
+      let added = try await program.reload(changed + ["name: roof, \(Self.bars), encoder: there_is_none"])
+      #expect(added.changes == [] && added.problems.first?.hasPrefix("roof: not started: ") == true)
+      #expect(program.running.streams.map(\.name) == ["door", "yard"])
+      // Its name is free.
+      let mended = try await program.reload(changed + ["name: roof, \(Self.bars)"])
+      #expect(mended.changes == ["roof: started"] && mended.problems == [])
+    }
+  }
+
+  @Test func `a file that cannot be used changes nothing`() async throws {
+    try await self.withProgram(["name: door, \(Self.bars)"]) { program in
+      let door = try program.stream("door")
+      let error = VidiconError(
+        .invalidSpecification, subject: "vidicon.yaml:1:1", cause: "unknown key", nextStep: "see the page")
+      #expect(await program.reload(failingWith: error) == error)
+      #expect(try program.stream("door") === door)
+      #expect(door.isRunning)
+      #expect(try await program.reload(["name: door, \(Self.bars)"]) == ReloadEntry())
+    }
+  }
+
+  @Test func `users and keys of publishers are those of the file`() async throws {
+    try await self.withProgram(["name: door, \(Self.bars)"]) { program in
+      let access = program.server.access
+      let users = "[{name: anna, password: sesame}]"
+      let closed = try await program.reload(["name: door, \(Self.bars)"], users: users)
+      #expect(closed.changes == ["users have changed"] && access.isWatchingProtected)
+      func gate(_ key: String) -> [String] {
+        ["name: door, \(Self.bars)", "name: gate, source: \"rtsp:?key=\(key)\", audio: none"]
+      }
+      let published = try await program.reload(gate("0123456789abcdef"), users: users)
+      #expect(published.changes == ["gate: started"] && published.problems == [])
+      #expect(access.publisherToken(of: "gate")?.text == "0123456789abcdef")
+      let other = try await program.reload(gate("fedcba9876543210"), users: users)
+      #expect(other.changes == ["gate: started again with its changes"])
+      #expect(access.publisherToken(of: "gate")?.text == "fedcba9876543210")
+      let open = try await program.reload(["name: door, \(Self.bars)"])
+      #expect(open.changes == ["users have changed; anyone on this network can watch", "gate: stopped"])
+      #expect(access.publisherToken(of: "gate") == nil && !access.isWatchingProtected)
+    }
+  }
+
+  @Test func `a service is reminded that it reads a copy, where nothing has changed`() async throws {
+    try await self.withProgram(["name: door, \(Self.bars)"], note: "a copy") { program in
+      #expect(try await program.reload(["name: door, \(Self.bars)"]).problems == ["a copy"])
+      #expect(try await program.reload(["name: door, source: plasma, audio: none"]).problems == [])
+    }
+    let environment = ["CREDENTIALS_DIRECTORY": "/run/credentials/vidicon.service"]
+    func note(_ path: String, _ environment: [String: String]) -> String? {
+      ConfigurationReload.note(ofFile: path, environment: environment)
+    }
+    let copy = "/run/credentials/vidicon.service/vidicon.yaml"
+    #expect(note(copy, environment)?.contains("systemctl restart") == true)
+    #expect(note(copy, [:]) == nil && note(copy, ["CREDENTIALS_DIRECTORY": ""]) == nil)
+    #expect(note("/etc/vidicon/vidicon.yaml", environment) == nil)
+  }
+
+  @Test func `after the end of the program nothing more is changed`() async throws {
+    try await self.withProgram(["name: door, \(Self.bars)"]) { program in
+      await program.endReloads()
+      #expect(try await program.reload(["name: door, \(Self.bars)", "name: roof, \(Self.bars)"]) == ReloadEntry())
+      #expect(program.display.started.withLock { $0 } == [])
+    }
+  }
+}
