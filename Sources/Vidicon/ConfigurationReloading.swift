@@ -2,7 +2,7 @@ internal import ControlAPI
 internal import Media
 internal import Synchronization
 
-/// What reads the configuration of a server's program again, once the program has set it.
+/// Action that reads the configuration of a server's program again, once the program has set it.
 final class ConfigurationReloading: Sendable {
   /// Reads the configuration, and applies it.
   typealias Action = @Sendable () async -> Result<ReloadEntry, VidiconError>

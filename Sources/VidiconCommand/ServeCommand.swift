@@ -127,7 +127,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  /// What reads the configuration file again; nil without a file.
+  /// The reload of the configuration file; nil without a file.
   private func makeReload(
     of configuration: ServeConfiguration, publishers: [PublisherAccess], starter: StreamStarter,
     running: RunningStreams, display: any StatusDisplay

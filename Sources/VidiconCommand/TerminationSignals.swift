@@ -13,7 +13,7 @@ struct TerminationSignals: Sendable {
   /// The signals that end the program in order.
   private static let numbers = [SIGINT, SIGTERM, SIGHUP]
 
-  /// What meets SIGHUP of others than a terminal; nil for a line.
+  /// Action at SIGHUP of others than a terminal; nil for a line.
   private static let hangupAction = Mutex<(@Sendable () -> Void)?>(nil)
 
   private let stream: AsyncStream<Void>

@@ -74,7 +74,7 @@ struct HTTPReloadTests {
       let elsewhere = try await HTTPControlTests.send(
         "POST", "{}", to: Self.path, port: port, bearer, "Origin: https://site.example")
       #expect(HTTPControlTests.status(elsewhere) == "403")
-      // What a form of another page can send.
+      // A form of another page can send this.
       let form = try await HTTPControlTests.send("POST", "{}", to: Self.path, type: "text/plain", port: port, bearer)
       #expect(HTTPControlTests.status(form) == "415")
       for body in ["", "[]", "1", #"{"file":"/etc/passwd"}"#] {
@@ -87,7 +87,7 @@ struct HTTPReloadTests {
       let allowed = try await HTTPControlTests.send("POST", "{}", to: Self.path, port: port, bearer)
       #expect(HTTPControlTests.status(allowed) == "200" && program.count.withLock { $0 } == 1)
     }
-    // A viewer elsewhere, who may change streams.
+    // A viewer elsewhere that may change streams.
     let everybody = AccessControl.permissive { $0.control = .all }
     try await self.withProgram(.success(ReloadEntry()), access: everybody) { program, port in
       let viewer = try await HTTPControlTests.send("POST", "{}", to: Self.path, host: "cam", port: port)

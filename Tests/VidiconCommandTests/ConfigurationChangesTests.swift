@@ -5,7 +5,7 @@ import Testing
 
 @testable import VidiconCommand
 
-/// What is done after the configuration file was read again.
+/// Changes that are made after the configuration file was read again.
 @Suite("Changes of a configuration")
 struct ConfigurationChangesTests {
   private static let start = """

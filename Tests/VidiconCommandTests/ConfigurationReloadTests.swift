@@ -166,12 +166,12 @@ struct ConfigurationReloadTests {
         let third = try program.stream("door")
         #expect(third.isRunning && third.videoBitrate == 300_000)
       }
-      // What is in force is what it was.
+      // The options in force are those of before.
       #expect(try await program.reload(changed) == ReloadEntry())
       let added = try await program.reload(changed + ["name: roof, \(Self.bars), encoder: there_is_none"])
       #expect(added.changes == [] && added.problems.first?.hasPrefix("roof: not started: ") == true)
       #expect(program.running.streams.map(\.name) == ["door", "yard"])
-      // Its name is free.
+      // The name is free.
       let mended = try await program.reload(changed + ["name: roof, \(Self.bars)"])
       #expect(mended.changes == ["roof: started"] && mended.problems == [])
     }

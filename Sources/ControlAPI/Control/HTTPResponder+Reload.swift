@@ -20,7 +20,7 @@ extension HTTPResponder {
     switch await self.providers.reload() {
     case .success(let entry)?: return Self.json(entry)
     case .failure(let error)?:
-      // What is wrong is in the file, and not in the request.
+      // The file is wrong, and not the request.
       guard error.code != .busy else { throw HTTPRefusal(error) }
       throw HTTPRefusal(.conflict, "\(error); the configuration stays as it was")
     case nil: return .notFound("the server has no configuration file; start it with --config FILE")

@@ -5,6 +5,6 @@ package struct ReloadEntry: Codable, Hashable, Sendable {
   /// A line about each change that was not made, with the reason.
   package var problems: [String] = []
 
-  /// Nothing has changed.
+  /// An entry without a change.
   package init() {}
 }
