@@ -68,8 +68,9 @@ final class ConfigurationReload: Sendable {
       let result = await self.performNext()
       switch result {
       case .success(let entry):
-        for line in entry.changes + entry.problems { Terminal.warn("reload: \(line)") }
-        if entry == ReloadEntry() { Terminal.warn("reload: nothing has changed") }
+        for line in entry.changes { Terminal.warn("reload: \(line)", priority: .notice) }
+        for line in entry.problems { Terminal.warn("reload: \(line)") }
+        if entry == ReloadEntry() { Terminal.warn("reload: nothing has changed", priority: .notice) }
       case .failure(let error): Terminal.warn("reload: \(error); the configuration stays as it was")
       }
       return result

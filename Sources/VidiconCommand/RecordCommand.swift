@@ -98,7 +98,10 @@ struct RecordCommand: AsyncParsableCommand {
       }
       group.addTask {
         var ticker = StatusTicker()
-        while await ticker.next() { display.showProgress() }
+        while await ticker.next() {
+          display.showProgress()
+          Terminal.showFolded()
+        }
         return nil
       }
       group.addTask { await Self.watch(stream, endsWithSource: endsWithSource) }

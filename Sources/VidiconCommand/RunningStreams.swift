@@ -174,7 +174,7 @@ extension RunningStreams {
         Terminal.warn("\(stream.name): the video source delivers no frames; viewers see the slate until it does")
       case .sourceWaits(let reason): Terminal.warn("\(stream.name): video: \(reason)")
       case .sourceBack(let kind):
-        Terminal.warn("\(stream.name): the \(kind.rawValue) source is back")
+        Terminal.warn("\(stream.name): the \(kind.rawValue) source is back", priority: .notice)
       case .sourceSwitched(let kind):
         let shown = await sources?.shownAfterChange
         if let source = kind == .video ? shown?.video : shown?.audio {

@@ -176,6 +176,7 @@ struct ServeCommand: AsyncParsableCommand {
         var descriptors = DescriptorWarning()
         while await ticker.next() {
           display.showStatus(server: server, streams: running.streams)
+          Terminal.showFolded()
           if let warning = descriptors.warning(acceptFailures: server.acceptFailures) { Terminal.warn(warning) }
         }
         return nil

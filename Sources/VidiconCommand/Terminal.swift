@@ -2,6 +2,7 @@ import Foundation
 import Libc
 import Media
 import Synchronization
+import Threading
 
 /// Line-based output to standard output and standard error.
 enum Terminal {
@@ -38,11 +39,34 @@ enum Terminal {
     }
   }
 
-  /// Writes a line to standard error, prefixed by the program's name.
-  static func warn(_ message: String) {
+  /// Whether standard error is the journal's.
+  private static let isJournal = LogPriority.isJournal(
+    ProcessInfo.processInfo.environment["JOURNAL_STREAM"], descriptor: STDERR_FILENO)
+
+  /// The lines of standard error that are counted instead of shown.
+  private static let folder = Mutex(LogFolder())
+
+  /// Writes a line to standard error: prefixed by the program's name, or for the journal, which adds that itself, by its priority. Equal lines
+  /// are folded.
+  static func warn(_ message: String, priority: LogPriority = .warning) {
+    let line = LogFolder.Line(text: self.oneLine(message), priority: priority)
+    self.writeErrors { $0.add(line, at: StreamClock.system.now()) }
+  }
+
+  /// Writes how many lines were not shown, once their time is over; called each second.
+  static func showFolded() {
+    self.writeErrors { $0.due(at: StreamClock.system.now()) }
+  }
+
+  private static func writeErrors(_ fold: (inout LogFolder) -> [LogFolder.Line]) {
     self.statusRows.withLock { rows in
+      let lines = self.folder.withLock { fold(&$0) }
+      guard !lines.isEmpty else { return }
       self.write(self.erase(&rows), to: STDOUT_FILENO)
-      self.write("vidicon: \(self.oneLine(message))\n", to: STDERR_FILENO)
+      for line in lines {
+        let prefix = self.isJournal ? line.priority.mark : "vidicon: "
+        self.write("\(prefix)\(line.text)\n", to: STDERR_FILENO)
+      }
     }
   }
 
@@ -53,8 +77,10 @@ enum Terminal {
     return (rows > 1 ? "\u{1B}[\(rows - 1)A" : "") + "\r\u{1B}[J"
   }
 
-  /// Waits until queued JSON is written, at most ``flushLimit``: a reader that stalls does not delay the end.
+  /// Writes how many lines were not shown, and waits until queued JSON is written, at most ``flushLimit``: a reader that stalls does not
+  /// delay the end.
   static func flush() {
+    self.writeErrors { $0.flush() }
     LineWriter.standardOutput.flush(within: self.flushLimit)
   }
 
@@ -62,8 +88,9 @@ enum Terminal {
 
   /// Writes a line to standard error and ends the program.
   static func fail(_ message: String, status: Int32) -> Never {
-    self.warn(message)
     self.flush()
+    let line = LogFolder.Line(text: self.oneLine(message), priority: .error)
+    self.writeErrors { _ in [line] }
     exit(status)
   }
 

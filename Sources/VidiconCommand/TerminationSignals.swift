@@ -34,7 +34,9 @@ struct TerminationSignals: Sendable {
       source.setEventHandler {
         if number == SIGHUP, !hasTerminal {
           if let action = Self.hangupAction.withLock({ $0 }) { return action() }
-          Terminal.warn("SIGHUP: goes on, since no terminal was closed; users are read whenever their file changes")
+          Terminal.warn(
+            "SIGHUP: goes on, since no terminal was closed; users are read whenever their file changes",
+            priority: .notice)
           return
         }
         continuation.yield()

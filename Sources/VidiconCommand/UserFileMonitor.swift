@@ -106,7 +106,7 @@ struct UserFileMonitor: Sendable {
       switch self.poll() {
       case .users(let file):
         apply(file)
-        Terminal.warn("\(self.path.pathWithoutCredentials()): the users have changed")
+        Terminal.warn("\(self.path.pathWithoutCredentials()): the users have changed", priority: .notice)
       case .problem(let text): Terminal.warn(text)
       case nil: break
       }

@@ -21,6 +21,19 @@ struct TerminalTests {
     #expect(OutputLines(result.standardErrorContent).own == ["vidicon: two three four"])
   }
 
+  @Test func `equal warnings are counted after the third one, and the number is shown at the end`() async throws {
+    let result = try await #require(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
+      for _ in 1...8 { Terminal.warn("again") }
+      Terminal.warn("other")
+      Terminal.showFolded()
+      Terminal.fail("end", status: 1)
+    }
+    let lines = Array(repeating: "vidicon: again", count: 3)
+    #expect(
+      OutputLines(result.standardErrorContent).own
+        == lines + ["vidicon: other", "vidicon: again (5 more like this)", "vidicon: end"])
+  }
+
   @Test(arguments: [
     ("a\u{9b}2J\u{9b}31mb", "a 2J 31mb"), ("a\u{1b}[2Jb\u{7}", "a [2Jb "), ("a\u{202e}b\u{2066}c", "a b c"),
     ("a\u{2028}b\u{85}c\td", "a b c d"), ("Küche 🎥 …", "Küche 🎥 …"),
