@@ -1,5 +1,6 @@
 internal import Capture
 package import Media
+internal import Synchronization
 internal import Threading
 
 extension StreamSources {
@@ -51,6 +52,11 @@ extension StreamSources {
       try await self.replace(video: video, audio: audio)
     } catch {
       throw error.withoutSecrets(of: sources, isOperator: true)
+    }
+    // Clients may choose them again, and those of before no longer.
+    self.configured.withLock { start in
+      if let video { start.video = video }
+      if let audio { start.audio = audio }
     }
   }
 

@@ -17,8 +17,8 @@ public final class StreamSources: Sendable {
   /// The stream whose sources are switched.
   public let stream: LiveStream
   let catalog: SourceCatalog
-  /// The sources that the stream started with.
-  package let start: SourceSelection
+  /// The sources that the stream started with, or that its owner's configuration has given it since.
+  let configured: Mutex<SourceSelection>
   private let current: Mutex<SourceSelection>
   let privacy: SourcePrivacy
   /// The video source by the name that the stream's capturer has, where its owner gave none.
@@ -70,8 +70,9 @@ public final class StreamSources: Sendable {
     self.openingTimeout = openingTimeout
     self.identification = SingleFlight(threadName: "identify", timeout: openingTimeout)
     self.nextIdentification = SingleFlight(threadName: "identify", timeout: openingTimeout)
-    self.start = SourceSelection(video: video, audio: audio)
-    self.current = Mutex(self.start)
+    let start = SourceSelection(video: video, audio: audio)
+    self.configured = Mutex(start)
+    self.current = Mutex(start)
     self.videos = Mutex((IdentifiedSource(unresolved: video), nil, nil))
     privacy.add(self)
     stream.videoSwitchObserver.withLock { observer in
@@ -86,6 +87,9 @@ public final class StreamSources: Sendable {
 
   /// The current audio source; nil where it has no name.
   public var audio: SourceSpecification.Audio? { self.selection.audio }
+
+  /// The sources of the stream's owner, which clients may choose: those that it started with, or that a configuration has given it since.
+  package var start: SourceSelection { self.configured.withLock { $0 } }
 
   /// The current sources.
   var selection: SourceSelection { self.current.withLock { $0 } }

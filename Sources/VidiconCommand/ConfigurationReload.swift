@@ -16,8 +16,13 @@ final class ConfigurationReload: Sendable {
     var current: ServeConfiguration
     /// Keys that were made for publishers, which a stream keeps when it starts again.
     var publishers: [PublisherAccess]
+    /// Number of reloads that are in progress or wait.
+    var count = 0
     var hasEnded = false
   }
+
+  /// Maximum number of reloads that are in progress or wait.
+  private static let maximumCount = 5
 
   private let read: @Sendable () -> Result<ServeConfiguration, VidiconError>
   private let starter: StreamStarter
@@ -27,7 +32,7 @@ final class ConfigurationReload: Sendable {
   private let publishing: Set<PublishedSource.Scheme>
   /// Line where nothing has changed, and the reason is another one than an unchanged file; nil without.
   private let note: String?
-  private let mutex = AsyncMutex(maximumWaiters: 4)
+  private let mutex = AsyncMutex()
   private let state: Mutex<State>
 
   /// Reloads for a program that serves.
@@ -48,7 +53,7 @@ final class ConfigurationReload: Sendable {
     self.display = display
     self.publishing = configuration.publishing
     self.note = note
-    self.state = Mutex(State(current: configuration, publishers: publishers))
+    self.state = Mutex(State(current: configuration, publishers: publishers.filter(\.isGenerated)))
   }
 
   /// A line for a service whose file is a copy that systemd has made at its start (`LoadCredential`); nil for other files.
@@ -78,19 +83,34 @@ final class ConfigurationReload: Sendable {
   }
 
   /// Waits for the reload in progress, which makes no further change; later ones make none.
-  func end() async {
+  ///
+  /// - Parameter limit: Maximum time to wait: a device that hangs keeps no recording of other streams from being finished.
+  func end(within limit: Duration) async {
     self.state.withLock { $0.hasEnded = true }
-    if await self.mutex.lock() { self.mutex.unlock() }
+    _ = await withTimeout(limit) { if await self.mutex.lock() { self.mutex.unlock() } }
+  }
+
+  /// Counts a reload; returns false where too many wait.
+  private func begin() -> Bool {
+    self.state.withLock { state in
+      guard state.count < Self.maximumCount else { return false }
+      state.count += 1
+      return true
+    }
   }
 
   private func performNext() async -> Result<ReloadEntry, VidiconError> {
-    guard await self.mutex.lock() else {
+    guard self.begin() else {
       return .failure(
         VidiconError(
           .busy, subject: "the configuration", cause: "it is being read already", nextStep: "try again in some seconds")
       )
     }
+    defer { self.state.withLock { $0.count -= 1 } }
+    // Without a limit of waiters, and in a task that is not cancelled, the lock is always given.
+    guard await self.mutex.lock() else { return .failure(.configurationEnds) }
     defer { self.mutex.unlock() }
+    if self.state.withLock({ $0.hasEnded }) { return .failure(.configurationEnds) }
     let read = self.read
     switch await WorkerThread.run(named: "configuration", { read() }) {
     case .success(let next)?: return .success(await self.apply(next))
@@ -104,6 +124,8 @@ final class ConfigurationReload: Sendable {
     let current = self.state.withLock { $0.current }
     var entry = ReloadEntry()
     var tokens = current.givenTokens
+    // Places of streams that have stopped, and start again later.
+    var places: [String: Int] = [:]
     for change in ConfigurationChanges(from: current, to: next, publishing: self.publishing).list {
       let (configuration, hasEnded) = self.state.withLock { ($0.current, $0.hasEnded) }
       if hasEnded { break }
@@ -119,9 +141,14 @@ final class ConfigurationReload: Sendable {
         entry.changes.append("\(name): stopped")
       case .switched(let options, let video, let audio):
         await self.switchSources(of: options, video: video, audio: audio, into: &entry)
+      case .stopped(let name): places[name] = await self.running.remove(name)
       case .restarted(let options):
+        var index = places[options.name]
+        if index == nil { index = await self.running.remove(options.name) }
         let previous = configuration.streams.first { $0.name == options.name }
-        await self.restart(options, previous, isOnly: next.streams.count == 1, into: &entry)
+        await self.restart(
+          (options: options, isOnly: next.streams.count == 1),
+          previous.map { (options: $0, isOnly: current.streams.count == 1) }, at: index, into: &entry)
       case .added(let options):
         await self.add(options, isOnly: next.streams.count == 1, into: &entry)
       case .postponedStream(let name, let cause):
@@ -186,18 +213,18 @@ extension ConfigurationReload {
     }
   }
 
-  /// Stops a stream and starts it with other options, or as it was where these fail.
+  /// Starts a stream that was stopped with other options, or as it was where these fail.
   private func restart(
-    _ options: StreamOptions, _ previous: StreamOptions?, isOnly: Bool, into entry: inout ReloadEntry
+    _ next: (options: StreamOptions, isOnly: Bool), _ previous: (options: StreamOptions, isOnly: Bool)?,
+    at index: Int?, into entry: inout ReloadEntry
   ) async {
-    let name = options.name
-    let index = await self.running.remove(name)
+    let name = next.options.name
     do {
-      try await self.start(options, isOnly: isOnly, at: index)
+      try await self.start(next.options, isOnly: next.isOnly, at: index)
       entry.changes.append("\(name): started again with its changes")
     } catch {
       do {
-        if let previous { try await self.start(previous, isOnly: isOnly, at: index) }
+        if let previous { try await self.start(previous.options, isOnly: previous.isOnly, at: index) }
         entry.problems.append("\(name): it goes on as it was: \(error)")
       } catch let second {
         self.update { $0.streams.removeAll { $0.name == name } }
@@ -212,15 +239,23 @@ extension ConfigurationReload {
     self.setOptions(options)
     let access = self.starter.server.access
     let publisher = PublisherAccess(to: options) {
-      let made = self.state.withLock { $0.publishers }.first { $0.stream == stream.name && $0.isGenerated }
+      let made = self.state.withLock { $0.publishers }.first { $0.stream == stream.name }
       return made?.key ?? access.makeToken(role: .publisher(stream: stream.name))
     }
-    if let publisher {
+    if let publisher, publisher.isGenerated {
       self.state.withLock { state in
         state.publishers.removeAll { $0.stream == stream.name }
         state.publishers.append(publisher)
       }
     }
     self.display.showStream(stream, server: self.starter.server, choice: choice, publisher: publisher)
+  }
+}
+
+extension VidiconError {
+  /// The program ends, and reads no configuration any more.
+  fileprivate static var configurationEnds: VidiconError {
+    VidiconError(
+      .wrongState, subject: "the configuration", cause: "the program ends", nextStep: "start it again to have it read")
   }
 }

@@ -8,14 +8,15 @@ import Vidicon
 final class KeyActions: Sendable {
   private let sources: @Sendable () -> StreamSources?
   private let display: any StatusDisplay
-  private let controlAddress: String?
+  private let controlAddress: @Sendable () -> String?
   private let isSwitching = Mutex(false)
 
   /// - Parameters:
-  ///   - controlAddress: The address that makes a browser an operator; nil without a token.
+  ///   - controlAddress: The address of its page that makes a browser an operator; nil without a token.
   ///   - sources: The sources of that stream now; nil while there is none.
   init(
-    display: any StatusDisplay, controlAddress: String?, sources: @escaping @Sendable () -> StreamSources?
+    display: any StatusDisplay, controlAddress: @escaping @Sendable () -> String?,
+    sources: @escaping @Sendable () -> StreamSources?
   ) {
     self.sources = sources
     self.controlAddress = controlAddress
@@ -29,7 +30,7 @@ final class KeyActions: Sendable {
     for await key in keys.pressed {
       switch key {
       case .quit: return true
-      case .control: self.display.showControl(self.controlAddress)
+      case .control: self.display.showControl(self.controlAddress())
       case .mirror, .pause, .nextSource:
         if let sources = self.sources() { await self.perform(key, on: sources) }
       }

@@ -42,6 +42,8 @@ final class RunningStreams: Sendable {
 
   private struct State {
     var members: [Member] = []
+    /// Streams that are being stopped, whose recordings are finished in place.
+    var removals: [ObjectIdentifier: Task<Void, Never>] = [:]
     /// Whether a recording of a stream that has gone is not finished.
     var hasUnfinishedParts = false
   }
@@ -136,16 +138,26 @@ extension RunningStreams {
   ///
   /// - Returns: Its place among the streams; nil where there was none of this name.
   func remove(_ name: String) async -> Int? {
-    let removed = self.state.withLock { state -> (index: Int, member: Member)? in
+    let removed = self.state.withLock { state -> (index: Int, removal: Task<Void, Never>)? in
       guard let index = state.members.firstIndex(where: { $0.stream.name == name }) else { return nil }
-      return (index, state.members.remove(at: index))
+      let member = state.members.remove(at: index)
+      let removal = Task { await self.stop(member) }
+      state.removals[ObjectIdentifier(member.stream)] = removal
+      return (index, removal)
     }
-    guard let (index, member) = removed else { return nil }
+    guard let (index, removal) = removed else { return nil }
+    await removal.value
+    return index
+  }
+
+  private func stop(_ member: Member) async {
     member.stopWatching()
     await self.server.stopServing(member.stream)
     await member.finishReports()
-    if member.hasUnfinishedParts { self.state.withLock { $0.hasUnfinishedParts = true } }
-    return index
+    self.state.withLock { state in
+      if member.hasUnfinishedParts { state.hasUnfinishedParts = true }
+      state.removals[ObjectIdentifier(member.stream)] = nil
+    }
   }
 
   /// Ends the reports of all streams, but of recordings and pushes.
@@ -153,9 +165,11 @@ extension RunningStreams {
     for member in self.state.withLock({ $0.members }) { member.stopWatching() }
   }
 
-  /// Reports the remaining events of recordings and pushes, once the server has stopped.
+  /// Reports the remaining events of recordings and pushes, once the server has stopped, also those of streams that are being stopped.
   func finishReports() async {
-    for member in self.state.withLock({ $0.members }) { await member.finishReports() }
+    let (members, removals) = self.state.withLock { ($0.members, $0.removals.values.map { $0 }) }
+    for member in members { await member.finishReports() }
+    for removal in removals { await removal.value }
   }
 
   /// Reports a stream's events; returns at an event that ends the program.

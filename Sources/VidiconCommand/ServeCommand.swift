@@ -17,6 +17,9 @@ struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Serve sources as live network cameras until Ctrl-C.")
 
+  /// Maximum time that the end of the program waits for a reload in progress.
+  private static let reloadLimit = Duration.seconds(10)
+
   @OptionGroup(title: "Sources") var sources: SourceArguments
   @OptionGroup(title: "Video and audio") var encoding: EncodingArguments
   @OptionGroup(title: "Faces and other effects") var effects: EffectArguments
@@ -109,7 +112,7 @@ struct ServeCommand: AsyncParsableCommand {
     let ending = await Self.serve(
       running, on: server, display: display, interruption: interruption, keys: keys, access: access)
     reloading.cancel()
-    await reload?.end()
+    await reload?.end(within: Self.reloadLimit)
     watching.cancel()
     manager?.send(.stopping)
     TerminalKeys.end()
@@ -183,11 +186,13 @@ struct ServeCommand: AsyncParsableCommand {
       }
       group.addTask { await running.ending() }
       if let keys {
-        let page = running.streams.first.flatMap { server.addresses(of: $0).page.first }
-        let address = page.flatMap { access.controlAddress(page: $0) }
-        let actions = KeyActions(display: display, controlAddress: address) {
-          running.streams.first.flatMap { server.sources(of: $0) }
-        }
+        let actions = KeyActions(
+          display: display,
+          controlAddress: {
+            let page = running.streams.first.flatMap { server.addresses(of: $0).page.first }
+            return page.flatMap { access.controlAddress(page: $0) }
+          },
+          sources: { running.streams.first.flatMap { server.sources(of: $0) } })
         group.addTask { await actions.perform(keys) ? .signal : nil }
       }
       var ending = RunningStreams.Ending.signal

@@ -134,6 +134,67 @@ struct ConfigurationChangesTests {
       ])
   }
 
+  @Test func `a stream whose camera another one gets stops first, unless it leaves the camera before`() throws {
+    func configuration(_ front: String, _ back: String, rate: String = "") throws -> ServeConfiguration {
+      try Self.configuration(
+        """
+        streams:
+          - {name: front, source: "v4l2:/dev/video\(front)", audio: tone\(rate)}
+          - {name: back, source: "v4l2:/dev/video\(back)", audio: tone}
+        """)
+    }
+    let first = try configuration("0", "1?size=640x480")
+    func switched(_ options: StreamOptions) -> ConfigurationChanges.Change {
+      .switched(options, video: true, audio: false)
+    }
+    // Exchanged, and moved on; the options of a camera make it no other one.
+    for next in [try configuration("1", "0"), try configuration("1?size=320x240", "2")] {
+      #expect(
+        ConfigurationChanges(from: first, to: next).list == [
+          .stopped("back"), switched(next.streams[0]), .restarted(next.streams[1]),
+        ])
+    }
+    let rate = try configuration("1", "0", rate: ", fps: 10")
+    #expect(
+      ConfigurationChanges(from: first, to: rate).list == [
+        .stopped("back"), .restarted(rate.streams[0]), .restarted(rate.streams[1]),
+      ])
+    // The stream in front leaves its camera before the other one gets that.
+    let left = try configuration("2", "0")
+    #expect(ConfigurationChanges(from: first, to: left).list == left.streams.map(switched))
+    // One that is removed, or that keeps its camera, need not stop.
+    let renamed = try Self.configuration("streams: [{name: front, source: \"v4l2:/dev/video1\", audio: tone}]")
+    #expect(
+      ConfigurationChanges(from: first, to: renamed).list == [.removed("back"), switched(renamed.streams[0])])
+  }
+
+  @Test func `streams that exchange microphones, and three their cameras, keep their places`() throws {
+    func configuration(_ sources: [String]) throws -> ServeConfiguration {
+      let list = zip("abc", sources).map { "  - {name: \($0), \($1)}\n" }.joined()
+      return try Self.configuration("streams:\n\(list)")
+    }
+    func cameras(_ numbers: [Int]) -> [String] { numbers.map { "source: \"v4l2:/dev/video\($0)\", audio: tone" } }
+    // Each gets the camera of the next one.
+    let next = try configuration(cameras([1, 2, 0]))
+    #expect(
+      ConfigurationChanges(from: try configuration(cameras([0, 1, 2])), to: next).list == [
+        .stopped("b"), .switched(next.streams[0], video: true, audio: false),
+        .switched(next.streams[2], video: true, audio: false), .restarted(next.streams[1]),
+      ])
+    let microphones = ["x", "y"].map { "source: bars, audio: \"mic:\($0)\"" }
+    let exchanged = try configuration(microphones.reversed())
+    #expect(
+      ConfigurationChanges(from: try configuration(microphones), to: exchanged).list == [
+        .stopped("b"), .switched(exchanged.streams[0], video: false, audio: true), .restarted(exchanged.streams[1]),
+      ])
+    // Generated video has no owner.
+    let generated = try configuration(["source: bars, audio: tone", "source: plasma, audio: tone"])
+    let other = try configuration(["source: plasma, audio: tone", "source: bars, audio: tone"])
+    #expect(
+      ConfigurationChanges(from: generated, to: other).list
+        == other.streams.map { ConfigurationChanges.Change.switched($0, video: true, audio: false) })
+  }
+
   @Test(arguments: [
     ("name: anna, password: sesame", "name: anna, password: secret"),
     ("name: anna, password: sesame", "name: anna, password: sesame, role: operator"),

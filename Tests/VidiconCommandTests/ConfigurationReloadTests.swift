@@ -1,5 +1,6 @@
 import Authentication
 import ControlAPI
+import Dispatch
 import Media
 import Recording
 import Serving
@@ -17,10 +18,13 @@ struct ConfigurationReloadTests {
   /// A display that keeps the names of the streams that have started later.
   private final class Display: StatusDisplay {
     let started = Mutex<[String]>([])
+    /// The keys that were shown for publishers.
+    let keys = Mutex<[String]>([])
 
     func showStart(server: CameraServer, streams: [LiveStream], choice: String?, access: AccessSummary) {}
     func showStream(_ stream: LiveStream, server: CameraServer, choice: String?, publisher: PublisherAccess?) {
       self.started.withLock { $0.append(stream.name) }
+      if let publisher { self.keys.withLock { $0.append(publisher.key.text) } }
     }
     func showControl(_ address: String?) {}
     func showKeys(_ hint: String) {}
@@ -45,29 +49,43 @@ struct ConfigurationReloadTests {
     /// The file, as it is read.
     private final class File: Sendable {
       let content: Mutex<Result<ServeConfiguration, VidiconError>>
+      /// Lets reading end, from its signal on; nil for at once.
+      let gate: DispatchSemaphore?
 
-      init(_ configuration: ServeConfiguration) {
+      init(_ configuration: ServeConfiguration, gate: DispatchSemaphore?) {
         self.content = Mutex(.success(configuration))
+        self.gate = gate
+      }
+
+      func read() -> Result<ServeConfiguration, VidiconError> {
+        if let gate {
+          _ = gate.wait(timeout: .now() + 600)
+          gate.signal()
+        }
+        return self.content.withLock { $0 }
       }
     }
 
     private let file: File
 
-    init(_ streams: [String], note: String? = nil) async throws {
+    /// - Parameter running: The streams that run, where they are others than those of the file, such as its cameras.
+    init(
+      _ streams: [String], note: String? = nil, running others: [String]? = nil, gate: DispatchSemaphore? = nil
+    ) async throws {
       let configuration = try Self.configuration(streams)
       let (server, display) = (StatusDisplayTests.server(), Display())
       let starter = StreamStarter(server: server, catalog: .all, loop: true, needsConnection: false)
       let running = RunningStreams(on: server, display: display, exitsAtEnd: false)
-      let file = File(configuration)
+      let file = File(configuration, gate: gate)
       self.server = server
       self.display = display
       self.running = running
       self.file = file
       self.reloading = ConfigurationReload(
         of: configuration, publishers: [], starter: starter, running: running, display: display, note: note
-      ) { file.content.withLock { $0 } }
+      ) { file.read() }
       try await server.start()
-      for options in configuration.streams {
+      for options in try others.map({ try Self.configuration($0).streams }) ?? configuration.streams {
         running.add(try await starter.start(options, isOnly: false).stream, options)
       }
     }
@@ -98,7 +116,10 @@ struct ConfigurationReloadTests {
       try #require(self.running.streams.first { $0.name == name })
     }
 
-    func endReloads() async { await self.reloading.end() }
+    /// Has the file read as it is.
+    func reload() async -> Result<ReloadEntry, VidiconError> { await self.reloading.perform() }
+
+    func endReloads() async { await self.reloading.end(within: .seconds(600)) }
 
     func end() async {
       await self.endReloads()
@@ -112,9 +133,10 @@ struct ConfigurationReloadTests {
 
   /// Runs a test with a program, which ends also where the test throws.
   private func withProgram(
-    _ streams: [String], note: String? = nil, _ body: (Program) async throws -> Void
+    _ streams: [String], note: String? = nil, running others: [String]? = nil, gate: DispatchSemaphore? = nil,
+    _ body: (Program) async throws -> Void
   ) async throws {
-    let program = try await Program(streams, note: note)
+    let program = try await Program(streams, note: note, running: others, gate: gate)
     do {
       try await body(program)
     } catch {
@@ -139,6 +161,8 @@ struct ConfigurationReloadTests {
       #expect(try program.stream("roof").isRunning)
       #expect(program.display.started.withLock { $0 } == ["roof"])
       #expect(program.running.sources(of: "yard")?.video == .noise)
+      // Clients may choose the new one again, and not that of before.
+      #expect(program.running.sources(of: "yard")?.start.video == .noise)
       #expect(program.running.sources(of: "hall") == nil)
       #expect(try await program.reload(second) == ReloadEntry())
       #expect(try program.stream("roof").isRunning)
@@ -228,8 +252,71 @@ struct ConfigurationReloadTests {
   @Test func `after the end of the program nothing more is changed`() async throws {
     try await self.withProgram(["name: door, \(Self.bars)"]) { program in
       await program.endReloads()
-      #expect(try await program.reload(["name: door, \(Self.bars)", "name: roof, \(Self.bars)"]) == ReloadEntry())
+      let error = await #expect(throws: VidiconError.self) {
+        try await program.reload(["name: door, \(Self.bars)", "name: roof, \(Self.bars)"])
+      }
+      #expect(error?.cause == "the program ends")
       #expect(program.display.started.withLock { $0 } == [])
+    }
+  }
+
+  @Test func `a stream that has stopped for another one, and starts in no way, is named, and others go on`()
+    async throws
+  {
+    func streams(_ front: String, _ back: String) -> [String] {
+      [("front", front), ("back", back)].map { "name: \($0), source: \"v4l2:/dev/video-\($1)\", audio: none" }
+    }
+    let bars = ["name: front, \(Self.bars)", "name: back, \(Self.bars)"]
+    try await self.withProgram(streams("absent-a", "absent-b"), running: bars) { program in
+      let (front, back) = (try program.stream("front"), try program.stream("back"))
+      let entry = try await program.reload(streams("absent-b", "absent-a"))
+      #expect(entry.changes == [] && entry.problems.count == 2)
+      #expect(entry.problems.first?.hasPrefix("front: the source stays: ") == true, "\(entry.problems)")
+      #expect(entry.problems.last?.hasPrefix("back: it has ended: ") == true, "\(entry.problems)")
+      #expect(try program.stream("front") === front)
+      #expect(front.isRunning && !back.isRunning)
+      #expect(program.running.streams.map(\.name) == ["front"])
+      // The next file starts it again.
+      let mended = try await program.reload([streams("absent-a", "")[0], bars[1]])
+      #expect(mended.changes == ["back: started"] && mended.problems == [])
+    }
+  }
+
+  @Test func `keys that were made for publishers stay those of their stream`() async throws {
+    let (made, given) = ("name: gate, source: \"rtsp:\", audio: none", "source: \"rtsp:?key=0123456789abcdef\"")
+    try await self.withProgram(["name: door, \(Self.bars)"]) { program in
+      let access = program.server.access
+      #expect(try await program.reload([made]).changes == ["door: stopped", "gate: started"])
+      let key = try #require(access.publisherToken(of: "gate"))
+      _ = try await program.reload(["name: gate, \(given), audio: none"])
+      #expect(access.publisherToken(of: "gate")?.text == "0123456789abcdef")
+      _ = try await program.reload([made])
+      #expect(access.publisherToken(of: "gate")?.text == key.text)
+      #expect(program.display.keys.withLock { $0 }.last == key.text)
+    }
+  }
+
+  @Test func `of many reloads at once some are refused, and the others follow each other`() async throws {
+    let gate = DispatchSemaphore(value: 0)
+    try await self.withProgram(["name: door, \(Self.bars)"], gate: gate) { program in
+      await withTaskGroup(of: Result<ReloadEntry, VidiconError>.self) { group in
+        for _ in 1...6 { group.addTask { await program.reload() } }
+        // The others read, or wait for that.
+        guard case .failure(let error)? = await group.next() else {
+          Issue.record("none was refused")
+          gate.signal()
+          return
+        }
+        #expect(error.code == .busy)
+        gate.signal()
+        for await result in group {
+          guard case .success(let entry) = result else {
+            Issue.record("\(result)")
+            continue
+          }
+          #expect(entry == ReloadEntry())
+        }
+      }
     }
   }
 }
