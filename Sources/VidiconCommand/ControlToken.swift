@@ -44,12 +44,13 @@ struct ControlToken: Sendable {
     self.file?.remove()
   }
 
-  /// The tokens of a user's servers by HTTP port. A server that was killed leaves its own.
+  /// The tokens of a user's servers by HTTP port, of the files in folders, see ``RuntimeFile/folders(environment:user:)``. A server that was
+  /// killed leaves its own.
   ///
   /// - Throws: ``VidiconError`` for a file that others can read or replace, or without a token.
-  static func find(environment: [String: String], user: uid_t) throws(VidiconError) -> [Int: String] {
+  static func find(in folders: [String], of user: uid_t) throws(VidiconError) -> [Int: String] {
     var tokens: [Int: String] = [:]
-    for (port, file) in try RuntimeFile.contents(prefix: Self.prefix, environment: environment, user: user) {
+    for (port, file) in try RuntimeFile.contents(prefix: Self.prefix, in: folders, of: user) {
       guard let token = AccessToken(parsing: file.text, role: .operator) else {
         throw VidiconError(
           .failed, subject: file.path, cause: "it is not a file with a token that only its user reads",

@@ -31,8 +31,8 @@ package struct LocalRequest {
     case noResponse
   }
 
-  /// Maximum time for the server to send anything: a source takes up to 15 s to open, and as long to deliver.
-  private static let timeout = 40
+  /// Maximum time for the server to send anything, in seconds: a source takes up to 15 s to open, and as long to deliver.
+  static let usualTimeout = 40
   /// Maximum size of a response in bytes.
   private static let maximumLength = 1 << 24
 
@@ -43,6 +43,8 @@ package struct LocalRequest {
   var token: String?
   /// JSON; nil for no body.
   var body: Data?
+  /// Maximum time for the server to send anything, in seconds.
+  var timeout = LocalRequest.usualTimeout
 
   /// The bytes of the request.
   func serialize(port: Int) -> Data {
@@ -54,7 +56,7 @@ package struct LocalRequest {
 
   /// Sends the request to a server on this machine, and waits for the response.
   func send(to address: ServerAddress) throws(Failure) -> Response {
-    let descriptor = try Self.connect(to: address)
+    let descriptor = try self.connect(to: address)
     defer { close(descriptor) }
     let bytes = self.serialize(port: address.port)
     var sent = 0
@@ -84,7 +86,7 @@ package struct LocalRequest {
   }
 
   /// Connects to the server's address; without one to the loopback address, of IPv4 or IPv6.
-  private static func connect(to server: ServerAddress) throws(Failure) -> Int32 {
+  private func connect(to server: ServerAddress) throws(Failure) -> Int32 {
     var failure = Failure.noResponse
     for host in server.host.map({ [$0] }) ?? ["127.0.0.1", "::1"] {
       var hints = addrinfo()
@@ -100,7 +102,7 @@ package struct LocalRequest {
       let entry = address.pointee
       let descriptor = socket(entry.ai_family, entry.ai_socktype, 0)
       guard descriptor >= 0 else { continue }
-      var limit = timeval(tv_sec: Self.timeout, tv_usec: 0)
+      var limit = timeval(tv_sec: self.timeout, tv_usec: 0)
       for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
         setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
       }

@@ -12,11 +12,14 @@ struct ReloadCommand: ParsableCommand {
       change; exit status 1 where one was not made, as of a port, which is opened at the start.
       """)
 
+  /// Maximum time that the server needs, in seconds: it starts its streams one after the other, each in half a minute at most.
+  private static let timeout = 600
+
   @OptionGroup var server: RunningServer.Options
 
   func run() throws {
     let server = try RunningServer.find(self.server)
-    let body = try server.request("POST", "/api/reload", Data("{}".utf8))
+    let body = try server.request("POST", "/api/reload", Data("{}".utf8), timeout: Self.timeout)
     let entry = try server.decode(ReloadEntry.self, from: body)
     for line in entry.changes { Terminal.print(line) }
     for line in entry.problems { Terminal.warn(line) }

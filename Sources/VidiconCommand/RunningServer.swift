@@ -20,16 +20,36 @@ struct RunningServer {
   private var port: Int { self.address.port }
   private var subject: String { "port \(self.port)" }
 
-  /// Finds a server by the files of addresses and control tokens in the user's runtime folder.
+  /// The servers that have left files of addresses and control tokens, in the order of their ports: those of a user, and for root also the
+  /// service of the package.
+  ///
+  /// - Parameter serviceFolder: The folder with the files of that service.
+  static func known(
+    environment: [String: String], user: uid_t, serviceFolder: String = RuntimeFile.serviceFolder
+  ) throws(VidiconError) -> [RunningServer] {
+    let own = try Self.servers(in: RuntimeFile.folders(environment: environment, user: user), of: user)
+    var service: [RunningServer] = []
+    if let owner = RuntimeFile.owner(ofFolder: serviceFolder), user == 0 || user == owner {
+      service = try Self.servers(in: [serviceFolder], of: owner)
+    }
+    // No file of another user's names the address to which a token of the user's own is sent.
+    let others = service.filter { server in !own.contains { $0.port == server.port } }
+    return (own + others).sorted { $0.port < $1.port }
+  }
+
+  private static func servers(in folders: [String], of user: uid_t) throws(VidiconError) -> [RunningServer] {
+    let tokens = try ControlToken.find(in: folders, of: user)
+    let addresses = try ServerAddress.find(in: folders, of: user)
+    return Set(tokens.keys).union(addresses.keys).map { port in
+      RunningServer(address: addresses[port] ?? ServerAddress(port: port), token: tokens[port])
+    }
+  }
+
+  /// Finds a server by the files of addresses and control tokens.
   ///
   /// - Parameter options: The port; without one the only server that answers.
   static func find(_ options: Options) throws(VidiconError) -> RunningServer {
-    let environment = ProcessInfo.processInfo.environment
-    let tokens = try ControlToken.find(environment: environment, user: getuid())
-    let addresses = try ServerAddress.find(environment: environment, user: getuid())
-    let servers = Set(tokens.keys).union(addresses.keys).sorted().map { port in
-      RunningServer(address: addresses[port] ?? ServerAddress(port: port), token: tokens[port])
-    }
+    let servers = try Self.known(environment: ProcessInfo.processInfo.environment, user: getuid())
     if let port = options.port {
       let port = try ServeConfiguration.port(port, "--port")
       return servers.first { $0.address.port == port } ?? servers.first { $0.address.securePort == port }
@@ -64,11 +84,15 @@ struct RunningServer {
   /// - Parameters:
   ///   - path: Path and query, percent-encoded.
   ///   - body: JSON; nil for no body.
+  ///   - timeout: Maximum time for the server to respond, in seconds.
   /// - Returns: The body of a successful response.
-  func request(_ method: String = "GET", _ path: String, _ body: Data? = nil) throws(VidiconError) -> Data {
+  func request(
+    _ method: String = "GET", _ path: String, _ body: Data? = nil, timeout: Int = LocalRequest.usualTimeout
+  ) throws(VidiconError) -> Data {
     let response: LocalRequest.Response
     do throws(LocalRequest.Failure) {
-      response = try LocalRequest(method: method, path: path, token: self.token, body: body).send(to: self.address)
+      let request = LocalRequest(method: method, path: path, token: self.token, body: body, timeout: timeout)
+      response = try request.send(to: self.address)
     } catch .refused {
       throw VidiconError(
         .notFound, subject: self.subject, cause: "no server listens there", nextStep: "check --port, and that it runs")
@@ -95,7 +119,7 @@ struct RunningServer {
     if let token { return token }
     throw VidiconError(
       .notPermitted, subject: self.subject, cause: "this user has no control token for the server",
-      nextStep: "run the command as the server's user")
+      nextStep: "run the command as the server's user, or for the service of the package as root")
   }
 
   /// The streams, or the one of a name.

@@ -65,14 +65,27 @@ struct RuntimeFile: Sendable {
     return [path("XDG_RUNTIME_DIR") ?? "/run/user/\(user)", state].map { $0 + "/vidicon" }
   }
 
-  /// The contents of a user's files by the number behind a prefix of their names.
+  /// The folder of the package's service, whose unit has `XDG_RUNTIME_DIR=%t/vidicon`. The user of that service, which systemd makes for
+  /// each run, and root may read it.
+  static let serviceFolder = "/run/vidicon/vidicon"
+
+  /// The user whose folder it is; nil where there is none, and for a link and a folder that others can write to.
+  static func owner(ofFolder folder: String) -> uid_t? {
+    var status = stat()
+    guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_mode & 0o022 == 0 else {
+      return nil
+    }
+    return status.st_uid
+  }
+
+  /// The contents of a user's files in folders, by the number behind a prefix of their names.
   ///
   /// - Throws: ``VidiconError`` for a file that others can read or replace.
   static func contents(
-    prefix: String, environment: [String: String], user: uid_t
+    prefix: String, in folders: [String], of user: uid_t
   ) throws(VidiconError) -> [Int: (text: String, path: String)] {
     var contents: [Int: (text: String, path: String)] = [:]
-    for folder in Self.folders(environment: environment, user: user) {
+    for folder in folders {
       for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
         guard name.hasPrefix(prefix), let number = Int(name.dropFirst(prefix.count)), contents[number] == nil else {
           continue

@@ -53,9 +53,9 @@ package struct ServerAddress: Equatable, Sendable {
     try? RuntimeFile(name: "\(Self.prefix)\(self.port)", text: self.text)
   }
 
-  /// The addresses of a user's servers by HTTP port. A server that was killed leaves its own.
-  static func find(environment: [String: String], user: uid_t) throws(VidiconError) -> [Int: ServerAddress] {
-    try RuntimeFile.contents(prefix: Self.prefix, environment: environment, user: user)
+  /// The addresses of a user's servers by HTTP port, of the files in folders. A server that was killed leaves its own.
+  static func find(in folders: [String], of user: uid_t) throws(VidiconError) -> [Int: ServerAddress] {
+    try RuntimeFile.contents(prefix: Self.prefix, in: folders, of: user)
       .compactMapValues { ServerAddress(parsing: $0.text) }
   }
 }

@@ -7,8 +7,8 @@ struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Show the streams of a running server, and the address that controls them.",
     discussion: """
-      Finds the servers of the same user by their control tokens, in files that only this user reads. The address behind \
-      "Control" makes a browser an operator, so keep it out of files that others read.
+      Finds the servers of the same user by their control tokens, in files that only this user reads; root's command also finds \
+      the service of the package. The address behind "Control" makes a browser an operator, so keep it out of files that others read.
       """)
 
   @Argument(help: "The name of a stream. (default: all)")

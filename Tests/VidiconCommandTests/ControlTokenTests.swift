@@ -40,7 +40,7 @@ struct ControlTokenTests {
       #expect(try Self.mode("\(folder)/vidicon") == "700")
       #expect(try Self.mode("\(folder)/vidicon/control-8080") == "600")
       #expect(try String(contentsOfFile: "\(folder)/vidicon/control-8080", encoding: .utf8) == Self.secret.text)
-      let found = try ControlToken.find(environment: ["XDG_RUNTIME_DIR": folder, "HOME": folder], user: getuid())
+      let found = try ControlToken.find(in: ["\(folder)/vidicon"], of: getuid())
       #expect(found == [8080: Self.secret.text])
       token.remove()
       #expect(!FileManager.default.fileExists(atPath: "\(folder)/vidicon/control-8080"))
@@ -54,8 +54,7 @@ struct ControlTokenTests {
       let token = Self.write(to: "\(folder)/link")
       #expect(token.path == "\(folder)/link/vidicon/control-8080")
       #expect(try Self.mode("\(folder)/private/vidicon/control-8080") == "600")
-      let environment = ["XDG_RUNTIME_DIR": "\(folder)/link", "HOME": folder]
-      #expect(try ControlToken.find(environment: environment, user: getuid()) == [8080: Self.secret.text])
+      #expect(try ControlToken.find(in: ["\(folder)/link/vidicon"], of: getuid()) == [8080: Self.secret.text])
     }
   }
 
@@ -91,7 +90,7 @@ struct ControlTokenTests {
       try #require(chmod("\(folder)/target", 0o600) == 0)
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "\(folder)/target")
       let environment = ["XDG_RUNTIME_DIR": folder, "HOME": folder]
-      #expect(throws: VidiconError.self) { try ControlToken.find(environment: environment, user: getuid()) }
+      #expect(throws: VidiconError.self) { try ControlToken.find(in: ["\(folder)/vidicon"], of: getuid()) }
       let token = ControlToken(Secret("fedcba9876543210"), port: 8080, environment: environment)
       #expect(token.path == path)
       #expect(try Self.mode(path) == "600")
