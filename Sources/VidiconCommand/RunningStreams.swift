@@ -167,7 +167,7 @@ extension RunningStreams {
 
   /// Reports the remaining events of recordings and pushes, once the server has stopped, also those of streams that are being stopped.
   func finishReports() async {
-    let (members, removals) = self.state.withLock { ($0.members, $0.removals.values.map { $0 }) }
+    let (members, removals) = self.state.withLock { ($0.members, Array($0.removals.values)) }
     for member in members { await member.finishReports() }
     for removal in removals { await removal.value }
   }
