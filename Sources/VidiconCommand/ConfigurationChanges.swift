@@ -132,7 +132,7 @@ struct ConfigurationChanges: Equatable {
 }
 
 extension ConfigurationChanges.Change {
-  /// Its place among the changes: equal ones are in the order of the configuration.
+  /// Place among the changes: equal ones are in the order of the configuration.
   fileprivate var rank: Int {
     switch self {
     case .users, .removed, .stopped: 0

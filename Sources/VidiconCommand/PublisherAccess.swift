@@ -34,7 +34,7 @@ struct PublisherAccess: Sendable {
 }
 
 extension PublisherAccess {
-  /// How publishers send a stream; nil for one with another source.
+  /// Access of the publishers of a stream; nil for one with another source.
   ///
   /// - Parameter makeKey: Returns a key where none is given.
   init?(to stream: StreamOptions, makeKey: () -> Secret) {

@@ -236,8 +236,10 @@ struct ConfigurationReloadTests {
 
   @Test func `a service is reminded that it reads a copy, where nothing has changed`() async throws {
     try await self.withProgram(["name: door, \(Self.bars)"], note: "a copy") { program in
-      #expect(try await program.reload(["name: door, \(Self.bars)"]).problems == ["a copy"])
-      #expect(try await program.reload(["name: door, source: plasma, audio: none"]).problems == [])
+      let unchanged = try await program.reload(["name: door, \(Self.bars)"])
+      #expect(unchanged.problems == ["a copy"])
+      let changed = try await program.reload(["name: door, source: plasma, audio: none"])
+      #expect(changed.problems == [])
     }
     let environment = ["CREDENTIALS_DIRECTORY": "/run/credentials/vidicon.service"]
     func note(_ path: String, _ environment: [String: String]) -> String? {
