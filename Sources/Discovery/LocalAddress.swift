@@ -2,9 +2,9 @@ internal import Libc
 internal import NIOCore
 
 /// An IP address of one of this machine's interfaces.
-struct LocalAddress: Hashable, Sendable {
+package struct LocalAddress: Hashable, Sendable {
   /// The scope of an address, widest first.
-  enum Scope: Comparable {
+  package enum Scope: Comparable {
     /// A global or private network address, such as 192.168.2.67 or 2001:db8::1.
     case network
     /// An IPv6 unique local address, RFC 4193.
@@ -23,11 +23,11 @@ struct LocalAddress: Hashable, Sendable {
   ]
 
   /// The interface's name.
-  var interface: String
+  package var interface: String
   /// The interface's index.
   var index: UInt32
   /// The address as text, without a scope.
-  var text: String
+  package var text: String
   /// The address in network byte order, 4 or 16 bytes.
   var bytes: [UInt8]
 
@@ -39,13 +39,13 @@ struct LocalAddress: Hashable, Sendable {
   }
 
   /// An address of an interface; nil when the text is not a numeric IP address.
-  init?(interface: String, index: UInt32, text: String) {
+  package init?(interface: String, index: UInt32, text: String) {
     guard let bytes = Self.bytes(of: text) else { return nil }
     self.init(interface: interface, index: index, text: text, bytes: bytes)
   }
 
   /// All current addresses of this machine; empty when the system cannot list them.
-  static func all() -> [LocalAddress] {
+  package static func all() -> [LocalAddress] {
     let devices = (try? System.enumerateDevices()) ?? []  // Callers then use the loopback address.
     return devices.compactMap { device in
       guard let text = device.address?.ipAddress?.prefix(while: { $0 != "%" }) else { return nil }
@@ -53,9 +53,9 @@ struct LocalAddress: Hashable, Sendable {
     }
   }
 
-  var isIPv4: Bool { self.bytes.count == 4 }
+  package var isIPv4: Bool { self.bytes.count == 4 }
 
-  var scope: Scope {
+  package var scope: Scope {
     guard self.bytes.count > 1 else { return .loopback }
     switch (self.isIPv4, self.bytes[0], self.bytes[1]) {
     case (true, 127, _): return .loopback
@@ -67,7 +67,8 @@ struct LocalAddress: Hashable, Sendable {
     }
   }
 
-  var isInward: Bool {
+  /// Whether the interface leads to containers, virtual machines or a tunnel.
+  package var isInward: Bool {
     Self.inward.contains { self.interface.hasPrefix($0) }
   }
 

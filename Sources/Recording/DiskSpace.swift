@@ -1,17 +1,24 @@
 internal import Libc
 
 /// Free space of the disk of a folder, for this user.
-struct DiskSpace: Equatable {
+package struct DiskSpace: Equatable, Sendable {
   /// Bytes that this user may still write.
-  var free: UInt64
+  package var free: UInt64
   /// Size of the disk in bytes.
-  var total: UInt64
+  package var total: UInt64
 
   /// Default of ``RecordingSettings/minimumFreeByteCount``: 1 GB, or 5 % of a disk below 20 GB.
   var defaultMinimum: UInt64 { min(1_000_000_000, self.total / 20) }
 
-  init(free: UInt64, total: UInt64) {
+  /// Creates a space; both in bytes.
+  package init(free: UInt64, total: UInt64) {
     (self.free, self.total) = (free, total)
+  }
+
+  /// Reads the free space of the disk of a folder; nil where the folder cannot be opened.
+  package init?(ofFolder path: String) {
+    guard let folder = try? FileDescriptor(path, O_RDONLY | O_DIRECTORY) else { return nil }
+    self.init(of: folder)
   }
 
   /// Reads the free space; nil where the file system does not report it.
@@ -28,7 +35,7 @@ struct DiskSpace: Equatable {
   /// Bytes that are missing to write `byteCount` bytes and leave `minimum`; 0 when there is room.
   ///
   /// - Parameter minimum: Nil for the default.
-  func missing(for byteCount: Int, leaving minimum: Int?) -> Int {
+  package func missing(for byteCount: Int, leaving minimum: Int?) -> Int {
     let needed = UInt64(clamping: byteCount) + (minimum.map { UInt64(clamping: $0) } ?? self.defaultMinimum)
     return needed > self.free ? Int(clamping: needed - self.free) : 0
   }

@@ -54,15 +54,7 @@ final class EncoderStage {
   private func openEncoder() throws(VidiconError) -> any VideoEncoder {
     if let encoder { return encoder }
     self.bitrate = self.shared.encoderBitrate
-    let encoder = try LibavH264Encoder(
-      VideoEncoderSettings(
-        width: self.format.width,
-        height: self.format.height,
-        frameRate: self.format.frameRate,
-        colorMatrix: self.format.colorMatrix,
-        bitrate: self.bitrate,
-        keyframeInterval: self.settings.keyframeInterval,
-        encoder: self.settings.encoder, profile: self.settings.profile, rateBuffer: self.settings.rateBuffer))
+    let encoder = try LibavH264Encoder(self.settings.encoderSettings(format: self.format, bitrate: self.bitrate))
     self.encoder = encoder
     self.shared.renditions.isMainPassedThrough = false
     self.shared.statistics.withLock { $0.videoEncoders += 1 }

@@ -13,6 +13,21 @@ package struct CameraFormatChooser {
     package var width: Int
     package var height: Int
     package var frameRate: FrameRate
+
+    /// Creates a choice; sides are in pixels.
+    package init(fourCC: FourCC, width: Int, height: Int, frameRate: FrameRate) {
+      self.fourCC = fourCC
+      self.width = width
+      self.height = height
+      self.frameRate = frameRate
+    }
+
+    /// Bytes per second on the wire; nil for compressed formats, whose rate depends on the scene.
+    package var bytesPerSecond: Double? {
+      CameraPixels(fourCC: self.fourCC)?.bitsPerPixel.map {
+        Double(self.width * self.height * $0) / 8 * self.frameRate.framesPerSecond
+      }
+    }
   }
 
   /// Requested width in pixels.
@@ -101,6 +116,14 @@ package struct CameraMode: Hashable {
     self.width = width
     self.height = height
     self.frameRates = frameRates
+  }
+
+  /// The mode of a camera's entry in the list of devices; nil where the entry has no size.
+  package init?(_ format: CaptureDeviceFormat) {
+    guard let width = format.width, let height = format.height, let fourCC = FourCC(named: format.name) else {
+      return nil
+    }
+    self.init(fourCC: fourCC, width: width, height: height, frameRates: format.frameRates)
   }
 
   /// Maximum width and height in pixels; larger values of a driver are ignored.

@@ -121,6 +121,18 @@ package struct FourCC: RawRepresentable, Hashable, Sendable, CustomStringConvert
     self.rawValue = value
   }
 
+  /// The code of a ``description``; nil for other texts.
+  package init?(named text: String) {
+    if text.hasPrefix("0x"), let value = UInt32(text.dropFirst(2), radix: 16) {
+      self.rawValue = value
+      return
+    }
+    let bytes = Array(text.utf8)
+    guard (1...4).contains(bytes.count), bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return nil }
+    self.rawValue = (bytes + Array(repeating: UInt8(ascii: " "), count: 4 - bytes.count)).enumerated()
+      .reduce(0) { $0 | UInt32($1.element) << UInt32(8 * $1.offset) }
+  }
+
   /// The characters without trailing spaces; hexadecimal when some are not printable.
   package var description: String {
     let bytes = (0..<4).map { UInt8(truncatingIfNeeded: self.rawValue >> UInt32(8 * $0)) }

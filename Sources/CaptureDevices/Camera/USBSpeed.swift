@@ -22,17 +22,27 @@ package struct USBSpeed: Hashable {
   /// - Parameters:
   ///   - path: The device node, or a link to it.
   ///   - folder: The kernel's folder of video devices.
-  init?(ofNode path: String, in folder: String = "/sys/class/video4linux") {
-    guard let name = (realpath(path) ?? path).split(separator: "/").last else { return nil }
-    // A video device belongs to an interface of the USB device, or with some drivers to the device itself.
-    let files = ["\(folder)/\(name)/device/../speed", "\(folder)/\(name)/device/speed"]
-    for file in files {
-      if let text = Self.text(of: file), let speed = Double(text), speed > 0 {
-        self.megabitsPerSecond = speed
-        return
-      }
-    }
-    return nil
+  package init?(ofNode path: String, in folder: String = "/sys/class/video4linux") {
+    let speeds = Self.attributes("speed", ofNode: path, in: folder).compactMap { Double($0) }
+    guard let speed = speeds.first(where: { $0 > 0 }) else { return nil }
+    self.megabitsPerSecond = speed
+  }
+
+  /// Number of the USB bus of a camera, whose bandwidth all devices of it share; nil when it is not connected over USB.
+  ///
+  /// - Parameters:
+  ///   - path: The device node, or a link to it.
+  ///   - folder: The kernel's folder of video devices.
+  package static func bus(ofNode path: String, in folder: String = "/sys/class/video4linux") -> Int? {
+    self.attributes("busnum", ofNode: path, in: folder).lazy.compactMap { Int($0) }.first
+  }
+
+  /// Texts of an attribute of the USB device of a camera. A video device belongs to an interface of the USB device, or with some drivers
+  /// to the device itself.
+  private static func attributes(_ attribute: String, ofNode path: String, in folder: String) -> [String] {
+    guard let name = (realpath(path) ?? path).split(separator: "/").last else { return [] }
+    let files = ["\(folder)/\(name)/device/../\(attribute)", "\(folder)/\(name)/device/\(attribute)"]
+    return files.compactMap { self.text(of: $0) }
   }
 
   /// Bytes per second that one camera's video can have: 40 MB/s of USB 2, 400 MB/s of the 5 Gb/s of USB 3 and in proportion

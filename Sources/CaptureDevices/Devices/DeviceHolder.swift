@@ -1,26 +1,32 @@
 internal import Libc
 
-/// A process that has a device open, from /proc.
-struct DeviceHolder: Hashable, CustomStringConvertible {
+/// A process that has a device or socket open, from /proc.
+package struct DeviceHolder: Hashable, CustomStringConvertible {
   /// Process ID.
-  let process: Int32
+  package let process: Int32
   /// Name of the program, at most 15 bytes.
-  let name: String
+  package let name: String
 
   /// Whether it is the current process.
-  var isThisProcess: Bool {
+  package var isThisProcess: Bool {
     self.process == getpid()
   }
 
   /// For messages, such as "obs (process 1234)".
-  var description: String {
+  package var description: String {
     self.isThisProcess ? "another stream of this program" : "\(self.name) (process \(self.process))"
   }
 
   /// The first process that has a device node open, other processes before the current one; nil when none is visible.
-  static func find(path: String) -> DeviceHolder? {
+  package static func find(path: String) -> DeviceHolder? {
     let target = realpath(path) ?? path
     return self.find(maximumCount: 1) { $0 == target }.first
+  }
+
+  /// The first process that has a socket open, by the inode that /proc/net names; nil when none is visible: those of other users are
+  /// visible to root only.
+  package static func find(socketInode inode: UInt64) -> DeviceHolder? {
+    self.find(maximumCount: 1) { $0 == "socket:[\(inode)]" }.first
   }
 
   /// The visible processes that have a matching device node open, other processes before the current one.

@@ -89,7 +89,7 @@ struct CertificateFolder: Sendable {
   }
 
   /// The authority of the file; nil where there is none.
-  private func storedAuthority(now: Date) throws(VidiconError) -> LocalAuthority? {
+  func storedAuthority(now: Date) throws(VidiconError) -> LocalAuthority? {
     guard let pem = try self.read(self.authorityFile) else { return nil }
     do throws(LocalAuthority.Problem) {
       return try LocalAuthority(pem: pem, now: now)

@@ -196,8 +196,10 @@ package enum OpenFileLimit {
     return Self.maximumConnections(openFiles: result == 0 ? Int(clamping: limit.rlim_cur) : 1024)
   }
 
+  /// Maximum number of connections that a limit of open files leaves room for.
+  ///
   /// - Parameter openFiles: The limit of open files. Half of it is reserved when it is below 256.
-  static func maximumConnections(openFiles: Int) -> Int {
+  package static func maximumConnections(openFiles: Int) -> Int {
     max(1, min(Self.maximumUsefulConnections, openFiles - min(Self.reserve, openFiles / 2)))
   }
 }
