@@ -8,7 +8,7 @@ package struct DiskSpace: Equatable, Sendable {
   package var total: UInt64
 
   /// Default of ``RecordingSettings/minimumFreeByteCount``: 1 GB, or 5 % of a disk below 20 GB.
-  var defaultMinimum: UInt64 { min(1_000_000_000, self.total / 20) }
+  package var defaultMinimum: UInt64 { min(1_000_000_000, self.total / 20) }
 
   /// Creates a space; both in bytes.
   package init(free: UInt64, total: UInt64) {

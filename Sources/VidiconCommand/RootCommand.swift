@@ -10,7 +10,8 @@ package struct RootCommand: AsyncParsableCommand {
     version: ProgramVersion.text,
     subcommands: [
       ServeCommand.self, RecordCommand.self, RepairCommand.self, DevicesCommand.self, StatusCommand.self,
-      ControlCommand.self, ReloadCommand.self, ConfigCommand.self, PasswordCommand.self, SetupCommand.self,
+      ControlCommand.self, ReloadCommand.self, CheckCommand.self, ConfigCommand.self, PasswordCommand.self,
+      SetupCommand.self,
     ])
 
   package init() {}

@@ -81,6 +81,16 @@ public struct FaceModels: Hashable, Sendable {
     return plan
   }
 
+  /// The error of a model that cannot be used; nil for a usable one. Reads its file.
+  package func failure(of model: FaceModel) -> VidiconError? {
+    do throws(VidiconError) {
+      _ = try self.plan(for: model)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   private static func environment(_ name: String) -> String? {
     guard let value = getenv(name) else { return nil }
     let text = String(cString: value)

@@ -1,0 +1,76 @@
+import Capture
+import CaptureDevices
+import Foundation
+import Libc
+import Media
+import StreamControl
+
+extension CameraFacts {
+  /// Opens each camera for a moment; blocks for up to two seconds per camera that does not respond.
+  init(_ configuration: ServeConfiguration) {
+    self.init(configuration, devices: CameraDevices.devices())
+    self.isInContainer = AddressFacts.isInContainer
+    for index in self.cameras.indices { self.cameras[index].readNode() }
+  }
+
+  /// The cameras that streams ask for, among those that are connected.
+  init(_ configuration: ServeConfiguration, devices: [CaptureDevice]) {
+    self.init(cameras: devices.map { Camera(specification: $0.specification, name: $0.name, problem: $0.problem) })
+    self.choosesItself = configuration.streams.count == 1 && configuration.streams[0].source == nil
+    for stream in configuration.streams {
+      guard let source = stream.source, case .camera(let camera)? = try? SourceSpecification.Video(parsing: source)
+      else {
+        continue
+      }
+      // Of cameras none of which can be used, the first one has the reason.
+      let fallback = camera.device == .first ? devices.indices.first : nil
+      guard let index = devices.firstIndex(where: { Self.selects(camera, $0) }) ?? fallback else {
+        self.missing.append((stream.name, "v4l2:\(camera.selection)"))
+        continue
+      }
+      if self.cameras[index].request == nil {
+        self.cameras[index].request = Request(
+          stream: stream.name, width: camera.width ?? stream.size?.width ?? 1280,
+          height: camera.height ?? stream.size?.height ?? 720,
+          frameRate: camera.frameRate ?? stream.frameRate ?? 30)
+      }
+    }
+    for (index, device) in devices.enumerated() {
+      let speed = USBSpeed(ofNode: self.cameras[index].node)
+      let request = self.cameras[index].request
+      self.cameras[index].speed = speed
+      self.cameras[index].choice = CameraFormatChooser(
+        width: request?.width ?? 1280, height: request?.height ?? 720, frameRate: request?.frameRate ?? 30,
+        usbSpeed: speed
+      ).choose(from: device.formats.compactMap { CameraMode($0) })
+    }
+  }
+
+  /// Whether a specification selects a camera of the list: by its node, a link to it, or a part of its name.
+  static func selects(_ camera: CameraSpecification, _ device: CaptureDevice) -> Bool {
+    switch camera.device {
+    case .first: return device.problem == nil
+    case .path(let path):
+      let target = URL(filePath: path).resolvingSymlinksInPath().path
+      return [path, target].contains { device.specification == "v4l2:\($0)" }
+    case .name(let name):
+      let name = name.lowercased()
+      return [device.name, device.stableName].contains { $0.lowercased().contains(name) }
+    }
+  }
+}
+
+extension CameraFacts.Camera {
+  /// Path of the node.
+  var node: String { String(self.specification.dropFirst("v4l2:".count)) }
+
+  /// Reads who may open the node, which program has it open, and its bus.
+  fileprivate mutating func readNode() {
+    self.bus = USBSpeed.bus(ofNode: self.node)
+    if let holder = DeviceHolder.find(path: self.node), !holder.isThisProcess { self.holder = "\(holder)" }
+    var status = stat()
+    guard access(self.node, R_OK | W_OK) != 0, errno == EACCES, stat(self.node, &status) == 0 else { return }
+    let group = getgrgid(status.st_gid)
+    self.missingGroup = group.map { String(cString: $0.pointee.gr_name) } ?? "\(status.st_gid)"
+  }
+}

@@ -1,0 +1,25 @@
+import Discovery
+import HTTPServer
+import Media
+import Serving
+import Threading
+
+extension CertificateFacts {
+  /// Reads the certificate files of a configuration, or the authority of this user; makes none.
+  init(_ configuration: ServeConfiguration) {
+    self.init(origin: Self.origin(configuration), now: WallClock.system.now() / 1_000_000_000)
+    self.hosts = configuration.access.hosts
+  }
+
+  private static func origin(_ configuration: ServeConfiguration) -> Origin {
+    let isUsed =
+      configuration.openHTTPSPort != nil || configuration.rtspsPort != nil || configuration.rtmpsPort != nil
+    guard isUsed else { return .none }
+    if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
+      return .files(
+        chain,
+        Result { () throws(VidiconError) in try CertificateSummary(CertificateFiles(chain: chain, key: key)) })
+    }
+    return .authority(Result { () throws(VidiconError) in try CertificateSummary.ofLocalAuthority() })
+  }
+}

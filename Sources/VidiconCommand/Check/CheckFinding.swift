@@ -1,0 +1,79 @@
+import Media
+
+/// Result of checking one thing, such as a port or a camera: a line of the report.
+struct CheckFinding: Equatable, Sendable {
+  /// Severity of a finding.
+  enum Verdict: Comparable, Sendable {
+    /// All right, or nothing that this configuration needs.
+    case ok
+    /// Streams are served, and something is worse than it could be, or soon will be.
+    case warning
+    /// Something that the configuration asks for does not work.
+    case fault
+
+    /// The word for it in text and JSON.
+    var name: String {
+      switch self {
+      case .ok: "ok"
+      case .warning: "warning"
+      case .fault: "fault"
+      }
+    }
+  }
+
+  /// Action that mends the cause.
+  enum Remedy: Equatable, Sendable {
+    /// A line for a shell.
+    case command(String)
+    /// An imperative, lowercase, without a full stop.
+    case advice(String)
+  }
+
+  /// The thing that was checked, such as `port 8080`.
+  var subject: String
+  /// Severity of what was found.
+  var verdict: Verdict
+  /// Condition that was found, and its consequence, in one line.
+  var meaning: String
+  /// Nil where there is nothing to mend.
+  var remedy: Remedy?
+
+  static func ok(_ subject: String, _ meaning: String) -> CheckFinding {
+    CheckFinding(subject: subject, verdict: .ok, meaning: meaning)
+  }
+
+  static func warning(_ subject: String, _ meaning: String, _ remedy: Remedy?) -> CheckFinding {
+    CheckFinding(subject: subject, verdict: .warning, meaning: meaning, remedy: remedy)
+  }
+
+  static func fault(_ subject: String, _ meaning: String, _ remedy: Remedy?) -> CheckFinding {
+    CheckFinding(subject: subject, verdict: .fault, meaning: meaning, remedy: remedy)
+  }
+}
+
+extension CheckFinding {
+  /// The finding of an error: its cause is the meaning, its next step the remedy.
+  ///
+  /// - Parameter subject: The thing that was checked; nil for the error's own subject.
+  init(_ error: VidiconError, subject: String? = nil, verdict: Verdict = .fault) {
+    self.init(
+      subject: subject ?? error.subject, verdict: verdict, meaning: error.cause,
+      remedy: Remedy(nextStep: error.nextStep))
+  }
+
+  /// The finding of a device's problem, `CAUSE; NEXT STEP`.
+  init(_ subject: String, problem: String, verdict: Verdict) {
+    let parts = problem.split(separator: "; ", maxSplits: 1)
+    self.init(
+      subject: subject, verdict: verdict, meaning: String(parts.first ?? "it cannot be used"),
+      remedy: parts.count == 2 ? Remedy(nextStep: String(parts[1])) : nil)
+  }
+}
+
+extension CheckFinding.Remedy {
+  /// The remedy in an error's next step, of which `run: COMMAND` is a command alone.
+  init(nextStep: String) {
+    let isCommand = nextStep.hasPrefix("run: ") && !nextStep.contains(", and ")
+    self = isCommand ? .command(String(nextStep.dropFirst("run: ".count))) : .advice(nextStep)
+  }
+}

@@ -1,0 +1,58 @@
+import Discovery
+import Foundation
+import Libc
+
+extension DiscoveryFacts {
+  /// Asks the daemon of this machine; blocks for up to a second.
+  init(_ configuration: ServeConfiguration) {
+    self.init(
+      isAnnounced: configuration.isAnnounced, daemon: .running, name: NetworkAddresses.localHostName,
+      addresses: LocalAddress.all().map(\.text))
+    #if os(Linux)
+    guard let descriptor = Self.connect() else {
+      let isInstalled = FileManager.default.fileExists(atPath: "/usr/sbin/avahi-daemon")
+      self.daemon = isInstalled ? .stopped : .missing
+      return
+    }
+    defer { close(descriptor) }
+    self.resolved = self.name.flatMap { Self.resolve($0, over: descriptor) }
+    #endif
+  }
+
+  #if os(Linux)
+  /// The daemon's socket of its simple protocol, avahi-daemon(8).
+  private static let socketPath = "/run/avahi-daemon/socket"
+
+  private static func connect() -> Int32? {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let path = Array(Self.socketPath.utf8)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { return nil }
+    var limit = timeval(tv_sec: 1, tv_usec: 0)
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+      setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+    let status = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    if status == 0 { return descriptor }
+    close(descriptor)
+    return nil
+  }
+
+  /// The IPv4 address of a name: the daemon answers `+ INTERFACE PROTOCOL NAME ADDRESS`; nil for another answer, and for none in time.
+  private static func resolve(_ name: String, over descriptor: Int32) -> String? {
+    let request = Array("RESOLVE-HOSTNAME-IPV4 \(name)\n".utf8)
+    guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return nil }
+    var answer = [UInt8](repeating: 0, count: 512)
+    let count = recv(descriptor, &answer, answer.count, 0)
+    guard count > 0 else { return nil }
+    let words = String(decoding: answer[..<count], as: UTF8.self).split(whereSeparator: \.isWhitespace)
+    return words.count >= 5 && words[0] == "+" ? String(words[4]) : nil
+  }
+  #endif
+}

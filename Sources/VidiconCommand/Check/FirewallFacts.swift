@@ -1,0 +1,56 @@
+/// Facts about the firewall of this machine, as far as this user may know them.
+struct FirewallFacts: Sendable {
+  /// Program that keeps the rules.
+  enum Keeper: Sendable {
+    case ufw, firewalld
+  }
+
+  /// The ports that viewers and publishers connect to; those that any free one replaces are not among them.
+  var ports: [PortFacts.Port]
+  /// Program that keeps the rules; nil where none is known.
+  var keeper: Keeper?
+  /// The rules; nil where this user may not read them.
+  var rules: FirewallRules?
+  /// Whether the kernel has a packet filter.
+  var hasFilter = false
+
+  /// One finding, or one for each port that is blocked.
+  var findings: [CheckFinding] {
+    let subject = "firewall"
+    if let rules {
+      let blocked = self.ports.filter { rules.blocks($0.number, $0.transport) }
+      guard blocked.isEmpty else { return blocked.map(self.finding) }
+      return [.ok(subject, "its rules let the ports through; those of a router are not seen from here")]
+    }
+    switch self.keeper {
+    case .ufw:
+      return [
+        .warning(
+          subject, "ufw is on, and whether it lets the ports through is known to root only",
+          .command("sudo ufw status verbose"))
+      ]
+    case .firewalld:
+      return [
+        .warning(
+          subject, "firewalld is on, and whether it lets the ports through is known to root only",
+          .command("sudo firewall-cmd --list-all"))
+      ]
+    case nil where self.hasFilter:
+      return [.ok(subject, "no ufw or firewalld; whether the kernel has rules of its own is known to root only")]
+    case nil: return [.ok(subject, "none on this machine; that of a router is not seen from here")]
+    }
+  }
+
+  private func finding(_ port: PortFacts.Port) -> CheckFinding {
+    let (number, transport) = ("\(port.number)", port.transport.rawValue)
+    let command =
+      switch self.keeper {
+      case .ufw: "sudo ufw allow \(number)/\(transport)"
+      case .firewalld: "sudo firewall-cmd --permanent --add-port=\(number)/\(transport) && sudo firewall-cmd --reload"
+      case nil: "sudo nft insert rule inet filter input \(transport) dport \(number) accept"
+      }
+    return .fault(
+      "firewall", "it drops what other machines send to the \(port.service) port \(number) (\(transport.uppercased()))",
+      .command(command))
+  }
+}

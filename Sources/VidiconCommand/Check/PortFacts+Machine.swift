@@ -1,0 +1,111 @@
+import CaptureDevices
+import Foundation
+import Libc
+import RTSPServer
+import Serving
+import Vidicon
+
+extension PortFacts {
+  /// Opens and closes each port of a configuration.
+  init(_ configuration: ServeConfiguration) {
+    self.init(bind: configuration.bind, ports: Self.ports(of: configuration))
+    for index in self.ports.indices where self.ports[index].number != 0 {
+      self.ports[index].state = Self.state(of: self.ports[index], bind: configuration.bind)
+    }
+  }
+
+  /// The ports that `serve` opens, with the numbers that it tries first.
+  static func ports(of configuration: ServeConfiguration) -> [Port] {
+    let settings = CameraServerSettings(configuration)
+    var ports = [
+      Port(
+        service: "RTSP", option: "--rtsp-port", number: settings.rtsp.port, isGiven: configuration.rtspPort != nil)
+    ]
+    if let tls = settings.rtsp.tls {
+      ports.append(Port(service: "RTSPS", option: "--rtsps-port", number: tls.port, isGiven: true))
+    }
+    if let http = settings.http {
+      ports.append(
+        Port(service: "HTTP", option: "--http-port", number: http.port, isGiven: configuration.httpPort != nil))
+      if let tls = http.tls {
+        ports.append(
+          Port(service: "HTTPS", option: "--https-port", number: tls.port, isGiven: configuration.httpsPort != nil))
+      }
+    }
+    if let port = settings.rtmp?.port {
+      ports.append(
+        Port(service: "RTMP", option: "--rtmp-port", number: port, isGiven: configuration.rtmpPort != nil))
+    }
+    if let tls = settings.rtmp?.tls {
+      ports.append(Port(service: "RTMPS", option: "--rtmps-port", number: tls.port, isGiven: true))
+    }
+    if let webRTC = settings.webRTC {
+      let isGiven = configuration.webRTCPort != nil
+      for transport in webRTC.port == 0 ? [Transport.udp] : [.udp, .tcp] {
+        ports.append(
+          Port(
+            service: "WebRTC", option: "--webrtc-port", number: webRTC.port, isGiven: isGiven, transport: transport))
+      }
+    }
+    return ports
+  }
+
+  /// Opens a port for a moment; of one in use, looks for the program.
+  static func state(of port: Port, bind: String?) -> State {
+    let number = Self.errorOfOpening(port, address: TCPListener.boundAddress(bind))
+    switch number {
+    case 0: return .free
+    case EADDRINUSE: return .inUse(by: PortHolder(of: port))
+    case EACCES, EPERM: return .notPermitted
+    case EADDRNOTAVAIL: return .noAddress
+    default: return .failed(String(cString: strerror(number)))
+    }
+  }
+
+  /// Binds a socket as the server does, and closes it; returns the value of `errno`, 0 where that succeeds.
+  private static func errorOfOpening(_ port: Port, address text: String) -> Int32 {
+    var hints = addrinfo()
+    hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE
+    #if canImport(Darwin)
+    hints.ai_socktype = port.transport == .udp ? SOCK_DGRAM : SOCK_STREAM
+    #else
+    hints.ai_socktype = Int32((port.transport == .udp ? SOCK_DGRAM : SOCK_STREAM).rawValue)
+    #endif
+    var address: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(text, "\(port.number)", &hints, &address) == 0, let address else { return EADDRNOTAVAIL }
+    defer { freeaddrinfo(address) }
+    let entry = address.pointee
+    let descriptor = socket(entry.ai_family, entry.ai_socktype, 0)
+    guard descriptor >= 0 else { return errno }
+    defer { close(descriptor) }
+    if port.transport == .tcp {
+      // Connections that were closed lately do not keep the port, as for the server.
+      var option: Int32 = 1
+      setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &option, socklen_t(MemoryLayout<Int32>.size))
+    }
+    #if canImport(Darwin)
+    let status = Darwin.bind(descriptor, entry.ai_addr, entry.ai_addrlen)
+    #else
+    let status = Glibc.bind(descriptor, entry.ai_addr, entry.ai_addrlen)
+    #endif
+    return status == 0 ? 0 : errno
+  }
+}
+
+extension PortHolder {
+  /// The program that has a port; nil where it is not visible to this user, or on a system without /proc.
+  init?(of port: PortFacts.Port) {
+    #if os(Linux)
+    for file in ["\(port.transport.rawValue)6", port.transport.rawValue] {
+      guard let text = try? String(contentsOfFile: "/proc/net/\(file)", encoding: .utf8) else { continue }
+      for inode in SocketTable(text).inodes(ofPort: port.number, port.transport) {
+        if let holder = DeviceHolder.find(socketInode: inode) {
+          self.init(process: holder.process, name: holder.name)
+          return
+        }
+      }
+    }
+    #endif
+    return nil
+  }
+}

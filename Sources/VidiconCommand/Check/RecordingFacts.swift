@@ -1,0 +1,90 @@
+import Media
+import Recording
+
+/// Facts about the folders and disks of recordings.
+struct RecordingFacts: Sendable {
+  /// The folder of a stream's recordings.
+  struct Target: Sendable {
+    /// Name of the stream.
+    var stream: String
+    /// Path of the folder.
+    var folder: String
+    var exists = true
+    /// Whether this user may create files in it.
+    var isWritable = true
+    /// Free space of its disk; nil where it is not known.
+    var space: DiskSpace?
+    /// Bytes of the files that are there already, which retention rules count.
+    var recordedByteCount = 0
+    /// Bits per second of video and audio, as encoded.
+    var bitrate: Int
+    /// Bytes that stay free; nil for the default.
+    var minimumFreeByteCount: Int?
+    /// Maximum age of files; nil without a rule.
+    var keepAge: MediaDuration?
+    /// Maximum number of bytes of all files; nil without a rule.
+    var keepSize: Int?
+  }
+
+  var targets: [Target]
+
+  /// Time for which a disk without a retention rule is to have space.
+  private static let comfortableHours = 24.0
+
+  /// One finding for each folder.
+  var findings: [CheckFinding] {
+    self.targets.isEmpty ? [.ok("recordings", "none in this configuration")] : self.targets.map(self.finding)
+  }
+
+  private func finding(_ target: Target) -> CheckFinding {
+    let subject = "recordings of \(target.stream)"
+    let folder = target.folder.pathWithoutCredentials()
+    guard target.exists else {
+      return .fault(subject, "the folder \(folder) does not exist", .command("mkdir -p \(folder.shellWord)"))
+    }
+    guard target.isWritable else {
+      return .fault(
+        subject, "this user may not write to \(folder)", .command("sudo chown $USER \(folder.shellWord)"))
+    }
+    guard let space = target.space else { return .ok(subject, "\(folder) is writable") }
+    let free = Quantity.text(byteCount: Int(clamping: space.free))
+    if space.missing(for: 0, leaving: target.minimumFreeByteCount) > 0 {
+      return .fault(
+        subject, "the disk of \(folder) has \(free), less than what is to stay free, so that a recording ends at once",
+        .command("df -h \(folder.shellWord)"))
+    }
+    return self.retention(of: target, space, subject: subject, free: free)
+  }
+
+  private func retention(
+    of target: Target, _ space: DiskSpace, subject: String, free: String
+  ) -> CheckFinding {
+    let kept = target.minimumFreeByteCount.map { UInt64(clamping: $0) } ?? space.defaultMinimum
+    let available = Double(target.recordedByteCount) + Double(space.free) - Double(kept)
+    let perSecond = Double(target.bitrate) / 8
+    var needed = target.keepAge.map { $0.seconds * perSecond } ?? .infinity
+    if let size = target.keepSize { needed = min(needed, Double(size)) }
+    let folder = target.folder.pathWithoutCredentials()
+    guard needed.isFinite else {
+      let hours = perSecond > 0 ? (Double(space.free) - Double(kept)) / perSecond / 3600 : .infinity
+      let text = "\(folder) has \(free), enough for \(Self.text(hours: hours))"
+      guard hours < Self.comfortableHours else { return .ok(subject, text) }
+      return .warning(
+        subject, "\(text), and nothing is removed", .advice("give --keep-size or --keep-age, or free space"))
+    }
+    guard needed > available else { return .ok(subject, "\(folder) has \(free), enough for what is to be kept") }
+    return .warning(
+      subject,
+      "what is to be kept needs \(Quantity.text(byteCount: Self.whole(needed))), and \(folder) has room for "
+        + "\(Quantity.text(byteCount: Self.whole(available))), so that files are removed earlier",
+      .advice("give a smaller --keep-age or --keep-size, or a larger disk"))
+  }
+
+  /// Days from two on, else hours.
+  private static func text(hours: Double) -> String {
+    hours >= 48 ? "\(self.whole(hours / 24)) days" : "\(self.whole(hours)) hours"
+  }
+
+  /// The whole number below a value, at least 0.
+  private static func whole(_ value: Double) -> Int { Int(max(0, min(value, 1e15))) }
+}
