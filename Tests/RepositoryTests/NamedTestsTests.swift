@@ -19,7 +19,7 @@ struct NamedTestsTests {
     )
   }
 
-  @Test(arguments: ["docs/recording.md", "docs/decisions/2026-11-26-holes-found-by-reading.md"])
+  @Test(arguments: ["docs/recording.md", "docs/check.md", "docs/decisions/2026-11-26-holes-found-by-reading.md"])
   func `each row names a test, and each named test exists`(page: String) throws {
     let (types, sentences, bare) = try Self.named(in: page)
     let tests = try Repository.swiftFiles(in: "Tests").flatMap { $0.lines.map(\.text) }.joined(separator: "\n")

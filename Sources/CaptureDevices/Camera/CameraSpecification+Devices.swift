@@ -2,7 +2,7 @@ internal import Capture
 
 extension CameraSpecification {
   /// Whether a camera's pixel format is the requested one.
-  func accepts(_ fourCC: FourCC) -> Bool {
+  package func accepts(_ fourCC: FourCC) -> Bool {
     switch self.format {
     case nil: true
     case "mjpeg": fourCC.isJPEG

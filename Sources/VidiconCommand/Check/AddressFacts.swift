@@ -32,7 +32,6 @@ struct AddressFacts: Sendable {
 
   /// One finding for each address that is listened on, or the reason why no other machine reaches one.
   var findings: [CheckFinding] {
-    if self.isBehindBridge { return [self.bridge] + self.forwarding }
     if let bind, let address = IPAddress(parsing: bind), !Self.isUnspecified(bind) {
       let owner = self.addresses.first { IPAddress(parsing: $0.text) == address }
       guard owner != nil || address.isLoopback || address.isLinkLocal else {
@@ -42,9 +41,11 @@ struct AddressFacts: Sendable {
             .advice("give an address of this machine with --bind, or leave it out"))
         ]
       }
+      if self.isBehindBridge, !address.isLoopback { return [self.bridge] + self.forwarding }
       let reach = address.isLoopback ? Reach.machine : owner?.reach ?? .link
       return [.ok("address \(bind)", "reached by \(reach.rawValue)")]
     }
+    if self.isBehindBridge { return [self.bridge] + self.forwarding }
     let outward = self.addresses.filter { [.internet, .localNetwork, .tunnel].contains($0.reach) }
     guard outward.isEmpty else { return outward.map(self.finding) }
     if let address = self.addresses.first(where: { $0.reach == .link }) {
@@ -71,7 +72,7 @@ struct AddressFacts: Sendable {
   private var bridge: CheckFinding {
     .warning(
       "container", "its network is a bridge: other machines reach published ports only, and mDNS does not pass",
-      .command("docker run --network host …"))
+      .advice("give the container the network of its host, as by docker run --network host"))
   }
 
   private var forwarding: [CheckFinding] {

@@ -16,6 +16,7 @@ extension CameraFacts {
   /// The cameras that streams ask for, among those that are connected.
   init(_ configuration: ServeConfiguration, devices: [CaptureDevice]) {
     self.init(cameras: devices.map { Camera(specification: $0.specification, name: $0.name, problem: $0.problem) })
+    var selected: [Int: CameraSpecification] = [:]
     self.choosesItself = configuration.streams.count == 1 && configuration.streams[0].source == nil
     for stream in configuration.streams {
       guard let source = stream.source, case .camera(let camera)? = try? SourceSpecification.Video(parsing: source)
@@ -29,6 +30,7 @@ extension CameraFacts {
         continue
       }
       if self.cameras[index].request == nil {
+        selected[index] = camera
         self.cameras[index].request = Request(
           stream: stream.name, width: camera.width ?? stream.size?.width ?? 1280,
           height: camera.height ?? stream.size?.height ?? 720,
@@ -39,9 +41,10 @@ extension CameraFacts {
       let speed = USBSpeed(ofNode: self.cameras[index].node)
       let request = self.cameras[index].request
       self.cameras[index].speed = speed
+      let camera = selected[index] ?? CameraSpecification()
       self.cameras[index].choice = CameraFormatChooser(
         width: request?.width ?? 1280, height: request?.height ?? 720, frameRate: request?.frameRate ?? 30,
-        usbSpeed: speed
+        accepts: camera.accepts, prefersH264: camera.format == "h264", usbSpeed: speed
       ).choose(from: device.formats.compactMap { CameraMode($0) })
     }
   }
@@ -64,7 +67,7 @@ extension CameraFacts.Camera {
   /// Path of the node.
   var node: String { String(self.specification.dropFirst("v4l2:".count)) }
 
-  /// Reads who may open the node, which program has it open, and its bus.
+  /// Reads the rights to the node, the program that has it open, and its bus.
   fileprivate mutating func readNode() {
     self.bus = USBSpeed.bus(ofNode: self.node)
     if let holder = DeviceHolder.find(path: self.node), !holder.isThisProcess { self.holder = "\(holder)" }

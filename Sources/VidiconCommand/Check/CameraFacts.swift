@@ -57,7 +57,7 @@ struct CameraFacts: Sendable {
   private func absence(of camera: String, stream: String) -> CheckFinding {
     let remedy: CheckFinding.Remedy =
       self.cameras.isEmpty && self.isInContainer
-      ? .command("docker run --device /dev/video0 --group-add video …") : .command("vidicon devices")
+      ? .advice("give the container its node, as by docker run --device /dev/video0") : .command("vidicon devices")
     return .fault("camera \(camera)", "not connected, and the stream \(stream) shows it", remedy)
   }
 
@@ -95,7 +95,7 @@ struct CameraFacts: Sendable {
 
   private func joining(_ group: String) -> CheckFinding.Remedy {
     self.isInContainer
-      ? .command("docker run --device /dev/video0 --group-add \(group) …")
+      ? .advice("give the container the group, as by docker run --group-add \(group)")
       : .command("sudo usermod -aG \(group) $USER  # then log in again")
   }
 

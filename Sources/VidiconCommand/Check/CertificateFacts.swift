@@ -29,9 +29,9 @@ struct CertificateFacts: Sendable {
     switch self.origin {
     case .none: return [.ok(subject, "no port has TLS")]
     case .files(_, .failure(let error)), .authority(.failure(let error)): return [CheckFinding(error)]
-    case .authority(.success(nil)):
+    case .authority(.success(.none)):
       return [.ok(subject, "an authority of this machine is made at the first start, which phones can trust: /ca")]
-    case .authority(.success(let authority?)):
+    case .authority(.success(.some(let authority))):
       let days = (authority.notAfter - self.now) / 86_400
       return [.ok(subject, "issued by the authority of this machine, which is valid for \(days) days")]
     case .files(let chain, .success(let certificate)):
@@ -49,8 +49,8 @@ struct CertificateFacts: Sendable {
       }
       let names = (certificate.hosts + certificate.addresses).joined(separator: ", ")
       let days = (certificate.notAfter - self.now) / 86_400
-      return refused + missing == []
-        ? [.ok(subject, "\(path) is for \(names), and valid for \(days) days")] : refused + missing
+      let wrong = refused + missing
+      return wrong.isEmpty ? [.ok(subject, "\(path) is for \(names), and valid for \(days) days")] : wrong
     }
   }
 

@@ -43,11 +43,11 @@ struct ConfigurationFacts: Sendable {
         + [.ok("other lines", "they are about the defaults, since serve does not accept this configuration")]
     }
     let notes =
-      self.warnings.map { line in
+      self.warnings.map { line -> CheckFinding in
         let (subject, text) = Self.parts(of: line)
         return CheckFinding(subject, problem: text, verdict: .warning)
       }
-      + self.ineffective.map { line in
+      + self.ineffective.map { line -> CheckFinding in
         let (subject, text) = Self.parts(of: line)
         let file = self.file.map { " \($0.pathWithoutCredentials().shellWord)" } ?? ""
         return .warning(subject, text, .command("vidicon config print\(file)"))

@@ -21,7 +21,7 @@ struct ModelFacts: Sendable {
         CheckFinding(
           subject: subject, verdict: .fault,
           meaning: "\(failure.subject): \(failure.cause), and the stream \(stream) finds faces",
-          remedy: .init(nextStep: failure.nextStep))
+          remedy: CheckFinding.Remedy(nextStep: failure.nextStep))
       ]
     }
     if self.failures.count == self.count, self.failures.allSatisfy({ $0.code == .notFound }) {
@@ -30,7 +30,7 @@ struct ModelFacts: Sendable {
     return [
       CheckFinding(
         subject: subject, verdict: .warning, meaning: "\(failure.subject): \(failure.cause)",
-        remedy: .init(nextStep: failure.nextStep))
+        remedy: CheckFinding.Remedy(nextStep: failure.nextStep))
     ]
   }
 }
@@ -38,7 +38,7 @@ struct ModelFacts: Sendable {
 extension ModelFacts {
   /// Reads each model and compares its checksum, as a stream does.
   init(_ configuration: ServeConfiguration) {
-    self.init(FaceModels(), streams: configuration.streams.filter(\.effects.findsFaces).map(\.name))
+    self.init(FaceModels(), streams: configuration.streams.filter(\.effects.needsFaces).map(\.name))
   }
 
   /// Reads the models of a folder.
@@ -50,7 +50,5 @@ extension ModelFacts {
 
 extension EffectOptions {
   /// Whether the effects need the models.
-  var findsFaces: Bool {
-    self.settings.faces != .off || self.settings.mask != nil || self.settings.smooth > 0 || self.snapshotFolder != nil
-  }
+  fileprivate var needsFaces: Bool { self.settings.needsFaces || self.snapshotFolder != nil }
 }

@@ -6,7 +6,9 @@ import Testing
 @Suite("Speed of a USB connection")
 struct USBSpeedTests {
   /// Runs with a folder as in sysfs: a video device of an interface, or of the USB device itself.
-  private func withFolder(speed: String?, ofInterface: Bool = true, _ body: (String) throws -> Void) throws {
+  private func withFolder(
+    speed: String?, bus: String? = nil, ofInterface: Bool = true, _ body: (String) throws -> Void
+  ) throws {
     let manager = FileManager.default
     let root = manager.temporaryDirectory.appendingPathComponent("sysfs-\(UUID().uuidString)")
     defer { try? manager.removeItem(at: root) }
@@ -16,6 +18,7 @@ struct USBSpeedTests {
     for folder in [parent, device] { try manager.createDirectory(at: folder, withIntermediateDirectories: true) }
     try manager.createSymbolicLink(at: device.appendingPathComponent("device"), withDestinationURL: parent)
     if let speed { try Data("\(speed)\n".utf8).write(to: usb.appendingPathComponent("speed")) }
+    if let bus { try Data("\(bus)\n".utf8).write(to: usb.appendingPathComponent("busnum")) }
     try body(root.appendingPathComponent("class").path)
   }
 
@@ -28,6 +31,13 @@ struct USBSpeedTests {
         #expect(speed.usableBytesPerSecond == bytesPerSecond)
       }
     }
+  }
+
+  @Test(arguments: [true, false]) func `the bus is the kernel's`(ofInterface: Bool) throws {
+    try self.withFolder(speed: "480", bus: "3", ofInterface: ofInterface) { folder in
+      #expect(USBSpeed.bus(ofNode: "/dev/video0", in: folder) == 3)
+    }
+    try self.withFolder(speed: "480") { #expect(USBSpeed.bus(ofNode: "/dev/video0", in: $0) == nil) }
   }
 
   @Test func `a link to the node is followed`() throws {

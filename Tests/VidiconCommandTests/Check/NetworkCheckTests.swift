@@ -1,0 +1,265 @@
+import Foundation
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("Check of ports, addresses, firewall and mDNS")
+struct NetworkCheckTests {
+  private static func ports(
+    _ state: PortFacts.State, isGiven: Bool = true, bind: String? = nil
+  ) -> CheckFinding {
+    PortFacts(
+      bind: bind,
+      ports: [.init(service: "HTTP", option: "--http-port", number: 8080, isGiven: isGiven, state: state)]
+    ).findings[0]
+  }
+
+  @Test func `a free port is all right, and so is one that vidicon serves on already`() {
+    #expect(Self.ports(.free) == .ok("HTTP port 8080", "free"))
+    #expect(Self.ports(.inUse(by: PortHolder(process: 7, name: "vidicon"))).verdict == .ok)
+  }
+
+  @Test func `a port that was given and is in use is a fault that names the program`() {
+    let finding = Self.ports(.inUse(by: PortHolder(process: 812, name: "nginx")))
+    #expect(finding.verdict == .fault && finding.meaning.contains("nginx (process 812)"))
+    #expect(finding.remedy == .advice("end that program, or choose another port with --http-port"))
+  }
+
+  @Test func `a default port that is in use is a warning, since another one replaces it`() {
+    let finding = Self.ports(.inUse(by: PortHolder(process: 812, name: "nginx")), isGiven: false)
+    #expect(finding.verdict == .warning && finding.meaning.contains("nginx (process 812); serve takes another port"))
+  }
+
+  @Test func `the program of another user that has a port is shown by a command`() {
+    let finding = Self.ports(.inUse(by: nil))
+    #expect(finding.verdict == .fault && finding.remedy == .command("sudo ss -lnpt 'sport = :8080'"))
+  }
+
+  @Test func `a port below 1024 without the right to it is a fault`() {
+    let finding = Self.ports(.notPermitted)
+    #expect(finding.verdict == .fault && finding.meaning.contains("below 1024"))
+  }
+
+  @Test func `an address to listen on that is not this machine's is a fault`() {
+    let finding = Self.ports(.noAddress, bind: "192.0.2.7")
+    #expect(finding.verdict == .fault && finding.meaning == "192.0.2.7 is not an address of this machine")
+    let address = AddressFacts(bind: "192.0.2.7", addresses: [Self.lan], shownHost: "192.0.2.7").findings
+    #expect(address.map(\.verdict) == [.fault] && address[0].subject == "address 192.0.2.7")
+  }
+
+  @Test func `the ports are those that serve opens`() throws {
+    func numbers(_ arguments: String...) throws -> [String] {
+      let configuration = try ServeConfiguration(unchecked: ServeCommand.parse(arguments))
+      return PortFacts.ports(of: configuration).map { "\($0.service) \($0.transport) \($0.number) \($0.isGiven)" }
+    }
+    #expect(
+      try numbers("--source", "bars") == [
+        "RTSP tcp 8554 false", "HTTP tcp 8080 false", "WebRTC udp 8189 false", "WebRTC tcp 8189 false",
+      ])
+    #expect(
+      try numbers(
+        "--rtsp-port", "1", "--http-port", "2", "--https-port", "3", "--rtmp-port", "4", "--rtsps-port", "5",
+        "--rtmps-port", "6", "--webrtc", "off") == [
+          "RTSP tcp 1 true", "RTSPS tcp 5 true", "HTTP tcp 2 true", "HTTPS tcp 3 true", "RTMP tcp 4 true",
+          "RTMPS tcp 6 true",
+        ])
+  }
+
+  @Test func `a socket that listens is found by the inode of its row`() {
+    // /proc/net/tcp of Linux 6.1: port 8080 (1F90) listens, and a connection of it is established.
+    let text = """
+        sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+         0: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 26893 1 0000000000000000
+         1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000  1000        0 26999 1 0000000000000000
+         2: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   112        0 18500 1 0000000000000000
+      cut: 00
+      """
+    #expect(SocketTable(text).inodes(ofPort: 8080, .tcp) == [26893])
+    #expect(SocketTable(text).inodes(ofPort: 8080, .udp) == [26893, 26999])
+    #expect(SocketTable(text).inodes(ofPort: 80, .tcp) == [] && SocketTable("").inodes(ofPort: 8080, .tcp) == [])
+  }
+
+  #if os(Linux)
+  @Test(arguments: [PortFacts.Transport.tcp, .udp])
+  func `a port that a process has is in use, and free once it is closed`(
+    transport: PortFacts.Transport
+  ) throws {
+    let (descriptor, port) = Self.openPort(transport)
+    let state = PortFacts.state(of: port, bind: "127.0.0.1")
+    close(descriptor)
+    guard case .inUse(let holder) = state else {
+      Issue.record("\(state)")
+      return
+    }
+    #expect(holder?.name.isEmpty == false)
+    // Another process may take one of them at once.
+    let isFree = (0..<20).contains { _ in
+      let (descriptor, port) = Self.openPort(transport)
+      close(descriptor)
+      return PortFacts.state(of: port, bind: "127.0.0.1") == .free
+    }
+    #expect(isFree)
+    // TEST-NET-1, RFC 5737.
+    #expect(PortFacts.state(of: port, bind: "192.0.2.7") == .noAddress)
+  }
+
+  /// Opens a port of the loopback address that the system chooses.
+  private static func openPort(_ transport: PortFacts.Transport) -> (descriptor: Int32, port: PortFacts.Port) {
+    let kind = (transport == .tcp ? SOCK_STREAM : SOCK_DGRAM).rawValue | SOCK_CLOEXEC.rawValue
+    let descriptor = socket(AF_INET, Int32(kind), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isOpen = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
+      }
+    }
+    #expect(isOpen && (transport == .udp || listen(descriptor, 1) == 0))
+    let port = PortFacts.Port(
+      service: "a", option: "b", number: Int(address.sin_port.bigEndian), isGiven: true, transport: transport)
+    return (descriptor, port)
+  }
+  #endif
+
+  private static let lan = AddressFacts.Address(text: "192.168.2.67", interface: "eth0", reach: .localNetwork)
+
+  @Test(
+    arguments: [
+      ("192.168.2.67", "eth0", false, .localNetwork), ("172.31.0.1", "eth0", false, .localNetwork),
+      ("172.32.0.1", "eth0", false, .internet), ("203.0.113.9", "ens3", false, .internet),
+      ("2001:db8::1", "eth0", false, .internet), ("fd00::1", "eth0", false, .localNetwork),
+      ("10.8.0.2", "tun0", true, .tunnel), ("100.101.1.1", "tailscale0", false, .tunnel),
+      ("172.17.0.1", "docker0", true, .containers), ("169.254.7.7", "eth0", false, .link),
+      ("127.0.0.1", "lo", false, .machine),
+    ] as [(String, String, Bool, AddressFacts.Reach)])
+  func `an address is reached from where its number and interface say`(
+    text: String, interface: String, isInward: Bool, reach: AddressFacts.Reach
+  ) {
+    #expect(AddressFacts.reach(of: text, interface: interface, isInward: isInward) == reach)
+  }
+
+  @Test func `addresses are all right, with the one that the QR code shows`() {
+    let docker = AddressFacts.Address(text: "172.17.0.1", interface: "docker0", reach: .containers)
+    let findings = AddressFacts(addresses: [Self.lan, docker], shownHost: "192.168.2.67").findings
+    #expect(
+      findings == [
+        .ok("address 192.168.2.67", "eth0, reached by machines of the local network; the QR code shows it")
+      ])
+    let loopback = AddressFacts(bind: "127.0.0.1", addresses: [Self.lan], shownHost: "127.0.0.1").findings
+    #expect(loopback == [.ok("address 127.0.0.1", "reached by this machine only")])
+    #expect(AddressFacts(bind: "::", addresses: [Self.lan], shownHost: "").findings.map(\.verdict) == [.ok])
+  }
+
+  @Test func `a machine without a network, or with containers only, is a fault`() {
+    let none = AddressFacts(addresses: [], shownHost: "127.0.0.1").findings
+    #expect(none.map(\.verdict) == [.fault] && none[0].meaning == "this machine has no network")
+    let docker = AddressFacts.Address(text: "172.17.0.1", interface: "docker0", reach: .containers)
+    let inward = AddressFacts(addresses: [docker], shownHost: "172.17.0.1").findings
+    #expect(inward.map(\.verdict) == [.fault] && inward[0].meaning.contains("172.17.0.1 of docker0"))
+  }
+
+  @Test func `an address that no DHCP server has given is a warning`() {
+    let link = AddressFacts.Address(text: "169.254.7.7", interface: "eth0", reach: .link)
+    let findings = AddressFacts(addresses: [link], shownHost: "127.0.0.1").findings
+    #expect(findings.map(\.verdict) == [.warning] && findings[0].meaning.contains("no DHCP server"))
+  }
+
+  @Test func `a container behind a bridge is a warning, and so is WebRTC without the host's address`() {
+    var facts = AddressFacts(addresses: [Self.lan], shownHost: "192.168.2.67", isBehindBridge: true)
+    #expect(facts.findings.map(\.subject) == ["container", "WebRTC"])
+    #expect(facts.findings.allSatisfy { $0.verdict == .warning })
+    facts.hasForwardedAddress = true
+    #expect(facts.findings.map(\.subject) == ["container"])
+  }
+
+  private static let served = [
+    PortFacts.Port(service: "HTTP", option: "--http-port", number: 8080, isGiven: true),
+    PortFacts.Port(service: "WebRTC", option: "--webrtc-port", number: 8189, isGiven: true, transport: .udp),
+  ]
+
+  private static let ruleset = """
+    table inet filter {
+    \tchain input {
+    \t\ttype filter hook input priority 0; policy drop;
+    \t\tiifname "lo" accept
+    \t\tct state established,related accept
+    \t\ttcp dport { 22, 8000-8100 } accept
+    \t\tip saddr 10.0.0.1 udp dport 53 accept
+    \t}
+    \tchain forward {
+    \t\ttype filter hook forward priority 0; policy accept;
+    \t\tiifname "docker0" accept
+    \t}
+    }
+    """
+
+  @Test func `a port that the firewall drops is a fault, with the command that opens it`() {
+    let facts = FirewallFacts(ports: Self.served, rules: FirewallRules(nft: Self.ruleset))
+    #expect(facts.findings.map(\.verdict) == [.fault])
+    #expect(facts.findings[0].meaning.contains("WebRTC port 8189 (UDP)"))
+    #expect(facts.findings[0].remedy == .command("sudo nft insert rule inet filter input udp dport 8189 accept"))
+    let firewalld = FirewallFacts(ports: Self.served, keeper: .firewalld, rules: facts.rules)
+    #expect("\(firewalld.findings)".contains("--add-port=8189/udp"))
+  }
+
+  @Test(arguments: [
+    "udp dport 8189 accept", "udp dport @allowed accept", "ip saddr 192.168.2.0/24 accept",
+    "iifname \"eth0\" counter packets 0 bytes 0 accept", "counter packets 1 bytes 60 accept",
+  ])
+  func `a rule that lets the port through is seen`(rule: String) {
+    let text = Self.ruleset.replacing("ct state", with: "\(rule)\n\t\tct state")
+    let facts = FirewallFacts(ports: Self.served, rules: FirewallRules(nft: text))
+    #expect(facts.findings.map(\.verdict) == [.ok], "\(facts.findings)")
+  }
+
+  @Test func `rules are those of the input chain, and a last rule without a condition is its policy`() {
+    let open = Self.ruleset.replacing("policy drop", with: "policy accept")
+    #expect(!FirewallRules(nft: open).blocks(8189, .udp))
+    let last = open.replacing("\t\ttcp dport", with: "\t\tcounter packets 0 bytes 0 drop\n\t\ttcp dport")
+    #expect(FirewallRules(nft: last).blocks(8189, .udp) && !FirewallRules(nft: last).blocks(8080, .tcp))
+    #expect(FirewallRules(nft: "\t\ttcp dport 8080 drop").blocks(8080, .tcp))
+    #expect(!FirewallRules(nft: "").blocks(8080, .tcp))
+  }
+
+  @Test func `a port that ufw does not let through is a fault, with the command of ufw`() {
+    let text = """
+      ### RULES ###
+
+      ### tuple ### allow tcp 8080 0.0.0.0/0 any 0.0.0.0/0 in
+      -A ufw-user-input -p tcp --dport 8080 -j ACCEPT
+      ### tuple ### deny any 9000:9100 0.0.0.0/0 any 0.0.0.0/0 in
+      """
+    let facts = FirewallFacts(ports: Self.served, keeper: .ufw, rules: FirewallRules(ufw: text))
+    #expect(facts.findings.map(\.remedy) == [.command("sudo ufw allow 8189/udp")])
+    #expect(FirewallRules(ufw: text).blocks(9050, .tcp) && !FirewallRules(ufw: text).blocks(8080, .tcp))
+  }
+
+  @Test func `a firewall whose rules only root reads is a warning, and one that may not be there is none`() {
+    #expect(FirewallFacts(ports: Self.served, keeper: .ufw).findings[0].remedy == .command("sudo ufw status verbose"))
+    let firewalld = FirewallFacts(ports: Self.served, keeper: .firewalld).findings[0]
+    #expect(firewalld.verdict == .warning && firewalld.remedy == .command("sudo firewall-cmd --list-all"))
+    for hasFilter in [true, false] {
+      #expect(FirewallFacts(ports: Self.served, hasFilter: hasFilter).findings.map(\.verdict) == [.ok])
+    }
+  }
+
+  @Test func `an mDNS daemon that is missing or stopped is a warning, with the command for it`() {
+    let missing = DiscoveryFacts(isAnnounced: true, daemon: .missing).findings[0]
+    #expect(missing.verdict == .warning && missing.remedy == .command("sudo apt install avahi-daemon"))
+    let stopped = DiscoveryFacts(isAnnounced: true, daemon: .stopped).findings[0]
+    #expect(stopped.verdict == .warning && stopped.remedy == .command("sudo systemctl enable --now avahi-daemon"))
+    #expect(DiscoveryFacts(isAnnounced: false, daemon: .missing).findings[0].verdict == .ok)
+  }
+
+  @Test func `another machine with this one's name is a warning`() {
+    var facts = DiscoveryFacts(
+      isAnnounced: true, daemon: .running, name: "pi.local", resolved: "192.168.2.9", addresses: ["192.168.2.67"])
+    #expect(facts.findings[0].verdict == .warning && facts.findings[0].meaning.contains("pi.local, at 192.168.2.9"))
+    facts.resolved = "192.168.2.67"
+    #expect(facts.findings[0].verdict == .ok)
+    facts.resolved = nil
+    #expect(facts.findings[0].verdict == .ok)
+  }
+}
