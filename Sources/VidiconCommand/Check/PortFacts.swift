@@ -48,7 +48,8 @@ struct PortFacts: Sendable {
     switch port.state {
     case .free: return .ok(subject, "free")
     case .inUse(let holder?) where holder.isVidicon:
-      return .ok(subject, "vidicon (process \(holder.process)) serves on it; a second one takes another port")
+      let second = port.isGiven ? "does not start with it" : "takes another port"
+      return .ok(subject, "vidicon (process \(holder.process)) serves on it; a second one \(second)")
     case .inUse(let holder):
       let cause = "in use by \(holder.map { "\($0)" } ?? "a program of another user")"
       let remedy = self.remedy(for: port, holder: holder)
@@ -74,18 +75,4 @@ struct PortFacts: Sendable {
     }
     return .advice("end that program, or choose another port with \(port.option)")
   }
-}
-
-/// A process that has a port.
-struct PortHolder: Equatable, Sendable, CustomStringConvertible {
-  /// Process ID.
-  var process: Int32
-  /// Name of the program, at most 15 bytes.
-  var name: String
-
-  /// Whether it is this program.
-  var isVidicon: Bool { self.name == "vidicon" }
-
-  /// Name and process ID for messages.
-  var description: String { "\(self.name) (process \(self.process))" }
 }

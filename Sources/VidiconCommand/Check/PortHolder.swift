@@ -1,0 +1,13 @@
+/// A process that has a port.
+struct PortHolder: Equatable, Sendable, CustomStringConvertible {
+  /// Process ID.
+  var process: Int32
+  /// Name of the program, at most 15 bytes.
+  var name: String
+
+  /// Whether it is this program.
+  var isVidicon: Bool { self.name == "vidicon" }
+
+  /// Name and process ID for messages.
+  var description: String { "\(self.name) (process \(self.process))" }
+}
