@@ -8,7 +8,7 @@ package import Media
 /// the connection has the bandwidth, then JPEG. H.264 is chosen when requested, or when only it is large enough.
 package struct CameraFormatChooser {
   /// The format to set on the camera.
-  package struct Choice: Hashable {
+  package struct Choice: Hashable, Sendable {
     package var fourCC: FourCC
     package var width: Int
     package var height: Int

@@ -129,8 +129,12 @@ package struct FourCC: RawRepresentable, Hashable, Sendable, CustomStringConvert
     }
     let bytes = Array(text.utf8)
     guard (1...4).contains(bytes.count), bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return nil }
-    self.rawValue = (bytes + Array(repeating: UInt8(ascii: " "), count: 4 - bytes.count)).enumerated()
-      .reduce(0) { $0 | UInt32($1.element) << UInt32(8 * $1.offset) }
+    var value: UInt32 = 0
+    for index in 0..<4 {
+      let byte = index < bytes.count ? bytes[index] : UInt8(ascii: " ")
+      value |= UInt32(byte) << UInt32(8 * index)
+    }
+    self.rawValue = value
   }
 
   /// The characters without trailing spaces; hexadecimal when some are not printable.

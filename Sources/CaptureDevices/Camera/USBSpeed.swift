@@ -5,7 +5,7 @@ internal import Media
 ///
 /// A camera that supports USB 3 has the speed of USB 2 behind a hub or a cable of that version, and the kernel then offers
 /// the camera's formats for that speed.
-package struct USBSpeed: Hashable {
+package struct USBSpeed: Hashable, Sendable {
   /// Megabits per second: 1.5, 12, 480, 5000, 10,000 or 20,000.
   package var megabitsPerSecond: Double
 

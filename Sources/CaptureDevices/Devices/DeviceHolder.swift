@@ -18,9 +18,32 @@ package struct DeviceHolder: Hashable, CustomStringConvertible {
   }
 
   /// The first process that has a device node open, other processes before the current one; nil when none is visible.
-  package static func find(path: String) -> DeviceHolder? {
+  static func find(path: String) -> DeviceHolder? {
     let target = realpath(path) ?? path
     return self.find(maximumCount: 1) { $0 == target }.first
+  }
+
+  /// The first other process that has a device node open, without those that list devices and hold them idle; nil when none is visible.
+  package static func findOther(path: String) -> DeviceHolder? {
+    let target = realpath(path) ?? path
+    return self.find { $0 == target }.first { !$0.isThisProcess && !self.listers.contains($0.name) }
+  }
+
+  /// Names of programs that keep each device of a session open.
+  private static let listers: Set<String> = ["pipewire", "wireplumber", "pipewire-media-"]
+
+  /// The first other process of a name and user, which every user sees; nil when none is visible.
+  ///
+  /// - Parameter user: ID of its user; nil for any.
+  package static func findOther(name: String, user: UInt32? = nil) -> DeviceHolder? {
+    for process in names(in: "/proc").compactMap(Int32.init) {
+      var status = stat()
+      guard process != getpid(), self.name(of: process) == name, stat("/proc/\(process)", &status) == 0,
+        user == nil || user == status.st_uid
+      else { continue }
+      return DeviceHolder(process: process, name: name)
+    }
+    return nil
   }
 
   /// The first process that has a socket open, by the inode that /proc/net names; nil when none is visible: those of other users are

@@ -70,9 +70,11 @@ extension CameraFacts.Camera {
   /// Reads the rights to the node, the program that has it open, and its bus.
   fileprivate mutating func readNode() {
     self.bus = USBSpeed.bus(ofNode: self.node)
-    if let holder = DeviceHolder.find(path: self.node), !holder.isThisProcess { self.holder = "\(holder)" }
+    self.holder = DeviceHolder.findOther(path: self.node)?.description
     var status = stat()
     guard access(self.node, R_OK | W_OK) != 0, errno == EACCES, stat(self.node, &status) == 0 else { return }
+    // Joining root's group, or one without rights, does not help.
+    guard status.st_gid != 0, status.st_mode & 0o060 == 0o060 else { return }
     let group = getgrgid(status.st_gid)
     self.missingGroup = group.map { String(cString: $0.pointee.gr_name) } ?? "\(status.st_gid)"
   }

@@ -14,7 +14,8 @@ struct CheckCommand: AsyncParsableCommand {
 
   func run() async throws {
     ProcessLimits.raiseOpenFiles()
-    let report = await MachineCheck(ConfigurationReading(self.serve)).run()
+    let reading = await ConfigurationReading.read(self.serve, within: .seconds(1))
+    let report = await MachineCheck(reading).run()
     if self.serve.options.json {
       Terminal.print(json: report)
       // Without a time limit: no stream runs that a slow reader could delay.

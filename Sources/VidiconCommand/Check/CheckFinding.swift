@@ -71,9 +71,17 @@ extension CheckFinding {
 }
 
 extension CheckFinding.Remedy {
-  /// The remedy in an error's next step, of which `run: COMMAND` is a command alone.
+  /// The remedy in an error's next step, of which `run: COMMAND` is a command, and what follows a comma a comment for the shell.
   init(nextStep: String) {
-    let isCommand = nextStep.hasPrefix("run: ") && !nextStep.contains(", and ")
-    self = isCommand ? .command(String(nextStep.dropFirst("run: ".count))) : .advice(nextStep)
+    guard nextStep.hasPrefix("run: ") else {
+      self = .advice(nextStep)
+      return
+    }
+    let text = nextStep.dropFirst("run: ".count)
+    guard let comma = text.firstRange(of: ", ") else {
+      self = .command(String(text))
+      return
+    }
+    self = .command("\(text[..<comma.lowerBound])  # \(text[comma.upperBound...])")
   }
 }

@@ -6,8 +6,10 @@ struct ConfigurationFacts: Sendable {
   var file: String?
   /// Names of the streams.
   var streams: [String]
-  /// Reason why `serve` would end; nil where it accepts the configuration.
+  /// Reason why it cannot be read, so that other parts of a check are about the defaults; nil where it can.
   var failure: VidiconError?
+  /// Reason why `serve` would end with what was read; nil where it accepts the configuration.
+  var refusal: VidiconError?
   /// Lines about the file that its owner is to know, each `SUBJECT: TEXT`.
   var warnings: [String] = []
   /// Lines about settings without effect, each `SUBJECT: TEXT`.
@@ -15,23 +17,30 @@ struct ConfigurationFacts: Sendable {
 
   /// One finding for each thing that is wrong, or one that all is right.
   var findings: [CheckFinding] {
-    let name = self.file?.pathWithoutCredentials() ?? "configuration"
     if let failure {
-      return [CheckFinding(failure)]
-        + [.ok("other lines", "they are about the defaults, since serve does not accept this configuration")]
+      return [
+        CheckFinding(failure),
+        .ok("other lines", "they are about the defaults, since this configuration cannot be read"),
+      ]
     }
-    let notes =
-      self.warnings.map { line -> CheckFinding in
-        let (subject, text) = Self.parts(of: line)
-        return CheckFinding(subject, problem: text, verdict: .warning)
-      }
-      + self.ineffective.map { line -> CheckFinding in
-        let (subject, text) = Self.parts(of: line)
-        let file = self.file.map { " \($0.pathWithoutCredentials().shellWord)" } ?? ""
-        return .warning(subject, text, .command("vidicon config print\(file)"))
-      }
-    let streams = self.streams.joined(separator: ", ")
-    return notes.isEmpty ? [.ok(name, "serve accepts it, with \(streams)")] : notes
+    var findings = self.refusal.map { [CheckFinding($0)] } ?? []
+    for line in self.warnings {
+      let (subject, text) = Self.parts(of: line)
+      findings.append(CheckFinding(subject, problem: text, verdict: .warning))
+    }
+    for line in self.ineffective {
+      let (subject, text) = Self.parts(of: line)
+      findings.append(.warning(subject, text, self.remedyOfIneffective))
+    }
+    guard findings.isEmpty else { return findings }
+    let name = self.file?.pathWithoutCredentials() ?? "configuration"
+    return [.ok(name, "serve accepts it, with \(self.streams.joined(separator: ", "))")]
+  }
+
+  /// The way to a setting without effect: that of a file is among all that it says, with the origin of each.
+  private var remedyOfIneffective: CheckFinding.Remedy {
+    guard let file else { return .advice("leave it out, or change what makes it so") }
+    return .command("vidicon config print \(file.pathWithoutCredentials().shellWord)")
   }
 
   private static func parts(of line: String) -> (subject: String, text: String) {
@@ -50,7 +59,7 @@ extension ConfigurationFacts {
       try configuration.validate()
       try configuration.checkFiles()
     } catch {
-      self.failure = error
+      self.refusal = error
     }
     self.warnings = configuration.warnings
     self.ineffective = configuration.ineffectiveSettings

@@ -1,4 +1,5 @@
 import Media
+internal import Threading
 
 /// The configuration of a check, from the file and options of `serve`.
 struct ConfigurationReading: Sendable {
@@ -8,16 +9,35 @@ struct ConfigurationReading: Sendable {
   var failure: VidiconError?
   /// Path of the file; nil without one.
   var file: String?
+}
 
-  /// Reads the configuration, without what depends on devices and other files.
+extension ConfigurationReading {
+  /// Reads the configuration, without what depends on devices and other files; blocks for as long as a file does not respond.
   init(_ command: ServeCommand) {
-    self.file = command.options.config
-    do throws(VidiconError) {
-      self.configuration = try ServeConfiguration(unchecked: command)
-    } catch {
-      self.configuration = ServeConfiguration()
-      self.configuration.streams = [StreamOptions()]
-      self.failure = error
+    let file = command.options.config
+    let result: Result<ServeConfiguration, VidiconError> = Result { () throws(VidiconError) in
+      try ServeConfiguration(unchecked: command)
     }
+    switch result {
+    case .success(let configuration): self.init(configuration: configuration, file: file)
+    case .failure(let error): self.init(file: file, error: error)
+    }
+  }
+
+  /// Reads the configuration within a time: a pipe may have no writer, and a network folder may hang.
+  static func read(_ command: ServeCommand, within limit: Duration) async -> ConfigurationReading {
+    let reading = await WorkerThread.run(named: "configuration", timeout: limit) { ConfigurationReading(command) }
+    if let reading { return reading }
+    let file = command.options.config
+    let error = VidiconError(
+      .timedOut, subject: file?.pathWithoutCredentials() ?? "configuration", cause: "it cannot be read in time",
+      nextStep: "check whether its disk or network folder hangs, or a pipe has no writer")
+    return ConfigurationReading(file: file, error: error)
+  }
+
+  /// The defaults in place of a configuration that cannot be read.
+  private init(file: String?, error: VidiconError) {
+    self.init(configuration: ServeConfiguration(), failure: error, file: file)
+    self.configuration.streams = [StreamOptions()]
   }
 }

@@ -19,7 +19,7 @@ extension EncoderFacts {
     for (index, stream) in streams.enumerated() {
       let video = stream.video
       let isStarted = WorkerThread.startDetached(named: "encoder") {
-        let result = Result { () throws(VidiconError) in
+        let result: Result<Double, VidiconError> = Result { () throws(VidiconError) in
           try EncodingSpeed.realTimeFactor(of: video, duration: duration)
         }
         results.withLock { $0[index] = result }

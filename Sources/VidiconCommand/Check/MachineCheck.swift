@@ -7,8 +7,8 @@ struct MachineCheck: Sendable {
 
   /// The parts to check.
   var parts: [CheckPart: Collect]
-  /// Maximum time for a part. With the reading of the configuration before, a check ends within six seconds.
-  var limit = Duration.seconds(5)
+  /// Maximum time for a part. With the second for reading the configuration before, a check ends within six seconds.
+  var limit = Duration.milliseconds(4500)
 
   /// Checks all parts, and returns when each has its findings or has exceeded its time.
   func run() async -> CheckReport {

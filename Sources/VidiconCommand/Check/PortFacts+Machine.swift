@@ -94,18 +94,22 @@ extension PortFacts {
 
 extension PortHolder {
   /// The program that has a port; nil where it is not visible to this user, or on a system without /proc.
+  ///
+  /// Holders of other users are visible to root only. A vidicon of the user that has opened the port is taken for it, except of root, whose
+  /// programs are many.
   init?(of port: PortFacts.Port) {
     #if os(Linux)
-    for file in ["\(port.transport.rawValue)6", port.transport.rawValue] {
-      guard let text = try? String(contentsOfFile: "/proc/net/\(file)", encoding: .utf8) else { continue }
-      for inode in SocketTable(text).inodes(ofPort: port.number, port.transport) {
-        if let holder = DeviceHolder.find(socketInode: inode) {
-          self.init(process: holder.process, name: holder.name)
-          return
-        }
-      }
+    let sockets = ["\(port.transport.rawValue)6", port.transport.rawValue].flatMap { file in
+      let text = try? String(contentsOfFile: "/proc/net/\(file)", encoding: .utf8)
+      return SocketTable(text ?? "").sockets(ofPort: port.number, port.transport)
     }
-    #endif
+    let holder = sockets.lazy.compactMap { DeviceHolder.find(socketInode: $0.inode) }.first
+    let service = sockets.lazy.filter { $0.user != 0 }
+      .compactMap { DeviceHolder.findOther(name: Self.ownName, user: $0.user) }.first
+    guard let holder = holder ?? service else { return nil }
+    self.init(process: holder.process, name: holder.name)
+    #else
     return nil
+    #endif
   }
 }

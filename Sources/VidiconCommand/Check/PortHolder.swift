@@ -5,8 +5,11 @@ struct PortHolder: Equatable, Sendable, CustomStringConvertible {
   /// Name of the program, at most 15 bytes.
   var name: String
 
+  /// Name of this program.
+  static let ownName = "vidicon"
+
   /// Whether it is this program.
-  var isVidicon: Bool { self.name == "vidicon" }
+  var isVidicon: Bool { self.name == Self.ownName }
 
   /// Name and process ID for messages.
   var description: String { "\(self.name) (process \(self.process))" }

@@ -10,15 +10,25 @@ struct SocketTable {
     self.rows = text.split(separator: "\n").dropFirst().map { $0.split(separator: " ") }.filter { $0.count > 9 }
   }
 
-  /// Inodes of the sockets that have a port, of TCP those that listen.
+  /// A socket.
+  struct Socket: Equatable {
+    /// Its number, which the links in /proc/PID/fd have.
+    var inode: UInt64
+    /// ID of the user that has opened it.
+    var user: UInt32
+  }
+
+  /// The sockets that have a port, of TCP those that listen.
   ///
-  /// A row begins with number, local address and port in hexadecimal, remote ones, and state; the tenth column is the inode.
-  func inodes(ofPort port: Int, _ transport: PortFacts.Transport) -> [UInt64] {
-    self.rows.compactMap { row in
+  /// A row begins with number, local address and port in hexadecimal, remote ones, and state; the eighth column is the user, the tenth
+  /// the inode.
+  func sockets(ofPort port: Int, _ transport: PortFacts.Transport) -> [Socket] {
+    self.rows.compactMap { row -> Socket? in
       guard let colon = row[1].lastIndex(of: ":"), Int(row[1][row[1].index(after: colon)...], radix: 16) == port,
-        transport == .udp || row[3] == Self.listening
+        transport == .udp || row[3] == Self.listening, let inode = UInt64(row[9]), inode != 0,
+        let user = UInt32(row[7])
       else { return nil }
-      return UInt64(row[9]).flatMap { $0 == 0 ? nil : $0 }
+      return Socket(inode: inode, user: user)
     }
   }
 }

@@ -86,6 +86,10 @@ struct CameraFinderTests {
     let busy = V4L2Failure(call: .format, number: EBUSY).vidiconError(source: "v4l2:\(path)", path: path)
     #expect(busy.cause == "it is in use by sh (process \(holder.processIdentifier))")
 
+    #expect(DeviceHolder.findOther(path: path) == found)
+    #expect(DeviceHolder.findOther(name: "sh", user: getuid()) != nil)
+    #expect(DeviceHolder.findOther(name: "sh", user: .max) == nil && DeviceHolder.findOther(name: "none") == nil)
+
     let link = path + ".link"
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
     #expect(DeviceHolder.find(path: link) == found)

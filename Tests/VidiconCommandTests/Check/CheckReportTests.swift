@@ -61,6 +61,7 @@ struct CheckReportTests {
     let error = VidiconError(.notFound, subject: "a", cause: "b", nextStep: "run: c -d")
     #expect(CheckFinding(error) == .fault("a", "b", .command("c -d")))
     #expect(CheckFinding(error, subject: "e", verdict: .warning) == .warning("e", "b", .command("c -d")))
+    #expect(CheckFinding.Remedy(nextStep: "run: c $D, then log in again") == .command("c $D  # then log in again"))
     #expect(CheckFinding("a", problem: "b; do c; d", verdict: .fault) == .fault("a", "b", .advice("do c; d")))
     #expect(CheckFinding("a", problem: "b", verdict: .fault) == .fault("a", "b", nil))
   }

@@ -74,9 +74,11 @@ struct NetworkCheckTests {
          2: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   112        0 18500 1 0000000000000000
       cut: 00
       """
-    #expect(SocketTable(text).inodes(ofPort: 8080, .tcp) == [26893])
-    #expect(SocketTable(text).inodes(ofPort: 8080, .udp) == [26893, 26999])
-    #expect(SocketTable(text).inodes(ofPort: 80, .tcp) == [] && SocketTable("").inodes(ofPort: 8080, .tcp) == [])
+    let table = SocketTable(text)
+    #expect(table.sockets(ofPort: 8080, .tcp) == [.init(inode: 26893, user: 1000)])
+    #expect(table.sockets(ofPort: 8080, .udp).map(\.inode) == [26893, 26999])
+    #expect(table.sockets(ofPort: 3306, .tcp).map(\.user) == [112])
+    #expect(table.sockets(ofPort: 80, .tcp) == [] && SocketTable("").sockets(ofPort: 8080, .tcp) == [])
   }
 
   #if os(Linux)

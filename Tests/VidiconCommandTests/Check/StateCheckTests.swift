@@ -242,6 +242,23 @@ struct StateCheckTests {
       findings[0]
         == .fault("vidicon.yaml:1:1", "unknown key \"rtsp-port\"", .advice("did you mean \"rtspPort\"?")))
     #expect(findings.count == 2 && findings[1].subject == "other lines")
+    let refused = ConfigurationFacts(streams: ["live"], refusal: error, ineffective: ["files: no effect"]).findings
+    #expect(refused.map(\.verdict) == [.fault, .warning] && refused[0] == findings[0])
+    #expect(refused[1].remedy == .advice("leave it out, or change what makes it so"))
+  }
+
+  @Test func `a file that does not respond is a fault, and the defaults stand for it`() async throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = "\(folder.path)/pipe"
+    #expect(mkfifo(path, 0o600) == 0)
+    let command = try ServeCommand.parse(["--config", path])
+    let reading = await ConfigurationReading.read(command, within: .milliseconds(20))
+    // The abandoned reader ends.
+    close(open(path, O_WRONLY))
+    #expect(reading.failure?.code == .timedOut && reading.configuration.streams.count == 1)
+    let findings = ConfigurationFacts(reading).findings
+    #expect(findings[0].verdict == .fault && findings[0].subject == path)
   }
 
   @Test func `an unknown key of a file is named with its place and the key that was meant`() throws {
