@@ -15,25 +15,30 @@ extension AddressFacts {
           text: address.text, interface: address.interface,
           reach: Self.reach(of: address.text, interface: address.interface, isInward: address.isInward))
       },
-      shownHost: NetworkAddresses.hosts(listeningOn: TCPListener.boundAddress(configuration.bind)).first ?? "",
-      isBehindBridge: Self.isInContainer && interfaces.contains(where: Self.isEndOfPair),
+      shownHost: NetworkAddresses.hosts(listeningOn: TCPListener.boundAddress(configuration.bind)).first?
+        .filter { !"[]".contains($0) } ?? "",
+      isBehindBridge: Self.isInApplicationContainer && interfaces.contains(where: Self.isEndOfPair),
       hasForwardedAddress: !configuration.iceAddresses.isEmpty || !configuration.isWebRTCOn)
   }
 
   /// Whether the program runs in a container, by the files that Docker, Podman and systemd put there.
   static var isInContainer: Bool {
-    ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"].contains {
-      FileManager.default.fileExists(atPath: $0)
-    }
+    self.isInApplicationContainer || FileManager.default.fileExists(atPath: "/run/systemd/container")
   }
 
-  /// Whether an interface is one end of a pair whose other end is in the network of the host.
+  /// Whether it is a container of Docker or Podman, whose bridges are networks of their own; those of LXC and systemd are often the LAN's.
+  private static var isInApplicationContainer: Bool {
+    ["/.dockerenv", "/run/.containerenv"].contains { FileManager.default.fileExists(atPath: $0) }
+  }
+
+  /// Whether an interface is one end of a pair whose other end is in the network of the host. Interfaces of the kinds macvlan and ipvlan,
+  /// which name their kind, are in the LAN themselves.
   private static func isEndOfPair(_ interface: String) -> Bool {
-    func number(_ file: String) -> Int? {
-      let text = try? String(contentsOfFile: "/sys/class/net/\(interface)/\(file)", encoding: .utf8)
-      return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+    func text(_ file: String) -> String? {
+      try? String(contentsOfFile: "/sys/class/net/\(interface)/\(file)", encoding: .utf8)
+        .trimmingCharacters(in: .whitespacesAndNewlines)
     }
-    guard let own = number("ifindex"), let other = number("iflink") else { return false }
-    return own != other
+    guard let own = text("ifindex"), let other = text("iflink"), own != other else { return false }
+    return text("uevent")?.contains("DEVTYPE=") != true
   }
 }

@@ -7,7 +7,7 @@ struct AddressFacts: Sendable {
     case internet = "the internet, where no firewall is in between"
     case localNetwork = "machines of the local network"
     case tunnel = "machines of the same VPN"
-    case link = "machines of the same link only, since no DHCP server has given it"
+    case link = "machines of the same link only"
     case containers = "containers and virtual machines of this machine only"
     case machine = "this machine only"
   }
@@ -51,7 +51,7 @@ struct AddressFacts: Sendable {
     if let address = self.addresses.first(where: { $0.reach == .link }) {
       return [
         .warning(
-          "address \(address.text)", "reached by \(address.reach.rawValue)",
+          "address \(address.text)", "reached by \(address.reach.rawValue), since no DHCP server has given one",
           .advice("check the cable or Wi-Fi, and the router's DHCP"))
       ]
     }

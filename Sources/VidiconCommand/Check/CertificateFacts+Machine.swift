@@ -9,6 +9,7 @@ extension CertificateFacts {
   init(_ configuration: ServeConfiguration) {
     self.init(origin: Self.origin(configuration), now: WallClock.system.now() / 1_000_000_000)
     self.hosts = configuration.access.hosts
+    self.machineNames = NetworkAddresses.hostNames
   }
 
   private static func origin(_ configuration: ServeConfiguration) -> Origin {

@@ -19,9 +19,14 @@ struct CertificateFacts: Sendable {
   var now: Int64
   /// Host names under which requests are answered, beside those that only a local network gives.
   var hosts: [String] = []
+  /// Names of this machine, under which requests are answered too.
+  var machineNames: [String] = []
 
-  /// Remaining validity in days below which a renewal seems to have failed: services renew at a third of the validity, 30 days.
-  private static let renewalDays: Int64 = 14
+  /// Remaining validity in seconds below which a renewal seems to have failed: services renew at a third of the validity, 30 days of 90,
+  /// and certificates of a week are renewed within days.
+  private static func renewal(of certificate: CertificateSummary) -> Int64 {
+    min(14 * 86_400, (certificate.notAfter - certificate.notBefore) / 4)
+  }
 
   /// One finding, or one for each thing that is wrong.
   var findings: [CheckFinding] {
@@ -63,14 +68,14 @@ struct CertificateFacts: Sendable {
     if certificate.notAfter <= self.now {
       return .fault(subject, "\(path) has expired, so that browsers and players refuse it", command)
     }
-    let days = (certificate.notAfter - self.now) / 86_400
-    guard days < Self.renewalDays else { return nil }
-    return .warning(subject, "\(path) expires in \(days) days; its renewal may have failed", command)
+    let rest = certificate.notAfter - self.now
+    guard rest < Self.renewal(of: certificate) else { return nil }
+    return .warning(subject, "\(path) expires in \(rest / 86_400) days; its renewal may have failed", command)
   }
 
   /// Names of the certificate for which requests are refused, wildcards excepted.
   private func refusedHosts(of certificate: CertificateSummary) -> [String] {
-    let policy = HostPolicy(names: self.hosts)
+    let policy = HostPolicy(names: self.hosts + self.machineNames)
     return certificate.hosts.filter { host in Authority(parsing: host).map { !policy.allows($0) } ?? false }
   }
 

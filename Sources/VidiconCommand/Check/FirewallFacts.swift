@@ -17,6 +17,7 @@ struct FirewallFacts: Sendable {
   /// One finding, or one for each port that is blocked.
   var findings: [CheckFinding] {
     let subject = "firewall"
+    guard !self.ports.isEmpty else { return [.ok(subject, "other machines reach no port of this configuration")] }
     if let rules {
       let blocked = self.ports.filter { rules.blocks($0.number, $0.transport) }
       guard blocked.isEmpty else { return blocked.map(self.finding) }
@@ -36,7 +37,7 @@ struct FirewallFacts: Sendable {
           .command("sudo firewall-cmd --list-all"))
       ]
     case nil where self.hasFilter:
-      return [.ok(subject, "no ufw or firewalld; whether the kernel has rules of its own is known to root only")]
+      return [.ok(subject, "no ufw or firewalld; rules of the kernel's own are known to root with nft only")]
     case nil: return [.ok(subject, "none on this machine; that of a router is not seen from here")]
     }
   }
@@ -47,7 +48,8 @@ struct FirewallFacts: Sendable {
       switch self.keeper {
       case .ufw: "sudo ufw allow \(number)/\(transport)"
       case .firewalld: "sudo firewall-cmd --permanent --add-port=\(number)/\(transport) && sudo firewall-cmd --reload"
-      case nil: "sudo nft insert rule inet filter input \(transport) dport \(number) accept"
+      case nil:
+        "sudo nft insert rule \(self.rules?.droppingChain ?? "inet filter input") \(transport) dport \(number) accept"
       }
     return .fault(
       "firewall", "it drops what other machines send to the \(port.service) port \(number) (\(transport.uppercased()))",

@@ -6,12 +6,17 @@ struct FirewallRules: Sendable {
     /// Transport that it is about; nil for both.
     var transport: PortFacts.Transport?
     var accepts: Bool
+
+    /// Accepts all ports.
+    static let all = Rule(ports: [0...65_535], accepts: true)
   }
 
   /// The rules in their order, of which the first that names a port decides.
-  var rules: [Rule]
+  var rules: [Rule] = []
   /// Whether what no rule accepts is dropped.
-  var dropsOthers: Bool
+  var dropsOthers = false
+  /// Family, table and chain of nftables that drop it, such as `inet filter input`; nil where another chain or program does.
+  var droppingChain: String?
 
   /// Whether packets to a port are dropped.
   func blocks(_ port: Int, _ transport: PortFacts.Transport) -> Bool {
@@ -22,53 +27,61 @@ struct FirewallRules: Sendable {
   }
 }
 
+// MARK: nftables
+
 extension FirewallRules {
   /// The rules in the output of `nft -n list ruleset`.
   ///
-  /// All chains count as one, since those of ufw, firewalld and Docker are reached from the chain of the hook. A rule with a set by name,
-  /// whose ports are elsewhere, accepts all ports.
+  /// All chains count as one, except those of other hooks, since those of ufw, firewalld and Docker are reached from the chain of the
+  /// hook. A rule that accepts ports which cannot be read, such as those of a set by name, accepts all; one that drops only what some
+  /// machines or states send drops none.
   init(nft text: String) {
-    self.init(rules: [], dropsOthers: false)
-    var isInputChain = false
+    self.init()
+    var (table, chain) = ("", "")
+    var hook: Substring?
     for line in text.split(separator: "\n") {
       let words = line.split { $0 == " " || $0 == "\t" || $0 == ";" }
-      if words.first == "chain" { isInputChain = false }
-      if let hook = words.firstIndex(of: "hook") {
-        isInputChain = words[words.index(after: hook)...].first == "input"
-        if isInputChain, Self.follows("policy", "drop", in: words) { self.dropsOthers = true }
+      switch words.first {
+      case "table" where words.count > 2: table = "\(words[1]) \(words[2])"
+      case "chain" where words.count > 1: (chain, hook) = ("\(table) \(words[1])", nil)
+      default: break
+      }
+      if let index = words.firstIndex(of: "hook") {
+        hook = words[words.index(after: index)...].first
+        if hook == "input", Self.follows("policy", "drop", in: words) { self.drop(in: chain) }
         continue
       }
-      let accepts = words.contains("accept")
-      let drops = words.contains("drop") || words.contains("reject")
-      guard accepts || drops else { continue }
-      if let rule = Self.rule(words, accepts: accepts) {
-        self.rules.append(rule)
-      } else if isInputChain, accepts, Self.namesPeers(words) {
-        self.rules.append(Rule(ports: [0...65_535], accepts: true))
-      } else if isInputChain, drops, let first = words.first, ["drop", "reject", "counter"].contains(first) {
-        // The last rule of a chain, without a condition.
-        self.dropsOthers = true
+      guard hook == nil || hook == "input" else { continue }
+      // Of a map from ports to verdicts.
+      let isMapped = Self.follows("dport", "vmap", in: words) && words.contains("accept,")
+      if words.contains("accept") || isMapped {
+        if let rule = Self.rule(words, accepts: true) {
+          self.rules.append(rule)
+        } else if hook == "input", Self.namesPeers(words) {
+          self.rules.append(.all)
+        }
+      } else if words.contains("drop") || words.contains("reject") {
+        if let rule = Self.rule(words, accepts: false) {
+          self.rules.append(rule)
+        } else if hook == "input", let first = words.first, ["drop", "reject", "counter"].contains(first) {
+          // The last rule of a chain, without a condition.
+          self.drop(in: chain)
+        }
       }
     }
   }
 
-  /// The rules in the text of `/etc/ufw/user.rules`: comments of `### tuple ### allow tcp 8080 …`.
-  init(ufw text: String) {
-    self.init(rules: [], dropsOthers: true)
-    for line in text.split(separator: "\n") {
-      let words = line.split(separator: " ")
-      guard words.count > 5, words[1] == "tuple" else { continue }
-      let ports = words[5] == "any" ? [0...65_535] : words[5].split(separator: ",").compactMap(Self.range)
-      self.rules.append(
-        Rule(
-          ports: ports, transport: PortFacts.Transport(rawValue: String(words[4])),
-          accepts: ["allow", "limit"].contains(words[3])))
-    }
+  private mutating func drop(in chain: String) {
+    self.dropsOthers = true
+    if self.droppingChain == nil { self.droppingChain = chain }
   }
 
-  /// Whether a rule is about other machines as a whole, by their addresses or interface, or about all.
+  /// Whether a rule is about other machines as a whole, by their addresses or interface, about all, or of another program than nft, whose
+  /// condition nft does not show.
   private static func namesPeers(_ words: [Substring]) -> Bool {
-    if ["accept", "counter"].contains(words[0]) || words.contains("saddr") { return true }
+    if ["accept", "counter"].contains(words[0]) || words.contains(where: { ["saddr", "xt", "#"].contains($0) }) {
+      return true
+    }
     guard let index = words.firstIndex(where: { ["iifname", "iif"].contains($0) }) else { return false }
     return words[words.index(after: index)...].first.map { !["lo", "\"lo\""].contains($0) } ?? false
   }
@@ -77,21 +90,22 @@ extension FirewallRules {
     words.firstIndex(of: word).map { words[words.index(after: $0)...].first == next } ?? false
   }
 
-  /// A rule of nft with the destination ports behind `dport`; nil without them.
+  /// A rule with the destination ports behind `dport`; nil without them, and for one that drops a part of what comes to them.
   private static func rule(_ words: [Substring], accepts: Bool) -> Rule? {
     guard let index = words.firstIndex(of: "dport"), index > 0 else { return nil }
+    let conditions: Set<Substring> = ["saddr", "iif", "iifname", "ct", "limit", "meter", "add", "update"]
+    if !accepts, !conditions.isDisjoint(with: words) { return nil }
     let transport = PortFacts.Transport(rawValue: String(words[index - 1]))
     var ports: [ClosedRange<Int>] = []
     for word in words[words.index(after: index)...] {
-      if word.hasPrefix("@") { return Rule(ports: [0...65_535], transport: transport, accepts: true) }
-      let parts = word.split { "{},".contains($0) }
-      if parts.isEmpty { if word.contains("}") { break } else { continue } }
-      let ranges = parts.compactMap(Self.range)
-      if ranges.isEmpty { break }
-      ports += ranges
-      if word.contains("}") { break }
+      let ranges = word.split { "{},".contains($0) }.map(Self.range)
+      // The ports end at the first word that is none.
+      if ranges.contains(where: { $0 == nil }) { break }
+      ports += ranges.compactMap { $0 }
+      if !word.hasPrefix("{"), !word.hasSuffix(",") { break }
     }
-    return ports.isEmpty ? nil : Rule(ports: ports, transport: transport, accepts: accepts)
+    if ports.isEmpty { return accepts ? Rule(ports: Rule.all.ports, transport: transport, accepts: true) : nil }
+    return Rule(ports: ports, transport: transport, accepts: accepts)
   }
 
   /// Ports such as `8080`, `8000-8100`, and `8000:8100` of ufw.
@@ -101,5 +115,31 @@ extension FirewallRules {
       (0...last).contains(first)
     else { return nil }
     return first...last
+  }
+}
+
+// MARK: ufw
+
+extension FirewallRules {
+  /// The rules in the text of `/etc/ufw/user.rules`: comments of
+  /// `### tuple ### ACTION TRANSPORT PORTS TO FROM_PORT FROM … DIRECTION`, such as `allow tcp 8080 0.0.0.0/0 any 0.0.0.0/0 in`.
+  ///
+  /// - Parameter defaults: The text of `/etc/default/ufw`; nil where it cannot be read.
+  init(ufw text: String, defaults: String? = nil) {
+    self.init()
+    self.dropsOthers = defaults?.split(separator: "\n").contains("DEFAULT_INPUT_POLICY=\"ACCEPT\"") != true
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      // An action may be followed by that of logging, such as allow_log; route:allow is about other machines.
+      guard words.count > 9, words[1] == "tuple", words[9...].contains(where: { $0 == "in" || $0.hasPrefix("in_") }),
+        let action = words[3].split(separator: "_").first, ["allow", "limit", "deny", "reject"].contains(action)
+      else { continue }
+      let accepts = ["allow", "limit"].contains(action)
+      // Some machines may be locked out.
+      if !accepts, !["0.0.0.0/0", "::/0", "any"].contains(words[8]) { continue }
+      let ports = words[5] == "any" ? Rule.all.ports : words[5].split(separator: ",").compactMap(Self.range)
+      self.rules.append(
+        Rule(ports: ports, transport: PortFacts.Transport(rawValue: String(words[4])), accepts: accepts))
+    }
   }
 }

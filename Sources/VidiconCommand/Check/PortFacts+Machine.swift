@@ -99,14 +99,14 @@ extension PortHolder {
   /// programs are many.
   init?(of port: PortFacts.Port) {
     #if os(Linux)
-    let sockets = ["\(port.transport.rawValue)6", port.transport.rawValue].flatMap { file in
+    let sockets = ["\(port.transport.rawValue)6", port.transport.rawValue].flatMap { file -> [SocketTable.Socket] in
       let text = try? String(contentsOfFile: "/proc/net/\(file)", encoding: .utf8)
       return SocketTable(text ?? "").sockets(ofPort: port.number, port.transport)
     }
-    let holder = sockets.lazy.compactMap { DeviceHolder.find(socketInode: $0.inode) }.first
+    let visible = sockets.lazy.compactMap { DeviceHolder.find(socketInode: $0.inode) }.first
     let service = sockets.lazy.filter { $0.user != 0 }
       .compactMap { DeviceHolder.findOther(name: Self.ownName, user: $0.user) }.first
-    guard let holder = holder ?? service else { return nil }
+    guard let holder = visible ?? service else { return nil }
     self.init(process: holder.process, name: holder.name)
     #else
     return nil

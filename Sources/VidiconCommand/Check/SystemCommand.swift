@@ -7,7 +7,7 @@ struct SystemCommand: Sendable {
 
   private let words: [String]
 
-  /// A program, which is searched for in `PATH`, and its arguments.
+  /// A program, which is searched for in `PATH` and the folders of programs for administrators, and its arguments.
   init(_ words: String...) { self.words = words }
 
   /// The standard output of a run with status 0; nil for another one, and where there is no such program. Blocks.
@@ -16,6 +16,10 @@ struct SystemCommand: Sendable {
     let pipe = Pipe()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = self.words
+    // The shell of root after su(1) has the path of the user before.
+    var environment = ProcessInfo.processInfo.environment
+    environment["PATH"] = [environment["PATH"], "/usr/sbin:/sbin"].compactMap(\.self).joined(separator: ":")
+    process.environment = environment
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = pipe
     process.standardError = FileHandle.nullDevice

@@ -202,6 +202,9 @@ struct NetworkCheckTests {
     #expect(facts.findings.map(\.verdict) == [.fault])
     #expect(facts.findings[0].meaning.contains("WebRTC port 8189 (UDP)"))
     #expect(facts.findings[0].remedy == .command("sudo nft insert rule inet filter input udp dport 8189 accept"))
+    let text = Self.ruleset.replacing("inet filter", with: "ip own").replacing("chain input", with: "chain IN")
+    let other = FirewallFacts(ports: Self.served, rules: FirewallRules(nft: text)).findings
+    #expect("\(other)".contains("sudo nft insert rule ip own IN udp dport 8189 accept"))
     let firewalld = FirewallFacts(ports: Self.served, keeper: .firewalld, rules: facts.rules)
     #expect("\(firewalld.findings)".contains("--add-port=8189/udp"))
   }
@@ -209,6 +212,8 @@ struct NetworkCheckTests {
   @Test(arguments: [
     "udp dport 8189 accept", "udp dport @allowed accept", "ip saddr 192.168.2.0/24 accept",
     "iifname \"eth0\" counter packets 0 bytes 0 accept", "counter packets 1 bytes 60 accept",
+    "udp dport vmap { 53 : accept, 8189 : jump own }", "udp dport != 53 accept",
+    "meta l4proto udp xt match \"multiport\" counter packets 0 bytes 0 accept",
   ])
   func `a rule that lets the port through is seen`(rule: String) {
     let text = Self.ruleset.replacing("ct state", with: "\(rule)\n\t\tct state")
@@ -222,6 +227,10 @@ struct NetworkCheckTests {
     let last = open.replacing("\t\ttcp dport", with: "\t\tcounter packets 0 bytes 0 drop\n\t\ttcp dport")
     #expect(FirewallRules(nft: last).blocks(8189, .udp) && !FirewallRules(nft: last).blocks(8080, .tcp))
     #expect(FirewallRules(nft: "\t\ttcp dport 8080 drop").blocks(8080, .tcp))
+    // As fail2ban has it, and a chain of what goes out.
+    #expect(!FirewallRules(nft: "\t\ttcp dport { 80, 8080 } ip saddr @banned reject").blocks(8080, .tcp))
+    let outward = "\tchain output {\n\t\ttype filter hook output priority 0; policy drop;\n\t\ttcp dport 8080 drop\n\t}"
+    #expect(!FirewallRules(nft: outward).blocks(8080, .tcp))
     #expect(!FirewallRules(nft: "").blocks(8080, .tcp))
   }
 
@@ -236,6 +245,16 @@ struct NetworkCheckTests {
     let facts = FirewallFacts(ports: Self.served, keeper: .ufw, rules: FirewallRules(ufw: text))
     #expect(facts.findings.map(\.remedy) == [.command("sudo ufw allow 8189/udp")])
     #expect(FirewallRules(ufw: text).blocks(9050, .tcp) && !FirewallRules(ufw: text).blocks(8080, .tcp))
+    // Neither what goes out or through, nor what one machine sends; an action may log.
+    let others = """
+      ### tuple ### deny any any 0.0.0.0/0 any 0.0.0.0/0 out
+      ### tuple ### route:allow any any 0.0.0.0/0 any 0.0.0.0/0 in_eth0!out_eth1
+      ### tuple ### reject any any 0.0.0.0/0 any 192.0.2.7 in
+      ### tuple ### allow_log any any 0.0.0.0/0 any 0.0.0.0/0 in_eth0
+      """
+    #expect(FirewallRules(ufw: others).rules == [.all])
+    let open = FirewallRules(ufw: "", defaults: "IPV6=yes\nDEFAULT_INPUT_POLICY=\"ACCEPT\"\n")
+    #expect(!open.blocks(8080, .tcp) && FirewallRules(ufw: "", defaults: "IPV6=yes").blocks(8080, .tcp))
   }
 
   @Test func `a firewall whose rules only root reads is a warning, and one that may not be there is none`() {

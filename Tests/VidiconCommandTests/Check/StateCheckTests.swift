@@ -196,7 +196,10 @@ struct StateCheckTests {
   }
 
   @Test func `a certificate that expires within two weeks is a warning`() {
-    #expect(Self.certificate(days: 13).map(\.verdict) == [.warning])
+    #expect(Self.certificate(days: 13, from: -77).map(\.verdict) == [.warning])
+    // Of seven days.
+    #expect(Self.certificate(days: 5, from: -2).map(\.verdict) == [.ok])
+    #expect(Self.certificate(days: 1, from: -6).map(\.verdict) == [.warning])
     #expect(
       Self.certificate(days: 60)
         == [.ok("certificate", "/etc/cert.pem is for cam.example.org, 192.0.2.7, and valid for 60 days")])
