@@ -8,13 +8,19 @@ import StreamControl
 extension CameraFacts {
   /// Opens each camera for a moment; blocks for up to two seconds per camera that does not respond.
   init(_ configuration: ServeConfiguration) {
-    self.init(configuration, devices: CameraDevices.devices())
+    self.init(configuration, devices: CameraDevices.devices()) { SystemDevices().uniqueNames(of: $0) }
     self.isInContainer = AddressFacts.isInContainer
     for index in self.cameras.indices { self.cameras[index].readNode() }
   }
 
   /// The cameras that streams ask for, among those that are connected.
-  init(_ configuration: ServeConfiguration, devices: [CaptureDevice]) {
+  ///
+  /// - Parameter names: The names of the cameras that a specification selects, beside those of the list, such as that of a bus; asked for
+  ///   one that selects none of the list.
+  init(
+    _ configuration: ServeConfiguration, devices: [CaptureDevice],
+    names: (CameraSpecification) -> Set<String> = { _ in [] }
+  ) {
     self.init(cameras: devices.map { Camera(specification: $0.specification, name: $0.name, problem: $0.problem) })
     var selected: [Int: CameraSpecification] = [:]
     self.choosesItself = configuration.streams.count == 1 && configuration.streams[0].source == nil
@@ -23,12 +29,16 @@ extension CameraFacts {
       else {
         continue
       }
-      // Of cameras none of which can be used, the first one has the reason.
-      let fallback = camera.device == .first ? devices.indices.first : nil
-      guard let index = devices.firstIndex(where: { Self.selects(camera, $0) }) ?? fallback else {
+      var indices = Self.selection(of: camera, among: devices)
+      if indices.isEmpty, case .name = camera.device {
+        let known = names(camera)
+        indices = self.cameras.indices.filter { known.contains(self.cameras[$0].node) }
+      }
+      guard let index = indices.first else {
         self.missing.append((stream.name, "v4l2:\(camera.selection)"))
         continue
       }
+      if indices.count > 1 { self.ambiguous.append((stream.name, "v4l2:\(camera.selection)")) }
       if self.cameras[index].request == nil {
         selected[index] = camera
         self.cameras[index].request = Request(
@@ -49,16 +59,28 @@ extension CameraFacts {
     }
   }
 
-  /// Whether a specification selects a camera of the list: by its node, a link to it, or a part of its name.
-  static func selects(_ camera: CameraSpecification, _ device: CaptureDevice) -> Bool {
+  /// Indices of the cameras of the list that a specification selects: by its node, a link to it, or a name. Of several with the name,
+  /// those that can be used, of which `serve` then takes none.
+  static func selection(of camera: CameraSpecification, among devices: [CaptureDevice]) -> [Int] {
     switch camera.device {
-    case .first: return device.problem == nil
+    case .first:
+      // Of cameras none of which can be used, the first one has the reason.
+      let index = devices.firstIndex { $0.problem == nil } ?? devices.indices.first
+      return index.map { [$0] } ?? []
     case .path(let path):
       let target = URL(filePath: path).resolvingSymlinksInPath().path
-      return [path, target].contains { device.specification == "v4l2:\($0)" }
-    case .name(let name):
-      let name = name.lowercased()
-      return [device.name, device.stableName].contains { $0.lowercased().contains(name) }
+      return devices.indices.filter { ["v4l2:\(path)", "v4l2:\(target)"].contains(devices[$0].specification) }
+    case .name(let text):
+      let wanted = text.lowercased()
+      let criteria: [(String) -> Bool] = [{ $0 == wanted }, { $0.hasPrefix(wanted) }, { $0.contains(wanted) }]
+      for criterion in criteria {
+        let found = devices.indices.filter { index in
+          [devices[index].name, devices[index].stableName].contains { criterion($0.lowercased()) }
+        }
+        let usable = found.filter { devices[$0].problem == nil }
+        if !found.isEmpty { return usable.isEmpty ? [found[0]] : usable }
+      }
+      return []
     }
   }
 }

@@ -37,6 +37,8 @@ struct CameraFacts: Sendable {
   var cameras: [Camera]
   /// Streams with their cameras that are not connected.
   var missing: [(stream: String, camera: String)] = []
+  /// Streams with the names of their cameras, which several have.
+  var ambiguous: [(stream: String, camera: String)] = []
   /// Whether the only stream shows the first camera, or generated video without one.
   var choosesItself = false
   /// Whether the program runs in a container.
@@ -50,8 +52,13 @@ struct CameraFacts: Sendable {
         ? "none; serve generates video unless --source says otherwise" : "none, and no stream needs one"
       return [.ok("cameras", meaning)]
     }
-    return self.missing.map { self.absence(of: $0.camera, stream: $0.stream) } + self.cameras.map(self.finding)
-      + self.crowdedBuses
+    var findings = self.missing.map { self.absence(of: $0.camera, stream: $0.stream) }
+    findings += self.ambiguous.map { stream, camera -> CheckFinding in
+      .fault(
+        "camera \(camera)", "several cameras have this name, and the stream \(stream) shows one",
+        .advice("give the path of one instead, as /dev/v4l/by-id has it"))
+    }
+    return findings + self.cameras.map(self.finding) + self.crowdedBuses
   }
 
   private func absence(of camera: String, stream: String) -> CheckFinding {

@@ -9,6 +9,8 @@ struct ClockFacts: Sendable {
   var unixTime: Int64
   /// Whether a time service is installed.
   var hasTimeService: Bool
+  /// Whether the program runs in a container, whose clock is the host's.
+  var isInContainer = false
 
   /// Start of 2026: no machine with this version has an earlier time.
   private static let firstPlausibleTime: Int64 = 1_767_225_600
@@ -16,8 +18,10 @@ struct ClockFacts: Sendable {
   /// One finding.
   var findings: [CheckFinding] {
     let subject = "clock"
-    let remedy = CheckFinding.Remedy.command(
-      self.hasTimeService ? "sudo timedatectl set-ntp true" : "sudo apt install systemd-timesyncd")
+    let remedy: CheckFinding.Remedy =
+      self.isInContainer
+      ? .advice("let a time service keep the clock of the host, as systemd-timesyncd")
+      : .command(self.hasTimeService ? "sudo timedatectl set-ntp true" : "sudo apt install systemd-timesyncd")
     if self.unixTime < Self.firstPlausibleTime {
       return [
         .fault(
@@ -42,6 +46,7 @@ extension ClockFacts {
     let services = ["/lib/systemd/systemd-timesyncd", "/usr/sbin/chronyd", "/usr/sbin/ntpd", "/usr/sbin/ntpsec"]
     return ClockFacts(
       isSynchronized: clock.isSynchronized(), unixTime: clock.now() / 1_000_000_000,
-      hasTimeService: services.contains { FileManager.default.fileExists(atPath: $0) })
+      hasTimeService: services.contains { FileManager.default.fileExists(atPath: $0) },
+      isInContainer: AddressFacts.isInContainer)
   }
 }

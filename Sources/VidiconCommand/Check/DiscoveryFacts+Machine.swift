@@ -9,7 +9,10 @@ extension DiscoveryFacts {
       isAnnounced: configuration.isAnnounced, daemon: .running, name: NetworkAddresses.localHostName,
       addresses: LocalAddress.all().map(\.text))
     #if os(Linux)
+    self.isInContainer = AddressFacts.isInContainer && !SystemService().isRunning
     guard let descriptor = Self.connect() else {
+      // Announcements go over D-Bus, which such a container has from the host.
+      if self.isInContainer, access("/run/dbus/system_bus_socket", F_OK) == 0 { return }
       let isInstalled = FileManager.default.fileExists(atPath: "/usr/sbin/avahi-daemon")
       self.daemon = isInstalled ? .stopped : .missing
       return

@@ -17,6 +17,8 @@ struct DiscoveryFacts: Sendable {
   var resolved: String?
   /// Addresses of this machine.
   var addresses: [String] = []
+  /// Whether the program runs in a container without services of its own.
+  var isInContainer = false
 
   /// One finding.
   var findings: [CheckFinding] {
@@ -26,13 +28,13 @@ struct DiscoveryFacts: Sendable {
     switch self.daemon {
     case .missing:
       return [
-        .warning(subject, "avahi-daemon is not installed, \(consequence)", .command("sudo apt install avahi-daemon"))
+        .warning(
+          subject, "avahi-daemon is not installed, \(consequence)", self.remedy("sudo apt install avahi-daemon"))
       ]
     case .stopped:
       return [
         .warning(
-          subject, "avahi-daemon does not run, \(consequence)",
-          .command("sudo systemctl enable --now avahi-daemon"))
+          subject, "avahi-daemon does not run, \(consequence)", self.remedy("sudo systemctl enable --now avahi-daemon"))
       ]
     case .running: break
     }
@@ -40,9 +42,15 @@ struct DiscoveryFacts: Sendable {
       return [
         .warning(
           subject, "another machine has the name \(name), at \(resolved), so that this one is called otherwise",
-          .command("sudo hostnamectl set-hostname NAME"))
+          .advice("give one of them another name, as by sudo hostnamectl set-hostname NAME"))
       ]
     }
     return [.ok(subject, "streams are announced\(self.name.map { ", and this machine is called \($0)" } ?? "")")]
+  }
+
+  /// The command that starts the daemon; in a container, which has no services, that of the host.
+  private func remedy(_ command: String) -> CheckFinding.Remedy {
+    guard self.isInContainer else { return .command(command) }
+    return .advice("give the container the host's /run/dbus/system_bus_socket, or announce nothing with --no-discovery")
   }
 }

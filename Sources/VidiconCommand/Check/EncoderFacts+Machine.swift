@@ -1,3 +1,4 @@
+import CaptureDevices
 import Media
 import Streaming
 internal import Threading
@@ -9,6 +10,7 @@ extension EncoderFacts {
   /// Encodes two seconds of video for each stream, all at the same time as while serving; blocks for up to three seconds.
   init(_ configuration: ServeConfiguration) {
     self.init(streams: configuration.streams, duration: .seconds(2))
+    self.isMeasuredBeside = DeviceHolder.findOther(name: PortHolder.ownName) != nil
   }
 
   /// Encodes video of a duration for each stream.

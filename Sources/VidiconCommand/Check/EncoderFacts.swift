@@ -15,6 +15,8 @@ struct EncoderFacts: Sendable {
   }
 
   var encoders: [Encoder]
+  /// Whether another vidicon runs, whose encoders were not ended for the measurement.
+  var isMeasuredBeside = false
 
   /// Factor below which noise of a camera, effects or other programs make an encoder too slow.
   private static let comfortableFactor = 1.5
@@ -33,6 +35,7 @@ struct EncoderFacts: Sendable {
         "give a smaller --size or --fps, such as --size 960x540 --fps 15, or an encoder of the graphics card with --encoder"
       )
       guard factor < Self.comfortableFactor else { return .ok(subject, speed) }
+      if self.isMeasuredBeside { return .ok(subject, "\(speed) beside the vidicon that runs; end it to measure alone") }
       guard factor < 1 else {
         return .warning(subject, "\(speed), which leaves little for effects and a noisy camera", advice)
       }

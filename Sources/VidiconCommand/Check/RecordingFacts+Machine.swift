@@ -19,10 +19,22 @@ extension RecordingFacts.Target {
     let exists = FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) && isFolder.boolValue
     let files = settings.retention == .init() || !exists ? [] : Recordings.list(matching: settings.pattern)
     self.init(
-      stream: stream.name, folder: folder, exists: exists, isWritable: access(folder, W_OK | X_OK) == 0,
+      stream: stream.name, folder: folder, exists: exists, isCreatable: Self.isCreatable(folder),
+      isWritable: access(folder, W_OK | X_OK) == 0,
       space: DiskSpace(ofFolder: folder), recordedByteCount: files.reduce(0) { $0 + $1.byteCount },
       bitrate: stream.bitrate + (stream.audio == "none" ? 0 : stream.audioBitrate),
       minimumFreeByteCount: settings.minimumFreeByteCount, keepAge: settings.retention.age,
       keepSize: settings.retention.byteCount)
+  }
+
+  /// Whether this user may write to the first folder above a path that exists.
+  private static func isCreatable(_ path: String) -> Bool {
+    var parent = path
+    while access(parent, F_OK) != 0 {
+      let next = (parent as NSString).deletingLastPathComponent
+      guard !next.isEmpty, next != parent else { return access(".", W_OK | X_OK) == 0 }
+      parent = next
+    }
+    return access(parent, W_OK | X_OK) == 0
   }
 }

@@ -10,6 +10,8 @@ struct RecordingFacts: Sendable {
     /// Path of the folder.
     var folder: String
     var exists = true
+    /// Whether this user may create it where it does not exist.
+    var isCreatable = true
     /// Whether this user may create files in it.
     var isWritable = true
     /// Free space of its disk; nil where it is not known.
@@ -40,7 +42,9 @@ struct RecordingFacts: Sendable {
     let subject = "recordings of \(target.stream)"
     let folder = target.folder.pathWithoutCredentials()
     guard target.exists else {
-      return .fault(subject, "the folder \(folder) does not exist", .command("mkdir -p \(folder.shellWord)"))
+      let word = folder.shellWord
+      let command = target.isCreatable ? "mkdir -p \(word)" : "sudo mkdir -p \(word) && sudo chown $USER \(word)"
+      return .fault(subject, "the folder \(folder) does not exist", .command(command))
     }
     guard target.isWritable else {
       return .fault(

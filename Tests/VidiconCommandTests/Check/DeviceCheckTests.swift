@@ -53,6 +53,17 @@ struct DeviceCheckTests {
     #expect(chosen.findings.map(\.verdict) == [.ok] && chosen.findings[0].meaning.contains("generates video"))
   }
 
+  @Test func `a name that several cameras have is a fault, and one of a bus is found`() throws {
+    let devices = [Self.camera(0), Self.camera(2)]
+    let twins = CameraFacts(try Self.configuration("--source", "v4l2:hd webcam"), devices: devices)
+    #expect(twins.findings[0].verdict == .fault && twins.findings[0].meaning.hasPrefix("several cameras"))
+    let one = CameraFacts(try Self.configuration("--source", "v4l2:HD_Webcam-2"), devices: devices)
+    #expect(one.ambiguous.isEmpty && one.cameras.map { $0.request != nil } == [false, true])
+    let configuration = try Self.configuration("--source", "v4l2:usb-0000:00:14.0-1")
+    let bus = CameraFacts(configuration, devices: devices) { _ in ["/dev/video2"] }
+    #expect(bus.missing.isEmpty && bus.cameras.map { $0.request != nil } == [false, true])
+  }
+
   @Test func `a camera of a group that this user is not in is a fault, with the command that joins it`() throws {
     let finding = try Self.facts {
       $0.missingGroup = "video"

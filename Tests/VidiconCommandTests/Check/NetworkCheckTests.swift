@@ -272,6 +272,8 @@ struct NetworkCheckTests {
     let stopped = DiscoveryFacts(isAnnounced: true, daemon: .stopped).findings[0]
     #expect(stopped.verdict == .warning && stopped.remedy == .command("sudo systemctl enable --now avahi-daemon"))
     #expect(DiscoveryFacts(isAnnounced: false, daemon: .missing).findings[0].verdict == .ok)
+    let contained = DiscoveryFacts(isAnnounced: true, daemon: .missing, isInContainer: true).findings
+    #expect("\(contained)".contains("give the container the host's"))
   }
 
   @Test func `another machine with this one's name is a warning`() {

@@ -25,6 +25,9 @@ struct StateCheckTests {
     #expect("\(finding)".contains("--size 960x540 --fps 15"))
     #expect(Self.encoder(.success(0.99), mayPassThrough: true).verdict == .warning)
     #expect(Self.encoder(.success(1.2)).verdict == .warning)
+    // Of a service that runs meanwhile.
+    let encoder = EncoderFacts.Encoder(stream: "live", format: "1280x720", result: .success(0.7))
+    #expect(EncoderFacts(encoders: [encoder], isMeasuredBeside: true).findings.map(\.verdict) == [.ok])
     #expect(
       Self.encoder(.success(6.28))
         == .ok("encoder of live", "1280x720 at 30 fps with libx264: 6.2 times real time"))
@@ -104,6 +107,8 @@ struct StateCheckTests {
     #expect(
       Self.recording { $0.exists = false }
         == .fault("recordings of door", "the folder /srv/a b does not exist", .command("mkdir -p '/srv/a b'")))
+    let foreign = Self.recording { ($0.exists, $0.isCreatable) = (false, false) }
+    #expect(foreign.remedy == .command("sudo mkdir -p '/srv/a b' && sudo chown $USER '/srv/a b'"))
     let finding = Self.recording { $0.isWritable = false }
     #expect(finding.verdict == .fault && finding.remedy == .command("sudo chown $USER '/srv/a b'"))
   }
@@ -162,6 +167,8 @@ struct StateCheckTests {
     #expect(facts.findings[0].remedy == .command("sudo apt install systemd-timesyncd"))
     facts.hasTimeService = true
     #expect(facts.findings[0].remedy == .command("sudo timedatectl set-ntp true"))
+    facts.isInContainer = true
+    #expect("\(facts.findings)".contains("the clock of the host"))
     facts.isSynchronized = true
     #expect(facts.findings == [.ok("clock", "synchronized")])
     facts.unixTime = 1_000_000_000
