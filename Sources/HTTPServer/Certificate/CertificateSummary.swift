@@ -11,7 +11,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Dates and names of a certificate, for an owner who checks it.
+/// Dates and names of a certificate, for a check by the owner.
 package struct CertificateSummary: Hashable, Sendable {
   /// Start of the validity, in seconds since 1970-01-01 00:00 UTC.
   package var notBefore: Int64

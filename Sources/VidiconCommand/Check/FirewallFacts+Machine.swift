@@ -11,7 +11,7 @@ extension FirewallFacts {
     #if os(Linux)
     guard !self.ports.isEmpty else { return }
     let settings = Self.text("/etc/ufw/ufw.conf") ?? ""
-    // Its settings stay where the package was removed.
+    // The settings stay where the package was removed.
     if settings.split(separator: "\n").contains("ENABLED=yes"), access("/usr/sbin/ufw", F_OK) == 0 {
       self.keeper = .ufw
       let defaults = Self.text("/etc/default/ufw")

@@ -12,7 +12,7 @@ struct SocketTable {
 
   /// A socket.
   struct Socket: Equatable {
-    /// Its number, which the links in /proc/PID/fd have.
+    /// Number of the socket, which the links in /proc/PID/fd have.
     var inode: UInt64
     /// ID of the user that has opened it.
     var user: UInt32

@@ -227,7 +227,7 @@ struct NetworkCheckTests {
     let last = open.replacing("\t\ttcp dport", with: "\t\tcounter packets 0 bytes 0 drop\n\t\ttcp dport")
     #expect(FirewallRules(nft: last).blocks(8189, .udp) && !FirewallRules(nft: last).blocks(8080, .tcp))
     #expect(FirewallRules(nft: "\t\ttcp dport 8080 drop").blocks(8080, .tcp))
-    // As fail2ban has it, and a chain of what goes out.
+    // One of fail2ban, and a chain of what goes out.
     #expect(!FirewallRules(nft: "\t\ttcp dport { 80, 8080 } ip saddr @banned reject").blocks(8080, .tcp))
     let outward = "\tchain output {\n\t\ttype filter hook output priority 0; policy drop;\n\t\ttcp dport 8080 drop\n\t}"
     #expect(!FirewallRules(nft: outward).blocks(8080, .tcp))
