@@ -8,7 +8,7 @@ package struct DeviceHolder: Hashable, CustomStringConvertible {
   package let name: String
 
   /// Whether it is the current process.
-  package var isThisProcess: Bool {
+  var isThisProcess: Bool {
     self.process == getpid()
   }
 
