@@ -1,3 +1,4 @@
+import Authentication
 import Discovery
 import HTTPServer
 import Media
