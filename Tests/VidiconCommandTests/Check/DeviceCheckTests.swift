@@ -1,3 +1,4 @@
+import ArgumentParser
 import Capture
 import Foundation
 import Media

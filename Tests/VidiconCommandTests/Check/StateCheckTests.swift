@@ -1,3 +1,4 @@
+import ArgumentParser
 import Effects
 import Foundation
 import HTTPServer
