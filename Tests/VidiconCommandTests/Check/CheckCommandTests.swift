@@ -63,7 +63,7 @@ struct CheckCommandTests {
     shell.executableURL = URL(filePath: "/bin/sh")
     shell.arguments = ["-c", command]
     try Process.startAlone { try shell.run() }
-    shell.waitUntilExit()
+    shell.finish()
     let after = RecordingFacts(configuration).findings
     #expect(before[0].verdict == .fault && after.count == 1 && after[0] != before[0], "\(after)")
     #expect(!after[0].meaning.contains("does not exist"))

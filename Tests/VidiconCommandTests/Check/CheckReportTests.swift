@@ -72,7 +72,7 @@ struct CheckReportTests {
     let hanging = MachineCheck(
       parts: [
         .screen: {
-          isReleased.wait()
+          _ = isReleased.wait(timeout: .now() + .seconds(300))
           return []
         }
       ], limit: .milliseconds(20))
