@@ -125,7 +125,8 @@ extension EndToEnd {
             _ = try await vidicon.status { $0.audioFramesPassedThrough ?? 0 > passed + 40 }
             camera.child.kill()
             _ = try await vidicon.status { $0.framesEncoded ?? 0 > 10 }
-            let silent = try #require(try await vidicon.status { _ in true }.audioFramesPassedThrough)
+            let waiting = try await vidicon.status { _ in true }
+            let silent = try #require(waiting.audioFramesPassedThrough)
             let back = try ChildProcess(
               VidiconProcess.path(), ["serve", "--json", "--no-discovery", "--http-port", "0"] + arguments)
             defer { back.kill() }

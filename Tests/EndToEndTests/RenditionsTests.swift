@@ -128,7 +128,8 @@ extension EndToEnd {
           #expect(try RTSPDialogue(port: vidicon.rtspPort, path: "/live/hw").ask("DESCRIBE").status == 404)
         }
         let index = try await Curl.get(vidicon.page("/live/index.m3u8")).text
-        #expect(index.split(separator: "\n").filter { !$0.hasPrefix("#") } == ["live.m3u8"])
+        let playlists = index.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(playlists == ["live.m3u8"])
         let lines = vidicon.child.errors.text.split(separator: "\n").filter { $0.contains("hw") }
         #expect(lines.count == 1 && lines.first?.contains("h264_v4l2m2m") == true, "\(lines)")
         #expect(try await FFprobe.look(at: vidicon.url()).video?.width == 640)
