@@ -40,7 +40,7 @@ package final class WebServer: Sendable {
       policy: self.http.policy, group: self.http.group, viewerIdleTime: settings.limits.viewerIdleTime)
     self.responder = HTTPResponder(
       http: self.http, hls: self.hls, providers: providers, passwords: passwords ?? PasswordChecker(access: access),
-      files: OpenFiles(most: settings.limits.downloads))
+      files: OpenFiles(most: settings.limits.downloads), checkInterval: settings.limits.checkInterval)
   }
 
   /// The ports in use; nil before ``start()``.

@@ -83,6 +83,8 @@ package struct WebServerProviders: Sendable {
   package var publisher: @Sendable (LiveStream) -> WebRTCPublisherStatistics? = { _ in nil }
   /// Reads the configuration of the program again, and applies it; returns nil where there is none.
   package var reload: @Sendable () async -> Result<ReloadEntry, VidiconError>? = { nil }
+  /// Checks the machine for what the configuration asks for; returns nil where the program has no check.
+  package var check: @Sendable () async -> CheckEntry? = { nil }
   /// The sources to list at `/api/devices`; nil where there are none.
   package var catalog: SourceCatalog?
 

@@ -24,6 +24,8 @@ public struct HTTPServerLimits: Hashable, Sendable {
   public var viewerIdleTime = MediaDuration.seconds(10)
   /// Maximum number of recorded files being sent at a time.
   public var downloads = 64
+  /// Minimum time from the end of a check of the machine to the next one; requests within it get the same report.
+  public var checkInterval = MediaDuration.seconds(10)
 
   /// Creates the default limits: the initial values of the properties.
   public init() {}

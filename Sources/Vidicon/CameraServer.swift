@@ -53,7 +53,8 @@ public final class CameraServer: Sendable {
   private let catalog: SourceCatalog
   private let privacy: SourcePrivacy
   private let pushService: PushService
-  private let reload = ConfigurationReloading()
+  private let reload = ProgramAction<Result<ReloadEntry, VidiconError>>()
+  private let check = ProgramAction<CheckEntry>()
   private let report: @Sendable (String) -> Void
 
   /// Creates a server that does not listen yet.
@@ -132,13 +133,14 @@ public final class CameraServer: Sendable {
     self.rtsp = rtsp
     self.rtmp = rtmp
     self.webRTC = webRTC
-    self.http = settings.http.map { [listening, streams, reload] http in
+    self.http = settings.http.map { [listening, streams, reload, check] http in
       WebServer(
         settings: http, access: access, passwords: passwords,
         providers: WebServerProviders(
           servers: servers, webRTC: webRTC, addresses: { listening.addresses(of: $0) },
           controls: { streams.controls(of: $0) },
-          reload: { await reload.perform() }, catalog: catalog), group: group, registry: registry, report: report)
+          reload: { await reload.perform() }, check: { await check.perform() }, catalog: catalog), group: group,
+        registry: registry, report: report)
     }
     self.announcer =
       settings.isAnnounced
@@ -221,6 +223,11 @@ public final class CameraServer: Sendable {
   /// Sets what reads the program's configuration again when an operator asks for that over HTTP; without it there is none.
   package func setReload(_ perform: @escaping @Sendable () async -> Result<ReloadEntry, VidiconError>) {
     self.reload.set(perform)
+  }
+
+  /// Sets what checks this machine for the program's configuration when an operator asks for that over HTTP; without it there is none.
+  package func setCheck(_ perform: @escaping @Sendable () async -> CheckEntry) {
+    self.check.set(perform)
   }
 
   /// Serves clients that have connected since the ports are open, and all others at once.

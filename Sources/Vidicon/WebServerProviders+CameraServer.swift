@@ -14,7 +14,8 @@ extension WebServerProviders {
     servers: [any StreamServer], webRTC: WebRTCServer?,
     addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
     controls: @escaping @Sendable (LiveStream) -> StreamControls,
-    reload: @escaping @Sendable () async -> Result<ReloadEntry, VidiconError>?, catalog: SourceCatalog
+    reload: @escaping @Sendable () async -> Result<ReloadEntry, VidiconError>?,
+    check: @escaping @Sendable () async -> CheckEntry?, catalog: SourceCatalog
   ) {
     self.init()
     self.file = { page in
@@ -46,6 +47,7 @@ extension WebServerProviders {
     self.publisher = { webRTC?.publisherStatistics(of: $0) }
     self.controls = controls
     self.reload = reload
+    self.check = check
     self.catalog = catalog
   }
 }

@@ -56,6 +56,9 @@ final class ConfigurationReload: Sendable {
     self.state = Mutex(State(current: configuration, publishers: publishers.filter(\.isGenerated)))
   }
 
+  /// The configuration in force.
+  var configuration: ServeConfiguration { self.state.withLock { $0.current } }
+
   /// A line for a service whose file is a copy that systemd has made at its start (`LoadCredential`); nil for other files.
   static func note(ofFile path: String, environment: [String: String]) -> String? {
     guard let folder = environment["CREDENTIALS_DIRECTORY"], !folder.isEmpty, path.hasPrefix(folder + "/") else {

@@ -103,6 +103,8 @@ struct ServeCommand: AsyncParsableCommand {
     let reload = self.makeReload(
       of: configuration, publishers: access.publishers, starter: starter, running: running, display: display)
     if let reload { server.setReload { await reload.perform() } }
+    let check = ServiceCheck(of: server, running, file: self.options.config) { reload?.configuration ?? configuration }
+    server.setCheck { await check.perform() }
     let reloading = Task { for await _ in hangups { _ = await reload?.perform() } }
     let manager = ServiceManager()
     manager?.send(.ready(status: running.summary))

@@ -31,6 +31,7 @@ struct EntriesTests {
     .init(type: DeviceList.self, schema: "DeviceList", json: EntryFixtures.devices),
     .init(type: SessionEntry.self, schema: "Session", json: EntryFixtures.session),
     .init(type: ReloadEntry.self, schema: "Reload", json: EntryFixtures.reload),
+    .init(type: CheckEntry.self, schema: "Check", json: EntryFixtures.check),
   ]
 
   /// Decodes a response as the command does.

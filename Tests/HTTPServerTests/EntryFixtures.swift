@@ -95,6 +95,13 @@ enum EntryFixtures {
     {"changes": ["door: started"], "problems": ["httpPort: used when the program is started again"]}
     """
 
+  /// `/api/check`.
+  static let check = """
+    {"verdict": "fault", "age": 3, "findings": [
+      {"part": "ports", "subject": "HTTP port 8080", "verdict": "fault", "meaning": "in use", "command": "ss -lnpt"},
+      {"part": "clock", "subject": "clock", "verdict": "warning", "meaning": "not kept", "advice": "start a time service"}]}
+    """
+
   private static let publisher = """
     {"live": true, "video": "vp8", "audio": "opus", "roundTrip": 40.5, "packetsReceived": 10, "packetsLost": 1,
       "packetsRecovered": 2, "framesReceived": 12, "framesDropped": 3, "keyframesRequested": 4, "sessionsOpened": 5,

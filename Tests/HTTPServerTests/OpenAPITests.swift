@@ -25,7 +25,7 @@ struct OpenAPITests {
     let document = try Self.document()
     #expect(document["openapi"] as? String == "3.1.0")
     let info = try #require(document["info"] as? [String: Any])
-    #expect(info["version"] as? String == "2.4.0")
+    #expect(info["version"] as? String == "2.5.0")
     // A relative URL is resolved against that of the document, §4.8.5: the server may be below a path.
     let servers = try #require(document["servers"] as? [[String: String]])
     #expect(servers.map { $0["url"] } == [".."])
@@ -81,7 +81,7 @@ struct OpenAPITests {
     .list, .health, .metrics, .authority, .streams, .stream("cam"), .recording(stream: "cam"), .source(stream: "cam"),
     .level(stream: "cam"), .effects(stream: "cam"), .effectImage(.mask, stream: "cam"),
     .effectImage(.overlay, stream: "cam"), .rendition("low", stream: "cam"), .events(stream: "cam"),
-    .pushes(stream: "cam"), .publisher(stream: "cam"), .devices, .reload, .session, .recordingList, .recordings,
+    .pushes(stream: "cam"), .publisher(stream: "cam"), .devices, .reload, .check, .session, .recordingList, .recordings,
     .recordedFile(["cam", "r.mp4"]), .openAPI, .qrCode, .pageFile("/_page/a.css"), .page("cam"), .snapshot("cam"),
     .motionJPEG("cam"), .whep("cam"), .whepSession("0", stream: "cam"), .whip("cam"),
     .whipSession("0", stream: "cam"), .publish("cam"), .file("index.m3u8", stream: "cam"), .notFound,
@@ -106,6 +106,7 @@ struct OpenAPITests {
     case .events: "/api/streams/{name}/events"
     case .devices: "/api/devices"
     case .reload: "/api/reload"
+    case .check: "/api/check"
     case .session: "/api/session"
     case .recordingList: "/api/recordings"
     case .recordings: "/recordings/"

@@ -4,8 +4,8 @@ internal import HTTPTypes
 internal import Media
 
 extension HTTPResponder {
-  /// Maximum length of the body, in bytes: an object without members.
-  private static let maximumReloadLength = 1024
+  /// Maximum length of the body of an action without arguments, in bytes: an object without members.
+  private static let maximumEmptyLength = 1024
 
   /// `POST /api/reload`: has the program read its configuration again. Operators only, since the response names its streams and files.
   func reload(
@@ -14,9 +14,7 @@ extension HTTPResponder {
     guard user.role == .operator else {
       throw HTTPRefusal(.forbidden, "the configuration is read again for operators only")
     }
-    // Pages of other sites can send a form without a preflight request, but not JSON (Fetch §2.2.2).
-    let json = try await self.readJSON(of: request, maximumLength: Self.maximumReloadLength, from: body)
-    guard json == .object([:]) else { throw HTTPRefusal("the body is {}") }
+    try await self.readEmptyObject(of: request, from: body)
     switch await self.providers.reload() {
     case .success(let entry)?: return Self.json(entry)
     case .failure(let error)?:
@@ -25,5 +23,12 @@ extension HTTPResponder {
       throw HTTPRefusal(.conflict, "\(error); the configuration stays as it was")
     case nil: return .notFound("the server has no configuration file; start it with --config FILE")
     }
+  }
+
+  /// Reads the body of an action without arguments: `{}`.
+  func readEmptyObject(of request: HTTPRequest, from body: BodyReader) async throws(HTTPRefusal) {
+    // Pages of other sites can send a form without a preflight request, but not JSON (Fetch §2.2.2).
+    let json = try await self.readJSON(of: request, maximumLength: Self.maximumEmptyLength, from: body)
+    guard json == .object([:]) else { throw HTTPRefusal("the body is {}") }
   }
 }

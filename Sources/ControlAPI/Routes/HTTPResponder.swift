@@ -38,14 +38,18 @@ final class HTTPResponder: HTTPApplication {
   let qrCodes: QRCodes?
   /// Uploads of images in progress.
   let imageUploads = ImageUploads()
+  /// Checks of the machine.
+  let checks: CheckReports
   /// Tickets for downloads of recorded files.
   let tickets = DownloadTickets { .random(in: 0...UInt64.max) }
 
   /// - Parameters:
   ///   - passwords: Compares passwords with scrypt hashes.
   ///   - files: Recorded files being sent.
+  ///   - checkInterval: ``HTTPServerLimits/checkInterval``.
   init(
-    http: HTTPServer, hls: HLSServer, providers: WebServerProviders, passwords: PasswordChecker, files: OpenFiles
+    http: HTTPServer, hls: HLSServer, providers: WebServerProviders, passwords: PasswordChecker, files: OpenFiles,
+    checkInterval: MediaDuration
   ) {
     self.http = http
     self.hls = hls
@@ -55,6 +59,7 @@ final class HTTPResponder: HTTPApplication {
     self.access = http.policy.access
     self.passwords = passwords
     self.files = files
+    self.checks = CheckReports(interval: checkInterval) { StreamClock.system.now() }
     self.qrCodes = providers.qrCode.map(QRCodes.init)
   }
 
@@ -151,6 +156,7 @@ final class HTTPResponder: HTTPApplication {
     case (.delete, .whipSession(let id, let name)): return try await self.closePublication(id, of: name)
     case (.post, .qrCode): return try await self.qrCode(ofBody: request, user: user, body: body)
     case (.post, .reload): return try await self.reload(request, user: user, body: body)
+    case (.post, .check): return try await self.check(request, user: user, body: body)
     case (.post, .session): return try await self.login(request, user: user, body: body)
     case (.delete, .session): return self.endSession(request)
     default: break
@@ -191,7 +197,7 @@ final class HTTPResponder: HTTPApplication {
     case .whep(let name): return try self.whepEndpoint(of: name)
     case .file(let file, let name):
       return await self.hls.file(file, of: name, target, request, user: user)
-    case .notFound, .effectImage, .reload, .rendition, .whepSession, .whip, .whipSession:
+    case .notFound, .effectImage, .reload, .check, .rendition, .whepSession, .whip, .whipSession:
       // A browser gets the player page, which reports the missing stream and starts when it appears.
       guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
         return .notFound()

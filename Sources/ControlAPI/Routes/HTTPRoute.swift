@@ -39,6 +39,8 @@ package enum HTTPRoute: Hashable, Sendable {
   case devices
   /// `/api/reload`: reads the configuration again.
   case reload
+  /// `/api/check`: checks the machine.
+  case check
   /// `/api/recordings`.
   case recordingList
   /// `/recordings/`: the page that lists recorded files.
@@ -153,6 +155,7 @@ package enum HTTPRoute: Hashable, Sendable {
       case "recordings": .recordingList
       case "devices": .devices
       case "reload": .reload
+      case "check": .check
       case "session": .session
       default: nil
       }
@@ -189,7 +192,7 @@ package enum HTTPRoute: Hashable, Sendable {
     // viewer; the page has no secret, and neither has the certificate of an authority.
     case .health, .session, .publish, .pageFile, .authority: nil
     case .recordingList, .recordedFile: .readRecordings
-    case .devices, .pushes, .reload: .control
+    case .devices, .pushes, .reload, .check: .control
     case .publisher(let name): .readPublisher(stream: name)
     // A text that is too secret for an address changes nothing.
     case .qrCode: .watch
@@ -203,7 +206,7 @@ package enum HTTPRoute: Hashable, Sendable {
   /// The methods that change the resource.
   var changingMethods: [String] {
     switch self {
-    case .recording, .reload: ["POST"]
+    case .recording, .reload, .check: ["POST"]
     case .source, .effects, .effectImage, .pushes: ["PUT"]
     case .rendition: ["PUT", "DELETE"]
     case .stream: ["PATCH"]
@@ -224,7 +227,7 @@ package enum HTTPRoute: Hashable, Sendable {
   /// Whether GET and HEAD are supported.
   var isReadable: Bool {
     switch self {
-    case .effectImage, .reload, .rendition, .whepSession, .whip, .whipSession: false
+    case .effectImage, .reload, .check, .rendition, .whepSession, .whip, .whipSession: false
     default: true
     }
   }

@@ -17,7 +17,7 @@ struct CheckCommand: AsyncParsableCommand {
     let reading = await ConfigurationReading.read(self.serve, within: .seconds(1))
     let report = await MachineCheck(reading).run()
     if self.serve.options.json {
-      Terminal.print(json: report)
+      Terminal.print(json: report.entry)
       // Without a time limit: no stream runs that a slow reader could delay.
       LineWriter.standardOutput.flush(within: nil)
     } else {

@@ -1,3 +1,5 @@
+import ControlAPI
+
 /// Findings of a check, as lines for people or JSON for programs.
 struct CheckReport: Sendable {
   /// Findings of a part.
@@ -62,39 +64,26 @@ struct CheckReport: Sendable {
   }
 }
 
-extension CheckReport: Encodable {
-  private enum CodingKeys: String, CodingKey {
-    case verdict, findings
+extension CheckReport {
+  /// The JSON of the report, each finding with its part.
+  var entry: CheckEntry {
+    CheckEntry(
+      verdict: self.verdict.name,
+      findings: self.sections.flatMap { section in
+        section.findings.map { CheckEntry.Finding($0, of: section.part) }
+      })
   }
+}
 
-  /// A finding with its part.
-  private struct Entry: Encodable {
-    var part: String
-    var subject: String
-    var verdict: String
-    var meaning: String
-    /// A line for a shell; absent without one.
-    var command: String?
-    /// A sentence in its place; absent without one.
-    var advice: String?
-
-    init(_ finding: CheckFinding, of part: CheckPart) {
-      self.part = part.rawValue
-      self.subject = finding.subject
-      self.verdict = finding.verdict.name
-      self.meaning = finding.meaning
-      switch finding.remedy {
-      case .command(let command): self.command = command
-      case .advice(let advice): self.advice = advice
-      case nil: break
-      }
+extension CheckEntry.Finding {
+  /// The JSON of a finding.
+  fileprivate init(_ finding: CheckFinding, of part: CheckPart) {
+    self.init(
+      part: part.rawValue, subject: finding.subject, verdict: finding.verdict.name, meaning: finding.meaning)
+    switch finding.remedy {
+    case .command(let command): self.command = command
+    case .advice(let advice): self.advice = advice
+    case nil: break
     }
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(self.verdict.name, forKey: .verdict)
-    try container.encode(
-      self.sections.flatMap { section in section.findings.map { Entry($0, of: section.part) } }, forKey: .findings)
   }
 }

@@ -47,7 +47,7 @@ struct EncoderFacts: Sendable {
   }
 
   /// The factor with one decimal, rounded down, so that one below 1 is not shown as 1.
-  private static func text(_ factor: Double) -> String {
+  static func text(_ factor: Double) -> String {
     let tenths = Int(min(factor, 10_000) * 10)
     return "\(tenths / 10).\(tenths % 10)"
   }

@@ -26,7 +26,7 @@ struct MachineCheck: Sendable {
     }
   }
 
-  private static func unresponsive(_ part: CheckPart) -> CheckFinding {
+  static func unresponsive(_ part: CheckPart) -> CheckFinding {
     let advice =
       switch part {
       case .cameras, .microphones: "unplug the devices one after the other, to find the one that hangs"

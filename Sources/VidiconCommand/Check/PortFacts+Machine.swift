@@ -7,9 +7,12 @@ import Vidicon
 
 extension PortFacts {
   /// Opens and closes each port of a configuration.
-  init(_ configuration: ServeConfiguration) {
+  ///
+  /// - Parameter served: The ports that this program has open; nil where it does not serve.
+  init(_ configuration: ServeConfiguration, served: CameraServerPorts? = nil) {
     self.init(bind: configuration.bind, ports: Self.ports(of: configuration))
-    for index in self.ports.indices where self.ports[index].number != 0 {
+    for index in self.ports.indices { self.ports[index].note(served) }
+    for index in self.ports.indices where self.ports[index].number != 0 && self.ports[index].state != .served {
       self.ports[index].state = Self.state(of: self.ports[index], bind: configuration.bind)
     }
   }
@@ -89,6 +92,24 @@ extension PortFacts {
     let status = Glibc.bind(descriptor, entry.ai_addr, entry.ai_addrlen)
     #endif
     return status == 0 ? 0 : errno
+  }
+}
+
+extension PortFacts.Port {
+  /// Notes whether this program serves on it, and on which one where any would do.
+  fileprivate mutating func note(_ served: CameraServerPorts?) {
+    let own =
+      switch self.service {
+      case "RTSP": served?.rtsp
+      case "RTSPS": served?.rtsps
+      case "HTTP": served?.http
+      case "HTTPS": served?.https
+      case "RTMP": served?.rtmp
+      case "RTMPS": served?.rtmps
+      default: served?.webRTC
+      }
+    guard let own, self.number == own || self.number == 0 else { return }
+    (self.number, self.state) = (own, .served)
   }
 }
 

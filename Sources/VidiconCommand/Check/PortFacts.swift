@@ -8,6 +8,8 @@ struct PortFacts: Sendable {
   /// Result of an attempt to open a port.
   enum State: Equatable, Sendable {
     case free
+    /// This program has it, and serves on it.
+    case served
     /// Another program has it.
     ///
     /// - Parameter holder: Nil where only root sees which.
@@ -47,6 +49,7 @@ struct PortFacts: Sendable {
     if port.number == 0 { return .ok("\(port.service) port", "any free one, which is printed at the start") }
     switch port.state {
     case .free: return .ok(subject, "free")
+    case .served: return .ok(subject, "this program serves on it")
     case .inUse(let holder?) where holder.isVidicon:
       let second = port.isGiven ? "does not start with it" : "takes another port"
       return .ok(subject, "vidicon (process \(holder.process)) serves on it; a second one \(second)")

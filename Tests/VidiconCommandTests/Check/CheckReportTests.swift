@@ -33,7 +33,7 @@ struct CheckReportTests {
   }
 
   @Test func `JSON has each finding with its part, and a command or an advice`() throws {
-    let data = try JSONEncoder().encode(Self.report)
+    let data = try JSONEncoder().encode(Self.report.entry)
     let object = try JSONDecoder().decode([String: JSONValue].self, from: data)
     #expect(object["verdict"] == "fault")
     #expect(
