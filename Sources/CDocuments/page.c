@@ -30,6 +30,9 @@ static const unsigned char ca_mjs[] = {
 static const unsigned char change_queue_mjs[] = {
 #embed "../WebPage/Site/change-queue.mjs"
 };
+static const unsigned char check_mjs[] = {
+#embed "../WebPage/Site/check.mjs"
+};
 static const unsigned char clock_mjs[] = {
 #embed "../WebPage/Site/clock.mjs"
 };
@@ -180,6 +183,7 @@ static const vidicon_page_file files[] = {
     FILE_OF("ca.html", ca_html),
     FILE_OF("ca.mjs", ca_mjs),
     FILE_OF("change-queue.mjs", change_queue_mjs),
+    FILE_OF("check.mjs", check_mjs),
     FILE_OF("clock.mjs", clock_mjs),
     FILE_OF("controls.mjs", controls_mjs),
     FILE_OF("effects-panel.mjs", effects_panel_mjs),

@@ -79,6 +79,71 @@ extension EndToEnd {
       }
     }
 
+    /// Output of page_check.py: titles of the findings that are shown, each with rows of subject, meaning and command.
+    private struct PageCheck: Decodable {
+      struct Shown: Decodable {
+        var parts: [Part]
+        /// What is all right; nil where that is nothing.
+        var rest: Part?
+        var isOpen: Bool
+
+        func rows(_ title: String) -> [[String]] {
+          self.parts.filter { $0.title.hasSuffix(title) || $0.title.hasSuffix("\(title)s") }.flatMap(\.rows)
+        }
+      }
+
+      struct Part: Decodable {
+        var title: String
+        var rows: [[String]]
+
+        init(from decoder: any Decoder) throws {
+          var container = try decoder.unkeyedContainer()
+          self.title = try container.decode(String.self)
+          self.rows = try container.decode([[String]].self)
+        }
+      }
+
+      var shownAtFirst: String
+      var first: Shown
+      var state: String
+      var live: String
+      var keepsFocus: Bool
+      var second: Shown
+      var complaints: [String]
+    }
+
+    @Test(.tags(.demanding), arguments: ["chromium", "firefox"])
+    func `it shows operators what is wrong with the machine, and the command of a fault mends it`(
+      browser: String
+    ) async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let recordings = "\(folder)/recordings"
+        try FileManager.default.createDirectory(atPath: recordings, withIntermediateDirectories: false)
+        let options = ["--source", "bars", "--audio", "none", "--size", "320x180", "--recordings", recordings]
+        try await VidiconProcess.serving(options) { vidicon in
+          // A disk that is not there any more.
+          try FileManager.default.removeItem(atPath: recordings)
+          let subject = "recordings of live"
+          let seen: PageCheck = try await Self.drive(
+            "page_check.py", [vidicon.page("/live"), subject, "--browser", browser], within: .seconds(120))
+          #expect(seen.shownAtFirst == "" && seen.live == "status" && seen.keepsFocus)
+          let fault = try #require(seen.first.rows("fault").first { $0[0] == subject })
+          #expect(fault == [subject, "the folder \(recordings) does not exist", "mkdir -p \(recordings)"])
+          #expect(seen.state.contains(" fault"))
+          // Faults come first.
+          #expect(seen.first.parts.first?.title.contains("fault") == true)
+          let rest = try #require(seen.first.rest)
+          #expect(rest.title.hasSuffix("checks are all right") && !seen.first.isOpen)
+          let ports = rest.rows.filter { $0[0].contains(" port ") }
+          #expect(!ports.isEmpty && ports.allSatisfy { $0[1] == "this program serves on it" }, "\(rest.rows)")
+          // A disk with little space is still a warning.
+          let second = seen.second.rows("warning") + (seen.second.rest?.rows ?? [])
+          #expect(second.contains { $0[0] == subject && $0[1].contains("\(recordings) has ") }, "\(second)")
+          #expect(seen.complaints == [])
+        }
+      }
+    }
+
     @Test(.tags(.timing), arguments: ["chromium", "firefox"]) func `it plays video and audio, and shows the latency`(
       browser: String
     ) async throws {
@@ -113,7 +178,7 @@ extension EndToEnd {
         try await VidiconProcess.serving(options, environment: ["XDG_STATE_HOME": folder]) { vidicon in
           let looked: Looked = try await Self.drive(
             "page_look.py", [vidicon.page(""), "live", folder], within: .seconds(240))
-          #expect(looked.looks == 90)
+          #expect(looked.looks == 95)
           #expect(looked.wrong == [:])
           #expect(looked.forbidden == [], "the content security policy forbids what the page does")
         }

@@ -1,5 +1,6 @@
 // The page that plays a stream.
 
+import { CheckPanel } from "./check.mjs";
 import { Controls } from "./controls.mjs";
 import { EffectsPanel } from "./effects-panel.mjs";
 import { Facts } from "./facts.mjs";
@@ -36,6 +37,7 @@ const recording = new RecordingBar();
 const panel = new SourcePanel();
 const effects = new EffectsPanel(video, session);
 const pushes = new PushPanel();
+const check = new CheckPanel();
 const login = new Login();
 
 element("name").textContent = name;
@@ -68,6 +70,7 @@ watchStreams((streams) => {
   panel.stream = stream;
   effects.stream = stream;
   pushes.stream = stream;
+  check.stream = stream;
   login.stream = stream;
   if (found) describe(found);
   if (isNew) {

@@ -58,14 +58,16 @@ function row({ name, hint, address, isSecret }) {
   return item;
 }
 
-function label(button, name, tip) {
+/** Names a button for screen readers, and for the pointer. */
+export function label(button, name, tip) {
   button.setAttribute("aria-label", name);
   button.title = tip;
 }
 
-async function copyFrom(button, name, address) {
-  const done = await copy(address);
-  element("said").textContent = done ? `Copied: ${name}` : "Copying is not permitted. Select the URL instead.";
+/** Copies a text at a button of the page, and says so. */
+export async function copyFrom(button, name, text) {
+  const done = await copy(text);
+  element("said").textContent = done ? `Copied: ${name}` : "Copying is not permitted. Select the text instead.";
   if (!done) return;
   const use = button.querySelector("use");
   use.setAttribute("href", "#i-done");

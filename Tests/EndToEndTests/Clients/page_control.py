@@ -23,7 +23,7 @@ def check(condition, message):
 with open_browser("chromium") as browser:
     browser.go(options.url)
     browser.until(LABEL, "Log in to control")
-    for part in ("source", "effects"):
+    for part in ("source", "effects", "check"):
         check(not browser.run(SHOWN, part), f"a stranger sees {part}")
     # A wrong token is refused in the dialog.
     browser.run("document.getElementById('control').click();")
@@ -32,9 +32,10 @@ with open_browser("chromium") as browser:
     browser.run("document.getElementById('login-password').value = arguments[0]; document.getElementById('login-form').requestSubmit();", options.token)
     browser.until(SHOWN, "source")
     browser.until(LABEL, "End control")
+    browser.until(SHOWN, "check")
     browser.run("document.getElementById('control').click();")
     browser.until(LABEL, "Log in to control")
-    browser.until("return document.getElementById('source').hidden;")
+    browser.until("return document.getElementById('source').hidden && document.getElementById('check').hidden;")
 
 with open_browser("chromium") as browser:
     browser.go(f"{options.url}#control={options.token}")

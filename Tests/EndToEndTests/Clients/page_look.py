@@ -70,6 +70,16 @@ CONTROLS = """(answer) => {
     control("power-line-frequency", "Power Line Frequency", "menu", 2, { menu: [{ value: 1, label: "50 Hz" }, { value: 2, label: "60 Hz" }] })];
 }"""
 
+FOUND = """(answer) => {
+  const finding = (part, verdict, subject, meaning, more) => ({ part, verdict, subject, meaning, ...more });
+  Object.assign(answer, { age: 7, findings: [
+    finding("recordings", "fault", "recordings of live", "the folder /srv/recordings/of-the-front-door-with-a-long-name does not exist",
+      { command: "sudo mkdir -p /srv/recordings/of-the-front-door-with-a-long-name && sudo chown $USER /srv/recordings/of-the-front-door-with-a-long-name" }),
+    finding("discovery", "warning", "mDNS", "avahi-daemon does not run", { command: "sudo systemctl enable --now avahi-daemon" }),
+    finding("encoder", "warning", "encoder of live", "1.2 times real time", { advice: "give a smaller --size or --fps, such as --size 960x540 --fps 15" }),
+    finding("clock", "ok", "clock", "synchronized"), finding("ports", "ok", "HTTP port 8080", "this program serves on it")] });
+}"""
+
 # Checks the page; returns the problems as sentences.
 CHECK = r"""
 const wrong = [];
@@ -211,6 +221,12 @@ STATES = {
                         "return document.getElementById('film').readyState >= 3;", [], ["#theatre-name", "#film", "#theatre button"]),
     "ca": ("/ca", None, "return document.getElementById('fingerprint').textContent.length === 95;", [],
            [".brand", ".download", "#problem"]),
+    "player-check": ("/{name}", ANSWER % ("/api/check", FOUND),
+                     "if (document.getElementById('check').hidden) return false;"
+                     "if (!window.isAsked) { window.isAsked = true; document.getElementById('check-start').click(); }"
+                     "const rest = document.querySelector('#check-findings details');"
+                     "if (rest) { rest.open = true; document.getElementById('check').scrollIntoView({ block: 'start' }); }"
+                     "return rest !== null;", [], ["#check-title", "#check-start", "#check-state", "#check-findings h3"]),
     "player-code": ("/{name}", None, "if (!document.querySelector('.show')) return false;"
                     "if (!document.getElementById('code').open) document.querySelector('.show').click();"
                     "return document.getElementById('code-image').complete && document.getElementById('code-image').naturalWidth > 0;",
