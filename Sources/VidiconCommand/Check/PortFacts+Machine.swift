@@ -96,7 +96,7 @@ extension PortFacts {
 }
 
 extension PortFacts.Port {
-  /// Notes whether this program serves on it, and on which one where any would do.
+  /// Records whether this program serves on it, and its number where any would do.
   fileprivate mutating func note(_ served: CameraServerPorts?) {
     let own =
       switch self.service {
