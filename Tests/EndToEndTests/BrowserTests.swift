@@ -83,7 +83,7 @@ extension EndToEnd {
     private struct PageCheck: Decodable {
       struct Shown: Decodable {
         var parts: [Part]
-        /// What is all right; nil where that is nothing.
+        /// Findings that are all right; nil where there are none.
         var rest: Part?
         var isOpen: Bool
 

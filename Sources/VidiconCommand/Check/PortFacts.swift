@@ -8,7 +8,7 @@ struct PortFacts: Sendable {
   /// Result of an attempt to open a port.
   enum State: Equatable, Sendable {
     case free
-    /// This program has it, and serves on it.
+    /// Served by this program.
     case served
     /// Another program has it.
     ///
