@@ -3,8 +3,8 @@ package import Media
 internal import NIOCore
 package import RTP
 
-/// The client's side of an RTSP session that receives a stream interleaved in its connection, RFC 2326: OPTIONS, DESCRIBE, SETUP of
-/// each track, PLAY, and keep-alive. Pure: `now` is an argument.
+/// The client's side of an RTSP session that receives a stream interleaved in its connection or, for a check of that, as datagrams,
+/// RFC 2326: OPTIONS, DESCRIBE, SETUP of each track, PLAY, and keep-alive. Pure: `now` is an argument.
 ///
 /// Receives the first video and the first audio track; other media, as ONVIF metadata, are left out, and audio that the server
 /// announces and then refuses, as of a microphone that is off. One request is under way at a time.
@@ -54,6 +54,14 @@ package struct RTSPClientSession: Sendable {
     case fail(Failure)
   }
 
+  /// The path of the packets.
+  package enum Delivery: Hashable, Sendable {
+    /// Between the messages of the connection, RFC 2326 §10.12.
+    case interleaved
+    /// As datagrams to these ports of the client. The first track only is received.
+    case datagrams(RTSPTransport.Pair<UInt16>)
+  }
+
   private enum State: Equatable {
     case options, describing, playing, ended
     /// SETUP of a track is under way.
@@ -65,6 +73,8 @@ package struct RTSPClientSession: Sendable {
   package private(set) var tracks: [Track] = []
 
   private let url: String
+  private let delivery: Delivery
+  private let leavesOutOtherCodecs: Bool
   private var state = State.options
   private var responder: ChallengeResponder?
   private var sequence = 0
@@ -90,8 +100,15 @@ package struct RTSPClientSession: Sendable {
   ///   - url: The stream's absolute URL without user and password.
   ///   - credentials: User and password; nil without any.
   ///   - clientNonce: Random hexadecimal digits, for proofs of the password.
-  package init(url: String, credentials: Credentials?, clientNonce: String) {
+  ///   - delivery: The path of the packets.
+  ///   - leavesOutOtherCodecs: Whether tracks of other codecs are left out, instead of failing as ``Failure/unsupported``.
+  package init(
+    url: String, credentials: Credentials?, clientNonce: String, delivery: Delivery = .interleaved,
+    leavesOutOtherCodecs: Bool = false
+  ) {
     self.url = url
+    self.delivery = delivery
+    self.leavesOutOtherCodecs = leavesOutOtherCodecs
     self.aggregateURL = url
     self.responder = credentials.map {
       ChallengeResponder(user: $0.user, password: $0.password, clientNonce: clientNonce)
@@ -196,7 +213,7 @@ package struct RTSPClientSession: Sendable {
       self.aggregateURL = Self.resolve(session.attributes.value(of: "control"), base: base)
       for kind in ["video", "audio"] {
         guard let media = session.media.first(where: { $0.media == kind }) else { continue }
-        let format = try RTPMediaFormat(media)
+        guard let format = try self.format(of: media) else { continue }
         let channel = UInt8(2 * self.tracks.count)
         self.tracks.append(
           Track(
@@ -206,7 +223,18 @@ package struct RTSPClientSession: Sendable {
     } catch {
       return self.fail(error.code == .unsupported ? .unsupported : .invalid)
     }
+    if case .datagrams = self.delivery { self.tracks = Array(self.tracks.prefix(1)) }
     return self.tracks.isEmpty ? self.fail(.unsupported) : self.setUp(0)
+  }
+
+  /// The format of a track; nil for one that is left out.
+  private func format(of media: MediaDescription) throws(ParsingError) -> RTPMediaFormat? {
+    do throws(ParsingError) {
+      return try RTPMediaFormat(media)
+    } catch {
+      guard self.leavesOutOtherCodecs, error.code == .unsupported else { throw error }
+      return nil
+    }
   }
 
   /// The URL of a control attribute, RFC 2326 §C.1.1: as clients and servers understand it, behind the base and a slash.
@@ -218,8 +246,15 @@ package struct RTSPClientSession: Sendable {
 
   private mutating func setUp(_ index: Int) -> [Action] {
     self.state = .settingUp(index)
-    var transport = RTSPTransport(.tcp)
-    transport.interleaved = self.tracks[index].channels
+    var transport: RTSPTransport
+    switch self.delivery {
+    case .interleaved:
+      transport = RTSPTransport(.tcp)
+      transport.interleaved = self.tracks[index].channels
+    case .datagrams(let ports):
+      transport = RTSPTransport(.udp)
+      transport.clientPorts = ports
+    }
     return [self.send(.setup, self.tracks[index].url, ["Transport": transport.serialize()])]
   }
 
@@ -232,7 +267,8 @@ package struct RTSPClientSession: Sendable {
       return response.status == .unsupportedTransport ? self.fail(.unsupported) : self.refused(response.status)
     }
     if let text = response.headers["Transport"] {
-      guard let transport = try? RTSPTransport(parsing: text), transport.lowerTransport == .tcp else {
+      let expected: RTSPTransport.LowerTransport = self.delivery == .interleaved ? .tcp : .udp
+      guard let transport = try? RTSPTransport(parsing: text), transport.lowerTransport == expected else {
         return self.fail(.unsupported)
       }
       if let channels = transport.interleaved { self.tracks[index].channels = channels }

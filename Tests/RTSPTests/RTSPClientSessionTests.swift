@@ -15,8 +15,13 @@ struct RTSPClientSessionTests {
     private(set) var output = ""
     private var cSeq = ""
 
-    init(url: String = "rtsp://cam/live", credentials: RTSPClientSession.Credentials? = nil) {
-      self.session = RTSPClientSession(url: url, credentials: credentials, clientNonce: "c0")
+    init(
+      url: String = "rtsp://cam/live", credentials: RTSPClientSession.Credentials? = nil,
+      delivery: RTSPClientSession.Delivery = .interleaved, leavesOutOtherCodecs: Bool = false
+    ) {
+      self.session = RTSPClientSession(
+        url: url, credentials: credentials, clientNonce: "c0", delivery: delivery,
+        leavesOutOtherCodecs: leavesOutOtherCodecs)
       self.take(self.session.begin())
     }
 
@@ -167,6 +172,33 @@ struct RTSPClientSessionTests {
     let dialogue = Dialogue()
     _ = dialogue.answer(200)
     #expect(dialogue.answer(200, body: Self.head + media) == "unsupported")
+  }
+
+  @Test func `tracks of other codecs are left out where that is asked for, and none at all is unsupported`() {
+    let law = "m=audio 0 RTP/AVP 8\r\na=control:1\r\n"
+    let dialogue = Dialogue(leavesOutOtherCodecs: true)
+    _ = dialogue.answer(200)
+    #expect(dialogue.answer(200, body: Self.head + Self.video + law).hasPrefix("SETUP rtsp://cam/live/trackID=0"))
+    #expect(dialogue.answer(200, ["Session": "s"]).hasPrefix("PLAY"))
+    #expect(dialogue.session.tracks.map(\.format.kind) == [.video])
+    let other = Dialogue(leavesOutOtherCodecs: true)
+    _ = other.answer(200)
+    #expect(other.answer(200, body: Self.head + law) == "unsupported")
+  }
+
+  @Test func `datagrams are requested for the first track, at the ports of the client`() {
+    func setUp(_ code: Int, _ headers: RTSPHeaders) -> String {
+      let dialogue = Dialogue(delivery: .datagrams(.init(rtp: 5000, rtcp: 5001)))
+      _ = dialogue.answer(200)
+      #expect(
+        dialogue.answer(200, body: Self.head + Self.video + Self.audio)
+          == "SETUP rtsp://cam/live/trackID=0 Transport=RTP/AVP;unicast;client_port=5000-5001")
+      return dialogue.answer(code, headers)
+    }
+    let transport = "RTP/AVP/UDP;unicast;client_port=5000-5001;server_port=6000-6001"
+    #expect(setUp(200, ["Session": "s", "Transport": transport]).hasPrefix("PLAY rtsp://cam/live Session=s"))
+    #expect(setUp(200, ["Session": "s", "Transport": "RTP/AVP/TCP;interleaved=0-1"]) == "unsupported")
+    #expect(setUp(461, [:]) == "unsupported")
   }
 
   @Test func `servers that do not interleave, redirect or refuse end the session`() {

@@ -56,12 +56,13 @@ struct RTSPTransfer: ~Copyable {
     _ specification: NetworkSpecification, over socket: consuming ClientSocket, interrupt: LibavInterrupt,
     limits: SourceLife.Limits
   ) {
-    let (url, credentials) = specification.rtspAccess
+    let (url, credentials) = specification.access
     let nonce = String(UInt64.random(in: 0...UInt64.max), radix: 16)
     self.specification = specification
     self.socket = socket
     self.interrupt = interrupt
-    self.session = RTSPClientSession(url: url, credentials: credentials, clientNonce: nonce)
+    self.session = RTSPClientSession(
+      url: url, credentials: credentials.map { .init(user: $0.user, password: $0.password) }, clientNonce: nonce)
     self.receiver = RTPStreamReceiver(ssrc: .random(in: 1...UInt32.max), canonicalName: "vidicon-\(nonce)")
     let now = StreamClock.system.now()
     self.life = SourceLife(at: now, limits: limits)
@@ -229,21 +230,5 @@ struct RTSPTransfer: ~Copyable {
 
   private func failure(_ status: Int32) -> Failure {
     .failed(VidiconError(network: status, of: self.specification))
-  }
-}
-
-extension NetworkSpecification {
-  /// The URL without user and password, and these.
-  fileprivate var rtspAccess: (url: String, credentials: RTSPClientSession.Credentials?) {
-    guard let mark = self.url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return (self.url, nil) }
-    let rest = self.url[mark...].dropFirst(3)
-    let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
-    guard let at = rest[..<end].utf8.lastIndex(of: UInt8(ascii: "@")) else { return (self.url, nil) }
-    let parts = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    func decoded(_ part: Substring?) -> String { part.map { $0.percentDecoded ?? String($0) } ?? "" }
-    return (
-      "\(self.scheme)://\(rest[at...].dropFirst())",
-      RTSPClientSession.Credentials(user: decoded(parts.first), password: decoded(parts.dropFirst().first))
-    )
   }
 }
