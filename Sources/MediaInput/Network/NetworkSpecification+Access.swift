@@ -1,4 +1,4 @@
-internal import Media
+internal import Authentication
 
 extension NetworkSpecification {
   /// The URL without user and password, and these, decoded. The URL may have other secrets in its path and query.

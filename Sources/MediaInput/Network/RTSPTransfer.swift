@@ -1,4 +1,3 @@
-internal import Authentication
 internal import CLibav
 internal import Codecs
 internal import Libc
