@@ -43,6 +43,24 @@ package struct CertificateSummary: Hashable, Sendable {
     self.init(certificate)
   }
 
+  /// Reads the certificate of a server; nil where it cannot be read.
+  package init?(derEncoded bytes: [UInt8]) {
+    guard let certificate = try? Certificate(derEncoded: bytes) else { return nil }
+    self.init(certificate)
+  }
+
+  /// Whether the certificate is for a host, a name or a numeric address, RFC 9525 §6.3.
+  package func covers(_ host: String) -> Bool {
+    if let address = IPAddress(parsing: host) {
+      return self.addresses.contains { IPAddress(parsing: $0) == address }
+    }
+    let host = host.lowercased()
+    let parent = host.drop { $0 != "." }
+    return self.hosts.map { $0.lowercased() }.contains { name in
+      name == host || name.hasPrefix("*.") && name.dropFirst() == parent
+    }
+  }
+
   private init(_ certificate: Certificate) {
     var (hosts, addresses): ([String], [String]) = ([], [])
     for name in (try? certificate.extensions.subjectAlternativeNames) ?? SubjectAlternativeNames() {

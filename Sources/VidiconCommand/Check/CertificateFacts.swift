@@ -47,7 +47,7 @@ struct CertificateFacts: Sendable {
           subject, "\(path) is for \(host), and requests for that name are refused",
           .advice("add --host \(host), or the key hosts"))
       }
-      let missing = self.hosts.filter { !Self.covers(certificate, $0) && $0.contains(".") }.map { host in
+      let missing = self.hosts.filter { !certificate.covers($0) && $0.contains(".") }.map { host in
         CheckFinding.warning(
           subject, "\(path) is not for \(host), of which browsers then warn",
           .advice("get a certificate for \(host) too, or leave --host \(host) out"))
@@ -77,14 +77,5 @@ struct CertificateFacts: Sendable {
   private func refusedHosts(of certificate: CertificateSummary) -> [String] {
     let policy = HostPolicy(names: self.hosts + self.machineNames)
     return certificate.hosts.filter { host in Authority(parsing: host).map { !policy.allows($0) } ?? false }
-  }
-
-  /// Whether a certificate is for a host name, RFC 9525 §6.3.
-  private static func covers(_ certificate: CertificateSummary, _ host: String) -> Bool {
-    let host = host.lowercased()
-    let parent = host.drop { $0 != "." }
-    return certificate.hosts.map { $0.lowercased() }.contains { name in
-      name == host || name.hasPrefix("*.") && name.dropFirst() == parent
-    }
   }
 }

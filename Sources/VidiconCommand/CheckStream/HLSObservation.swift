@@ -1,0 +1,56 @@
+import HLS
+
+/// Facts about an HLS stream that was requested for some seconds. Times are in seconds.
+struct HLSObservation: Equatable, Sendable {
+  /// A resource of the stream.
+  struct Resource: Equatable, Sendable {
+    /// Last component of its path.
+    var name: String
+    /// Status of HTTP; nil without a response.
+    var status: Int?
+    var contentType: String?
+    /// Whether pages of other servers may read it.
+    var allowsOtherOrigins = false
+    /// Time until the response was complete.
+    var seconds = 0.0
+    var byteCount = 0
+    /// Whether the response was complete within the time of the check.
+    var isComplete = true
+
+    /// Whether the server has delivered it.
+    var isDelivered: Bool { self.status == 200 || self.status == 206 }
+  }
+
+  /// A segment.
+  struct Segment: Equatable, Sendable {
+    var resource: Resource
+    /// `EXTINF`.
+    var duration: Double
+    /// Whether it starts with a keyframe; nil where that is not known.
+    var startsWithKeyframe: Bool?
+  }
+
+  /// Whether the address has TLS.
+  var isEncrypted = false
+  /// Protocol chosen by ALPN; nil without one.
+  var negotiatedProtocol: String?
+  /// Playlists in the order of their requests: the multivariant one, if any, and the media playlist.
+  var playlists: [Resource] = []
+  /// Whether the first playlist starts with `#EXTM3U`.
+  var isPlaylist = true
+  /// `CODECS` of the first variant; nil without it.
+  var codecs: String?
+  /// Number of variants; 0 for a media playlist.
+  var variantCount = 0
+  /// Media playlist of the first variant; nil without one.
+  var media: HLSPlaylistDocument?
+  /// Rules that a playlist breaks, and that a later version breaks.
+  var violations: [String] = []
+  var segments: [Segment] = []
+  /// Resources without which segments cannot be decoded: initialization sections.
+  var initializations: [Resource] = []
+  /// Time between the first and the last request for the media playlist; nil with one.
+  var reloadSpan: Double?
+  /// Whether the last response has a later segment, or more parts, than the first.
+  var hasAdvanced = false
+}

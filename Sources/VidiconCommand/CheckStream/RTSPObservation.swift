@@ -1,0 +1,71 @@
+/// Facts about a stream of an RTSP server that was played for some seconds. Times are in seconds.
+struct RTSPObservation: Equatable, Sendable {
+  /// A response of the server.
+  struct Exchange: Equatable, Sendable {
+    /// Method of the request.
+    var method: String
+    /// Status of RTSP.
+    var status: Int
+    /// Time from the request to the response.
+    var seconds: Double
+  }
+
+  /// A track of the session description.
+  struct AnnouncedTrack: Equatable, Sendable {
+    /// Media type, such as `video`.
+    var kind: String
+    /// Encoding name, such as `H265`, or the payload type.
+    var codec: String
+  }
+
+  /// What has become of a request for datagrams.
+  enum Datagrams: Equatable, Sendable {
+    /// None was made, as over TLS.
+    case notRequested
+    /// The server has refused the transport, with its status.
+    case refused(Int)
+    /// The server has accepted, and nothing has arrived.
+    case silent
+    /// Datagrams have arrived.
+    case received
+    /// The second session of this check was not possible.
+    case unknown
+  }
+
+  /// Reason for there being no stream.
+  enum Failure: Equatable, Sendable {
+    /// The server has refused a request; the last exchange is that.
+    case refused
+    /// Other codecs, no tracks, a redirection, or a server that does not interleave.
+    case unsupported
+    /// A response that breaks the protocol, such as a session description that cannot be parsed.
+    case invalid
+    /// The server does not speak RTSP.
+    case notRTSP
+    /// The server has closed the connection.
+    case closed
+  }
+
+  var exchanges: [Exchange] = []
+  /// Schemes that the server has asked for, such as `Digest` and `Basic`.
+  var loginSchemes: [String] = []
+  /// Whether the address has a user.
+  var hasCredentials = false
+  /// Whether the connection has TLS.
+  var isEncrypted = false
+  var announced: [AnnouncedTrack] = []
+  /// Reason for there being no stream; nil while there is none.
+  var failure: Failure?
+  /// Method of the request that has no response; nil where all have one.
+  var pendingMethod: String?
+  /// Whether the server has accepted PLAY.
+  var isPlaying = false
+  var tracks: [TrackObservation] = []
+  /// Status of a keep-alive request while playing; nil without a response.
+  var keepAliveStatus: Int?
+  /// Whether a keep-alive request was sent.
+  var isKeepAliveSent = false
+  /// Time after PLAY at which the server has closed the connection; nil where it has not.
+  var closed: Double?
+  var datagrams = Datagrams.notRequested
+}

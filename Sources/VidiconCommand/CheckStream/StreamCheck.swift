@@ -1,0 +1,220 @@
+import Authentication
+import Media
+import MediaInput
+import RTMP
+import RTSP
+import Threading
+
+/// Plays a stream by its address as clients do, for some seconds, and judges what happens.
+struct StreamCheck {
+  /// Maximum time of a check, but for the start and end of the program.
+  private static let limit = MediaDuration.seconds(11)
+  /// Maximum time to find out the certificate of a server.
+  private static let inspectionLimit = MediaDuration.seconds(4)
+  /// Time for which a stream is played.
+  private static let playTime = MediaDuration.seconds(8)
+  /// Time for which datagrams are waited for.
+  private static let datagramTime = MediaDuration.seconds(3)
+  /// Time for which the response to a request for an unknown resource is received.
+  private static let responseTime = MediaDuration.seconds(5)
+
+  private let specification: NetworkSpecification
+  private let deadline: MediaTime
+
+  /// - Throws: ``VidiconError`` for an address of another scheme than those that are checked.
+  init(_ specification: NetworkSpecification) throws(VidiconError) {
+    let schemes = ["rtsp", "rtsps", "http", "https", "rtmp", "rtmps"]
+    guard schemes.contains(specification.scheme) else {
+      throw .usage(
+        specification.description, "\(specification.scheme) is not checked",
+        "use one of \(schemes.map { "\($0)://" }.joined(separator: ", "))")
+    }
+    self.specification = specification
+    self.deadline = StreamClock.system.now() + Self.limit
+  }
+
+  /// Checks the stream.
+  func run() async -> StreamVerdict {
+    switch self.specification.scheme {
+    case "rtsp", "rtsps": await self.checkRTSP()
+    case "rtmp", "rtmps": await self.checkRTMP()
+    default: await self.checkHTTP()
+    }
+  }
+
+  private static func makeNonce() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 16) }
+
+  /// A server with TLS, whose certificate was judged.
+  private struct Inspected {
+    var observation: TLSObservation
+    var finding: StreamFinding
+    /// Whether the check ends here: a password of the address is not sent to a server that is not trusted.
+    var isEnd: Bool
+  }
+
+  /// Judges the TLS of the server.
+  private func inspect(
+    port: Int, protocols: [String] = [], clients: [StreamClient]
+  ) async -> Result<Inspected, ConnectionFailure> {
+    let result = await TLSInspection.run(
+      host: self.specification.host, port: port, protocols: protocols, isInsecure: self.specification.isInsecure,
+      until: min(StreamClock.system.now() + Self.inspectionLimit, self.deadline))
+    return result.map { observation in
+      let finding = observation.finding(port: port, clients: clients)
+      return Inspected(
+        observation: observation, finding: finding,
+        isEnd: finding.finding.verdict == .fault && self.specification.hasCredentials)
+    }
+  }
+
+  /// A verdict where no more is known than why there is no connection.
+  private func verdict(
+    _ failure: ConnectionFailure, _ connector: ProbeConnector, clients: [StreamClient]
+  ) -> StreamVerdict {
+    StreamVerdict(
+      clients: clients, findings: [failure.finding(place: connector.place, clients: clients)],
+      observations: ["connection \(failure)"])
+  }
+
+  /// Whether the certificates of connections behind an inspection are verified by the library.
+  private static func isVerifying(_ inspected: Inspected?) -> Bool {
+    inspected.map { $0.observation.isTrusted && !$0.observation.isInsecure } ?? true
+  }
+
+  /// A connector, with the inspection of its TLS; or the verdict where the check ends there.
+  private func open(
+    port: Int, isEncrypted: Bool, protocols: [String] = [], clients: [StreamClient]
+  ) async -> (connector: ProbeConnector, inspected: Inspected?, end: StreamVerdict?) {
+    var connector = ProbeConnector(host: self.specification.host, port: port)
+    guard isEncrypted else { return (connector, nil, nil) }
+    switch await self.inspect(port: port, protocols: protocols, clients: clients) {
+    case .failure(let failure): return (connector, nil, self.verdict(failure, connector, clients: clients))
+    case .success(let inspected):
+      if inspected.isEnd {
+        return (connector, inspected, StreamVerdict(clients: clients, findings: [inspected.finding]))
+      }
+      do throws(ConnectionFailure) {
+        connector.tls = try ProbeConnector.tlsContext(isVerifying: Self.isVerifying(inspected))
+      } catch {
+        return (connector, inspected, self.verdict(error, connector, clients: clients))
+      }
+      return (connector, inspected, nil)
+    }
+  }
+
+  // MARK: RTSP
+
+  private func checkRTSP() async -> StreamVerdict {
+    let isEncrypted = self.specification.scheme == "rtsps"
+    let clients: [StreamClient] = [.players, .webRTC]
+    let (connector, inspected, end) = await self.open(
+      port: self.specification.port ?? (isEncrypted ? 322 : 554), isEncrypted: isEncrypted, clients: clients)
+    if let end { return end }
+    let (url, credentials) = self.specification.access
+    var request = RTSPProbe.Request(
+      url: url, credentials: credentials.map { RTSPClientSession.Credentials(user: $0.user, password: $0.password) },
+      isEncrypted: isEncrypted,
+      clientNonce: Self.makeNonce(), deadline: self.deadline, playTime: Self.playTime)
+    let main = request
+    request.playTime = Self.datagramTime
+    request.clientNonce = Self.makeNonce()
+    let second = request
+    async let datagrams = DatagramProbe.run(second, over: connector)
+    let result = await connector.run(until: self.deadline) { RTSPProbe(main) }
+    let outcome = await datagrams
+    switch result {
+    case .failure(let failure): return self.verdict(failure, connector, clients: clients)
+    case .success(var observation):
+      observation.datagrams = outcome
+      var verdict = observation.verdict
+      if let finding = inspected?.finding { verdict.findings.insert(finding, at: 0) }
+      return verdict
+    }
+  }
+
+  // MARK: RTMP
+
+  private func checkRTMP() async -> StreamVerdict {
+    let clients: [StreamClient] = [.players, .webRTC]
+    let (text, _) = self.specification.access
+    let url: RTMPURL
+    do throws(ParsingError) {
+      url = try RTMPURL(parsing: self.specification.hasCredentials ? self.specification.url : text)
+    } catch {
+      let advice = CheckFinding.Remedy.advice(
+        "write rtmp://HOST/APP/NAME, with USER:PASSWORD@ before the host if it asks")
+      return StreamVerdict(
+        clients: clients,
+        findings: [
+          StreamFinding(
+            .connection, .fault("address", "its \(error.field) is wrong or missing", advice), blocks: Set(clients))
+        ])
+    }
+    let (connector, inspected, end) = await self.open(
+      port: Int(url.port), isEncrypted: url.isEncrypted, clients: clients)
+    if let end { return end }
+    var result = await self.playRTMP(url, over: connector)
+    // A server that wants a password ends the connection, and gets the answer in the next one.
+    if case .success(let observation) = result, let answer = observation.failure?.authentication, url.login != nil {
+      result = await self.playRTMP(url.authenticated(with: answer), over: connector)
+    }
+    switch result {
+    case .failure(let failure): return self.verdict(failure, connector, clients: clients)
+    case .success(let observation):
+      var verdict = observation.verdict
+      if let finding = inspected?.finding { verdict.findings.insert(finding, at: 0) }
+      return verdict
+    }
+  }
+
+  private func playRTMP(
+    _ url: RTMPURL, over connector: ProbeConnector
+  ) async -> Result<RTMPObservation, ConnectionFailure> {
+    let deadline = self.deadline
+    return await connector.run(until: deadline) {
+      RTMPProbe(url: url, random: .random(in: 0...UInt64.max), playTime: Self.playTime, deadline: deadline)
+    }
+  }
+
+  // MARK: HTTP
+
+  private func checkHTTP() async -> StreamVerdict {
+    let clients: [StreamClient] = [.players, .safari, .browsers]
+    let (text, credentials) = self.specification.access
+    guard let address = HTTPAddress(text) else {
+      let finding = CheckFinding.fault("address", "it cannot be parsed", .advice("check host and port"))
+      return StreamVerdict(clients: clients, findings: [StreamFinding(.connection, finding, blocks: Set(clients))])
+    }
+    let (connector, inspected, end) = await self.open(
+      port: address.port, isEncrypted: address.isEncrypted, protocols: ["h2", "http/1.1"], clients: clients)
+    if let end { return end }
+    var visit = HTTPVisit(
+      origin: address, credentials: credentials, clientNonce: Self.makeNonce(),
+      isVerifying: Self.isVerifying(inspected), deadline: self.deadline)
+    let request = HTTPExchange.Request(
+      address: address, maximumLength: 16 << 20, end: StreamClock.system.now() + Self.responseTime)
+    var verdict: StreamVerdict
+    switch await visit.request(request) {
+    case .failure(let failure): return self.verdict(failure, connector, clients: clients)
+    case .success(let (result, place)):
+      if Self.isMotionJPEG(result) {
+        verdict = MotionJPEGObservation(result).verdict
+      } else {
+        var probe = HLSProbe(visit: visit, tls: inspected?.observation, deadline: self.deadline)
+        verdict = await probe.run(result, from: place).verdict
+      }
+    }
+    if credentials != nil, !visit.loginSchemes.isEmpty {
+      verdict.findings.append(.login(visit.loginSchemes, isEncrypted: address.isEncrypted))
+    }
+    if let finding = inspected?.finding { verdict.findings.insert(finding, at: 0) }
+    return verdict
+  }
+
+  /// Whether a response is a series of JPEG images, by its type or its first bytes.
+  private static func isMotionJPEG(_ result: HTTPResult) -> Bool {
+    guard result.status == 200 else { return false }
+    return result.contentType?.hasPrefix("multipart/") == true || result.contentType == "image/jpeg"
+      || result.body.readableBytesView.starts(with: [0xFF, 0xD8, 0xFF])
+  }
+}
