@@ -475,8 +475,9 @@ let package = Package(
       name: "VidiconCommandTests",
       dependencies: [
         "VidiconCommand", "Vidicon", "TestSupport", "Authentication", "Capture", "CaptureDevices", "Serving",
-        "MediaInput", "Effects", "ControlAPI", "HTTPServer", "Pushing", "Recording", "StreamControl",
-        "Streaming", "Media", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "MediaInput", "Effects", "ControlAPI", "HLS", "HTTPServer", "Pushing", "RTMP", "RTP", "RTSP", "Recording",
+        "StreamControl", "Streaming", "Media", nioCore,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
 

@@ -48,6 +48,7 @@ extension FuzzedParser {
     case .userFile: _ = try UserFile(parsing: text)
     case .localResponse: try Self.require(LocalRequest.Response(parsing: Data(array)))
     case .serverAddress: try Self.require(ServerAddress(parsing: text))
+    case .httpAddress: _ = try Self.require(HTTPAddress(parsing: text)).resolved("../\(text)")
     case .streamOptions: _ = try StreamOptions(parsing: text, defaults: StreamOptions())
     case .x11Setup: try Self.require(X11Setup.reply(parsing: array))
     case .cameraAccessUnit:
@@ -59,6 +60,9 @@ extension FuzzedParser {
     case .vp8FrameHeader: _ = try VP8FrameHeader(parsing: bytes)
     case .opusPacketHeader: _ = try OpusPacketHeader(parsing: bytes)
     case .hlsDirectives: guard HLSDirectives(parsing: text).problem == nil else { throw Refusal() }
+    case .hlsPlaylist:
+      let playlist = try HLSPlaylistDocument(parsing: text)
+      _ = playlist.violations(ofLater: playlist)
     case .byteRange: guard case .part = ByteRange(parsing: text, length: 10) else { throw Refusal() }
     case .httpTarget: _ = try HTTPTarget(parsing: text)
     case .forwardedPrefix: try Self.require(HTTPTarget.prefix(parsing: text))
@@ -144,6 +148,7 @@ extension FuzzedParser {
       try Self.require(TFLiteModel(parsing: array).operators.first as TFLiteOperator?)
     case .tfliteModel: _ = try TFLiteModel(parsing: array)
     case .programMap: _ = try ProgramMap(parsing: bytes)
+    case .segmentStart: _ = try SegmentStart(parsing: bytes, initialization: bytes)
     case .programSection: _ = try ProgramSection(parsing: bytes, tableID: byte(0))
     case .y4mHeader: _ = try Y4MHeader(parsing: array, source: "pipe:")
     }

@@ -19,6 +19,8 @@ package enum FuzzedParser: String, CaseIterable {
   case localResponse = "VidiconCommand/LocalRequest"
   /// Addresses of a running server.
   case serverAddress = "VidiconCommand/ServerAddress"
+  /// Address of HTTP in a playlist or a redirect.
+  case httpAddress = "VidiconCommand/HTTPAddress"
   /// Value of `--stream`.
   case streamOptions = "VidiconCommand/StreamOptions"
   /// Reply of the X server to a connection setup.
@@ -37,6 +39,8 @@ package enum FuzzedParser: String, CaseIterable {
   case opusPacketHeader = "Bitstreams/OpusPacketHeader"
   /// Delivery directives in a query.
   case hlsDirectives = "HLS/HLSRequest"
+  /// Playlist of another server.
+  case hlsPlaylist = "HLS/HLSPlaylistDocument"
   /// Value of a `Range` header.
   case byteRange = "HTTPServer/ByteRange"
   /// Target of an HTTP request.
@@ -179,6 +183,8 @@ package enum FuzzedParser: String, CaseIterable {
   case tfliteModel = "Inference/TFLiteModel+Parsing"
   /// Program map section.
   case programMap = "Containers/ProgramMap"
+  /// First frame of a media segment of another server.
+  case segmentStart = "Containers/SegmentStart"
   /// Section of a program table.
   case programSection = "Containers/ProgramSection"
   /// YUV4MPEG2 header line.
@@ -188,12 +194,12 @@ package enum FuzzedParser: String, CaseIterable {
   package var body: FuzzBody {
     switch self {
     case .authorization, .authority, .ipAddress, .origin, .passwordHash, .userFile: .access
-    case .localResponse, .serverAddress, .streamOptions: .configuration
+    case .httpAddress, .localResponse, .serverAddress, .streamOptions: .configuration
     case .x11Setup: .deviceReply
     case .cameraAccessUnit: .packet
     case .jsonValue: .control
     case .h264PacketContent, .vp8PayloadDescriptor, .vp8FrameHeader, .opusPacketHeader: .h264Depacketizer
-    case .hlsDirectives: .hls
+    case .hlsDirectives, .hlsPlaylist: .hls
     case .byteRange, .forwardedPrefix, .httpTarget: .http
     case .mp4BoxHeader, .movieFragment, .movieHeader, .movieTrack, .progressiveMP4, .trackExtends, .trackFragment: .mp4
     case .headCopy, .recordingIdentity: .recording
@@ -217,7 +223,7 @@ package enum FuzzedParser: String, CaseIterable {
     case .certificateFingerprint: .srtp
     case .stunAttribute, .stunMessage: .stun
     case .tfliteOperator, .tfliteModel: .tflite
-    case .programMap, .programSection: .transportStream
+    case .programMap, .programSection, .segmentStart: .transportStream
     case .y4mHeader: .y4m
     }
   }

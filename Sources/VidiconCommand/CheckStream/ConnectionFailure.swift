@@ -1,5 +1,4 @@
 import Libc
-import Media
 import NIOCore
 import NIOPosix
 import NIOSSL

@@ -1,7 +1,7 @@
 import Authentication
 
 /// Address of a resource of HTTP that a check requests. Path and query may be secrets, as tokens are.
-struct HTTPAddress: Equatable, Sendable {
+package struct HTTPAddress: Equatable, Sendable {
   /// Whether HTTP is encrypted: `https`.
   var isEncrypted: Bool
   /// Host, an IPv6 address without brackets.
@@ -14,8 +14,10 @@ struct HTTPAddress: Equatable, Sendable {
   /// An address; nil for text that is none of HTTP.
   ///
   /// - Parameter text: The URL without user and password.
-  init?(_ text: String) {
-    guard let mark = text.firstRange(of: "://") else { return nil }
+  package init?(parsing text: String) {
+    guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let mark = text.firstRange(of: "://") else {
+      return nil
+    }
     switch text[..<mark.lowerBound].lowercased() {
     case "http": self.isEncrypted = false
     case "https": self.isEncrypted = true
@@ -44,14 +46,14 @@ struct HTTPAddress: Equatable, Sendable {
 
   /// The address that a reference names, relative to this one, RFC 3986 §5.2; nil for one of another scheme, and for one that
   /// leads from HTTPS to HTTP.
-  func resolved(_ reference: String) -> HTTPAddress? {
+  package func resolved(_ reference: String) -> HTTPAddress? {
     guard reference.utf8.count <= 4096, reference.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
     var address = self
     if reference.firstRange(of: "://") != nil, reference.prefix(while: { $0 != "/" && $0 != "?" }).last == ":" {
-      guard let absolute = HTTPAddress(reference) else { return nil }
+      guard let absolute = HTTPAddress(parsing: reference) else { return nil }
       address = absolute
     } else if reference.hasPrefix("//") {
-      guard let absolute = HTTPAddress((self.isEncrypted ? "https:" : "http:") + reference) else { return nil }
+      guard let absolute = HTTPAddress(parsing: (self.isEncrypted ? "https:" : "http:") + reference) else { return nil }
       address = absolute
     } else if reference.hasPrefix("/") {
       address.target = String(reference.prefix { $0 != "#" })

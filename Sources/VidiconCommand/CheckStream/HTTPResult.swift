@@ -1,4 +1,3 @@
-import Media
 import NIOCore
 
 /// Response of a server of HTTP to a request of a check. Times are in seconds since the request.

@@ -1,3 +1,5 @@
+import Media
+
 extension RTSPObservation {
   /// Clients of RTSP: those that the address is for come first.
   var clients: [StreamClient] {

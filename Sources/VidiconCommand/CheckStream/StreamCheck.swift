@@ -1,6 +1,7 @@
 import Authentication
 import Media
 import MediaInput
+import NIOCore
 import RTMP
 import RTSP
 import Threading
@@ -181,7 +182,7 @@ struct StreamCheck {
   private func checkHTTP() async -> StreamVerdict {
     let clients: [StreamClient] = [.players, .safari, .browsers]
     let (text, credentials) = self.specification.access
-    guard let address = HTTPAddress(text) else {
+    guard let address = HTTPAddress(parsing: text) else {
       let finding = CheckFinding.fault("address", "it cannot be parsed", .advice("check host and port"))
       return StreamVerdict(clients: clients, findings: [StreamFinding(.connection, finding, blocks: Set(clients))])
     }

@@ -1,3 +1,7 @@
+import HLS
+import Media
+import RTMP
+
 extension TrackObservation {
   /// One line for a report.
   var line: String {

@@ -1,6 +1,5 @@
 import Authentication
 import HTTPServer
-import Media
 
 /// Facts about the TLS of a server.
 struct TLSObservation: Equatable, Sendable {

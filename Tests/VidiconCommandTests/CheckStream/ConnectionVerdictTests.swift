@@ -1,0 +1,86 @@
+import HTTPServer
+import Media
+import MediaInput
+import NIOCore
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("Connections of a check of a stream", .timeLimit(.minutes(5)))
+struct ConnectionVerdictTests {
+  @Test(
+    arguments: [
+      (.unknownHost, "host name is not known"), (.refused, "connection refused"), (.unreachable, "cannot be reached"),
+      (.timedOut, "a firewall that drops packets"), (.notTLS, "does not speak TLS"), (.closed, "without a response"),
+      (.other("the pipe is broken"), "the pipe is broken"),
+    ] as [(ConnectionFailure, String)])
+  func `each failure of a connection has its cause and a next step`(failure: ConnectionFailure, cause: String) {
+    let finding = failure.finding(place: "cam:554", clients: [.players])
+    let verdict = StreamVerdict(clients: [.players], findings: [finding])
+    #expect(verdict.problems.count == 1 && verdict.problems[0].hasPrefix("fault connection to cam:554"))
+    #expect(verdict.problems[0].contains(cause) && verdict.remedies[0] != "none")
+    #expect(verdict.line(.players).hasPrefix("fault: does not play"))
+  }
+
+  /// The problems of a certificate for cam.example from second 1000 to second 9,000,000, at second 2000.
+  private static func problems(_ change: (inout TLSObservation) -> Void) -> [String] {
+    var facts = TLSObservation(
+      host: "cam.example", now: 2000,
+      certificate: CertificateSummary(notBefore: 1000, notAfter: 9_000_000, hosts: ["cam.example"]), isTrusted: true)
+    change(&facts)
+    return StreamVerdict(clients: [.players], findings: [facts.finding(port: 322, clients: [.players])]).problems
+  }
+
+  @Test func `certificates of another time, name or authority are faults, which insecure=1 accepts`() {
+    #expect(Self.problems { _ in } == [])
+    #expect(Self.problems { $0.now = 10_000_000 }[0].contains("has expired"))
+    #expect(Self.problems { $0.now = 500 }[0].contains("not valid yet"))
+    #expect(Self.problems { $0.host = "other.example" }[0].contains("it is for cam.example, not for other.example"))
+    #expect(Self.problems { $0.isTrusted = false }[0].contains("no authority that this machine trusts"))
+    #expect(Self.problems { ($0.isTrusted, $0.isInsecure) = (false, true) } == [])
+    #expect(Self.problems { $0.certificate = nil } == [])
+  }
+
+  @Test func `names with wildcards and numeric addresses are covered by a certificate`() {
+    let certificate = CertificateSummary(
+      notBefore: 0, notAfter: 1, hosts: ["*.Example.org", "cam.lan"], addresses: ["192.0.2.7", "2001:db8::7"])
+    for host in ["a.example.org", "CAM.lan", "192.0.2.7", "2001:db8:0::7"] {
+      #expect(certificate.covers(host), "\(host)")
+    }
+    for host in ["example.org", "a.b.example.org", "192.0.2.8", "cam"] { #expect(!certificate.covers(host), "\(host)") }
+  }
+
+  @Test func `references are resolved against the address of a playlist`() throws {
+    let base = try #require(HTTPAddress(parsing: "https://cam.example:8443/live/a/index.m3u8?token=x"))
+    func target(_ reference: String) -> String? {
+      base.resolved(reference).map { "\($0.isEncrypted ? "https" : "http")://\($0.authority)\($0.target)" }
+    }
+    #expect(base.name == "index.m3u8" && base.port == 8443)
+    #expect(target("b.ts") == "https://cam.example:8443/live/a/b.ts")
+    #expect(target("../b.ts?c=/d") == "https://cam.example:8443/live/b.ts?c=/d")
+    #expect(target("../../../b.ts") == "https://cam.example:8443/b.ts")
+    #expect(target("/b/./c.ts") == "https://cam.example:8443/b/./c.ts")
+    #expect(target("?d=1") == "https://cam.example:8443/live/a/index.m3u8?d=1")
+    #expect(target("//other/b.ts") == "https://other/b.ts" && target("https://other:1/b") == "https://other:1/b")
+    #expect(target("http://other/b") == nil && target("rtsp://other/b") == nil && target("a\r\nb") == nil)
+    #expect(
+      HTTPAddress(parsing: "http://[::1]/x")?.host == "::1" && HTTPAddress(parsing: "ftp://a/") == nil
+        && HTTPAddress(parsing: "a") == nil)
+    #expect(base.hasOrigin(of: base) && base.resolved("//other/").map { base.hasOrigin(of: $0) } == false)
+  }
+
+  @Test func `a response has its type without parameters, and its headers without case`() {
+    var result = HTTPResult(status: 200)
+    result.headers = [.init(name: "content-type", value: "Text/HTML; charset=utf-8")]
+    #expect(result.contentType == "text/html" && !result.allowsOtherOrigins)
+    result.pieces = [.init(time: 0, bytes: ByteBuffer(string: "a")), .init(time: 1, bytes: ByteBuffer(string: "b"))]
+    #expect(String(buffer: result.body) == "ab")
+  }
+
+  @Test func `addresses of other protocols are refused, without their password`() throws {
+    let error = try #require(throws: VidiconError.self) {
+      try StreamCheck(NetworkSpecification(parsing: "srt://user:sesame@cam:9000"))
+    }
+    #expect(error.code == .invalidSpecification && !error.description.contains("sesame"))
+  }
+}

@@ -1,0 +1,150 @@
+import Media
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("Verdicts on RTSP streams", .timeLimit(.minutes(5)))
+struct RTSPVerdictTests {
+  /// The verdict on a healthy stream after a change.
+  private static func verdict(_ change: (inout RTSPObservation) -> Void) -> StreamVerdict {
+    var facts = StreamFixtures.rtsp
+    change(&facts)
+    return facts.verdict
+  }
+
+  /// The verdict on a stream that the server refuses at the end of these exchanges.
+  private static func refusal(
+    _ method: String, _ status: Int, hasCredentials: Bool = false, failure: RTSPObservation.Failure = .refused
+  ) -> StreamVerdict {
+    var facts = RTSPObservation(hasCredentials: hasCredentials, failure: failure)
+    facts.exchanges = [.init(method: method, status: status, seconds: 0.01)]
+    return facts.verdict
+  }
+
+  @Test func `a healthy stream plays everywhere, with no problem`() {
+    let verdict = StreamFixtures.rtsp.verdict
+    #expect(verdict.problems == [])
+    for client in [StreamClient.players, .datagramPlayers, .webRTC] { #expect(verdict.line(client) == "ok: plays") }
+    #expect(CheckReport(verdict.sections).exitStatus == 0)
+  }
+
+  @Test func `peculiarities of healthy servers are no problem`() {
+    // A server with TCP only, one that knows no GET_PARAMETER, a camera with G.711, and one whose reports come seldom.
+    #expect(Self.verdict { $0.datagrams = .refused(461) }.problems == [])
+    #expect(Self.verdict { $0.keepAliveStatus = 501 }.problems == [])
+    #expect(
+      Self.verdict {
+        $0.announced[1].codec = "PCMA"; $0.tracks.removeLast()
+      }.problems == [])
+    #expect(
+      Self.verdict { facts in
+        for index in facts.tracks.indices {
+          (facts.tracks[index].senderReportCount, facts.tracks[index].reportedDelay) = (0, nil)
+        }
+      }.problems == [])
+    #expect(Self.verdict { $0.datagrams = .unknown }.problems == [])
+    #expect(Self.verdict { $0.tracks[0].parameterSets = .stream }.problems == [])
+  }
+
+  @Test func `a path without a stream is a fault that names the publisher too`() {
+    let verdict = Self.refusal("DESCRIBE", 404)
+    #expect(verdict.problems == ["fault RTSP: no stream has this path (404)"])
+    #expect(verdict.remedies[0].contains("publisher"))
+    #expect(verdict.line(.players) == "fault: does not play, because RTSP: no stream has this path (404)")
+    #expect(verdict.line(.webRTC).hasPrefix("warning: does not play"))
+  }
+
+  @Test func `a missing password and a wrong one are different faults`() {
+    #expect(Self.refusal("DESCRIBE", 401).problems == ["fault RTSP: the server asks for a user name and password"])
+    let wrong = Self.refusal("DESCRIBE", 401, hasCredentials: true)
+    #expect(wrong.problems == ["fault RTSP: the user name or password is wrong"])
+    #expect(wrong.remedies[0].contains("%40"))
+    let unknown = Self.refusal("DESCRIBE", 401, hasCredentials: true, failure: .unsupported)
+    #expect(unknown.problems[0].contains("login schemes are not known"))
+  }
+
+  @Test(arguments: [
+    (403, "denies access"), (453, "no bandwidth or session left"), (454, "forgotten the session"),
+    (503, "not available"),
+    (500, "refuses DESCRIBE (500)"),
+  ])
+  func `each refusal of a server has its reason`(status: Int, reason: String) {
+    #expect(Self.refusal("DESCRIBE", status).problems[0].contains(reason))
+  }
+
+  @Test func `a server of another protocol, one that closes, and one that does not respond are faults`() {
+    func facts(_ failure: RTSPObservation.Failure?, pending: String?) -> [String] {
+      RTSPObservation(failure: failure, pendingMethod: pending).verdict.problems
+    }
+    #expect(facts(.notRTSP, pending: nil) == ["fault RTSP: the server speaks another protocol there"])
+    #expect(facts(.closed, pending: "DESCRIBE") == ["fault RTSP: the server closes the connection after DESCRIBE"])
+    #expect(facts(nil, pending: "DESCRIBE") == ["fault RTSP: the server does not respond to DESCRIBE"])
+    #expect(facts(.invalid, pending: nil)[0].contains("breaks the protocol"))
+  }
+
+  @Test func `a redirect, a server without TCP, and a stream of HEVC alone are faults with their cause`() {
+    #expect(Self.refusal("DESCRIBE", 302, failure: .unsupported).problems[0].contains("redirects"))
+    #expect(Self.refusal("SETUP", 461, failure: .unsupported).problems[0].contains("does not send over TCP (461)"))
+    var facts = RTSPObservation(failure: .unsupported)
+    facts.exchanges = [.init(method: "DESCRIBE", status: 200, seconds: 0.01)]
+    #expect(facts.verdict.problems == ["fault RTSP: its session description has no tracks"])
+    facts.announced = [.init(kind: "video", codec: "H265")]
+    #expect(facts.verdict.problems[0].contains("none of its tracks is H.264 or AAC: video H265"))
+  }
+
+  @Test func `Basic without TLS is a warning where the address has a password`() {
+    func login(_ schemes: [String], hasCredentials: Bool = true, isEncrypted: Bool = false) -> [String] {
+      Self.verdict {
+        ($0.loginSchemes, $0.hasCredentials, $0.isEncrypted) = (schemes, hasCredentials, isEncrypted)
+      }.problems
+    }
+    #expect(login(["Basic"]) == ["warning login: Basic without TLS: the password can be read on the network"])
+    #expect(login(["Basic"], isEncrypted: true) == [] && login(["Digest", "Basic"]) == [])
+    #expect(login(["Basic"], hasCredentials: false) == [])
+  }
+
+  @Test func `a slow server, one that ends the stream, and one without keep-alive are named`() {
+    let slow = Self.verdict { $0.exchanges[1].seconds = 3 }
+    #expect(slow.problems == ["warning RTSP: the server takes 3.0 s up to PLAY"])
+    #expect(slow.line(.players).hasPrefix("warning: plays late, because RTSP"))
+    let ended = Self.verdict { $0.closed = 2.5 }
+    #expect(ended.problems == ["fault session: the server ends it 2.5 s after PLAY"])
+    #expect(ended.line(.players).hasPrefix("fault: does not play"))
+    #expect(Self.verdict { $0.keepAliveStatus = nil }.problems[0].contains("does not respond to it"))
+    #expect(Self.verdict { $0.keepAliveStatus = 454 }.problems[0].contains("does not know its own session"))
+  }
+
+  @Test func `datagrams that are accepted and do not arrive are a warning for players over UDP alone`() {
+    let verdict = Self.verdict { $0.datagrams = .silent }
+    #expect(verdict.problems.count == 1 && verdict.problems[0].contains("a firewall or router drops the datagrams"))
+    #expect(verdict.line(.datagramPlayers).hasPrefix("warning: does not play"))
+    #expect(verdict.line(.players) == "ok: plays" && verdict.remedies[0].contains("-rtsp_transport tcp"))
+  }
+
+  @Test func `the outcome of a request for datagrams is that of the transport, not of a second session`() {
+    func outcome(_ status: Int, isPlaying: Bool = false, count: Int = 0) -> RTSPObservation.Datagrams {
+      var facts = RTSPObservation()
+      facts.exchanges = [.init(method: "SETUP", status: status, seconds: 0)]
+      facts.isPlaying = isPlaying
+      return DatagramProbe.outcome(of: facts, count: count)
+    }
+    #expect(outcome(461) == .refused(461) && outcome(453) == .unknown && outcome(200) == .unknown)
+    #expect(outcome(200, isPlaying: true) == .silent && outcome(200, isPlaying: true, count: 9) == .received)
+    #expect(DatagramProbe.outcome(of: RTSPObservation(), count: 0) == .unknown)
+  }
+
+  @Test func `a report has findings and observations, and no secret of the address`() {
+    var facts = StreamFixtures.rtsp
+    facts.loginSchemes = ["Digest"]
+    let verdict = facts.verdict
+    let text = StreamCheckReport(
+      address: "rtsp://user:sesame@cam/live?token=opensesame".withoutCredentials(),
+      report: CheckReport(verdict.sections),
+      observations: verdict.observations
+    ).text
+    #expect(!text.contains("sesame"))
+    for part in ["DESCRIBE 200 after 20 ms", "ok       video packets", "profile", "42C01F", "datagrams received"] {
+      #expect(text.contains(part), "\(part)")
+    }
+  }
+}
