@@ -49,6 +49,7 @@ struct HLSProbe {
       guard let parsed = self.parse(result.result) else { return self.facts }
       (media, place) = (parsed, result.address)
     }
+    media = await self.awaitSegments(of: media, from: place)
     let start = StreamClock.system.now()
     self.facts.media = media
     await self.loadSegments(of: media, from: place)
@@ -143,6 +144,21 @@ struct HLSProbe {
     for index in self.facts.segments.indices where self.facts.segments[index].resource.status != nil {
       self.facts.segments[index].resource.allowsOtherOrigins = rest.popFirst() ?? false
     }
+  }
+
+  /// Requests the media playlist until it has segments: a server may begin with the first viewer, with parts at first.
+  private mutating func awaitSegments(of media: HLSPlaylistDocument, from place: HTTPAddress) async
+    -> HLSPlaylistDocument
+  {
+    var media = media
+    while media.segments.isEmpty, !media.isEnded,
+      StreamClock.system.now() + Self.reloadInterval < self.deadline - Self.reserve
+    {
+      try? await Task.sleep(for: .nanoseconds(Self.reloadInterval.nanoseconds))
+      guard let result = await self.load(place)?.result, let later = self.parse(result) else { break }
+      media = later
+    }
+    return media
   }
 
   /// Requests the media playlist until it has changed.

@@ -4,11 +4,9 @@ import RTMP
 
 /// Plays a stream of an RTMP server as players do, and notes what happens.
 final class RTMPProbe: ConnectionProbe {
-  /// Maximum time of each step up to the stream.
-  private static let stepTimeout = MediaDuration.seconds(4)
-
   private let url: RTMPURL
   private let deadline: MediaTime
+  private let stepTimeout: MediaDuration
   private let playTime: MediaDuration
   private let random: UInt64
   private var session: RTMPClientSession
@@ -21,18 +19,24 @@ final class RTMPProbe: ConnectionProbe {
 
   /// - Parameters:
   ///   - random: Unpredictable number, for the handshake.
+  ///   - stepTimeout: Maximum time of each step up to the stream.
   ///   - playTime: Time for which the stream is played.
   ///   - deadline: Time by which the probe has ended.
-  init(url: RTMPURL, random: UInt64, playTime: MediaDuration, deadline: MediaTime) {
+  init(
+    url: RTMPURL, random: UInt64, stepTimeout: MediaDuration, playTime: MediaDuration, deadline: MediaTime
+  ) {
+    self.stepTimeout = stepTimeout
     self.url = url
     self.random = random
     self.playTime = playTime
     self.deadline = deadline
-    self.session = Self.session(url, random: random, at: .zero)
+    self.session = Self.session(url, random: random, timeout: stepTimeout, at: .zero)
   }
 
-  private static func session(_ url: RTMPURL, random: UInt64, at now: MediaTime) -> RTMPClientSession {
-    RTMPClientSession(url: url, purpose: .play, timeout: Self.stepTimeout, now: now, makeRandom: { random })
+  private static func session(
+    _ url: RTMPURL, random: UInt64, timeout: MediaDuration, at now: MediaTime
+  ) -> RTMPClientSession {
+    RTMPClientSession(url: url, purpose: .play, timeout: timeout, now: now, makeRandom: { random })
   }
 
   var nextDeadline: MediaTime {
@@ -43,7 +47,7 @@ final class RTMPProbe: ConnectionProbe {
   func start(at now: MediaTime) -> ByteBuffer {
     self.connectTime = now
     // The time of its first step begins now.
-    self.session = Self.session(self.url, random: self.random, at: now)
+    self.session = Self.session(self.url, random: self.random, timeout: self.stepTimeout, at: now)
     return self.perform(self.session.start(now: now), at: now)
   }
 

@@ -8,22 +8,30 @@ import Threading
 
 /// Plays a stream by its address as clients do, for some seconds, and judges what happens.
 struct StreamCheck {
-  /// Maximum time of a check, but for the start and end of the program.
-  private static let limit = MediaDuration.seconds(11)
-  /// Maximum time to find out the certificate of a server.
-  private static let inspectionLimit = MediaDuration.seconds(4)
-  /// Time for which a stream is played.
-  private static let playTime = MediaDuration.seconds(8)
-  /// Time for which datagrams are waited for.
-  private static let datagramTime = MediaDuration.seconds(3)
-  /// Time for which the response to a request for an unknown resource is received.
-  private static let responseTime = MediaDuration.seconds(5)
+  /// Times and sizes of a check.
+  struct Limits: Sendable {
+    /// Maximum time of a check, but for the start and end of the program.
+    var whole = MediaDuration.seconds(11)
+    /// Maximum time to find out the certificate of a server.
+    var inspection = MediaDuration.seconds(4)
+    /// Maximum time of each step of a session up to the stream.
+    var step = MediaDuration.seconds(4)
+    /// Time for which a stream is played.
+    var play = MediaDuration.seconds(8)
+    /// Time for which datagrams are waited for.
+    var datagrams = MediaDuration.seconds(3)
+    /// Time for which the response to a request for an unknown resource is received.
+    var response = MediaDuration.seconds(5)
+    /// Maximum length of that response in bytes.
+    var responseLength = 16 << 20
+  }
 
   private let specification: NetworkSpecification
+  private let limits: Limits
   private let deadline: MediaTime
 
   /// - Throws: ``VidiconError`` for an address of another scheme than those that are checked.
-  init(_ specification: NetworkSpecification) throws(VidiconError) {
+  init(_ specification: NetworkSpecification, limits: Limits = Limits()) throws(VidiconError) {
     let schemes = ["rtsp", "rtsps", "http", "https", "rtmp", "rtmps"]
     guard schemes.contains(specification.scheme) else {
       throw .usage(
@@ -31,7 +39,8 @@ struct StreamCheck {
         "use one of \(schemes.map { "\($0)://" }.joined(separator: ", "))")
     }
     self.specification = specification
-    self.deadline = StreamClock.system.now() + Self.limit
+    self.limits = limits
+    self.deadline = StreamClock.system.now() + limits.whole
   }
 
   /// Checks the stream.
@@ -59,7 +68,7 @@ struct StreamCheck {
   ) async -> Result<Inspected, ConnectionFailure> {
     let result = await TLSInspection.run(
       host: self.specification.host, port: port, protocols: protocols, isInsecure: self.specification.isInsecure,
-      until: min(StreamClock.system.now() + Self.inspectionLimit, self.deadline))
+      until: min(StreamClock.system.now() + self.limits.inspection, self.deadline))
     return result.map { observation in
       let finding = observation.finding(port: port, clients: clients)
       return Inspected(
@@ -115,9 +124,9 @@ struct StreamCheck {
     var request = RTSPProbe.Request(
       url: url, credentials: credentials.map { RTSPClientSession.Credentials(user: $0.user, password: $0.password) },
       isEncrypted: isEncrypted,
-      clientNonce: Self.makeNonce(), deadline: self.deadline, playTime: Self.playTime)
+      clientNonce: Self.makeNonce(), deadline: self.deadline, playTime: self.limits.play)
     let main = request
-    request.playTime = Self.datagramTime
+    request.playTime = self.limits.datagrams
     request.clientNonce = Self.makeNonce()
     let second = request
     async let datagrams = DatagramProbe.run(second, over: connector)
@@ -171,9 +180,11 @@ struct StreamCheck {
   private func playRTMP(
     _ url: RTMPURL, over connector: ProbeConnector
   ) async -> Result<RTMPObservation, ConnectionFailure> {
-    let deadline = self.deadline
+    let (limits, deadline) = (self.limits, self.deadline)
     return await connector.run(until: deadline) {
-      RTMPProbe(url: url, random: .random(in: 0...UInt64.max), playTime: Self.playTime, deadline: deadline)
+      RTMPProbe(
+        url: url, random: .random(in: 0...UInt64.max), stepTimeout: limits.step, playTime: limits.play,
+        deadline: deadline)
     }
   }
 
@@ -193,7 +204,7 @@ struct StreamCheck {
       origin: address, credentials: credentials, clientNonce: Self.makeNonce(),
       isVerifying: Self.isVerifying(inspected), deadline: self.deadline)
     let request = HTTPExchange.Request(
-      address: address, maximumLength: 16 << 20, end: StreamClock.system.now() + Self.responseTime)
+      address: address, maximumLength: self.limits.responseLength, end: StreamClock.system.now() + self.limits.response)
     var verdict: StreamVerdict
     switch await visit.request(request) {
     case .failure(let failure): return self.verdict(failure, connector, clients: clients)

@@ -1,0 +1,65 @@
+import Media
+import MediaInput
+import Testing
+import Vidicon
+
+@testable import VidiconCommand
+
+@Suite("vidicon check URL", .timeLimit(.minutes(5)))
+struct StreamCheckTests {
+  /// Limits under which the machine's speed decides nothing.
+  private static let limits = {
+    var limits = StreamCheck.Limits()
+    (limits.whole, limits.step, limits.response) = (.seconds(240), .seconds(120), .seconds(240))
+    (limits.play, limits.datagrams, limits.responseLength) = (.seconds(2), .seconds(1), 100_000)
+    return limits
+  }()
+
+  /// What was observed of an address; again while a busy machine has encoded nothing yet.
+  private static func verdict(_ url: String) async throws -> StreamVerdict {
+    var verdict = StreamVerdict(clients: [], findings: [])
+    for _ in 0..<20 {
+      verdict = try await StreamCheck(NetworkSpecification(parsing: url), limits: Self.limits).run()
+      if !verdict.problems.contains(where: { $0.contains("503") || $0.contains("504") }) { break }
+    }
+    return verdict
+  }
+
+  @Test func `streams of a server play over each protocol, and other paths have their cause`() async throws {
+    var settings = CameraServerSettings(
+      rtsp: RTSPServerSettings(port: 0), http: HTTPServerSettings(port: 0), isAnnounced: false)
+    settings.rtsp.address = "127.0.0.1"
+    settings.http?.address = "127.0.0.1"
+    settings.rtmp = RTMPServerSettings(port: 0)
+    settings.rtmp?.address = "127.0.0.1"
+    let server = CameraServer(settings: settings)
+    try await server.start()
+    let ports = try #require(server.ports)
+    let stream = LiveStream("door", video: VideoSettings(width: 128, height: 72, frameRate: 10))
+    stream.attachVideo(BarsCapturer(width: 128, height: 72))
+    try await server.serve(stream)
+    let rtsp = try await Self.verdict("rtsp://127.0.0.1:\(ports.rtsp)/door")
+    #expect(rtsp.observations.contains { $0.hasPrefix("PLAY 200") }, "\(rtsp)")
+    #expect(rtsp.observations.contains("announced video H264"))
+    let http = try #require(ports.http)
+    let hls = try await Self.verdict("http://127.0.0.1:\(http)/door/live.m3u8")
+    #expect(hls.observations.contains { $0.hasPrefix("playlist 200, application/vnd.apple.mpegurl") }, "\(hls)")
+    #expect(hls.observations.contains { $0.hasPrefix("segment of") && $0.hasSuffix("keyframe true") }, "\(hls)")
+    let motion = try await Self.verdict("http://127.0.0.1:\(http)/door/mjpeg")
+    #expect(motion.observations.contains { $0.hasPrefix("multipart/x-mixed-replace") }, "\(motion)")
+    let rtmp = try await Self.verdict("rtmp://127.0.0.1:\(try #require(ports.rtmp))/live/door")
+    #expect(rtmp.observations.contains { $0.hasPrefix("accepted after") && !$0.hasSuffix("none") }, "\(rtmp)")
+
+    let none = try await Self.verdict("rtsp://127.0.0.1:\(ports.rtsp)/none")
+    #expect(none.problems == ["fault RTSP: no stream has this path (404)"])
+    let page = try await Self.verdict("http://127.0.0.1:\(http)/none/live.m3u8")
+    #expect(page.problems == ["fault live.m3u8: the server does not have it (404)"])
+    // Another protocol's port.
+    let other = try await Self.verdict("rtsp://127.0.0.1:\(http)/door")
+    #expect(other.problems.count == 1 && other.line(.players).hasPrefix("fault: does not play"))
+    await server.stop()
+    let refused = try await Self.verdict("rtsp://127.0.0.1:\(ports.rtsp)/door")
+    #expect(
+      refused.problems == ["fault connection to 127.0.0.1:\(ports.rtsp): no server listens there (connection refused)"])
+  }
+}
