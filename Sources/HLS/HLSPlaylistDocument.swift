@@ -161,7 +161,7 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     }
   }
 
-  /// Notes a violation, and returns what is used instead of the text.
+  /// Records a violation, and returns the value that stands for the text.
   private mutating func violate<Value>(_ rule: String, _ value: Value) -> Value {
     self.violate(rule)
     return value

@@ -58,7 +58,7 @@ package struct RTSPClientSession: Sendable {
   package enum Delivery: Hashable, Sendable {
     /// Between the messages of the connection, RFC 2326 §10.12.
     case interleaved
-    /// As datagrams to these ports of the client. The first track only is received.
+    /// Datagrams to these ports of the client. The first track only is received.
     case datagrams(RTSPTransport.Pair<UInt16>)
   }
 

@@ -18,9 +18,9 @@ protocol ConnectionProbe: AnyObject, SendableMetatype {
   func receive(_ bytes: ByteBuffer, at now: MediaTime) -> ByteBuffer
   /// Does what has become due; returns what is sent.
   func handleTime(_ now: MediaTime) -> ByteBuffer
-  /// Notes that the server has closed the connection.
+  /// Records that the server has closed the connection.
   func handleEnd(at now: MediaTime)
-  /// What is sent last, before the connection is closed.
+  /// Bytes that are sent last, before the connection is closed.
   func finish() -> ByteBuffer
   /// Facts up to a time.
   func observation(at now: MediaTime) -> Observation

@@ -22,7 +22,7 @@ enum DatagramProbe {
     return self.outcome(of: observation, count: counter.count.load(ordering: .relaxed))
   }
 
-  /// What a session shows.
+  /// Outcome of a session.
   ///
   /// - Parameter count: Number of RTP packets that have arrived.
   static func outcome(of observation: RTSPObservation, count: Int) -> RTSPObservation.Datagrams {

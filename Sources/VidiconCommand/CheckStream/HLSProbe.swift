@@ -65,7 +65,7 @@ struct HLSProbe {
     return try? await self.visit.request(request).get()
   }
 
-  /// Notes the response to a request for a playlist.
+  /// Records the response to a request for a playlist.
   private mutating func note(_ result: HTTPResult, from address: HTTPAddress) {
     self.facts.playlists.append(Self.resource(result, from: address))
     self.addresses.append(address)

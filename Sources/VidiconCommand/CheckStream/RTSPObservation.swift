@@ -18,7 +18,7 @@ struct RTSPObservation: Equatable, Sendable {
     var codec: String
   }
 
-  /// What has become of a request for datagrams.
+  /// Outcome of a request for datagrams.
   enum Datagrams: Equatable, Sendable {
     /// None was made, as over TLS.
     case notRequested

@@ -2,7 +2,7 @@
 struct StreamFinding: Equatable, Sendable {
   /// Part of the check.
   var part: CheckPart
-  /// What was found.
+  /// Line of the report.
   var finding: CheckFinding
   /// Clients that do not play because of it.
   var blocks: Set<StreamClient> = []
@@ -38,7 +38,7 @@ struct StreamVerdict: Equatable, Sendable {
   /// Clients of the protocol; the first one is what the address is for.
   var clients: [StreamClient]
   var findings: [StreamFinding]
-  /// What was observed, for a report to developers: lines without addresses and secrets.
+  /// Observations for a report to developers: lines without addresses and secrets.
   var observations: [String] = []
 
   /// A line for each client: plays, plays late, or does not, with the reason. Only the first client makes a fault of the last.

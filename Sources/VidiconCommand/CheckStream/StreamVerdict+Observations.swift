@@ -14,7 +14,7 @@ extension TrackObservation {
       parts.append("parameter sets \(self.parameterSets.rawValue)")
       parts += [self.profileLevelID, self.size].compactMap(\.self)
       parts.append("reordered \(self.isReordered)")
-      parts.append("keyframes \(self.keyframes.prefix(8).map(number).joined(separator: " "))")
+      parts.append("keyframes \(self.keyframes.prefix(8).map { number($0) }.joined(separator: " "))")
     }
     parts.append("pace \(number(self.clockRatio)), jumps \(self.jumpCount)")
     if self.expectedCount > 0 {
@@ -34,7 +34,7 @@ extension RTSPObservation {
     lines += self.tracks.map(\.line)
     if let failure { lines.append("failure \(failure), pending \(self.pendingMethod ?? "none")") }
     if let closed { lines.append("closed \(TrackObservation.text(closed)) s after PLAY") }
-    return lines + ["keep-alive \(self.keepAliveStatus.map(String.init) ?? "none")", "datagrams \(self.datagrams)"]
+    return lines + ["keep-alive \(self.keepAliveStatus.map { "\($0)" } ?? "none")", "datagrams \(self.datagrams)"]
   }
 }
 
@@ -42,7 +42,7 @@ extension HLSObservation {
   /// Lines for a report.
   var lines: [String] {
     func line(_ resource: Resource, _ kind: String) -> String {
-      "\(kind) \(resource.status.map(String.init) ?? "no response"), \(resource.contentType ?? "no type"), "
+      "\(kind) \(resource.status.map { "\($0)" } ?? "no response"), \(resource.contentType ?? "no type"), "
         + "\(resource.byteCount) bytes in \(TrackObservation.text(resource.seconds)) s, "
         + "\(resource.allowsOtherOrigins ? "CORS" : "no CORS")"
     }

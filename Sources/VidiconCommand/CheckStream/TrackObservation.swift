@@ -2,7 +2,7 @@ import Media
 
 /// Facts about a track that was received for some seconds. Times are in seconds.
 struct TrackObservation: Equatable, Sendable {
-  /// Where the parameter sets of H.264 come from.
+  /// Origin of the parameter sets of H.264.
   enum ParameterSets: String, Equatable, Sendable {
     /// The session description, or the configuration before the first sample.
     case description

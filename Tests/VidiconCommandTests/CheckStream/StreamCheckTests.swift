@@ -15,7 +15,7 @@ struct StreamCheckTests {
     return limits
   }()
 
-  /// What was observed of an address; again while a busy machine has encoded nothing yet.
+  /// Verdict on an address; asked for again while a busy machine has encoded nothing yet.
   private static func verdict(_ url: String) async throws -> StreamVerdict {
     var verdict = StreamVerdict(clients: [], findings: [])
     for _ in 0..<20 {
