@@ -215,7 +215,7 @@ let package = Package(
       name: "VidiconCommand",
       dependencies: [
         "Vidicon", "Authentication", "Serving", "Media", "Threading", "Capture", "CaptureDevices",
-        "MediaInput", "Bitstreams", "Containers", "HLS", "RTMP", "RTP", "RTSP",
+        "MediaInput", "Bitstreams", "Containers", "HLS", "RTMP", "RTP", "RTSP", "WebRTC", "WebRTCServer",
         "Codecs",
         "Effects", "Pushing",
         "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "ControlAPI", "Discovery",
@@ -476,7 +476,7 @@ let package = Package(
       dependencies: [
         "VidiconCommand", "Vidicon", "TestSupport", "Authentication", "Capture", "CaptureDevices", "Serving",
         "MediaInput", "Effects", "ControlAPI", "HLS", "HTTPServer", "Pushing", "RTMP", "RTP", "RTSP", "Recording",
-        "StreamControl", "Streaming", "Media", nioCore,
+        "StreamControl", "Streaming", "Media", "WebRTC", nioCore,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

@@ -12,7 +12,7 @@ struct CheckCommand: AsyncParsableCommand {
     discussion: """
       Without an address, takes the options of serve, --config among them, and serves nothing: ports are opened and closed, devices \
       asked for their formats, and two seconds of video encoded. Ends within six seconds. With the address of a stream over RTSP, HLS, \
-      Motion JPEG or RTMP, plays it for some seconds as clients do, and says for each whether it plays; of the other options it has \
+      Motion JPEG, RTMP or WebRTC (WHEP), plays it for some seconds as clients do, and says for each whether it plays; of the other options it has \
       --json. Ends within twelve seconds. The status is 0 where all is right, 1 with a warning, 2 with a fault. --json prints one \
       object; docs/check.md describes it.
       """)
@@ -44,8 +44,10 @@ struct CheckCommand: AsyncParsableCommand {
     let verdict = await StreamCheck(specification).run()
     let report = CheckReport(verdict.sections)
     if let path = self.report {
-      let text = StreamCheckReport(address: specification.description, report: report, observations: verdict.observations)
-        .text
+      let text = StreamCheckReport(
+        address: specification.description, report: report, observations: verdict.observations
+      )
+      .text
       do {
         try text.write(toFile: path, atomically: true, encoding: .utf8)
       } catch {

@@ -203,6 +203,12 @@ struct StreamCheck {
     var visit = HTTPVisit(
       origin: address, credentials: credentials, clientNonce: Self.makeNonce(),
       isVerifying: Self.isVerifying(inspected), deadline: self.deadline)
+    if address.path.hasSuffix("/whep") {
+      var probe = WHEPProbe(visit: visit, deadline: self.deadline)
+      var verdict = await probe.run(address).verdict
+      if let finding = inspected?.finding { verdict.findings.insert(finding, at: 0) }
+      return verdict
+    }
     let request = HTTPExchange.Request(
       address: address, maximumLength: self.limits.responseLength, end: StreamClock.system.now() + self.limits.response)
     var verdict: StreamVerdict
@@ -211,6 +217,9 @@ struct StreamCheck {
     case .success(let (result, place)):
       if Self.isMotionJPEG(result) {
         verdict = MotionJPEGObservation(result).verdict
+      } else if let endpoint = Self.endpoint(ofPage: result, at: place) {
+        var probe = WHEPProbe(visit: visit, deadline: self.deadline)
+        verdict = await probe.run(endpoint).verdict
       } else {
         var probe = HLSProbe(visit: visit, tls: inspected?.observation, deadline: self.deadline)
         verdict = await probe.run(result, from: place).verdict
@@ -221,6 +230,18 @@ struct StreamCheck {
     }
     if let finding = inspected?.finding { verdict.findings.insert(finding, at: 0) }
     return verdict
+  }
+
+  /// The WHEP endpoint of a page of a stream of this program; nil for another response.
+  private static func endpoint(ofPage result: HTTPResult, at address: HTTPAddress) -> HTTPAddress? {
+    // The page without a path lists the streams.
+    guard result.status == 200, result.contentType == "text/html", !address.path.allSatisfy({ $0 == "/" }),
+      String(buffer: result.body).lowercased().contains("vidicon")
+    else { return nil }
+    var endpoint = address
+    let (path, query) = (address.path, address.target[address.path.endIndex...])
+    endpoint.target = "\(path)\(path.hasSuffix("/") ? "" : "/")whep\(query)"
+    return endpoint
   }
 
   /// Whether a response is a series of JPEG images, by its type or its first bytes.

@@ -1,12 +1,13 @@
 internal import Authentication
 internal import Media
-internal import NIOCore
+package import NIOCore
 internal import NIOPosix
-internal import WebRTC
+package import WebRTC
 
-/// The UDP sockets of one session of a push: one of IPv4 and, where the machine has it, one of IPv6. Used on its event loop only.
+/// The UDP sockets of one session of a push, or of a check: one of IPv4 and, where the machine has it, one of IPv6. Used on its event
+/// loop only.
 // Safe because all properties are used on the event loop only.
-final class WHIPSockets: @unchecked Sendable {
+package final class WHIPSockets: @unchecked Sendable {
   private let channels: [any Channel]
   /// The last destination, which nearly all datagrams have.
   private var last: (address: TransportAddress, socket: SocketAddress, channel: any Channel)?
@@ -33,7 +34,7 @@ final class WHIPSockets: @unchecked Sendable {
   /// Opens the sockets at free ports.
   ///
   /// - Parameter receive: Called with each datagram and its source, on the event loop.
-  static func open(
+  package static func open(
     on eventLoop: any EventLoop, receive: @escaping @Sendable (ByteBuffer, TransportAddress) -> Void
   ) -> EventLoopFuture<WHIPSockets> {
     @Sendable func bind(_ host: String) -> EventLoopFuture<any Channel> {
@@ -74,7 +75,7 @@ final class WHIPSockets: @unchecked Sendable {
   private static let maximumCandidateCount = 16
 
   /// Sends datagrams; those that a full socket does not take are lost, as others are.
-  func send(_ batch: DatagramBatch) {
+  package func send(_ batch: DatagramBatch) {
     for (address, datagram) in batch.datagrams {
       guard let (socket, channel) = self.destination(address), channel.isWritable else { continue }
       channel.write(AddressedEnvelope(remoteAddress: socket, data: datagram), promise: nil)
@@ -92,7 +93,7 @@ final class WHIPSockets: @unchecked Sendable {
   }
 
   /// Closes the sockets once they have sent what they hold.
-  func close() {
+  package func close() {
     for channel in self.channels { channel.close(promise: nil) }
   }
 }

@@ -32,6 +32,8 @@ struct StreamCheckTests {
     settings.http?.address = "127.0.0.1"
     settings.rtmp = RTMPServerSettings(port: 0)
     settings.rtmp?.address = "127.0.0.1"
+    settings.webRTC = WebRTCServerSettings(port: 0)
+    settings.webRTC?.address = "127.0.0.1"
     let server = CameraServer(settings: settings)
     try await server.start()
     let ports = try #require(server.ports)
@@ -49,6 +51,12 @@ struct StreamCheckTests {
     #expect(motion.observations.contains { $0.hasPrefix("multipart/x-mixed-replace") }, "\(motion)")
     let rtmp = try await Self.verdict("rtmp://127.0.0.1:\(try #require(ports.rtmp))/live/door")
     #expect(rtmp.observations.contains { $0.hasPrefix("accepted after") && !$0.hasSuffix("none") }, "\(rtmp)")
+    // The page of a stream stands for its endpoint.
+    for path in ["door/whep", "door"] {
+      let session = try await Self.verdict("http://127.0.0.1:\(http)/\(path)")
+      #expect(
+        session.observations.contains { $0.hasPrefix("offer 201") && $0.hasSuffix("Location, answer") }, "\(session)")
+    }
 
     let none = try await Self.verdict("rtsp://127.0.0.1:\(ports.rtsp)/none")
     #expect(none.problems == ["fault RTSP: no stream has this path (404)"])
