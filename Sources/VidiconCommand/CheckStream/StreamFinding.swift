@@ -40,6 +40,8 @@ struct StreamVerdict: Equatable, Sendable {
   var findings: [StreamFinding]
   /// Observations for a report to developers: lines without addresses and secrets.
   var observations: [String] = []
+  /// Word for a client without an obstacle: where no media is received, no more is known than that it connects.
+  var success = "plays"
 
   /// A line for each client: plays, plays late, or does not, with the reason. Only the first client makes a fault of the last.
   var clientFindings: [CheckFinding] {
@@ -54,7 +56,7 @@ struct StreamVerdict: Equatable, Sendable {
         return .warning(
           client.rawValue, "plays late, because \(Self.reason(reason.finding))", reason.finding.remedy)
       }
-      return .ok(client.rawValue, "plays")
+      return .ok(client.rawValue, self.success)
     }
   }
 

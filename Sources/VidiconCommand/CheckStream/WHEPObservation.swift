@@ -42,7 +42,8 @@ struct WHEPObservation: Equatable, Sendable {
 
   /// The verdict on the stream.
   var verdict: StreamVerdict {
-    StreamVerdict(clients: Self.clients, findings: self.findings, observations: self.lines)
+    StreamVerdict(
+      clients: Self.clients, findings: self.findings, observations: self.lines, success: "connects")
   }
 
   private static func fault(_ meaning: String, _ advice: String) -> StreamFinding {

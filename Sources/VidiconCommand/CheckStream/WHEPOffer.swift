@@ -7,8 +7,9 @@ import WebRTC
 enum WHEPOffer {
   private static let video: [(payloadType: Int, encoding: String, parameters: String?)] = [
     (96, "H264/90000", "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
-    (97, "H264/90000", "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=640c1f"),
-    (98, "VP8/90000", nil),
+    (97, "H264/90000", "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=4d001f"),
+    (98, "H264/90000", "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=64001f"),
+    (99, "VP8/90000", nil),
   ]
   private static let audio: [(payloadType: Int, encoding: String, parameters: String?)] = [
     (111, "opus/48000/2", "minptime=10;useinbandfec=1")
