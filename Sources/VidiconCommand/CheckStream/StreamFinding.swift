@@ -45,7 +45,7 @@ struct StreamVerdict: Equatable, Sendable {
 
   /// A line for each client: plays, plays late, or does not, with the reason. Only the first client makes a fault of the last.
   var clientFindings: [CheckFinding] {
-    self.clients.enumerated().map { index, client in
+    self.clients.enumerated().map { index, client -> CheckFinding in
       if let reason = self.findings.first(where: { $0.blocks.contains(client) }) {
         let meaning = "does not play, because \(Self.reason(reason.finding))"
         return index == 0

@@ -52,7 +52,7 @@ struct RTSPProbeTests {
     }
 
     /// Passes time up to the next deadline of the probe.
-    func wait() {
+    func advance() {
       self.now = max(self.now, self.probe.nextDeadline)
       self.read(self.probe.handleTime(self.now))
     }
@@ -83,10 +83,10 @@ struct RTSPProbeTests {
     let dialogue = Dialogue()
     dialogue.play()
     #expect(!dialogue.probe.isComplete && dialogue.requests.isEmpty)
-    dialogue.wait()
+    dialogue.advance()
     #expect(dialogue.requests.map(\.method) == [.getParameter])
     dialogue.answer(200)
-    dialogue.wait()
+    dialogue.advance()
     #expect(dialogue.probe.isComplete)
     let facts = dialogue.probe.observation(at: dialogue.now)
     #expect(facts.exchanges.map(\.method) == ["OPTIONS", "DESCRIBE", "SETUP", "PLAY", "GET_PARAMETER"])
@@ -139,7 +139,7 @@ struct RTSPProbeTests {
   @Test func `a server that does not respond, closes or speaks another protocol is noted`() {
     var dialogue = Dialogue()
     dialogue.answer(200)
-    dialogue.wait()
+    dialogue.advance()
     var facts = dialogue.probe.observation(at: dialogue.now)
     #expect(dialogue.probe.isComplete && facts.failure == nil && facts.pendingMethod == "DESCRIBE")
     dialogue = Dialogue()
