@@ -12,9 +12,9 @@ struct CheckCommand: AsyncParsableCommand {
     discussion: """
       Without an address, takes the options of serve, --config among them, and serves nothing: ports are opened and closed, devices \
       asked for their formats, and two seconds of video encoded. Ends within six seconds. With the address of a stream over RTSP, HLS, \
-      Motion JPEG, RTMP or WebRTC (WHEP), plays it for some seconds as clients do, and says for each whether it plays; of the other options it has \
-      --json. Ends within twelve seconds. The status is 0 where all is right, 1 with a warning, 2 with a fault. --json prints one \
-      object; docs/check.md describes it.
+      Motion JPEG, RTMP or WebRTC (WHEP), plays it for some seconds as clients do, and says for each whether it plays; of the other \
+      options it has --json. Ends within twelve seconds. The status is 0 where all is right, 1 with a warning, 2 with a fault. --json \
+      prints one object; docs/check.md describes it.
       """)
 
   @Argument(

@@ -1,7 +1,7 @@
 /// Compares timestamps with their arrival: pace and jumps. Pure; times are in seconds.
 struct TimelineMeter: Sendable {
   /// Time after the first arrival that is left out: servers send earlier frames at once.
-  private static let settlingTime = 2.0
+  static let settlingTime = 2.0
   /// Minimum time over which a pace is measured.
   private static let minimumSpan = 2.5
   /// Change of the difference to the arrival that is a jump.

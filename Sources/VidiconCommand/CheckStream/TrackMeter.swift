@@ -4,11 +4,16 @@ import RTP
 
 /// Measures a track while it is received. Pure: times are arguments.
 struct TrackMeter: Sendable {
+  /// Number of packets from which on their jitter means something: each counts by a sixteenth.
+  private static let minimumJitterCount = 64
+
   private var observation: TrackObservation
   private let start: MediaTime
   private var timeline = TimelineMeter()
   private var maximumPresentation: MediaTime?
   private var statistics: RTPReceptionStatistics?
+  /// Statistics without the start, at which servers send earlier frames at once.
+  private var settled: RTPReceptionStatistics?
   private var unwrapper = RTPTimestampUnwrapper()
   private var lastTicks: Int64?
   private var maximumTicks: Int64?
@@ -24,6 +29,7 @@ struct TrackMeter: Sendable {
     self.observation = TrackObservation(kind: kind, codec: codec)
     self.start = start
     self.statistics = clockRate.map { RTPReceptionStatistics(clockRate: $0) }
+    self.settled = self.statistics
     self.observation.senderReportCount = clockRate.map { _ in 0 }
   }
 
@@ -47,6 +53,8 @@ struct TrackMeter: Sendable {
     self.handleArrival(at: now)
     guard let clockRate = self.statistics?.clockRate else { return }
     self.statistics?.handle(header, arrival: now)
+    let age = (now - self.start).seconds - (self.observation.firstPacket ?? 0)
+    if age >= TimelineMeter.settlingTime { self.settled?.handle(header, arrival: now) }
     let ticks = self.unwrapper.unwrap(header.timestamp)
     if ticks != self.lastTicks {
       self.timeline.append(media: Double(ticks) / Double(clockRate), arrival: now.seconds)
@@ -106,7 +114,9 @@ struct TrackMeter: Sendable {
     if let statistics {
       observation.expectedCount = Int(clamping: statistics.expectedCount)
       observation.lostCount = Int(clamping: max(0, statistics.lostCount))
-      observation.jitter = Double(statistics.jitter) / Double(statistics.clockRate)
+    }
+    if let settled, settled.receivedCount >= Self.minimumJitterCount {
+      observation.jitter = Double(settled.jitter) / Double(settled.clockRate)
     }
     return observation
   }

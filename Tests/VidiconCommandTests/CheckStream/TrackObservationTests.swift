@@ -127,6 +127,20 @@ struct TrackObservationTests {
     #expect(facts.duration == 5 && facts.parameterSets == .missing && facts.senderReportCount == 0)
   }
 
+  @Test func `jitter is that of packets behind the burst of a start`() throws {
+    func jitter(lag: (Int) -> Int64) -> Double? {
+      var meter = TrackMeter(kind: .video, codec: "H264", clockRate: 90_000, start: .zero)
+      // A frame per second: eight earlier ones at once, then live ones.
+      for index in 0..<100 {
+        let arrival = MediaTime.zero + .milliseconds(max(0, Int64(index) - 8) * 1000 + (index > 8 ? lag(index) : 0))
+        meter.handle(Self.header(UInt16(index), timestamp: UInt32(index * 90_000)), at: arrival)
+      }
+      return meter.observation(until: MediaTime.zero + .seconds(100)).jitter
+    }
+    #expect(try #require(jitter { _ in 0 }) < 0.001)
+    #expect(try #require(jitter { Int64($0 % 2) * 400 }) > 0.3)
+  }
+
   @Test func `timestamps out of order are B-frames, and steps of a clock are not`() {
     var meter = TrackMeter(kind: .video, codec: "H264", clockRate: 90_000, start: .zero)
     for (index, timestamp) in [0, 10_800, 3600, 7200].enumerated() {
