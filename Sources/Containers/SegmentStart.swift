@@ -39,7 +39,7 @@ package enum SegmentStart: Hashable, Sendable {
     var extends: [TrackExtends] = []
     for box in try movie.children() {
       switch box.type {
-      case "trak": video = try video ?? self.videoTrackID(box)
+      case "trak": if video == nil { video = try self.videoTrackID(box) }
       case "mvex":
         for child in try box.children() where child.type == "trex" { extends.append(try TrackExtends(parsing: child)) }
       default: break

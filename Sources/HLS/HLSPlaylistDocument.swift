@@ -91,8 +91,8 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     case "#EXT-X-VERSION": self.version = Int(value) ?? self.violate("EXT-X-VERSION is no number (§4.3.1.2)", 1)
     case "#EXT-X-TARGETDURATION":
       state.hasMediaTags = true
-      let seconds = Int(value).flatMap { (0...86_400).contains($0) ? $0 : nil }
-      self.targetDuration = seconds ?? self.violate("EXT-X-TARGETDURATION is no number of seconds (§4.3.3.1)", nil)
+      self.targetDuration = Int(value).flatMap { (0...86_400).contains($0) ? $0 : nil }
+      if self.targetDuration == nil { self.violate("EXT-X-TARGETDURATION is no number of seconds (§4.3.3.1)") }
     case "#EXT-X-MEDIA-SEQUENCE":
       state.hasMediaTags = true
       let number = Int(value).flatMap { $0 >= 0 ? $0 : nil }
@@ -105,7 +105,8 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
       state.duration = Self.seconds(text) ?? self.violate("EXTINF is no duration (§4.3.2.1)", 0)
     case "#EXT-X-BYTERANGE": state.isByteRange = true
     case "#EXT-X-MAP":
-      state.map = HLSAttributeList(value)["URI"] ?? self.violate("EXT-X-MAP without URI (§4.3.2.5)", nil)
+      state.map = HLSAttributeList(value)["URI"]
+      if state.map == nil { self.violate("EXT-X-MAP without URI (§4.3.2.5)") }
     case "#EXT-X-KEY": state.isEncrypted = HLSAttributeList(value)["METHOD"] != "NONE"
     case "#EXT-X-STREAM-INF":
       let attributes = HLSAttributeList(value)
