@@ -41,7 +41,7 @@ struct CheckCommand: AsyncParsableCommand {
 
   private func checkStream(_ url: String) async throws {
     let specification = try NetworkSpecification(parsing: url)
-    let verdict = await StreamCheck(specification).run()
+    let verdict = try await StreamCheck(specification).run()
     let report = CheckReport(verdict.sections)
     if let path = self.report {
       let text = StreamCheckReport(
