@@ -19,6 +19,9 @@ struct ProbeConnector: Sendable {
 
   /// Maximum time until TCP is connected.
   private static let connectTimeout = MediaDuration.seconds(3)
+  /// Time beyond the deadline of a probe after which its connection is given up. A probe that ends at its deadline has its observations,
+  /// which a timer for the same time could forestall.
+  static let grace = MediaDuration.milliseconds(500)
 
   /// The context of TLS whose certificates are judged by ``TLSObservation``.
   ///
@@ -78,7 +81,7 @@ struct ProbeConnector: Sendable {
   /// Runs a probe over a connection of its own.
   ///
   /// - Parameters:
-  ///   - deadline: Time by which the probe has ended, and the connection is closed.
+  ///   - deadline: Time by which TCP is connected, and at which the probe ends itself.
   ///   - makeProbe: Makes the probe, on the event loop that it is used on.
   /// - Returns: What was observed, or the reason why there was no connection.
   func run<Probe: ConnectionProbe>(
@@ -91,7 +94,7 @@ struct ProbeConnector: Sendable {
       try channel.pipeline.syncOperations.addHandler(
         ProbeHandler(makeProbe(), isEncrypted: isEncrypted, promise: promise))
     }
-    return await Self.result(of: promise, over: connection, until: deadline)
+    return await Self.result(of: promise, over: connection, until: deadline + Self.grace)
   }
 
   /// Waits for the result of a connection, and closes it.

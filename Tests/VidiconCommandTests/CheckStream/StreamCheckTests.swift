@@ -1,5 +1,6 @@
 import Media
 import MediaInput
+import TestSupport
 import Testing
 import Vidicon
 
@@ -69,5 +70,24 @@ struct StreamCheckTests {
     let refused = try await Self.verdict("rtsp://127.0.0.1:\(ports.rtsp)/door")
     #expect(
       refused.problems == ["fault connection to 127.0.0.1:\(ports.rtsp): no server listens there (connection refused)"])
+  }
+
+  @Test func `a server that is silent up to the end of a check is named by what it leaves open`()
+    async throws
+  {
+    let listener = try SilentListener()
+    defer { listener.close() }
+    var limits = StreamCheck.Limits()
+    // The end of the check is that of each step.
+    (limits.whole, limits.step) = (.seconds(3), .seconds(60))
+    let expected = [
+      "rtsp": "fault RTSP: the server does not respond to OPTIONS",
+      "rtmp": "fault RTMP: the server does not respond in time",
+    ]
+    for (scheme, problem) in expected {
+      let url = "\(scheme)://127.0.0.1:\(listener.port)/live/door"
+      let verdict = try await StreamCheck(NetworkSpecification(parsing: url), limits: limits).run()
+      #expect(verdict.problems == [problem], "\(verdict)")
+    }
   }
 }
