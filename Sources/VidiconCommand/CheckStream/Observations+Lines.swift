@@ -68,7 +68,7 @@ extension RTMPObservation {
   var lines: [String] {
     var lines = ["accepted after \(self.started.map { TrackObservation.text($0) } ?? "none")"] + self.tracks.map(\.line)
     if let failure { lines.append("ended at \(failure.step.rawValue): \(failure.code)") }
-    lines += self.otherCodecs.map { "other codec \($0)" }
+    lines += self.otherTracks.map { "other track \($0.kind) \($0.codec)" }
     return lines
   }
 }

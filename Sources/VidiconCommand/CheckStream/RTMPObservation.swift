@@ -10,8 +10,8 @@ struct RTMPObservation: Equatable, Sendable {
   /// Time after that at which the session has ended; nil where it has not.
   var ended: Double?
   var tracks: [TrackObservation] = []
-  /// Codecs of tracks that are not played by this check, such as `HEVC`.
-  var otherCodecs: [String] = []
+  /// Tracks that are not played by this check, as of HEVC.
+  var otherTracks: [AnnouncedTrack] = []
   /// Time for which the stream was played.
   var duration = 0.0
 
@@ -19,7 +19,9 @@ struct RTMPObservation: Equatable, Sendable {
 
   /// The verdict on the stream.
   var verdict: StreamVerdict {
-    StreamVerdict(clients: Self.clients, findings: self.findings, observations: self.lines)
+    StreamVerdict(
+      clients: Self.clients, findings: self.findings, observations: self.lines,
+      success: AnnouncedTrack.success(played: self.tracks.map(\.kind), others: self.otherTracks))
   }
 
   private var findings: [StreamFinding] {
@@ -45,26 +47,15 @@ struct RTMPObservation: Equatable, Sendable {
             "session", "the server ends it \(TrackObservation.text(ended)) s after its acceptance\(reason)",
             .advice("check the publisher of the stream, and the log of the server")), blocks: all))
     }
-    if self.tracks.isEmpty, self.ended == nil {
-      let codecs = self.otherCodecs.joined(separator: ", ")
+    if self.tracks.isEmpty, self.otherTracks.isEmpty, self.ended == nil {
       findings.append(
-        self.otherCodecs.isEmpty
-          ? StreamFinding(
-            .tracks,
-            .fault(
-              "tracks", "the server accepts, and no media arrives within \(TrackObservation.text(self.duration)) s",
-              .advice("check that a publisher is live under this name")), blocks: all)
-          : StreamFinding(
-            .tracks,
-            .warning(
-              "tracks", "\(codecs), which this check does not play, and many players neither",
-              .advice("publish H.264 and AAC")), blocks: [.webRTC]))
-    } else {
-      findings += self.otherCodecs.map {
-        StreamFinding(.tracks, .ok("other track", "\($0), which this check does not play"))
-      }
+        StreamFinding(
+          .tracks,
+          .fault(
+            "tracks", "the server accepts, and no media arrives within \(TrackObservation.text(self.duration)) s",
+            .advice("check that a publisher is live under this name")), blocks: all))
     }
-    return findings + self.tracks.flatMap { $0.findings(clients: all) }
+    return findings + self.otherTracks.map(\.unplayedFinding) + self.tracks.flatMap { $0.findings(clients: all) }
   }
 
   private static func text(_ failure: RTMPClientFailure) -> String {

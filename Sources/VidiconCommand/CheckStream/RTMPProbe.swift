@@ -105,7 +105,7 @@ final class RTMPProbe: ConnectionProbe {
     do throws(ParsingError) {
       outputs = try self.depacketizer.depacketize(message)
     } catch {
-      if RTMPDepacketizer.isFatal(error) { self.noteCodec(error.field) }
+      if RTMPDepacketizer.isFatal(error) { self.note(.video, codec: error.field) }
       return
     }
     for output in outputs {
@@ -117,7 +117,7 @@ final class RTMPProbe: ConnectionProbe {
       case .sample(let sample):
         self.meter(sample.kind)
         self.meters[sample.kind]?.handle(sample, at: now)
-      case .unsupported(_, let codec): self.noteCodec(codec)
+      case .unsupported(let kind, let codec): self.note(kind, codec: codec)
       case .missingKeyframe: break
       }
     }
@@ -130,10 +130,13 @@ final class RTMPProbe: ConnectionProbe {
     self.meters[kind] = TrackMeter(kind: kind, codec: codec, clockRate: nil, start: playStart)
   }
 
-  private func noteCodec(_ codec: String) {
-    let codec = String(codec.prefix(40))
-    if !self.facts.otherCodecs.contains(codec), self.facts.otherCodecs.count < 4 {
-      self.facts.otherCodecs.append(codec)
-    }
+  /// Records a track of another codec, whose name in messages to publishers begins with its kind.
+  private func note(_ kind: MediaKind, codec: String) {
+    let prefix = "\(kind.rawValue) codec "
+    // Where nothing can be taken, that of the audio follows.
+    let name = codec[..<(codec.firstRange(of: " with ")?.lowerBound ?? codec.endIndex)]
+    let track = AnnouncedTrack(
+      kind: kind.rawValue, codec: String(name.dropFirst(name.hasPrefix(prefix) ? prefix.count : 0).prefix(40)))
+    if !self.facts.otherTracks.contains(where: { $0.kind == track.kind }) { self.facts.otherTracks.append(track) }
   }
 }

@@ -9,16 +9,31 @@ extension RTSPObservation {
   /// The verdict on the stream.
   var verdict: StreamVerdict {
     var findings = self.loginFindings
-    if let obstacle = self.obstacle {
+    if self.isUnjudged {
+      let seconds = self.exchanges.reduce(0) { $0 + $1.seconds }
+      findings.append(
+        StreamFinding(.connection, .ok("RTSP", "describes the stream after \(TrackObservation.text(seconds)) s")))
+      findings += self.unplayedTracks.map(\.unplayedFinding)
+    } else if let obstacle = self.obstacle {
       findings.append(obstacle)
     } else {
       findings += self.sessionFindings
-      findings += self.unplayedTracks
+      findings += self.unplayedTracks.map(\.unplayedFinding)
       findings += self.tracks.flatMap { $0.findings(clients: Set(self.clients)) }
       findings += [TrackObservation.synchronization(of: self.tracks), self.reportFinding].compactMap(\.self)
       findings += [self.datagramFinding].compactMap(\.self)
     }
-    return StreamVerdict(clients: self.clients, findings: findings, observations: self.lines)
+    return StreamVerdict(
+      clients: self.clients, findings: findings, observations: self.lines,
+      success: AnnouncedTrack.success(played: self.tracks.map(\.kind), others: self.unplayedTracks))
+  }
+
+  /// Whether the server has described a stream none of whose tracks a check plays.
+  private var isUnjudged: Bool {
+    guard self.failure == .unsupported, let last = self.exchanges.last, self.announced.contains(where: \.isMedia) else {
+      return false
+    }
+    return last.method == "DESCRIBE" && (200..<300).contains(last.status)
   }
 
   /// The reason for there being no stream; nil where it plays.
@@ -82,13 +97,7 @@ extension RTSPObservation {
         "it does not send over TCP (\(last?.status ?? 461)), which players use behind routers",
         "allow RTP over TCP (interleaved) at the server")
     }
-    let codecs = self.announced.map { "\($0.kind) \($0.codec)" }.joined(separator: ", ")
-    if self.announced.isEmpty {
-      return fault("its session description has no tracks", "check the source of the stream")
-    }
-    return fault(
-      "none of its tracks is H.264 or AAC: \(codecs); players may have decoders for it, browsers have not",
-      "set the camera or encoder to H.264")
+    return fault("its session description has no video and no audio", "check the source of the stream")
   }
 
   private var loginFindings: [StreamFinding] {
@@ -140,12 +149,8 @@ extension RTSPObservation {
   }
 
   /// Tracks that are announced and were not played, as of other codecs.
-  private var unplayedTracks: [StreamFinding] {
-    let known = ["h264", "mpeg4-generic", "mp4a-latm"]
-    return self.announced.filter { !known.contains($0.codec.lowercased()) }.map { track in
-      StreamFinding(
-        .tracks, .ok("\(track.kind) track", "\(track.codec), which this check does not play, and browsers may not"))
-    }
+  private var unplayedTracks: [AnnouncedTrack] {
+    self.announced.filter { !$0.isOfPlayedCodec || self.failure == .unsupported }
   }
 
   /// Whether tracks have sender reports, by which players keep audio and video together. Some servers send one every 10 s only.

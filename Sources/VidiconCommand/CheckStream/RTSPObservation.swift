@@ -10,14 +10,6 @@ struct RTSPObservation: Equatable, Sendable {
     var seconds: Double
   }
 
-  /// A track of the session description.
-  struct AnnouncedTrack: Equatable, Sendable {
-    /// Media type, such as `video`.
-    var kind: String
-    /// Encoding name, such as `H265`, or the payload type.
-    var codec: String
-  }
-
   /// Outcome of a request for datagrams.
   enum Datagrams: Equatable, Sendable {
     /// None was made, as over TLS.
@@ -53,6 +45,7 @@ struct RTSPObservation: Equatable, Sendable {
   var hasCredentials = false
   /// Whether the connection has TLS.
   var isEncrypted = false
+  /// Tracks of the session description.
   var announced: [AnnouncedTrack] = []
   /// Reason for there being no stream; nil while there is none.
   var failure: Failure?

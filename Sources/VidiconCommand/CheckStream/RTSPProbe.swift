@@ -129,13 +129,19 @@ final class RTSPProbe: ConnectionProbe {
 
   /// Maximum number of announced tracks that are noted.
   private static let maximumTrackCount = 8
+  /// Encodings of payload types with a fixed meaning that cameras have, RFC 3551 §6.
+  private static let staticEncodings: [UInt8: String] = [
+    0: "PCMU", 3: "GSM", 8: "PCMA", 9: "G722", 14: "MPA", 26: "JPEG", 31: "H261", 32: "MPV", 33: "MP2T", 34: "H263",
+  ]
 
   private func readDescription(_ body: ByteBuffer) {
     guard let description = try? SessionDescription(parsing: body) else { return }
     self.facts.announced = description.media.prefix(Self.maximumTrackCount).map { media in
       let map = media.payloadType.flatMap { media.rtpMap(payloadType: $0) }
-      let codec = map?.encoding ?? "payload type \(media.formats.first ?? "")"
-      return RTSPObservation.AnnouncedTrack(kind: String(media.media.prefix(20)), codec: String(codec.prefix(40)))
+      let codec =
+        map?.encoding ?? media.payloadType.flatMap { Self.staticEncodings[$0] }
+        ?? "payload type \(media.formats.first ?? "")"
+      return AnnouncedTrack(kind: String(media.media.prefix(20)), codec: String(codec.prefix(40)))
     }
   }
 

@@ -45,8 +45,13 @@ struct OtherVerdictTests {
     var facts = Self.healthy
     facts.tracks = []
     #expect(facts.verdict.problems == ["fault tracks: the server accepts, and no media arrives within 8.0 s"])
-    facts.otherCodecs = ["HEVC"]
-    #expect(facts.verdict.problems.count == 1 && facts.verdict.line(.webRTC).hasPrefix("warning: does not play"))
+    // Video of another codec, alone and with AAC.
+    for tracks in [[], [Self.healthy.tracks[1]]] {
+      (facts.tracks, facts.otherTracks) = (tracks, [.init(kind: "video", codec: "HEVC")])
+      #expect(facts.verdict.problems.count == 1 && facts.verdict.line(.webRTC).hasPrefix("warning: does not play"))
+      #expect(facts.verdict.line(.players) == "ok: not judged: its video is HEVC")
+    }
+    facts.otherTracks = []
     facts = Self.healthy
     facts.ended = 1.5
     #expect(facts.verdict.problems == ["fault session: the server ends it 1.5 s after its acceptance"])

@@ -69,6 +69,15 @@ struct RTSPProbeTests {
     }
   }
 
+  @Test func `tracks of other codecs are noted by name, also those of fixed payload types`() {
+    let dialogue = Dialogue()
+    dialogue.answer(200)
+    let media = "m=video 0 RTP/AVP 26\r\nm=audio 0 RTP/AVP 0\r\nm=video 0 RTP/AVP 97\r\na=rtpmap:97 H265/90000\r\n"
+    dialogue.answer(200, body: "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\n" + media)
+    let facts = dialogue.probe.observation(at: dialogue.now)
+    #expect(facts.failure == .unsupported && facts.announced.map(\.codec) == ["JPEG", "PCMU", "H265"])
+  }
+
   /// A packet of H.264 with one NAL unit.
   private static func packet(_ number: UInt16, timestamp: UInt32, _ unit: [UInt8], marker: Bool = true) -> ByteBuffer {
     var bytes = ByteBuffer()

@@ -82,14 +82,40 @@ struct RTSPVerdictTests {
     #expect(facts(.invalid, pending: nil)[0].contains("breaks the protocol"))
   }
 
-  @Test func `a redirect, a server without TCP, and a stream of HEVC alone are faults with their cause`() {
+  @Test func `a redirect, a server without TCP, and a description without media are faults with their cause`() {
     #expect(Self.refusal("DESCRIBE", 302, failure: .unsupported).problems[0].contains("redirects"))
     #expect(Self.refusal("SETUP", 461, failure: .unsupported).problems[0].contains("does not send over TCP (461)"))
     var facts = RTSPObservation(failure: .unsupported)
     facts.exchanges = [.init(method: "DESCRIBE", status: 200, seconds: 0.01)]
-    #expect(facts.verdict.problems == ["fault RTSP: its session description has no tracks"])
-    facts.announced = [.init(kind: "video", codec: "H265")]
-    #expect(facts.verdict.problems[0].contains("none of its tracks is H.264 or AAC: video H265"))
+    #expect(facts.verdict.problems == ["fault RTSP: its session description has no video and no audio"])
+    facts.announced = [.init(kind: "application", codec: "vnd.onvif.metadata")]
+    #expect(facts.verdict.problems == ["fault RTSP: its session description has no video and no audio"])
+  }
+
+  @Test(arguments: [
+    ("video", "H265", 1), ("video", "JPEG", 1), ("video", "VP9", 0), ("audio", "opus", 0), ("audio", "PCMA", 0),
+  ])
+  func `a stream of another codec is not judged for players, and blocks WebRTC where browsers have no decoder`(
+    kind: String, codec: String, problemCount: Int
+  ) {
+    var facts = RTSPObservation(failure: .unsupported)
+    facts.exchanges = [.init(method: "DESCRIBE", status: 200, seconds: 0.01)]
+    facts.announced = [.init(kind: kind, codec: codec)]
+    let verdict = facts.verdict
+    #expect(verdict.line(.players) == "ok: not judged: its \(kind) is \(codec)")
+    #expect(
+      verdict.problems.count == problemCount && verdict.problems.allSatisfy { $0.hasPrefix("warning video track") })
+    #expect(verdict.line(.webRTC).hasPrefix(problemCount == 0 ? "ok: not judged" : "warning: does not play"))
+  }
+
+  @Test func `video of another codec beside AAC is not judged for players, and blocks WebRTC`() {
+    let verdict = Self.verdict { facts in
+      facts.announced[0].codec = "H265"
+      facts.tracks.removeFirst()
+    }
+    #expect(verdict.problems.count == 1 && verdict.problems[0].hasPrefix("warning video track: H265"))
+    #expect(verdict.line(.players) == "ok: not judged: its video is H265")
+    #expect(verdict.line(.webRTC).hasPrefix("warning: does not play"))
   }
 
   @Test func `Basic without TLS is a warning where the address has a password`() {
