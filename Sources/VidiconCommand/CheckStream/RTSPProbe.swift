@@ -1,4 +1,5 @@
 import Authentication
+import Bitstreams
 import Media
 import NIOCore
 import RTP
@@ -157,12 +158,26 @@ final class RTSPProbe: ConnectionProbe {
       packet.header.payloadType == self.session.tracks[index].format.payloadType
     else { return }
     self.meters[index]?.handle(packet.header, at: now)
+    if self.session.tracks[index].format.kind == .video, Self.hasIDRSlice(packet.payload) {
+      self.meters[index]?.handleIDRSlice()
+    }
     for output in (try? self.receiver.receive(rtp: payload, track: index, at: now)) ?? [] {
       switch output {
       case .description(let description): self.meters[index]?.handle(description, isAnnounced: false)
       case .sample(let sample): self.meters[index]?.handle(sample, at: now)
       case .unsupported, .missingKeyframe: break
       }
+    }
+  }
+
+  /// Whether a payload of H.264 has a slice of an IDR picture, or a part of one.
+  private static func hasIDRSlice(_ payload: ByteBuffer) -> Bool {
+    func isSlice(_ header: UInt8) -> Bool { H264NALUnitType(rawValue: header) == .idrSlice }
+    guard let content = try? H264PacketContent(parsing: payload) else { return false }
+    switch content {
+    case .nalUnits(let units):
+      return units.contains { unit in unit.getInteger(at: unit.readerIndex, as: UInt8.self).map(isSlice) == true }
+    case .fragment(let header, _, _, _): return isSlice(header)
     }
   }
 

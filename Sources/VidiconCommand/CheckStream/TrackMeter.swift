@@ -68,6 +68,11 @@ struct TrackMeter: Sendable {
     (self.lastTicks, self.lastArrival) = (ticks, now)
   }
 
+  /// Records that a packet has a slice of an IDR picture.
+  mutating func handleIDRSlice() {
+    self.observation.hasIDRSlices = true
+  }
+
   /// Counts a sender report, and compares its clocks with those of the last one.
   mutating func handle(_ report: RTCPSenderReport) {
     self.observation.senderReportCount = (self.observation.senderReportCount ?? 0) + 1

@@ -26,6 +26,13 @@ extension TrackObservation {
   }
 
   private func silence(clients: Set<StreamClient>) -> StreamFinding {
+    guard self.duration >= Self.minimumSilence else {
+      return StreamFinding(
+        .tracks,
+        .ok(
+          "\(self.kind.rawValue) track",
+          "announced as \(self.codec); not known whether it comes: received for \(Self.text(self.duration)) s only"))
+    }
     // Players wait for video; of audio alone that is missing they take no notice, or wait too.
     let meaning = "announced as \(self.codec), and nothing arrives within \(Self.text(self.duration)) s"
     let subject = "\(self.kind.rawValue) track"
@@ -41,6 +48,8 @@ extension TrackObservation {
 
   private func videoFindings(clients: Set<StreamClient>) -> [StreamFinding] {
     guard self.parameterSets != .missing else {
+      // They may come with the first keyframe.
+      guard self.hasIDRSlices else { return [self.keyframeFinding(clients: clients)] }
       return [
         StreamFinding(
           .video,
@@ -84,14 +93,26 @@ extension TrackObservation {
   private func keyframeFinding(clients: Set<StreamClient>) -> StreamFinding {
     let advice = CheckFinding.Remedy.advice("set the keyframe interval of the encoder to 2 s")
     guard let first = self.keyframes.first, let distance = self.keyframeDistance else {
+      let seconds = self.duration - (self.firstPacket ?? 0)
+      guard seconds > Self.maximumKeyframeDistance else {
+        return StreamFinding(.video, .ok("keyframes", "not known: none in the \(Self.text(seconds)) s of the check"))
+      }
       return StreamFinding(
         .video,
-        .fault("keyframes", "none comes within \(Self.text(self.duration)) s, so that no viewer starts", advice),
-        blocks: clients)
+        .warning("keyframes", "more than \(Self.text(seconds)) s apart: a viewer waits for the next one", advice),
+        delays: clients.union([.webRTC]))
     }
     if first > Self.promptStart {
       return StreamFinding(
         .video, .warning("keyframes", "the first one comes after \(Self.text(first)) s", advice), delays: clients)
+    }
+    let rest = self.duration - first
+    if rest > Self.maximumKeyframeDistance, Double(self.frameCount) < rest * Self.minimumFrameRate {
+      return StreamFinding(
+        .video,
+        .warning(
+          "frames", "\(self.frameCount) in \(Self.text(rest)) s: the source is slow, or has stalled",
+          .advice("check the frame rate of the source, and that it delivers")), delays: clients)
     }
     let isOpen = self.keyframes.count == 1
     let text = "\(isOpen ? "more than " : "")\(Self.text(distance)) s apart"

@@ -31,6 +31,8 @@ struct TrackObservation: Equatable, Sendable {
   var frameCount = 0
   /// Whether frames come in another order than they are displayed in (B-frames).
   var isReordered = false
+  /// Whether slices of IDR pictures have come, also such that cannot be decoded without parameter sets.
+  var hasIDRSlices = false
   /// Arrival of each keyframe, since the server has begun to send.
   var keyframes: [Double] = []
   /// Seconds of timestamps per second of the clock; nil where too few have come.
@@ -56,6 +58,10 @@ extension TrackObservation {
   static let promptStart = 2.0
   /// Maximum distance of keyframes with which new viewers start soon.
   static let maximumKeyframeDistance = 4.0
+  /// Minimum time in which a track that the server sends has a packet.
+  static let minimumSilence = 5.0
+  /// Frames per second below which video is a series of stills.
+  static let minimumFrameRate = 0.5
 
   /// Maximum distance of keyframes as far as it was seen, with the time since the last one; nil without keyframes.
   var keyframeDistance: Double? {

@@ -39,7 +39,9 @@ struct TrackObservationTests {
   }
 
   @Test func `video without parameter sets is a fault, with the option that adds them`() {
-    let verdict = Self.video { ($0.parameterSets, $0.keyframes, $0.frameCount) = (.missing, [], 0) }
+    let verdict = Self.video { track in
+      (track.parameterSets, track.keyframes, track.frameCount, track.hasIDRSlices) = (.missing, [], 0, true)
+    }
     #expect(verdict.problems.count == 1 && verdict.problems[0].hasPrefix("fault parameter sets: neither announced"))
     #expect(verdict.remedies[0].contains("dump_extra"))
   }
@@ -54,8 +56,12 @@ struct TrackObservationTests {
   }
 
   @Test func `keyframes that are missing, late or rare are named with their distance`() {
-    let missing = Self.video { $0.keyframes = [] }
-    #expect(missing.problems == ["fault keyframes: none comes within 8.0 s, so that no viewer starts"])
+    // As of x264, whose default is one in 250 frames; with parameter sets announced, or with the keyframes alone.
+    for origin in [TrackObservation.ParameterSets.description, .missing] {
+      let missing = Self.video { ($0.parameterSets, $0.keyframes, $0.frameCount) = (origin, [], 0) }
+      #expect(missing.problems == ["warning keyframes: more than 8.0 s apart: a viewer waits for the next one"])
+      #expect(missing.line(.players).hasPrefix("warning: plays late") && missing.line(.webRTC).contains("plays late"))
+    }
     let late = Self.video { $0.keyframes = [3.4, 6.8] }
     #expect(late.problems == ["warning keyframes: the first one comes after 3.4 s"])
     let rare = Self.video { $0.keyframes = [0.1, 5.1] }
@@ -63,6 +69,17 @@ struct TrackObservationTests {
     let single = Self.video { $0.keyframes = [0.1] }
     #expect(single.problems[0].hasPrefix("warning keyframes: more than 7.9 s apart"))
     #expect(single.remedies[0].contains("2 s"))
+  }
+
+  @Test func `a short time without keyframes or packets is no problem, and video of few frames is slow`() {
+    let short = Self.video { ($0.duration, $0.keyframes, $0.frameCount) = (3, [], 0) }
+    #expect(short.problems == [])
+    #expect(short.findings.contains { $0.finding.meaning == "not known: none in the 3.0 s of the check" })
+    let silent = Self.video { ($0.duration, $0.firstPacket) = (3, nil) }
+    #expect(silent.problems == [])
+    #expect(silent.findings.contains { $0.finding.meaning.hasSuffix("received for 3.0 s only") })
+    let slow = Self.video { ($0.keyframes, $0.frameCount) = ([0.05], 1) }
+    #expect(slow.problems == ["warning frames: 1 in 8.0 s: the source is slow, or has stalled"])
   }
 
   @Test func `timestamps that jump or run at another pace are warnings`() {
