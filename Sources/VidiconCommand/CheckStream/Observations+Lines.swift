@@ -16,7 +16,7 @@ extension TrackObservation {
       parts.append("reordered \(self.isReordered)")
       parts.append("keyframes \(self.keyframes.prefix(8).map { number($0) }.joined(separator: " "))")
     }
-    parts.append("pace \(number(self.clockRatio)), jumps \(self.jumpCount)")
+    parts.append("pace \(number(self.clockRatio)), jumps \(self.jumpCount), stalls \(self.stallCount)")
     if self.expectedCount > 0 {
       parts.append("packets \(self.expectedCount), lost \(self.lostCount), jitter \(number(self.jitter))")
       parts.append("sender reports \(self.senderReportCount ?? 0), their error \(number(self.senderReportError))")

@@ -1,26 +1,42 @@
-/// Compares timestamps with their arrival: pace and jumps. Pure; times are in seconds.
+/// Compares timestamps with their arrival: pace, jumps and stalls. Pure; times are in seconds.
 struct TimelineMeter: Sendable {
   /// Time after the first arrival that is left out: servers send earlier frames at once.
   static let settlingTime = 2.0
   /// Minimum time over which a pace is measured.
   private static let minimumSpan = 2.5
-  /// Change of the difference to the arrival that is a jump.
+  /// Minimum time by which a timestamp jumps, or an arrival stalls.
   private static let jump = 1.0
 
   private var first: Double?
   private var last: (media: Double, arrival: Double)?
   private var points: [(media: Double, arrival: Double)] = []
-  /// Number of jumps.
+  /// Time by which the last arrival was behind the earliest one for its timestamp.
+  private var lateness = 0.0
+  /// Number of timestamps that go back, or run ahead of their arrival.
   private(set) var jumpCount = 0
+  /// Number of times that nothing has arrived while the timestamps go on as before.
+  private(set) var stallCount = 0
 
   /// Adds a timestamp.
   mutating func append(media: Double, arrival: Double) {
     let first = self.first ?? arrival
     self.first = first
     guard arrival - first >= Self.settlingTime else { return }
-    if let last, abs((media - last.media) - (arrival - last.arrival)) > Self.jump { self.jumpCount += 1 }
+    if let last { self.compare(media - last.media, arrival - last.arrival) }
     self.last = (media, arrival)
     self.points.append((media, arrival))
+  }
+
+  private mutating func compare(_ mediaStep: Double, _ arrivalStep: Double) {
+    let lead = mediaStep - arrivalStep
+    // Behind a stall, frames that a queue had no room for are missing: timestamps step up to the present, and no further.
+    if mediaStep < -Self.jump || lead > Self.jump && lead - self.lateness > Self.jump {
+      self.jumpCount += 1
+      self.lateness = 0
+      return
+    }
+    if lead < -Self.jump { self.stallCount += 1 }
+    self.lateness = max(0, self.lateness - lead)
   }
 
   /// Slope of the regression line of timestamps over arrivals; nil where the time was too short.

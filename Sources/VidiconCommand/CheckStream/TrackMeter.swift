@@ -116,11 +116,13 @@ struct TrackMeter: Sendable {
     observation.duration = (end - self.start).seconds
     observation.clockRatio = self.timeline.ratio
     observation.jumpCount = self.timeline.jumpCount
+    observation.stallCount = self.timeline.stallCount
     if let statistics {
       observation.expectedCount = Int(clamping: statistics.expectedCount)
       observation.lostCount = Int(clamping: max(0, statistics.lostCount))
     }
-    if let settled, settled.receivedCount >= Self.minimumJitterCount {
+    // Timestamps of B-frames are no times of sending.
+    if let settled, settled.receivedCount >= Self.minimumJitterCount, !observation.isReordered {
       observation.jitter = Double(settled.jitter) / Double(settled.clockRate)
     }
     return observation

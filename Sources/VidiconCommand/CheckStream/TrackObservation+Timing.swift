@@ -19,7 +19,7 @@ extension TrackObservation {
     if self.jumpCount > 0 {
       findings.append(
         StreamFinding(.timing, .warning(subject, "they jump by more than a second, \(self.jumpCount) times", advice)))
-    } else if let ratio = self.clockRatio, abs(ratio - 1) > Self.maximumPaceDeviation {
+    } else if self.stallCount == 0, let ratio = self.clockRatio, abs(ratio - 1) > Self.maximumPaceDeviation {
       let percent = Int((abs(ratio - 1) * 100).rounded())
       findings.append(
         StreamFinding(
@@ -28,7 +28,7 @@ extension TrackObservation {
             subject,
             "they run \(percent)% \(ratio > 1 ? "faster" : "slower") than the clock, so that players stall or drop",
             advice)))
-    } else if self.clockRatio != nil {
+    } else if self.stallCount == 0, self.clockRatio != nil {
       findings.append(StreamFinding(.timing, .ok(subject, "they keep pace with the clock")))
     }
     if let error = self.senderReportError, error > Self.maximumReportError {
@@ -43,10 +43,20 @@ extension TrackObservation {
     return findings
   }
 
-  /// Findings about loss and jitter of RTP.
+  /// Findings about stalls, and about loss and jitter of RTP.
   var transportFindings: [StreamFinding] {
-    guard self.expectedCount > 0 else { return [] }
     let subject = "\(self.kind.rawValue) packets"
+    if self.stallCount > 0 {
+      return [
+        StreamFinding(
+          .transport,
+          .warning(
+            subject,
+            "none arrives for more than a second, \(self.stallCount) times, and the timestamps go on as before: players stall",
+            .advice("check the network and the load of the server; lower the bitrate where the network is slower")))
+      ]
+    }
+    guard self.expectedCount > 0 else { return [] }
     let share = Double(max(0, self.lostCount)) / Double(self.expectedCount)
     if share > Self.maximumLoss {
       return [

@@ -37,8 +37,10 @@ struct TrackObservation: Equatable, Sendable {
   var keyframes: [Double] = []
   /// Seconds of timestamps per second of the clock; nil where too few have come.
   var clockRatio: Double?
-  /// Number of timestamps that differ by more than a second from the clock's progress.
+  /// Number of timestamps that go back by more than a second, or run ahead of the clock by that.
   var jumpCount = 0
+  /// Number of times that nothing has arrived for more than a second while the timestamps go on as before.
+  var stallCount = 0
   /// Number of packets that were expected by their sequence numbers; 0 without these.
   var expectedCount = 0
   /// Number of packets that are missing.

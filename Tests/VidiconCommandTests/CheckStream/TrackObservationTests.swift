@@ -125,7 +125,26 @@ struct TrackObservationTests {
       let time = Double(index) / 25
       meter.append(media: time + (index >= 75 ? 30 : 0), arrival: time)
     }
-    #expect(meter.jumpCount == 1 && meter.ratio == nil)
+    #expect(meter.jumpCount == 1 && meter.stallCount == 0 && meter.ratio == nil)
+    // Back to the start, as of a file that is played again.
+    meter.append(media: 0, arrival: 4)
+    #expect(meter.jumpCount == 2)
+  }
+
+  @Test func `an arrival that stalls is no jump of timestamps, whether its frames follow or are dropped`() {
+    for keepsFrames in [true, false] {
+      var meter = TimelineMeter()
+      for index in 0..<200 {
+        let time = Double(index) / 25
+        // Between 4 and 6 seconds nothing arrives; all at once follows, or the first frame only.
+        let isHeld = (100..<150).contains(index)
+        if isHeld, !keepsFrames, index != 100 { continue }
+        meter.append(media: time, arrival: isHeld ? 6 : time)
+      }
+      #expect(meter.jumpCount == 0 && meter.stallCount == 1, "\(keepsFrames)")
+    }
+    let verdict = Self.video { ($0.stallCount, $0.clockRatio) = (1, 0.8) }
+    #expect(verdict.problems.count == 1 && verdict.problems[0].hasPrefix("warning video packets: none arrives"))
   }
 
   private static func header(_ number: UInt16, timestamp: UInt32) -> RTPHeader {
@@ -171,6 +190,21 @@ struct TrackObservationTests {
         Self.header(UInt16(index), timestamp: UInt32(timestamp)), at: MediaTime.zero + .milliseconds(Int64(index) * 40))
     }
     #expect(!meter.observation(until: .zero).isReordered)
+  }
+
+  @Test func `frames in another order than they are displayed in have no jitter`() {
+    func jitter(isReordered: Bool) -> Double? {
+      var meter = TrackMeter(kind: .video, codec: "H264", clockRate: 90_000, start: .zero)
+      for index in 0..<200 {
+        // Each third frame comes before the two that it follows.
+        let order = isReordered ? index + [2, -1, -1][index % 3] : index
+        meter.handle(
+          Self.header(UInt16(index), timestamp: UInt32(order * 3600)),
+          at: MediaTime.zero + .milliseconds(Int64(index) * 40))
+      }
+      return meter.observation(until: MediaTime.zero + .seconds(8)).jitter
+    }
+    #expect(jitter(isReordered: true) == nil && jitter(isReordered: false) != nil)
   }
 
   @Test func `sender reports are compared with each other, and with the arrival of packets`() throws {
