@@ -25,6 +25,8 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     package var map: String?
     /// Whether it is encrypted, `EXT-X-KEY`.
     package var isEncrypted: Bool
+    /// Whether it is missing, `EXT-X-GAP`, draft-pantos-hls-rfc8216bis §4.4.4.7: players do not load it.
+    package var isGap: Bool
   }
 
   /// Maximum length of the text in bytes.
@@ -76,6 +78,7 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     var isByteRange = false
     var map: String?
     var isEncrypted = false
+    var isGap = false
     var variant: Variant?
     var hasMediaTags = false
   }
@@ -104,6 +107,7 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
       self.isFractional = self.isFractional || text.contains(".")
       state.duration = Self.seconds(text) ?? self.violate("EXTINF is no duration (§4.3.2.1)", 0)
     case "#EXT-X-BYTERANGE": state.isByteRange = true
+    case "#EXT-X-GAP": state.isGap = true
     case "#EXT-X-MAP":
       state.map = HLSAttributeList(value)["URI"]
       if state.map == nil { self.violate("EXT-X-MAP without URI (§4.3.2.5)") }
@@ -138,8 +142,8 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     self.segments.append(
       Segment(
         address: address, duration: duration, isByteRange: state.isByteRange, map: state.map,
-        isEncrypted: state.isEncrypted))
-    (state.duration, state.isByteRange) = (nil, false)
+        isEncrypted: state.isEncrypted, isGap: state.isGap))
+    (state.duration, state.isByteRange, state.isGap) = (nil, false, false)
   }
 
   private mutating func checkWhole(_ state: LineState) {
@@ -184,8 +188,11 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
 }
 
 extension HLSPlaylistDocument {
-  /// Duration of all segments, in seconds.
-  package var duration: Double { self.segments.reduce(0) { $0 + $1.duration } }
+  /// Segments without those that are missing.
+  package var availableSegments: [Segment] { self.segments.filter { !$0.isGap } }
+
+  /// Duration of these, in seconds.
+  package var duration: Double { self.availableSegments.reduce(0) { $0 + $1.duration } }
 
   /// Media sequence number of the last segment; nil without segments.
   package var lastNumber: Int? {

@@ -35,6 +35,14 @@ struct HLSPlaylistDocumentTests {
     #expect(playlist.startLatency == 6 && abs(playlist.duration - 3.502) < 1e-9)
   }
 
+  @Test func `segments that are missing are marked, and count for nothing but their number`() throws {
+    let playlist = try HLSPlaylistDocument(
+      parsing: Self.head + "#EXT-X-GAP\n#EXTINF:2,\ngap.ts\n#EXTINF:2,\n#EXT-X-GAP\ngap.ts\n#EXTINF:1.5,\na.ts\n")
+    #expect(playlist.segments.map(\.isGap) == [true, true, false] && playlist.violations == [])
+    #expect(
+      playlist.availableSegments.map(\.address) == ["a.ts"] && playlist.duration == 1.5 && playlist.lastNumber == 2)
+  }
+
   @Test func `lines may end with CR LF, and a playlist may end`() throws {
     let playlist = try HLSPlaylistDocument(
       parsing: "#EXTM3U\r\n#EXT-X-TARGETDURATION:2\r\n#EXTINF:2,\r\na.ts\r\n#EXT-X-ENDLIST\r\n")

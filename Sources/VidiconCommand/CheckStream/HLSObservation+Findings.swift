@@ -36,7 +36,7 @@ extension HLSObservation {
         .playlist, "playlist", "the response does not start with #EXTM3U; it is \(type)",
         "use the address of the playlist, which ends with .m3u8")
     }
-    guard let media, !media.segments.isEmpty else {
+    guard let media, !media.availableSegments.isEmpty else {
       return Self.fault(
         .playlist, "playlist", "it has no segments",
         "check that the source of the stream delivers; the first segment takes a while")
@@ -70,7 +70,7 @@ extension HLSObservation {
       let variants = self.variantCount > 0 ? "\(self.variantCount) variants, " : ""
       findings.append(
         StreamFinding(
-          .playlist, .ok("playlist", "\(variants)\(self.media?.segments.count ?? 0) segments, by the rules")))
+          .playlist, .ok("playlist", "\(variants)\(self.media?.availableSegments.count ?? 0) segments, by the rules")))
     }
     findings += self.violations.map { rule in
       StreamFinding(
@@ -162,10 +162,10 @@ extension HLSObservation {
     } else {
       findings.append(StreamFinding(.timing, .ok("latency", text)))
     }
-    if media.duration < 3 * target, media.segments.count < 3 {
+    if media.duration < 3 * target, media.availableSegments.count < 3 {
       findings.append(
         StreamFinding(
-          .playlist, .ok("window", "\(media.segments.count) segments so far, of which players want three")))
+          .playlist, .ok("window", "\(media.availableSegments.count) segments so far, of which players want three")))
     }
     return findings
   }

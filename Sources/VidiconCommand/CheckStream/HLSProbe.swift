@@ -96,7 +96,7 @@ struct HLSProbe {
 
   /// Loads the last segments, and the section that they need.
   private mutating func loadSegments(of media: HLSPlaylistDocument, from place: HTTPAddress) async {
-    let segments = media.segments.suffix(Self.segmentCount).filter { !$0.isByteRange }
+    let segments = media.availableSegments.suffix(Self.segmentCount).filter { !$0.isByteRange }
     var initialization: ByteBuffer?
     if let map = segments.last?.map, let address = place.resolved(map) {
       let loaded = await self.load(address, limit: Self.maximumSegmentLength)
@@ -146,12 +146,12 @@ struct HLSProbe {
     }
   }
 
-  /// Requests the media playlist until it has segments: a server may begin with the first viewer, with parts at first.
+  /// Requests the media playlist until it has segments: a server may begin with the first viewer, with gaps and parts at first.
   private mutating func awaitSegments(of media: HLSPlaylistDocument, from place: HTTPAddress) async
     -> HLSPlaylistDocument
   {
     var media = media
-    while media.segments.isEmpty, !media.isEnded,
+    while media.availableSegments.isEmpty, !media.isEnded,
       StreamClock.system.now() + Self.reloadInterval < self.deadline - Self.reserve
     {
       try? await Task.sleep(for: .nanoseconds(Self.reloadInterval.nanoseconds))

@@ -54,7 +54,7 @@ extension HLSObservation {
     if let media {
       lines.append(
         "version \(media.version), target \(media.targetDuration ?? 0), part \(media.partTarget ?? 0), "
-          + "segments \(media.segments.count), ended \(media.isEnded)")
+          + "segments \(media.availableSegments.count) of \(media.segments.count), ended \(media.isEnded)")
     }
     if let span = self.reloadSpan {
       lines.append("reloaded for \(TrackObservation.text(span)) s, advanced \(self.hasAdvanced)")

@@ -11,7 +11,7 @@ struct TimelineMeter: Sendable {
   private var last: (media: Double, arrival: Double)?
   private var points: [(media: Double, arrival: Double)] = []
   /// Time by which the last arrival was behind the earliest one for its timestamp.
-  private var lateness = 0.0
+  private var lag = 0.0
   /// Number of timestamps that go back, or run ahead of their arrival.
   private(set) var jumpCount = 0
   /// Number of times that nothing has arrived while the timestamps go on as before.
@@ -29,14 +29,14 @@ struct TimelineMeter: Sendable {
 
   private mutating func compare(_ mediaStep: Double, _ arrivalStep: Double) {
     let lead = mediaStep - arrivalStep
-    // Behind a stall, frames that a queue had no room for are missing: timestamps step up to the present, and no further.
-    if mediaStep < -Self.jump || lead > Self.jump && lead - self.lateness > Self.jump {
+    // Behind a stall, frames that a queue had no room for are missing: timestamps step by that, and no further.
+    if mediaStep < -Self.jump || lead - self.lag > Self.jump {
       self.jumpCount += 1
-      self.lateness = 0
+      self.lag = 0
       return
     }
     if lead < -Self.jump { self.stallCount += 1 }
-    self.lateness = max(0, self.lateness - lead)
+    self.lag = max(0, self.lag - lead)
   }
 
   /// Slope of the regression line of timestamps over arrivals; nil where the time was too short.

@@ -13,7 +13,7 @@ struct TrackMeter: Sendable {
   private var maximumPresentation: MediaTime?
   private var statistics: RTPReceptionStatistics?
   /// Statistics without the start, at which servers send earlier frames at once.
-  private var settled: RTPReceptionStatistics?
+  private var steady: RTPReceptionStatistics?
   private var unwrapper = RTPTimestampUnwrapper()
   private var lastTicks: Int64?
   private var maximumTicks: Int64?
@@ -29,7 +29,7 @@ struct TrackMeter: Sendable {
     self.observation = TrackObservation(kind: kind, codec: codec)
     self.start = start
     self.statistics = clockRate.map { RTPReceptionStatistics(clockRate: $0) }
-    self.settled = self.statistics
+    self.steady = self.statistics
     self.observation.senderReportCount = clockRate.map { _ in 0 }
   }
 
@@ -54,7 +54,7 @@ struct TrackMeter: Sendable {
     guard let clockRate = self.statistics?.clockRate else { return }
     self.statistics?.handle(header, arrival: now)
     let age = (now - self.start).seconds - (self.observation.firstPacket ?? 0)
-    if age >= TimelineMeter.settlingTime { self.settled?.handle(header, arrival: now) }
+    if age >= TimelineMeter.settlingTime { self.steady?.handle(header, arrival: now) }
     let ticks = self.unwrapper.unwrap(header.timestamp)
     if ticks != self.lastTicks {
       self.timeline.append(media: Double(ticks) / Double(clockRate), arrival: now.seconds)
@@ -122,8 +122,8 @@ struct TrackMeter: Sendable {
       observation.lostCount = Int(clamping: max(0, statistics.lostCount))
     }
     // Timestamps of B-frames are no times of sending.
-    if let settled, settled.receivedCount >= Self.minimumJitterCount, !observation.isReordered {
-      observation.jitter = Double(settled.jitter) / Double(settled.clockRate)
+    if let steady, steady.receivedCount >= Self.minimumJitterCount, !observation.isReordered {
+      observation.jitter = Double(steady.jitter) / Double(steady.clockRate)
     }
     return observation
   }

@@ -53,6 +53,10 @@ struct HLSVerdictTests {
     #expect(page.problems == ["fault playlist: the response does not start with #EXTM3U; it is text/html"])
     let empty = try Self.verdict { $0.media = try Self.playlist("#EXTM3U\n#EXT-X-TARGETDURATION:2\n") }
     #expect(empty.problems == ["fault playlist: it has no segments"])
+    let gaps = try Self.verdict { facts in
+      facts.media = try Self.playlist("#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXT-X-GAP\n#EXTINF:2,\ngap.ts\n")
+    }
+    #expect(gaps.problems == ["fault playlist: it has no segments"])
   }
 
   @Test func `segments that are gone, or that load slower than they play, are faults`() throws {
