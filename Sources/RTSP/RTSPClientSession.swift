@@ -28,6 +28,8 @@ package struct RTSPClientSession: Sendable {
     package var format: RTPMediaFormat
     /// Channels of its RTP and RTCP packets.
     package var channels: RTSPTransport.Pair<UInt8>
+    /// Ports of the server for datagrams; nil before the response to SETUP, and where that has none.
+    package var serverPorts: RTSPTransport.Pair<UInt16>?
     /// The track's absolute URL.
     var url: String
   }
@@ -272,6 +274,7 @@ package struct RTSPClientSession: Sendable {
         return self.fail(.unsupported)
       }
       if let channels = transport.interleaved { self.tracks[index].channels = channels }
+      self.tracks[index].serverPorts = transport.serverPorts
     }
     if let session = response.headers["Session"] { self.readSession(session) }
     guard self.sessionID != nil else { return self.fail(.invalid) }

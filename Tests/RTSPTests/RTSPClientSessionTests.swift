@@ -187,8 +187,10 @@ struct RTSPClientSessionTests {
   }
 
   @Test func `datagrams are requested for the first track, at the ports of the client`() {
+    var serverPorts: RTSPTransport.Pair<UInt16>?
     func setUp(_ code: Int, _ headers: RTSPHeaders) -> String {
       let dialogue = Dialogue(delivery: .datagrams(.init(rtp: 5000, rtcp: 5001)))
+      defer { serverPorts = dialogue.session.tracks.first?.serverPorts }
       _ = dialogue.answer(200)
       #expect(
         dialogue.answer(200, body: Self.head + Self.video + Self.audio)
@@ -197,6 +199,7 @@ struct RTSPClientSessionTests {
     }
     let transport = "RTP/AVP/UDP;unicast;client_port=5000-5001;server_port=6000-6001"
     #expect(setUp(200, ["Session": "s", "Transport": transport]).hasPrefix("PLAY rtsp://cam/live Session=s"))
+    #expect(serverPorts == .init(rtp: 6000, rtcp: 6001))
     #expect(setUp(200, ["Session": "s", "Transport": "RTP/AVP/TCP;interleaved=0-1"]) == "unsupported")
     #expect(setUp(461, [:]) == "unsupported")
   }

@@ -82,10 +82,12 @@ struct ProbeConnector: Sendable {
   ///
   /// - Parameters:
   ///   - deadline: Time by which TCP is connected, and at which the probe ends itself.
+  ///   - didConnect: Called on that event loop once TCP is connected.
   ///   - makeProbe: Makes the probe, on the event loop that it is used on.
   /// - Returns: What was observed, or the reason why there was no connection.
   func run<Probe: ConnectionProbe>(
-    until deadline: MediaTime, makeProbe: @escaping @Sendable () -> Probe
+    until deadline: MediaTime, didConnect: @escaping @Sendable (any Channel) -> Void = { _ in },
+    makeProbe: @escaping @Sendable () -> Probe
   ) async -> Result<Probe.Observation, ConnectionFailure> {
     let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
     let promise = eventLoop.makePromise(of: Probe.Observation.self)
@@ -94,6 +96,7 @@ struct ProbeConnector: Sendable {
       try channel.pipeline.syncOperations.addHandler(
         ProbeHandler(makeProbe(), isEncrypted: isEncrypted, promise: promise))
     }
+    connection.whenSuccess(didConnect)
     return await Self.result(of: promise, over: connection, until: deadline + Self.grace)
   }
 

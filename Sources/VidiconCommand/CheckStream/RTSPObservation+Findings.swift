@@ -169,7 +169,9 @@ extension RTSPObservation {
     let subject = "RTP over UDP"
     switch self.datagrams {
     case .notRequested: return nil
-    case .unknown: return StreamFinding(.transport, .ok(subject, "not known: the server allows no second session"))
+    case .unknown:
+      return StreamFinding(
+        .transport, .ok(subject, "not known: the server allows no second session, or the track has paused"))
     case .received: return StreamFinding(.transport, .ok(subject, "datagrams arrive"))
     case .refused(let status):
       return StreamFinding(
@@ -179,7 +181,7 @@ extension RTSPObservation {
       return StreamFinding(
         .transport,
         .warning(
-          subject, "the server accepts it, and nothing arrives: a firewall or router drops the datagrams",
+          subject, "the server accepts it, and nothing arrives but over TCP: a firewall or router drops the datagrams",
           .advice("set players to TCP; ffmpeg: -rtsp_transport tcp, VLC: --rtsp-tcp")), blocks: [.datagramPlayers])
     }
   }

@@ -1,3 +1,5 @@
+import Media
+
 /// Facts about a stream of an RTSP server that was played for some seconds. Times are in seconds.
 struct RTSPObservation: Equatable, Sendable {
   /// A response of the server.
@@ -16,11 +18,11 @@ struct RTSPObservation: Equatable, Sendable {
     case notRequested
     /// The server has refused the transport, with its status.
     case refused(Int)
-    /// The server has accepted, and nothing has arrived.
+    /// The server has accepted, and nothing has arrived, while the same track has over TCP.
     case silent
     /// Datagrams have arrived.
     case received
-    /// The second session of this check was not possible.
+    /// The second session of this check was not possible, or the track has paused meanwhile.
     case unknown
   }
 
@@ -51,6 +53,8 @@ struct RTSPObservation: Equatable, Sendable {
   var failure: Failure?
   /// Method of the request that has no response; nil where all have one.
   var pendingMethod: String?
+  /// Time at which PLAY was sent, on the clock of all sessions; nil before.
+  var start: MediaTime?
   /// Whether the server has accepted PLAY.
   var isPlaying = false
   var tracks: [TrackObservation] = []

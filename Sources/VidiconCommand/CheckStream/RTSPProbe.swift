@@ -23,10 +23,19 @@ final class RTSPProbe: ConnectionProbe {
     var playTime: MediaDuration
   }
 
+  /// Stages of a session, for what waits for them.
+  enum Stage: Sendable {
+    /// PLAY is sent; the server's ports of the first track are known where it has named some.
+    case ready(serverPorts: RTSPTransport.Pair<UInt16>?)
+    /// The server has accepted PLAY.
+    case playing
+  }
+
   /// Time after PLAY at which a keep-alive request is sent.
   private static let keepAliveDelay = MediaDuration.seconds(1)
 
   private let request: Request
+  private let report: @Sendable (Stage) -> Void
   private var session: RTSPClientSession
   private var parser = RTSPMessageParser()
   private var receiver: RTPStreamReceiver
@@ -36,8 +45,10 @@ final class RTSPProbe: ConnectionProbe {
   private var playStart: MediaTime?
   private(set) var isComplete = false
 
-  init(_ request: Request) {
+  /// - Parameter report: Called at each stage, on the event loop of the connection.
+  init(_ request: Request, report: @escaping @Sendable (Stage) -> Void = { _ in }) {
     self.request = request
+    self.report = report
     self.session = RTSPClientSession(
       url: request.url, credentials: request.credentials, clientNonce: request.clientNonce,
       delivery: request.delivery, leavesOutOtherCodecs: true)
@@ -187,13 +198,17 @@ final class RTSPProbe: ConnectionProbe {
       switch action {
       case .send(let request):
         // The first packets may come before the response.
-        if request.method == .play { self.addTracks(at: now) }
+        if request.method == .play {
+          self.addTracks(at: now)
+          self.report(.ready(serverPorts: self.session.tracks.first?.serverPorts))
+        }
         self.sent = (request.method, now)
         request.serialize(into: &bytes)
       case .respond(let response): response.serialize(into: &bytes)
       case .play:
         self.facts.isPlaying = true
         self.playStart = now
+        self.report(.playing)
       case .fail(let failure):
         switch failure {
         case .refused: self.fail(.refused)
@@ -212,6 +227,7 @@ final class RTSPProbe: ConnectionProbe {
   }
 
   private func addTracks(at now: MediaTime) {
+    self.facts.start = now
     for (index, track) in self.session.tracks.enumerated() {
       let format = track.format
       let codec = format.kind == .video ? "H.264" : "AAC"

@@ -18,8 +18,8 @@ struct StreamCheck {
     var step = MediaDuration.seconds(4)
     /// Time for which a stream is played.
     var play = MediaDuration.seconds(8)
-    /// Time for which datagrams are waited for.
-    var datagrams = MediaDuration.seconds(3)
+    /// Time for which datagrams are waited for, beside the play.
+    var datagrams = MediaDuration.seconds(5)
     /// Time for which the response to a request for an unknown resource is received.
     var response = MediaDuration.seconds(5)
     /// Maximum length of that response in bytes.
@@ -121,25 +121,46 @@ struct StreamCheck {
       port: self.specification.port ?? (isEncrypted ? 322 : 554), isEncrypted: isEncrypted, clients: clients)
     if let end { return end }
     let (url, credentials) = self.specification.access
-    var request = RTSPProbe.Request(
+    let request = RTSPProbe.Request(
       url: url, credentials: credentials.map { RTSPClientSession.Credentials(user: $0.user, password: $0.password) },
       isEncrypted: isEncrypted,
       clientNonce: Self.makeNonce(), deadline: self.deadline, playTime: self.limits.play)
-    let main = request
-    request.playTime = self.limits.datagrams
-    request.clientNonce = Self.makeNonce()
-    let second = request
-    async let datagrams = DatagramProbe.run(second, over: connector)
-    let result = await connector.run(until: self.deadline) { RTSPProbe(main) }
-    let outcome = await datagrams
-    switch result {
+    switch await self.playRTSP(request, over: connector) {
     case .failure(let failure): return self.verdict(failure, connector, clients: clients)
-    case .success(var observation):
-      observation.datagrams = outcome
+    case .success(let observation):
       var verdict = observation.verdict
       if let finding = inspected?.finding { verdict.findings.insert(finding, at: 0) }
       return verdict
     }
+  }
+
+  /// Plays a stream over TCP, and beside that over UDP; not where the connection has TLS, since datagrams would have none.
+  private func playRTSP(
+    _ main: RTSPProbe.Request, over connector: ProbeConnector
+  ) async -> Result<RTSPObservation, ConnectionFailure> {
+    guard !main.isEncrypted else { return await connector.run(until: self.deadline) { RTSPProbe(main) } }
+    var request = main
+    (request.playTime, request.clientNonce) = (self.limits.datagrams, Self.makeNonce())
+    let second = request
+    let (playing, continuation) = AsyncStream.makeStream(of: Void.self)
+    async let datagrams = DatagramProbe.run(second, over: connector, when: playing)
+    let result = await connector.run(until: self.deadline) {
+      RTSPProbe(main) { stage in
+        if case .playing = stage { continuation.yield() }
+      }
+    }
+    continuation.finish()
+    let session = await datagrams
+    guard case .success(var observation) = result else { return result }
+    let outcome = session.map { DatagramProbe.outcome(of: $0, beside: observation) } ?? .unknown
+    let rest = self.deadline - StreamClock.system.now()
+    if observation.closed != nil, session?.observation.isPlaying == true, rest > self.limits.play / 2 {
+      // A camera with one session may end the first one for the second.
+      let retry = await connector.run(until: self.deadline) { RTSPProbe(main) }
+      if case .success(let again) = retry, again.isPlaying { observation = again }
+    }
+    observation.datagrams = outcome
+    return .success(observation)
   }
 
   // MARK: RTMP

@@ -53,6 +53,9 @@ struct TrackMeter: Sendable {
     self.handleArrival(at: now)
     guard let clockRate = self.statistics?.clockRate else { return }
     self.statistics?.handle(header, arrival: now)
+    let second = Int(max(0, (now - self.start).seconds))
+    while self.observation.packetCounts.count <= second { self.observation.packetCounts.append(0) }
+    self.observation.packetCounts[second] += 1
     let age = (now - self.start).seconds - (self.observation.firstPacket ?? 0)
     if age >= TimelineMeter.settlingTime { self.steady?.handle(header, arrival: now) }
     let ticks = self.unwrapper.unwrap(header.timestamp)

@@ -41,6 +41,8 @@ struct TrackObservation: Equatable, Sendable {
   var jumpCount = 0
   /// Number of times that nothing has arrived for more than a second while the timestamps go on as before.
   var stallCount = 0
+  /// Number of packets of RTP in each second since the server has begun to send.
+  var packetCounts: [Int] = []
   /// Number of packets that were expected by their sequence numbers; 0 without these.
   var expectedCount = 0
   /// Number of packets that are missing.
@@ -64,6 +66,14 @@ extension TrackObservation {
   static let minimumSilence = 5.0
   /// Frames per second below which video is a series of stills.
   static let minimumFrameRate = 0.5
+
+  /// Number of packets of RTP in the whole seconds between two times.
+  func packetCount(from start: Double, to end: Double) -> Int {
+    let (first, last) = (max(0, start).rounded(.up), max(0, end).rounded(.down))
+    return self.packetCounts.enumerated().reduce(0) { sum, second in
+      (first..<max(first, last)).contains(Double(second.offset)) ? sum + second.element : sum
+    }
+  }
 
   /// Maximum distance of keyframes as far as it was seen, with the time since the last one; nil without keyframes.
   var keyframeDistance: Double? {

@@ -2,25 +2,48 @@ import Media
 import NIOCore
 import RTP
 import RTSP
+import Synchronization
 import Testing
 
 @testable import VidiconCommand
 
 @Suite("Probe of an RTSP stream", .timeLimit(.minutes(5)))
 struct RTSPProbeTests {
+  /// Stages of a probe as text.
+  private final class Stages: Sendable {
+    private let texts = Mutex<[String]>([])
+    var all: [String] { self.texts.withLock { $0 } }
+
+    func append(_ stage: RTSPProbe.Stage) {
+      let text =
+        switch stage {
+        case .ready(let ports): "ready \(ports.map { "\($0.rtp)-\($0.rtcp)" } ?? "")"
+        case .playing: "playing"
+        }
+      self.texts.withLock { $0.append(text) }
+    }
+  }
+
   /// A dialogue with a server that is played by the test, in virtual time.
   private final class Dialogue {
     let probe: RTSPProbe
+    /// Stages that the probe has reported.
+    let stages: Stages
     var now = MediaTime.zero
     private var parser = RTSPMessageParser()
     /// Requests of the probe that have no response yet.
     private(set) var requests: [RTSPRequest] = []
 
-    init(credentials: RTSPClientSession.Credentials? = nil) {
+    init(
+      credentials: RTSPClientSession.Credentials? = nil, delivery: RTSPClientSession.Delivery = .interleaved
+    ) {
+      let stages = Stages()
+      self.stages = stages
       self.probe = RTSPProbe(
         .init(
-          url: "rtsp://cam/live", credentials: credentials, clientNonce: "c0", deadline: MediaTime.zero + .seconds(11),
-          playTime: .seconds(8)))
+          url: "rtsp://cam/live", credentials: credentials, delivery: delivery, clientNonce: "c0",
+          deadline: MediaTime.zero + .seconds(11), playTime: .seconds(8))
+      ) { stages.append($0) }
       self.read(self.probe.start(at: self.now))
     }
 
@@ -76,6 +99,19 @@ struct RTSPProbeTests {
     dialogue.answer(200, body: "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\n" + media)
     let facts = dialogue.probe.observation(at: dialogue.now)
     #expect(facts.failure == .unsupported && facts.announced.map(\.codec) == ["JPEG", "PCMU", "H265"])
+  }
+
+  @Test func `the ports of the server are known before the response to PLAY, and playing follows that`() {
+    let dialogue = Dialogue(delivery: .datagrams(.init(rtp: 5000, rtcp: 5001)))
+    dialogue.answer(200)
+    dialogue.answer(
+      200, body: "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n"
+    )
+    dialogue.answer(
+      200, ["Session": "s", "Transport": "RTP/AVP;unicast;client_port=5000-5001;server_port=6000-6001"])
+    #expect(dialogue.requests.map(\.method) == [.play] && dialogue.stages.all == ["ready 6000-6001"])
+    dialogue.answer(200, ["Session": "s"])
+    #expect(dialogue.stages.all == ["ready 6000-6001", "playing"])
   }
 
   /// A packet of H.264 with one NAL unit.

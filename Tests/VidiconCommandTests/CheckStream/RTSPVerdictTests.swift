@@ -152,11 +152,39 @@ struct RTSPVerdictTests {
       var facts = RTSPObservation()
       facts.exchanges = [.init(method: "SETUP", status: status, seconds: 0)]
       facts.isPlaying = isPlaying
-      return DatagramProbe.outcome(of: facts, count: count)
+      return DatagramProbe.outcome(of: .init(observation: facts, packetCount: count), beside: StreamFixtures.rtsp)
     }
     #expect(outcome(461) == .refused(461) && outcome(453) == .unknown && outcome(200) == .unknown)
-    #expect(outcome(200, isPlaying: true) == .silent && outcome(200, isPlaying: true, count: 9) == .received)
-    #expect(DatagramProbe.outcome(of: RTSPObservation(), count: 0) == .unknown)
+    #expect(outcome(503) == .unknown && outcome(200, isPlaying: true, count: 9) == .received)
+    #expect(outcome(0) == .unknown)
+  }
+
+  @Test func `datagrams are missing only where the same track comes over TCP in the same time`() {
+    func outcome(begin: Double, duration: Double, _ change: (inout RTSPObservation) -> Void = { _ in })
+      -> RTSPObservation.Datagrams
+    {
+      var main = StreamFixtures.rtsp
+      main.start = MediaTime.zero + .seconds(100)
+      main.tracks[0].packetCounts = [200, 200, 200, 200, 0, 0, 200, 200]
+      change(&main)
+      var facts = RTSPObservation()
+      facts.start = main.start.map { $0 + .milliseconds(Int64(begin * 1000)) }
+      facts.isPlaying = true
+      facts.tracks = [TrackObservation(kind: .video, duration: duration)]
+      return DatagramProbe.outcome(of: .init(observation: facts, packetCount: 0), beside: main)
+    }
+    #expect(outcome(begin: 0.5, duration: 3) == .silent)
+    // The track pauses, no whole second is left, no keyframe comes, another track comes first.
+    #expect(outcome(begin: 3.5, duration: 2.4) == .unknown && outcome(begin: 0.5, duration: 0.6) == .unknown)
+    #expect(outcome(begin: 0.5, duration: 3) { $0.tracks[0].keyframes = [0.05, 7] } == .unknown)
+    #expect(outcome(begin: 0.5, duration: 3) { $0.tracks.removeFirst() } == .unknown)
+    #expect(outcome(begin: 9, duration: 3) == .unknown)
+  }
+
+  @Test func `firewalls are opened by a packet of RTP and a report, as of ffmpeg`() {
+    let openers = DatagramProbe.openers
+    #expect(Array(openers.rtp.readableBytesView) == [0x80] + [UInt8](repeating: 0, count: 11))
+    #expect(Array(openers.rtcp.readableBytesView) == [0x80, 201, 0, 1, 0, 0, 0, 0])
   }
 
   @Test func `a report has findings and observations, and no secret of the address`() {
