@@ -30,7 +30,7 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
   }
 
   /// Maximum length of the text in bytes.
-  package static let maximumLength = 1 << 20
+  package static let maximumLength = 8 << 20
   /// Maximum number of noted violations.
   private static let maximumViolationCount = 8
 

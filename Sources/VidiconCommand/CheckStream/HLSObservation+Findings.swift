@@ -30,7 +30,12 @@ extension HLSObservation {
     if let resource = self.playlists.first(where: { $0.status != 200 }) {
       return Self.refusal(resource, part: .playlist)
     }
-    guard self.isPlaylist else {
+    if let error = self.playlistError {
+      guard error.code != .tooLarge else {
+        return Self.fault(
+          .playlist, "playlist", "it is larger than \(HLSPlaylistDocument.maximumLength >> 20) MiB",
+          "limit the number of its segments; ffmpeg: -hls_list_size")
+      }
       let type = self.playlists.last?.contentType ?? "of no type"
       return Self.fault(
         .playlist, "playlist", "the response does not start with #EXTM3U; it is \(type)",
@@ -46,7 +51,7 @@ extension HLSObservation {
 
   /// Finding about a resource that is not delivered.
   private static func refusal(_ resource: Resource, part: CheckPart) -> StreamFinding {
-    let (meaning, advice) =
+    let (meaning, advice): (String, String) =
       switch resource.status {
       case 401?: ("the server asks for a user name and password (401)", "write them before the host, and check them")
       case 403?:
@@ -59,7 +64,7 @@ extension HLSObservation {
             : "keep segments for longer than the playlist names them; ffmpeg: -hls_delete_threshold 3"
         )
       case let status?: ("the server responds with \(status)", "look into the log of the server")
-      case nil: ("the server does not respond", "look into the log of the server")
+      case nil: (resource.failure ?? .noResponse).cause
       }
     return self.fault(part, resource.name, meaning, advice)
   }
@@ -88,7 +93,7 @@ extension HLSObservation {
             .web, .warning("type of \(playlist.name)", "\(type), which some players do not take for a playlist", remedy)
           )
           : StreamFinding(
-            .web, .fault("type of \(playlist.name)", "\(type), and no .m3u8 in its name (RFC 8216 §4)", remedy),
+            .web, .warning("type of \(playlist.name)", "\(type), and no .m3u8 in its name (RFC 8216 §4)", remedy),
             blocks: [.safari]))
     }
     return findings
@@ -98,16 +103,7 @@ extension HLSObservation {
     for resource in self.initializations + self.segments.map(\.resource) where !resource.isDelivered {
       return [Self.refusal(resource, part: .video)]
     }
-    var findings: [StreamFinding] = []
-    if let slow = self.segments.first(where: { $0.resource.seconds > $0.duration || !$0.resource.isComplete }) {
-      findings.append(
-        Self.fault(
-          .transport, slow.resource.name,
-          "its \(TrackObservation.text(slow.duration)) s take \(TrackObservation.text(slow.resource.seconds)) s to load",
-          "lower the bitrate, or use a faster connection"))
-    } else if !self.segments.isEmpty {
-      findings.append(StreamFinding(.transport, .ok("segments", "loaded faster than they play")))
-    }
+    var findings = [self.loadFinding].compactMap(\.self)
     if let segment = self.segments.first(where: { $0.startsWithKeyframe == false }) {
       findings.append(
         StreamFinding(
@@ -120,6 +116,35 @@ extension HLSObservation {
       findings.append(StreamFinding(.video, .ok("segments", "start with keyframes")))
     }
     return findings + [self.codecFinding].compactMap(\.self)
+  }
+
+  /// Finding about the time that segments take to load; nil where none of them says anything about it.
+  private var loadFinding: StreamFinding? {
+    if let broken = self.segments.first(where: { $0.resource.ending == .closed }) {
+      return Self.fault(
+        .transport, broken.resource.name,
+        "the server ends the response after \(broken.resource.byteCount) bytes, before the end of the file",
+        "look into the log of the server, and into that of a proxy before it")
+    }
+    let cut = self.segments.first { $0.resource.ending == .cutOff && $0.resource.seconds > $0.duration }
+    if let cut {
+      return Self.fault(
+        .transport, cut.resource.name,
+        "its \(TrackObservation.text(cut.duration)) s are not loaded in \(TrackObservation.text(cut.resource.seconds)) s",
+        "lower the bitrate, or use a faster connection")
+    }
+    var whole = self.segments.filter { $0.resource.ending == .complete }
+    // The last segment of a stream may be a fraction of the others, for which the time to the first byte counts alone.
+    if let last = whole.last, last.duration < Double(self.media?.targetDuration ?? 0) / 2 { whole.removeLast() }
+    let (seconds, duration) = whole.reduce((0.0, 0.0)) { ($0.0 + $1.resource.seconds, $0.1 + $1.duration) }
+    guard duration > 0 else { return nil }
+    guard seconds <= duration else {
+      return Self.fault(
+        .transport, "segments",
+        "\(TrackObservation.text(duration)) s of them take \(TrackObservation.text(seconds)) s to load",
+        "lower the bitrate, or use a faster connection")
+    }
+    return StreamFinding(.transport, .ok("segments", "loaded faster than they play"))
   }
 
   private var codecFinding: StreamFinding? {

@@ -1,4 +1,5 @@
 import HLS
+import Media
 
 /// Facts about an HLS stream that was requested for some seconds. Times are in seconds.
 struct HLSObservation: Equatable, Sendable {
@@ -8,14 +9,16 @@ struct HLSObservation: Equatable, Sendable {
     var name: String
     /// Status of HTTP; nil without a response.
     var status: Int?
+    /// Reason for there being no response; nil with one, and for one that was not requested.
+    var failure: ConnectionFailure?
     var contentType: String?
     /// Whether pages of other servers may read it.
     var allowsOtherOrigins = false
-    /// Time until the response was complete.
+    /// Time from the request to the end of the response.
     var seconds = 0.0
     var byteCount = 0
-    /// Whether the response was complete within the time of the check.
-    var isComplete = true
+    /// Reason for the end of the response.
+    var ending = HTTPResult.Ending.complete
 
     /// Whether the server has delivered it.
     var isDelivered: Bool { self.status == 200 || self.status == 206 }
@@ -36,8 +39,8 @@ struct HLSObservation: Equatable, Sendable {
   var negotiatedProtocol: String?
   /// Playlists in the order of their requests: the multivariant one, if any, and the media playlist.
   var playlists: [Resource] = []
-  /// Whether the first playlist starts with `#EXTM3U`.
-  var isPlaylist = true
+  /// The reason for which a playlist cannot be parsed; nil where all can.
+  var playlistError: ParsingError?
   /// `CODECS` of the first variant; nil without it.
   var codecs: String?
   /// Number of variants; 0 for a media playlist.

@@ -12,14 +12,14 @@ struct HLSProbe {
   private static let maximumSegmentLength = 32 << 20
   /// Interval of the requests for a playlist that has not changed.
   private static let reloadInterval = MediaDuration.milliseconds(500)
+  /// Minimum time in which a server responds.
+  private static let responseTime = MediaDuration.seconds(2)
   /// Time that is kept for the last request before the deadline.
   private static let reserve = MediaDuration.milliseconds(700)
 
-  private var visit: HTTPVisit
+  private(set) var visit: HTTPVisit
   private let deadline: MediaTime
   private var facts = HLSObservation()
-  /// Addresses of resources, for the requests of another origin.
-  private var addresses: [HTTPAddress] = []
 
   /// - Parameters:
   ///   - visit: Requests to the server.
@@ -41,51 +41,73 @@ struct HLSProbe {
       (self.facts.variantCount, self.facts.codecs) = (
         playlist.variants.count, variant.codecs.map { String($0.prefix(80)) }
       )
-      guard let next = address.resolved(variant.address), let result = await self.load(next) else {
-        self.facts.playlists.append(.init(name: "variant", status: nil))
+      switch await self.load(variant.address, from: address) {
+      case .failure(let failure):
+        self.facts.playlists.append(Self.resource(variant.address, failure))
         return self.facts
+      case .success(let response):
+        self.note(response.result, from: response.address)
+        guard let parsed = self.parse(response.result) else { return self.facts }
+        (media, place) = (parsed, response.address)
       }
-      self.note(result.result, from: result.address)
-      guard let parsed = self.parse(result.result) else { return self.facts }
-      (media, place) = (parsed, result.address)
     }
     media = await self.awaitSegments(of: media, from: place)
     let start = StreamClock.system.now()
     self.facts.media = media
     await self.loadSegments(of: media, from: place)
-    await self.requestFromOtherOrigin()
     if !media.isEnded { await self.reload(media, from: place, since: start) }
     return self.facts
   }
 
-  private mutating func load(_ address: HTTPAddress, limit: Int = HLSPlaylistDocument.maximumLength + 1) async
-    -> (result: HTTPResult, address: HTTPAddress)?
-  {
-    let request = HTTPExchange.Request(address: address, maximumLength: limit, end: self.deadline - Self.reserve)
-    return try? await self.visit.request(request).get()
+  /// Requests what a playlist names.
+  private mutating func load(
+    _ reference: String, from place: HTTPAddress, limit: Int = HLSPlaylistDocument.maximumLength + 1
+  ) async -> Result<HTTPVisit.Response, ConnectionFailure> {
+    guard let address = place.resolved(reference) else { return .failure(.invalidAddress) }
+    return await self.load(address, limit: limit)
+  }
+
+  /// Requests a resource as a page of another server does.
+  private mutating func load(
+    _ address: HTTPAddress, limit: Int = HLSPlaylistDocument.maximumLength + 1
+  ) async -> Result<HTTPVisit.Response, ConnectionFailure> {
+    let request = HTTPExchange.Request(
+      address: address, isOfOtherOrigin: true, maximumLength: limit, end: self.deadline - Self.reserve)
+    return await self.visit.request(request)
   }
 
   /// Records the response to a request for a playlist.
   private mutating func note(_ result: HTTPResult, from address: HTTPAddress) {
     self.facts.playlists.append(Self.resource(result, from: address))
-    self.addresses.append(address)
+  }
+
+  /// Maximum length of a name that is noted.
+  private static let maximumNameLength = 60
+
+  /// A resource without a response.
+  private static func resource(_ reference: String, _ failure: ConnectionFailure) -> HLSObservation.Resource {
+    // A host may follow a password.
+    let name = reference.prefix { $0 != "?" }.split { $0 == "/" || $0 == "@" }.last ?? "/"
+    return HLSObservation.Resource(name: String(name.prefix(self.maximumNameLength)), failure: failure)
   }
 
   private static func resource(_ result: HTTPResult, from address: HTTPAddress) -> HLSObservation.Resource {
     HLSObservation.Resource(
-      name: String(address.name.prefix(60)), status: result.status,
-      contentType: result.contentType.map { String($0.prefix(60)) },
-      seconds: result.endTime, byteCount: result.body.readableBytes, isComplete: result.isComplete)
+      name: String(address.name.prefix(self.maximumNameLength)), status: result.status,
+      contentType: result.contentType.map { String($0.prefix(60)) }, allowsOtherOrigins: result.allowsOtherOrigins,
+      seconds: result.endTime, byteCount: result.body.readableBytes, ending: result.ending)
   }
 
   private mutating func parse(_ result: HTTPResult) -> HLSPlaylistDocument? {
     guard result.status == 200 else { return nil }
-    guard let playlist = try? HLSPlaylistDocument(parsing: String(buffer: result.body)) else {
-      self.facts.isPlaylist = false
+    do throws(ParsingError) {
+      let playlist = try HLSPlaylistDocument(parsing: String(buffer: result.body))
+      self.note(playlist.violations)
+      return playlist
+    } catch {
+      self.facts.playlistError = error
       return nil
     }
-    self.note(playlist.violations)
-    return playlist
   }
 
   private mutating func note(_ violations: [String]) {
@@ -94,55 +116,37 @@ struct HLSProbe {
     }
   }
 
+  /// Whether a server has time to respond to a further request: one that the end of the check cuts off is not judged.
+  private var hasTime: Bool { StreamClock.system.now() + Self.responseTime < self.deadline - Self.reserve }
+
   /// Loads the last segments, and the section that they need.
   private mutating func loadSegments(of media: HLSPlaylistDocument, from place: HTTPAddress) async {
     let segments = media.availableSegments.suffix(Self.segmentCount).filter { !$0.isByteRange }
     var initialization: ByteBuffer?
-    if let map = segments.last?.map, let address = place.resolved(map) {
-      let loaded = await self.load(address, limit: Self.maximumSegmentLength)
-      self.facts.initializations.append(
-        loaded.map { Self.resource($0.result, from: $0.address) }
-          ?? .init(name: String(address.name.prefix(60)), status: nil))
-      self.addresses.append(address)
-      initialization = loaded?.result.body
+    if self.hasTime, let map = segments.last?.map {
+      switch await self.load(map, from: place, limit: Self.maximumSegmentLength) {
+      case .failure(let failure): self.facts.initializations.append(Self.resource(map, failure))
+      case .success(let response):
+        self.facts.initializations.append(Self.resource(response.result, from: response.address))
+        initialization = response.result.body
+      }
     }
-    for segment in segments {
-      guard let address = place.resolved(segment.address) else { continue }
-      guard let loaded = await self.load(address, limit: Self.maximumSegmentLength) else {
+    for segment in segments where self.hasTime {
+      switch await self.load(segment.address, from: place, limit: Self.maximumSegmentLength) {
+      case .failure(let failure):
         self.facts.segments.append(
-          .init(resource: .init(name: String(address.name.prefix(60)), status: nil), duration: segment.duration))
+          .init(resource: Self.resource(segment.address, failure), duration: segment.duration))
         return
+      case .success(let response):
+        var start: SegmentStart?
+        if !segment.isEncrypted, response.result.ending == .complete {
+          start = try? SegmentStart(parsing: response.result.body, initialization: initialization)
+        }
+        self.facts.segments.append(
+          .init(
+            resource: Self.resource(response.result, from: response.address), duration: segment.duration,
+            startsWithKeyframe: start == .keyframe ? true : start == .otherFrame ? false : nil))
       }
-      self.addresses.append(address)
-      var start: SegmentStart?
-      if !segment.isEncrypted, loaded.result.isComplete {
-        start = try? SegmentStart(parsing: loaded.result.body, initialization: initialization)
-      }
-      self.facts.segments.append(
-        .init(
-          resource: Self.resource(loaded.result, from: loaded.address), duration: segment.duration,
-          startsWithKeyframe: start == .keyframe ? true : start == .otherFrame ? false : nil))
-    }
-  }
-
-  /// Requests each resource as a page of another server does.
-  private mutating func requestFromOtherOrigin() async {
-    var allowed: [Bool] = []
-    for address in self.addresses {
-      var request = HTTPExchange.Request(address: address, maximumLength: 1, end: self.deadline - Self.reserve)
-      request.isOfOtherOrigin = true
-      let result = try? await self.visit.request(request).get().result
-      allowed.append(result?.allowsOtherOrigins ?? false)
-    }
-    var rest = allowed[...]
-    for index in self.facts.playlists.indices {
-      self.facts.playlists[index].allowsOtherOrigins = rest.popFirst() ?? false
-    }
-    for index in self.facts.initializations.indices {
-      self.facts.initializations[index].allowsOtherOrigins = rest.popFirst() ?? false
-    }
-    for index in self.facts.segments.indices where self.facts.segments[index].resource.status != nil {
-      self.facts.segments[index].resource.allowsOtherOrigins = rest.popFirst() ?? false
     }
   }
 
@@ -155,7 +159,7 @@ struct HLSProbe {
       StreamClock.system.now() + Self.reloadInterval < self.deadline - Self.reserve
     {
       try? await Task.sleep(for: .nanoseconds(Self.reloadInterval.nanoseconds))
-      guard let result = await self.load(place)?.result, let later = self.parse(result) else { break }
+      guard let response = try? await self.load(place).get(), let later = self.parse(response.result) else { break }
       media = later
     }
     return media
@@ -165,8 +169,8 @@ struct HLSProbe {
   private mutating func reload(_ media: HLSPlaylistDocument, from place: HTTPAddress, since start: MediaTime) async {
     while StreamClock.system.now() + Self.reloadInterval < self.deadline - Self.reserve {
       try? await Task.sleep(for: .nanoseconds(Self.reloadInterval.nanoseconds))
-      guard let result = await self.load(place)?.result, result.status == 200,
-        let later = try? HLSPlaylistDocument(parsing: String(buffer: result.body))
+      guard let response = try? await self.load(place).get(), response.result.status == 200,
+        let later = try? HLSPlaylistDocument(parsing: String(buffer: response.result.body))
       else { continue }
       self.facts.reloadSpan = (StreamClock.system.now() - start).seconds
       guard later != media else { continue }

@@ -1,4 +1,5 @@
 import Authentication
+import Media
 
 /// Address of a resource of HTTP that a check requests. Path and query may be secrets, as tokens are.
 package struct HTTPAddress: Equatable, Sendable {
@@ -44,10 +45,16 @@ package struct HTTPAddress: Equatable, Sendable {
   /// The last component of the path, for messages: names of files are no secrets, queries may be.
   var name: String { String(self.path.split(separator: "/").last ?? "/") }
 
-  /// The address that a reference names, relative to this one, RFC 3986 §5.2; nil for one of another scheme, and for one that
-  /// leads from HTTPS to HTTP.
+  /// The address that a reference names, as ``address(of:)``; nil also for one that leads from HTTPS to HTTP.
   package func resolved(_ reference: String) -> HTTPAddress? {
-    guard reference.utf8.count <= 4096, reference.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+    guard let address = self.address(of: reference), address.isEncrypted || !self.isEncrypted else { return nil }
+    return address
+  }
+
+  /// The address that a reference names, relative to this one, RFC 3986 §5.2; nil for one of another scheme, and for one with control
+  /// characters. Characters that a URL does not have, such as spaces and umlauts, are encoded.
+  func address(of text: String) -> HTTPAddress? {
+    guard text.utf8.count <= 4096, let reference = Self.encoded(text) else { return nil }
     var address = self
     if reference.firstRange(of: "://") != nil, reference.prefix(while: { $0 != "/" && $0 != "?" }).last == ":" {
       guard let absolute = HTTPAddress(parsing: reference) else { return nil }
@@ -62,7 +69,24 @@ package struct HTTPAddress: Equatable, Sendable {
         reference.hasPrefix("?") ? self.path : self.path[...(self.path.lastIndex(of: "/") ?? self.path.startIndex)]
       address.target = Self.withoutDots(String(folder) + reference.prefix { $0 != "#" })
     }
-    return self.isEncrypted && !address.isEncrypted ? nil : address
+    return address
+  }
+
+  /// A reference with percent-encoded bytes for those that a URL does not have, RFC 3986 §2.1, and without spaces around it; nil for one
+  /// with control characters.
+  private static func encoded(_ text: String) -> String? {
+    let bytes = text.trimmingSpace().utf8
+    guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+    var reference: [UInt8] = []
+    for byte in bytes {
+      if (0x21...0x7E).contains(byte) {
+        reference.append(byte)
+      } else {
+        reference.append(UInt8(ascii: "%"))
+        reference += Hexadecimal.encode([byte], uppercase: true).utf8
+      }
+    }
+    return String(decoding: reference, as: UTF8.self)
   }
 
   /// A path with its query without segments of dots, RFC 3986 §5.2.4.
@@ -76,9 +100,10 @@ package struct HTTPAddress: Equatable, Sendable {
     return "/" + segments.joined(separator: "/") + target[path.endIndex...]
   }
 
-  /// Whether both have the same scheme, host and port, RFC 6454: a password goes to no other.
-  func hasOrigin(of other: HTTPAddress) -> Bool {
-    self.isEncrypted == other.isEncrypted && self.host.lowercased() == other.host.lowercased()
-      && self.port == other.port
+  /// Whether a password for another address may go to this one: to that of the same scheme, host and port, RFC 6454, and to that of the
+  /// same host over TLS in place of none.
+  func getsPassword(of other: HTTPAddress) -> Bool {
+    guard self.host.lowercased() == other.host.lowercased() else { return false }
+    return self.isEncrypted == other.isEncrypted ? self.port == other.port : self.isEncrypted
   }
 }

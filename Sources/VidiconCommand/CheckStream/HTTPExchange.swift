@@ -2,6 +2,7 @@ import Media
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOTLS
 import Threading
 
 /// One request of a check over HTTP/1.1, on a connection of its own, with its response. Used on its event loop only.
@@ -21,14 +22,17 @@ final class HTTPExchange: ChannelInboundHandler {
     var body: (type: String, bytes: ByteBuffer)?
     /// Maximum length of the response's body in bytes; a longer one is cut off.
     var maximumLength = 4 << 20
-    /// Time at which a response is cut off; nil for the deadline.
+    /// Time at which a response is cut off, or no longer waited for; nil for the deadline.
     var end: MediaTime?
+    /// Time from the head of a response to that at which it is cut off, as of one without end; nil for the end alone.
+    var responseTime: MediaDuration?
   }
 
   /// Origin of a page of another server, which `Access-Control-Allow-Origin` answers.
-  private static let origin = "https://player.example"
+  static let origin = "https://player.example"
 
   private let request: Request
+  private let endTime: MediaTime
   private let promise: EventLoopPromise<HTTPResult>
   private let clock = StreamClock.system
   private var sent = MediaTime.zero
@@ -36,8 +40,9 @@ final class HTTPExchange: ChannelInboundHandler {
   private var byteCount = 0
   private var timer: Scheduled<Void>?
 
-  private init(_ request: Request, promise: EventLoopPromise<HTTPResult>) {
+  private init(_ request: Request, until deadline: MediaTime, promise: EventLoopPromise<HTTPResult>) {
     self.request = request
+    self.endTime = min(request.end ?? deadline, deadline)
     self.promise = promise
   }
 
@@ -59,9 +64,10 @@ final class HTTPExchange: ChannelInboundHandler {
     let connection = connector.connect(on: eventLoop, until: deadline) { channel in
       let pipeline = channel.pipeline.syncOperations
       try pipeline.addHTTPClientHandlers()
-      try pipeline.addHandler(HTTPExchange(request, promise: promise))
+      try pipeline.addHandler(HTTPExchange(request, until: deadline, promise: promise))
     }
-    let result = await ProbeConnector.result(of: promise, over: connection, until: deadline)
+    let result = await ProbeConnector.result(
+      of: promise, over: connection, until: deadline + ProbeConnector.grace)
     connection.whenSuccess { $0.close(promise: nil) }
     return result
   }
@@ -88,14 +94,23 @@ final class HTTPExchange: ChannelInboundHandler {
       context.write(self.wrapOutboundOut(.body(.byteBuffer(body.bytes))), promise: nil)
     }
     context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
-    if let end = self.request.end {
-      let delay = max(end - self.sent, .zero)
-      // Safe because handler and task share an event loop.
-      self.timer = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay.nanoseconds)) {
-        self.succeed()
-      }
-    }
+    self.setTimer(self.endTime, context)
     context.fireChannelActive()
+  }
+
+  private func setTimer(_ end: MediaTime, _ context: ChannelHandlerContext) {
+    self.timer?.cancel()
+    let delay = max(end - self.clock.now(), .zero)
+    // Safe because handler and task share an event loop.
+    self.timer = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay.nanoseconds)) {
+      self.succeed()
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    // Players keep connections: their segments do not wait for handshakes.
+    if case .handshakeCompleted? = event as? TLSUserEvent { self.sent = self.clock.now() }
+    context.fireUserInboundEventTriggered(event)
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
@@ -110,13 +125,12 @@ final class HTTPExchange: ChannelInboundHandler {
       guard head.status.code >= 200 else { return }
       self.result = HTTPResult(status: Int(head.status.code), headTime: time)
       self.result?.headers = head.headers.map { HTTPResult.Header(name: $0.name.lowercased(), value: $0.value) }
+      if let time = self.request.responseTime { self.setTimer(min(self.endTime, self.clock.now() + time), context) }
     case .body(let bytes):
       self.byteCount += bytes.readableBytes
       self.result?.pieces.append(.init(time: time, bytes: bytes))
-      if self.byteCount >= self.request.maximumLength { self.succeed() }
-    case .end:
-      self.result?.isComplete = true
-      self.succeed()
+      if self.byteCount >= self.request.maximumLength { self.succeed(.tooLong) }
+    case .end: self.succeed(.complete)
     }
   }
 
@@ -129,8 +143,9 @@ final class HTTPExchange: ChannelInboundHandler {
     context.fireChannelInactive()
   }
 
-  private func succeed() {
-    guard var result = self.result else { return self.promise.fail(ConnectionFailure.timedOut) }
+  private func succeed(_ ending: HTTPResult.Ending = .cutOff) {
+    guard var result = self.result else { return self.promise.fail(ConnectionFailure.noResponse) }
+    result.ending = ending
     result.endTime = (self.clock.now() - self.sent).seconds
     self.promise.succeed(result)
   }
@@ -138,10 +153,9 @@ final class HTTPExchange: ChannelInboundHandler {
   /// Ends with what was received; without a response, with the reason.
   private func end(_ error: any Error) {
     if self.result != nil {
-      self.succeed()
+      self.succeed(.closed)
     } else {
-      self.promise.fail(
-        error is HTTPParserError ? ConnectionFailure.other("the server does not speak HTTP there") : error)
+      self.promise.fail(error is HTTPParserError ? ConnectionFailure.notHTTP : error)
     }
   }
 }

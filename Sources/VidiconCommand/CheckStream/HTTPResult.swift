@@ -14,11 +14,23 @@ struct HTTPResult: Equatable, Sendable {
   var headers: [Header] = []
   /// The body as far as it was received.
   var pieces: [Piece] = []
-  /// Whether the body is complete.
-  var isComplete = false
+  /// Reason for the end of the body.
+  var ending = Ending.cutOff
   /// Time until the head, and until the end.
   var headTime = 0.0
   var endTime = 0.0
+
+  /// Reasons for the end of a body.
+  enum Ending: Equatable, Sendable {
+    /// All of it was received.
+    case complete
+    /// The server, or a proxy, has closed the connection before.
+    case closed
+    /// The time for it was over.
+    case cutOff
+    /// The rest beyond a maximum length was not received.
+    case tooLong
+  }
 
   /// A header line.
   struct Header: Equatable, Sendable {
@@ -44,5 +56,8 @@ struct HTTPResult: Equatable, Sendable {
   }
 
   /// Whether scripts of pages of other servers may read it, Fetch §3.2.
-  var allowsOtherOrigins: Bool { self.header("access-control-allow-origin") != nil }
+  var allowsOtherOrigins: Bool {
+    let origin = self.header("access-control-allow-origin")
+    return origin == "*" || origin == HTTPExchange.origin
+  }
 }

@@ -10,6 +10,8 @@ struct HTTPVisit {
   private let isVerifying: Bool
   private let deadline: MediaTime
   private var responder: ChallengeResponder?
+  /// Address of the last request.
+  private(set) var place: HTTPAddress
   /// Schemes that the server has asked for.
   private(set) var loginSchemes: [String] = []
 
@@ -21,7 +23,7 @@ struct HTTPVisit {
     origin: HTTPAddress, credentials: (user: String, password: String)?, clientNonce: String, isVerifying: Bool,
     deadline: MediaTime
   ) {
-    self.origin = origin
+    (self.origin, self.place) = (origin, origin)
     self.isVerifying = isVerifying
     self.deadline = deadline
     self.responder = credentials.map {
@@ -29,16 +31,20 @@ struct HTTPVisit {
     }
   }
 
+  /// A response, and the address that it has come from.
+  typealias Response = (result: HTTPResult, address: HTTPAddress)
+
   /// Requests a resource.
   ///
-  /// - Returns: The response, and the address that it has come from.
+  /// - Parameter stopsAtTLS: Whether a redirect from HTTP to HTTPS is returned, with the address that it leads to.
   mutating func request(
-    _ request: HTTPExchange.Request
-  ) async -> Result<(result: HTTPResult, address: HTTPAddress), ConnectionFailure> {
+    _ request: HTTPExchange.Request, stopsAtTLS: Bool = false
+  ) async -> Result<Response, ConnectionFailure> {
     var request = request
     var (redirectCount, isChallenged) = (0, false)
     while true {
-      let isTrusted = request.address.hasOrigin(of: self.origin)
+      self.place = request.address
+      let isTrusted = request.address.getsPassword(of: self.origin)
       request.authorization =
         isTrusted ? self.responder?.authorization(method: request.method, uri: request.address.target) : nil
       let result: HTTPResult
@@ -55,14 +61,32 @@ struct HTTPVisit {
         isChallenged = true
         continue
       }
-      if [301, 302, 303, 307, 308].contains(result.status), redirectCount < Self.maximumRedirectCount,
-        let next = result.header("location").flatMap({ request.address.resolved($0) })
-      {
-        redirectCount += 1
-        request.address = next
+      if result.status == 403, request.isOfOtherOrigin {
+        // A server that refuses pages of other servers may deliver to players.
+        request.isOfOtherOrigin = false
         continue
       }
-      return .success((result, request.address))
+      guard [301, 302, 303, 307, 308].contains(result.status) else { return .success((result, request.address)) }
+      let next: HTTPAddress
+      switch Self.redirect(result, from: request.address) {
+      case .failure(let failure): return .failure(failure)
+      case .success(let address): next = address
+      }
+      if stopsAtTLS, next.isEncrypted, !request.address.isEncrypted { return .success((result, next)) }
+      redirectCount += 1
+      guard redirectCount <= Self.maximumRedirectCount else { return .failure(.redirect(result.status, .tooMany)) }
+      request.address = next
     }
+  }
+
+  /// The address that a redirect leads to.
+  static func redirect(
+    _ result: HTTPResult, from address: HTTPAddress
+  ) -> Result<HTTPAddress, ConnectionFailure> {
+    guard let next = result.header("location").flatMap({ address.address(of: $0) }) else {
+      return .failure(.redirect(result.status, .invalid))
+    }
+    guard next.isEncrypted || !address.isEncrypted else { return .failure(.redirect(result.status, .insecure)) }
+    return .success(next)
   }
 }

@@ -17,7 +17,7 @@ struct MotionJPEGObservation: Equatable, Sendable {
   init(_ result: HTTPResult) {
     self.contentType = result.contentType
     self.duration = result.endTime
-    self.hasEnded = result.isComplete
+    self.hasEnded = result.ending == .complete || result.ending == .closed
     var reader = JPEGStreamReader()
     for piece in result.pieces {
       reader.append(piece.bytes)

@@ -42,7 +42,8 @@ extension HLSObservation {
   /// Lines for a report.
   var lines: [String] {
     func line(_ resource: Resource, _ kind: String) -> String {
-      "\(kind) \(resource.status.map { "\($0)" } ?? "no response"), \(resource.contentType ?? "no type"), "
+      "\(kind) \(resource.status.map { "\($0)" } ?? resource.failure.map { "\($0)" } ?? "no response"), "
+        + "\(resource.contentType ?? "no type"), "
         + "\(resource.byteCount) bytes in \(TrackObservation.text(resource.seconds)) s, "
         + "\(resource.allowsOtherOrigins ? "CORS" : "no CORS")"
     }

@@ -106,6 +106,8 @@ struct ProbeConnector: Sendable {
   ) async -> Result<Value, ConnectionFailure> {
     let rest = max(deadline - StreamClock.system.now(), .zero)
     let timer = promise.futureResult.eventLoop.scheduleTask(in: .nanoseconds(rest.nanoseconds)) {
+      // A connection that is open was accepted.
+      connection.whenSuccess { _ in promise.fail(ConnectionFailure.noResponse) }
       promise.fail(ConnectionFailure.timedOut)
     }
     connection.whenFailure { promise.fail($0) }

@@ -26,9 +26,9 @@ struct StreamCheck {
     var responseLength = 16 << 20
   }
 
-  private let specification: NetworkSpecification
-  private let limits: Limits
-  private let deadline: MediaTime
+  let specification: NetworkSpecification
+  let limits: Limits
+  let deadline: MediaTime
 
   /// - Throws: ``VidiconError`` for an address of another scheme than those that are checked.
   init(_ specification: NetworkSpecification, limits: Limits = Limits()) throws(VidiconError) {
@@ -52,10 +52,11 @@ struct StreamCheck {
     }
   }
 
-  private static func makeNonce() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 16) }
+  /// Random hexadecimal digits, for proofs of a password.
+  static func makeNonce() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 16) }
 
   /// A server with TLS, whose certificate was judged.
-  private struct Inspected {
+  struct Inspected {
     var observation: TLSObservation
     var finding: StreamFinding
     /// Whether the check ends here: a password of the address is not sent to a server that is not trusted.
@@ -64,21 +65,21 @@ struct StreamCheck {
 
   /// Judges the TLS of the server.
   private func inspect(
-    port: Int, protocols: [String] = [], clients: [StreamClient]
+    host: String, port: Int, protocols: [String], hasCredentials: Bool, clients: [StreamClient]
   ) async -> Result<Inspected, ConnectionFailure> {
     let result = await TLSInspection.run(
-      host: self.specification.host, port: port, protocols: protocols, isInsecure: self.specification.isInsecure,
+      host: host, port: port, protocols: protocols, isInsecure: self.specification.isInsecure,
       until: min(StreamClock.system.now() + self.limits.inspection, self.deadline))
     return result.map { observation in
       let finding = observation.finding(port: port, clients: clients)
       return Inspected(
         observation: observation, finding: finding,
-        isEnd: finding.finding.verdict == .fault && self.specification.hasCredentials)
+        isEnd: finding.finding.verdict == .fault && hasCredentials)
     }
   }
 
   /// A verdict where no more is known than why there is no connection.
-  private func verdict(
+  func verdict(
     _ failure: ConnectionFailure, _ connector: ProbeConnector, clients: [StreamClient]
   ) -> StreamVerdict {
     StreamVerdict(
@@ -87,17 +88,24 @@ struct StreamCheck {
   }
 
   /// Whether the certificates of connections behind an inspection are verified by the library.
-  private static func isVerifying(_ inspected: Inspected?) -> Bool {
+  static func isVerifying(_ inspected: Inspected?) -> Bool {
     inspected.map { $0.observation.isTrusted && !$0.observation.isInsecure } ?? true
   }
 
   /// A connector, with the inspection of its TLS; or the verdict where the check ends there.
-  private func open(
-    port: Int, isEncrypted: Bool, protocols: [String] = [], clients: [StreamClient]
+  ///
+  /// - Parameter host: Nil for that of the address of the check.
+  func open(
+    host: String? = nil, port: Int, isEncrypted: Bool, protocols: [String] = [], hasCredentials: Bool? = nil,
+    clients: [StreamClient]
   ) async -> (connector: ProbeConnector, inspected: Inspected?, end: StreamVerdict?) {
-    var connector = ProbeConnector(host: self.specification.host, port: port)
+    let host = host ?? self.specification.host
+    var connector = ProbeConnector(host: host, port: port)
     guard isEncrypted else { return (connector, nil, nil) }
-    switch await self.inspect(port: port, protocols: protocols, clients: clients) {
+    let inspection = await self.inspect(
+      host: host, port: port, protocols: protocols,
+      hasCredentials: hasCredentials ?? self.specification.hasCredentials, clients: clients)
+    switch inspection {
     case .failure(let failure): return (connector, nil, self.verdict(failure, connector, clients: clients))
     case .success(let inspected):
       if inspected.isEnd {
@@ -207,68 +215,5 @@ struct StreamCheck {
         url: url, random: .random(in: 0...UInt64.max), stepTimeout: limits.step, playTime: limits.play,
         deadline: deadline)
     }
-  }
-
-  // MARK: HTTP
-
-  private func checkHTTP() async -> StreamVerdict {
-    let clients: [StreamClient] = [.players, .safari, .browsers]
-    let (text, credentials) = self.specification.access
-    guard let address = HTTPAddress(parsing: text) else {
-      let finding = CheckFinding.fault("address", "it cannot be parsed", .advice("check host and port"))
-      return StreamVerdict(clients: clients, findings: [StreamFinding(.connection, finding, blocks: Set(clients))])
-    }
-    let (connector, inspected, end) = await self.open(
-      port: address.port, isEncrypted: address.isEncrypted, protocols: ["h2", "http/1.1"], clients: clients)
-    if let end { return end }
-    var visit = HTTPVisit(
-      origin: address, credentials: credentials, clientNonce: Self.makeNonce(),
-      isVerifying: Self.isVerifying(inspected), deadline: self.deadline)
-    if address.path.hasSuffix("/whep") {
-      var probe = WHEPProbe(visit: visit, deadline: self.deadline)
-      var verdict = await probe.run(address).verdict
-      if let finding = inspected?.finding { verdict.findings.insert(finding, at: 0) }
-      return verdict
-    }
-    let request = HTTPExchange.Request(
-      address: address, maximumLength: self.limits.responseLength, end: StreamClock.system.now() + self.limits.response)
-    var verdict: StreamVerdict
-    switch await visit.request(request) {
-    case .failure(let failure): return self.verdict(failure, connector, clients: clients)
-    case .success(let (result, place)):
-      if Self.isMotionJPEG(result) {
-        verdict = MotionJPEGObservation(result).verdict
-      } else if let endpoint = Self.endpoint(ofPage: result, at: place) {
-        var probe = WHEPProbe(visit: visit, deadline: self.deadline)
-        verdict = await probe.run(endpoint).verdict
-      } else {
-        var probe = HLSProbe(visit: visit, tls: inspected?.observation, deadline: self.deadline)
-        verdict = await probe.run(result, from: place).verdict
-      }
-    }
-    if credentials != nil, !visit.loginSchemes.isEmpty {
-      verdict.findings.append(.login(visit.loginSchemes, isEncrypted: address.isEncrypted))
-    }
-    if let finding = inspected?.finding { verdict.findings.insert(finding, at: 0) }
-    return verdict
-  }
-
-  /// The WHEP endpoint of a page of a stream of this program; nil for another response.
-  private static func endpoint(ofPage result: HTTPResult, at address: HTTPAddress) -> HTTPAddress? {
-    // The page without a path lists the streams.
-    guard result.status == 200, result.contentType == "text/html", !address.path.allSatisfy({ $0 == "/" }),
-      String(buffer: result.body).lowercased().contains("vidicon")
-    else { return nil }
-    var endpoint = address
-    let (path, query) = (address.path, address.target[address.path.endIndex...])
-    endpoint.target = "\(path)\(path.hasSuffix("/") ? "" : "/")whep\(query)"
-    return endpoint
-  }
-
-  /// Whether a response is a series of JPEG images, by its type or its first bytes.
-  private static func isMotionJPEG(_ result: HTTPResult) -> Bool {
-    guard result.status == 200 else { return false }
-    return result.contentType?.hasPrefix("multipart/") == true || result.contentType == "image/jpeg"
-      || result.body.readableBytesView.starts(with: [0xFF, 0xD8, 0xFF])
   }
 }

@@ -39,7 +39,7 @@ extension TrackObservation {
     guard self.kind == .video else {
       return StreamFinding(
         .tracks,
-        .fault(subject, meaning, .advice("check the microphone of the source, or serve the stream without audio")),
+        .warning(subject, meaning, .advice("check the microphone of the source, or serve the stream without audio")),
         delays: clients)
     }
     return StreamFinding(

@@ -3,8 +3,8 @@ import WebRTC
 
 /// Facts about a WHEP endpoint at which a session was opened. Times are in seconds.
 struct WHEPObservation: Equatable, Sendable {
-  /// Status of HTTP of the response to the offer; nil without a response.
-  var status: Int?
+  /// Status of HTTP of the response to the offer.
+  var status = 0
   /// Time until the response.
   var seconds = 0.0
   /// Whether the response names the session, by `Location`.
@@ -111,27 +111,26 @@ struct WHEPObservation: Equatable, Sendable {
 
   private var refusal: StreamFinding {
     switch self.status {
-    case nil: Self.fault("the server does not respond to the offer", "check that the source of the stream delivers")
-    case 401?:
+    case 401:
       Self.fault("the server asks for a password or token (401)", "write USER:PASSWORD@ before the host, or the token")
-    case 403?:
+    case 403:
       Self.fault("the server denies access (403)", "check the rights of this user, and of pages of other servers")
-    case 404?: Self.fault("no stream has this path (404)", "check the path; where it is right, its source is not live")
-    case 405?: Self.fault("no WHEP endpoint is there (405)", "use the address of WHEP, which often ends with /whep")
-    case 400?, 406?, 415?, 422?:
+    case 404: Self.fault("no stream has this path (404)", "check the path; where it is right, its source is not live")
+    case 405: Self.fault("no WHEP endpoint is there (405)", "use the address of WHEP, which often ends with /whep")
+    case 400, 406, 415, 422:
       Self.fault(
-        "the server does not accept the offer of a browser (\(self.status ?? 0))",
+        "the server does not accept the offer of a browser (\(self.status))",
         "check the codecs of the stream: H.264 without B-frames, Opus")
-    case 503?:
+    case 503:
       Self.fault("the stream is not available at present (503)", "check the source of the stream, and try again")
-    case let status?: Self.fault("the server responds with \(status) to the offer", "look into the log of the server")
+    default: Self.fault("the server responds with \(self.status) to the offer", "look into the log of the server")
     }
   }
 
   /// Lines for a report.
   private var lines: [String] {
     [
-      "offer \(self.status.map { "\($0)" } ?? "no response") after \(TrackObservation.text(self.seconds)) s, "
+      "offer \(self.status) after \(TrackObservation.text(self.seconds)) s, "
         + "\(self.hasLocation ? "Location" : "no Location"), \(self.isAnswer ? "answer" : "no answer")",
       "codecs \(self.codecs.joined(separator: ", "))",
       "candidates \(self.addresses.joined(separator: ", ")), others \(self.otherCandidateCount)",

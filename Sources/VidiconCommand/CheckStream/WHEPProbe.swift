@@ -8,7 +8,7 @@ struct WHEPProbe {
   /// Time that is kept for the end of the session.
   private static let reserve = MediaDuration.milliseconds(700)
 
-  private var visit: HTTPVisit
+  private(set) var visit: HTTPVisit
   private let deadline: MediaTime
 
   /// - Parameters:
@@ -20,7 +20,9 @@ struct WHEPProbe {
   }
 
   /// Opens a session at an endpoint.
-  mutating func run(_ address: HTTPAddress) async -> WHEPObservation {
+  ///
+  /// - Returns: What was observed, or the reason why there was no response.
+  mutating func run(_ address: HTTPAddress) async -> Result<WHEPObservation, ConnectionFailure> {
     var facts = WHEPObservation()
     let local = ICECredentials { .random(in: 0...UInt64.max) }
     let digest = (0..<FingerprintAlgorithm.sha256.length).map { _ in UInt8.random(in: 0...UInt8.max) }
@@ -30,7 +32,12 @@ struct WHEPProbe {
     let request = HTTPExchange.Request(
       address: address, method: "POST", body: (type: "application/sdp", bytes: offer), end: self.deadline - Self.reserve
     )
-    guard let (result, place) = try? await self.visit.request(request).get() else { return facts }
+    let response: HTTPVisit.Response
+    switch await self.visit.request(request) {
+    case .failure(let failure): return .failure(failure)
+    case .success(let value): response = value
+    }
+    let (result, place) = response
     (facts.status, facts.seconds) = (result.status, result.endTime)
     let session = result.header("location").flatMap { place.resolved($0) }
     facts.hasLocation = session != nil
@@ -47,6 +54,6 @@ struct WHEPProbe {
     if let session {
       _ = await self.visit.request(HTTPExchange.Request(address: session, method: "DELETE", end: self.deadline))
     }
-    return facts
+    return .success(facts)
   }
 }

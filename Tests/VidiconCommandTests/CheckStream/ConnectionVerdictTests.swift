@@ -11,7 +11,11 @@ struct ConnectionVerdictTests {
   @Test(
     arguments: [
       (.unknownHost, "host name is not known"), (.refused, "connection refused"), (.unreachable, "cannot be reached"),
-      (.timedOut, "a firewall that drops packets"), (.notTLS, "does not speak TLS"), (.closed, "without a response"),
+      (.timedOut, "a firewall that drops packets"), (.noResponse, "its source may deliver nothing yet"),
+      (.untrusted, "not from an authority"), (.handshake, "no version from 1.2 on"), (.notHTTP, "does not speak HTTP"),
+      (.redirect(302, .invalid), "not to an address of HTTP"), (.redirect(301, .insecure), "(301) from HTTPS to HTTP"),
+      (.redirect(307, .tooMany), "again and again (307)"), (.invalidAddress, "none of HTTP"),
+      (.notTLS, "does not speak TLS"), (.closed, "without a response"),
       (.other("the pipe is broken"), "the pipe is broken"),
     ] as [(ConnectionFailure, String)])
   func `each failure of a connection has its cause and a next step`(failure: ConnectionFailure, cause: String) {
@@ -20,6 +24,20 @@ struct ConnectionVerdictTests {
     #expect(verdict.problems.count == 1 && verdict.problems[0].hasPrefix("fault connection to cam:554"))
     #expect(verdict.problems[0].contains(cause) && verdict.remedies[0] != "none")
     #expect(verdict.line(.players).hasPrefix("fault: does not play"))
+  }
+
+  @Test func `of the failures of several addresses, a refusal counts more than a timeout, and that more than no route`()
+  {
+    #expect(ConnectionFailure.decisive(of: [.unreachable, .refused, .timedOut]) == .refused)
+    #expect(ConnectionFailure.decisive(of: [.unreachable, .timedOut]) == .timedOut)
+    #expect(ConnectionFailure.decisive(of: [.other("x"), .unreachable]) == .unreachable)
+    #expect(ConnectionFailure.decisive(of: [.closed]) == .closed && ConnectionFailure.decisive(of: []) == nil)
+  }
+
+  @Test func `the errors of TLS have their cause`() {
+    #expect(ConnectionFailure.failure(ofTLS: "handshakeFailed(WRONG_VERSION_NUMBER)") == .notTLS)
+    #expect(ConnectionFailure.failure(ofTLS: "handshakeFailed(CERTIFICATE_VERIFY_FAILED)") == .untrusted)
+    #expect(ConnectionFailure.failure(ofTLS: "handshakeFailed(NO_PROTOCOLS_AVAILABLE)") == .handshake)
   }
 
   /// The problems of a certificate for cam.example from second 1000 to second 9,000,000, at second 2000.
@@ -63,16 +81,49 @@ struct ConnectionVerdictTests {
     #expect(target("?d=1") == "https://cam.example:8443/live/a/index.m3u8?d=1")
     #expect(target("//other/b.ts") == "https://other/b.ts" && target("https://other:1/b") == "https://other:1/b")
     #expect(target("http://other/b") == nil && target("rtsp://other/b") == nil && target("a\r\nb") == nil)
+    #expect(target(" a b.ts ") == "https://cam.example:8443/live/a/a%20b.ts")
+    #expect(target("ü%20.ts") == "https://cam.example:8443/live/a/%C3%BC%20.ts")
     #expect(
       HTTPAddress(parsing: "http://[::1]/x")?.host == "::1" && HTTPAddress(parsing: "ftp://a/") == nil
         && HTTPAddress(parsing: "a") == nil)
-    #expect(base.hasOrigin(of: base) && base.resolved("//other/").map { base.hasOrigin(of: $0) } == false)
+  }
+
+  @Test func `a password goes to the server of the address, and to the same host over TLS`() throws {
+    func address(_ text: String) throws -> HTTPAddress { try #require(HTTPAddress(parsing: text)) }
+    let plain = try address("http://cam.example:8080/a")
+    for other in ["http://CAM.example:8080/b", "https://cam.example/b", "https://cam.example:8443/"] {
+      #expect(try address(other).getsPassword(of: plain), "\(other)")
+    }
+    for other in ["http://cam.example/", "http://other:8080/a", "https://other/"] {
+      #expect(try !address(other).getsPassword(of: plain), "\(other)")
+    }
+    #expect(try !plain.getsPassword(of: address("https://cam.example/")))
+    #expect(try !address("https://cam.example:1/").getsPassword(of: address("https://cam.example/")))
+  }
+
+  @Test func `each redirect that is not followed has its reason`() throws {
+    func redirect(_ location: String?) throws -> Result<HTTPAddress, ConnectionFailure> {
+      var result = HTTPResult(status: 302)
+      result.headers = location.map { [HTTPResult.Header(name: "location", value: $0)] } ?? []
+      return HTTPVisit.redirect(result, from: try #require(HTTPAddress(parsing: "https://cam/a")))
+    }
+    #expect(try redirect("/b").get().target == "/b")
+    #expect(try redirect(nil) == .failure(.redirect(302, .invalid)))
+    #expect(try redirect("rtsp://cam/a") == .failure(.redirect(302, .invalid)))
+    #expect(try redirect("http://cam/a") == .failure(.redirect(302, .insecure)))
   }
 
   @Test func `a response has its type without parameters, and its headers without case`() {
     var result = HTTPResult(status: 200)
     result.headers = [.init(name: "content-type", value: "Text/HTML; charset=utf-8")]
     #expect(result.contentType == "text/html" && !result.allowsOtherOrigins)
+    for (value, isAllowed) in [
+      ("*", true), (HTTPExchange.origin, true), ("https://cam.example", false), ("null", false),
+    ] {
+      result.headers.append(.init(name: "access-control-allow-origin", value: value))
+      #expect(result.allowsOtherOrigins == isAllowed, "\(value)")
+      result.headers.removeLast()
+    }
     result.pieces = [.init(time: 0, bytes: ByteBuffer(string: "a")), .init(time: 1, bytes: ByteBuffer(string: "b"))]
     #expect(String(buffer: result.body) == "ab")
   }

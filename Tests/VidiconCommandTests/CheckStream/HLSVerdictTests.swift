@@ -1,4 +1,5 @@
 import HLS
+import Media
 import Testing
 
 @testable import VidiconCommand
@@ -47,10 +48,12 @@ struct HLSVerdictTests {
 
   @Test func `a page in place of a playlist, and a playlist without segments, are faults`() throws {
     let page = try Self.verdict { facts in
-      facts.isPlaylist = false
+      facts.playlistError = ParsingError(.invalid, field: "#EXTM3U")
       facts.playlists[0].contentType = "text/html"
     }
     #expect(page.problems == ["fault playlist: the response does not start with #EXTM3U; it is text/html"])
+    let large = try Self.verdict { $0.playlistError = ParsingError(.tooLarge, field: "playlist") }
+    #expect(large.problems == ["fault playlist: it is larger than 8 MiB"])
     let empty = try Self.verdict { $0.media = try Self.playlist("#EXTM3U\n#EXT-X-TARGETDURATION:2\n") }
     #expect(empty.problems == ["fault playlist: it has no segments"])
     let gaps = try Self.verdict { facts in
@@ -63,10 +66,30 @@ struct HLSVerdictTests {
     let gone = try Self.verdict { $0.segments[0].resource.status = 404 }
     #expect(gone.problems == ["fault a8.ts: the server does not have it (404)"])
     #expect(gone.remedies[0].contains("hls_delete_threshold"))
-    let slow = try Self.verdict { $0.segments[1].resource.seconds = 3.5 }
-    #expect(slow.problems == ["fault a9.ts: its 2.0 s take 3.5 s to load"])
+    let slow = try Self.verdict { $0.segments[1].resource.seconds = 4.55 }
+    #expect(slow.problems == ["fault segments: 4.0 s of them take 4.6 s to load"])
     #expect(slow.line(.safari).hasPrefix("warning: does not play"))
-    #expect(try Self.verdict { $0.segments[1].resource.isComplete = false }.problems.count == 1)
+    let cut = try Self.verdict { ($0.segments[1].resource.ending, $0.segments[1].resource.seconds) = (.cutOff, 5) }
+    #expect(cut.problems == ["fault a9.ts: its 2.0 s are not loaded in 5.0 s"])
+    let broken = try Self.verdict { $0.segments[0].resource.ending = .closed }
+    #expect(
+      broken.problems == ["fault a8.ts: the server ends the response after 400000 bytes, before the end of the file"])
+    let refused = try Self.verdict { facts in
+      (facts.segments[0].resource.status, facts.segments[0].resource.failure) = (nil, .redirect(302, .insecure))
+    }
+    #expect(refused.problems.count == 1 && refused.problems[0].contains("redirects (302) from HTTPS to HTTP"))
+  }
+
+  @Test
+  func `a segment that loads slower than it plays is no problem beside a faster one, and a short last one is none`()
+    throws
+  {
+    #expect(try Self.verdict { $0.segments[0].resource.seconds = 2.5 }.problems == [])
+    #expect(try Self.verdict { ($0.segments[1].duration, $0.segments[1].resource.seconds) = (0.2, 3) }.problems == [])
+    // The end of the check, or of what is loaded at most, says nothing about the server.
+    for ending in [HTTPResult.Ending.cutOff, .tooLong] {
+      #expect(try Self.verdict { $0.segments[1].resource.ending = ending }.problems == [])
+    }
   }
 
   @Test func `a playlist that does not go on is a fault`() throws {
@@ -97,7 +120,7 @@ struct HLSVerdictTests {
     #expect(named.remedies[0].contains("mime.types") && named.line(.safari) == "ok: plays")
     let other = try Self.verdict { ($0.playlists[0].name, $0.playlists[0].contentType) = ("live", "text/plain") }
     #expect(
-      other.problems[0].hasPrefix("fault type of live") && other.line(.safari).hasPrefix("warning: does not play"))
+      other.problems[0].hasPrefix("warning type of live") && other.line(.safari).hasPrefix("warning: does not play"))
   }
 
   @Test func `segments without the CORS header of their playlist keep scripts from playing`() throws {

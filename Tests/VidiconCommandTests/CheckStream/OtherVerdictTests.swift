@@ -85,8 +85,10 @@ struct OtherVerdictTests {
     #expect(problems(Self.motion([3, 3.5, 4, 4.5])) == ["warning Motion JPEG: the first image comes after 3.0 s"])
     #expect(problems(Self.motion([0, 2.5, 5])) == ["warning Motion JPEG: 0.4 images per second"])
     var ended = Self.motion([0, 0.5])
-    ended.isComplete = true
-    #expect(problems(ended) == ["fault Motion JPEG: the server ends it after 2 images"])
+    for ending in [HTTPResult.Ending.complete, .closed] {
+      ended.ending = ending
+      #expect(problems(ended) == ["fault Motion JPEG: the server ends it after 2 images"])
+    }
     var damaged = Self.motion([0, 0.5, 1])
     damaged.pieces.insert(.init(time: 0.1, bytes: ByteBuffer(bytes: [0xFF, 0xD8, 0xFF, 0xD8, 0])), at: 1)
     #expect(problems(damaged).contains { $0.hasPrefix("warning images") })

@@ -58,8 +58,7 @@ struct WHEPVerdictTests {
     #expect(verdict.line(.webRTC).hasPrefix("fault: does not play"))
   }
 
-  @Test func `an endpoint that does not respond, and one without an answer, are faults`() throws {
-    #expect(WHEPObservation().verdict.problems == ["fault WHEP: the server does not respond to the offer"])
+  @Test func `an endpoint without an answer is a fault`() throws {
     #expect(try Self.verdict { $0.isAnswer = false }.problems[0].contains("no session description"))
   }
 

@@ -1,0 +1,107 @@
+import Media
+import MediaInput
+import NIOCore
+
+extension StreamCheck {
+  private static let httpClients: [StreamClient] = [.players, .safari, .browsers]
+
+  /// Checks a stream over HTTP.
+  func checkHTTP() async -> StreamVerdict {
+    let (text, credentials) = self.specification.access
+    guard let address = HTTPAddress(parsing: text) else {
+      let finding = CheckFinding.fault("address", "it cannot be parsed", .advice("check host and port"))
+      return StreamVerdict(
+        clients: Self.httpClients, findings: [StreamFinding(.connection, finding, blocks: Set(Self.httpClients))])
+    }
+    return await self.checkHTTP(at: address, credentials)
+  }
+
+  /// Checks a stream at an address, and at that over TLS to which the server redirects: its certificate is judged, too.
+  private func checkHTTP(
+    at address: HTTPAddress, _ credentials: (user: String, password: String)?
+  ) async -> StreamVerdict {
+    let (_, inspected, end) = await self.open(
+      host: address.host, port: address.port, isEncrypted: address.isEncrypted, protocols: ["h2", "http/1.1"],
+      hasCredentials: credentials != nil, clients: Self.httpClients)
+    if let end { return end }
+    var visit = HTTPVisit(
+      origin: address, credentials: credentials, clientNonce: Self.makeNonce(),
+      isVerifying: Self.isVerifying(inspected), deadline: self.deadline)
+    var verdict: StreamVerdict
+    switch await self.playHTTP(address, &visit, inspected?.observation) {
+    case .failure(let failure):
+      let connector = ProbeConnector(host: visit.place.host, port: visit.place.port)
+      verdict = self.verdict(failure, connector, clients: Self.httpClients)
+    case .redirect(let next):
+      verdict = await self.checkHTTP(at: next, next.getsPassword(of: address) ? credentials : nil)
+      verdict.findings.insert(
+        StreamFinding(.connection, .ok("redirect", "from \(address.authority) to \(next.authority) over TLS")), at: 0)
+    case .verdict(let result): verdict = result
+    }
+    if credentials != nil, !visit.loginSchemes.isEmpty {
+      verdict.findings.append(.login(visit.loginSchemes, isEncrypted: address.isEncrypted))
+    }
+    if let finding = inspected?.finding { verdict.findings.insert(finding, at: 0) }
+    return verdict
+  }
+
+  /// Result of the requests for a stream.
+  private enum Play {
+    case verdict(StreamVerdict)
+    case failure(ConnectionFailure)
+    /// The server redirects to an address over TLS.
+    case redirect(HTTPAddress)
+  }
+
+  /// Finds out what an address has, and plays it.
+  private func playHTTP(_ address: HTTPAddress, _ visit: inout HTTPVisit, _ tls: TLSObservation?) async -> Play {
+    if address.path.hasSuffix("/whep") { return await self.openWHEP(address, &visit) }
+    let request = HTTPExchange.Request(
+      address: address, isOfOtherOrigin: true, maximumLength: self.limits.responseLength,
+      end: self.deadline - Self.reserve, responseTime: self.limits.response)
+    switch await visit.request(request, stopsAtTLS: true) {
+    case .failure(let failure): return .failure(failure)
+    case .success(let (result, place)):
+      if place.isEncrypted, !address.isEncrypted { return .redirect(place) }
+      if Self.isMotionJPEG(result) { return .verdict(MotionJPEGObservation(result).verdict) }
+      if let endpoint = Self.endpoint(ofPage: result, at: place) { return await self.openWHEP(endpoint, &visit) }
+      var probe = HLSProbe(visit: visit, tls: tls, deadline: self.deadline)
+      let observation = await probe.run(result, from: place)
+      visit = probe.visit
+      return .verdict(observation.verdict)
+    }
+  }
+
+  /// Time that is kept for the end of a check.
+  private static let reserve = MediaDuration.milliseconds(700)
+
+  /// Opens a session at a WHEP endpoint.
+  private func openWHEP(_ endpoint: HTTPAddress, _ visit: inout HTTPVisit) async -> Play {
+    var probe = WHEPProbe(visit: visit, deadline: self.deadline)
+    let result = await probe.run(endpoint)
+    visit = probe.visit
+    switch result {
+    case .failure(let failure): return .failure(failure)
+    case .success(let observation): return .verdict(observation.verdict)
+    }
+  }
+
+  /// The WHEP endpoint of a page of a stream of this program; nil for another response.
+  private static func endpoint(ofPage result: HTTPResult, at address: HTTPAddress) -> HTTPAddress? {
+    // The page without a path lists the streams.
+    guard result.status == 200, result.contentType == "text/html", !address.path.allSatisfy({ $0 == "/" }),
+      String(buffer: result.body).lowercased().contains("vidicon")
+    else { return nil }
+    var endpoint = address
+    let (path, query) = (address.path, address.target[address.path.endIndex...])
+    endpoint.target = "\(path)\(path.hasSuffix("/") ? "" : "/")whep\(query)"
+    return endpoint
+  }
+
+  /// Whether a response is a series of JPEG images, by its type or its first bytes.
+  private static func isMotionJPEG(_ result: HTTPResult) -> Bool {
+    guard result.status == 200 else { return false }
+    return result.contentType?.hasPrefix("multipart/") == true || result.contentType == "image/jpeg"
+      || result.body.readableBytesView.starts(with: [0xFF, 0xD8, 0xFF])
+  }
+}
