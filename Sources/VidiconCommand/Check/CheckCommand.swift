@@ -41,8 +41,10 @@ struct CheckCommand: AsyncParsableCommand {
 
   private func checkStream(_ url: String) async throws {
     let specification = try NetworkSpecification(parsing: url)
+    if let path = self.report { try Self.requireWritable(path) }
     let verdict = try await StreamCheck(specification).run()
     let report = CheckReport(verdict.sections)
+    var failure: VidiconError?
     if let path = self.report {
       let text = StreamCheckReport(
         address: specification.description, report: report, observations: verdict.observations
@@ -51,14 +53,40 @@ struct CheckCommand: AsyncParsableCommand {
       do {
         try text.write(toFile: path, atomically: true, encoding: .utf8)
       } catch {
-        throw VidiconError(
-          .failed, path: path, cause: "the report cannot be written", nextStep: "give a file in a folder of yours")
+        failure = Self.unwritable(path)
       }
+    }
+    if let failure {
+      self.display(report)
+      throw failure
     }
     try self.show(report)
   }
 
+  private static func unwritable(_ path: String) -> VidiconError {
+    VidiconError(
+      .failed, path: path, cause: "the report cannot be written", nextStep: "give a file in a folder of yours")
+  }
+
+  /// Finds out whether a report can be written, before a stream is played for it.
+  ///
+  /// - Throws: ``VidiconError`` where the path is a folder, or its folder is missing or not writable.
+  static func requireWritable(_ path: String) throws(VidiconError) {
+    let manager = FileManager.default
+    var isFolder: ObjCBool = false
+    let exists = manager.fileExists(atPath: path, isDirectory: &isFolder)
+    let parent = (path as NSString).deletingLastPathComponent
+    guard !(exists && isFolder.boolValue), manager.isWritableFile(atPath: parent.isEmpty ? "." : parent) else {
+      throw self.unwritable(path)
+    }
+  }
+
   private func show(_ report: CheckReport) throws {
+    self.display(report)
+    if report.exitStatus != 0 { throw ExitCode(report.exitStatus) }
+  }
+
+  private func display(_ report: CheckReport) {
     if self.serve.options.json {
       Terminal.print(json: report.entry)
       // Without a time limit: no stream runs that a slow reader could delay.
@@ -66,6 +94,5 @@ struct CheckCommand: AsyncParsableCommand {
     } else {
       for line in report.lines { Terminal.print(line) }
     }
-    if report.exitStatus != 0 { throw ExitCode(report.exitStatus) }
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Media
 import TestSupport
 import Testing
 
@@ -68,6 +69,16 @@ struct CheckCommandTests {
     let after = RecordingFacts(configuration).findings
     #expect(before[0].verdict == .fault && after.count == 1 && after[0] != before[0], "\(after)")
     #expect(!after[0].meaning.contains("does not exist"))
+  }
+
+  @Test func `a report that cannot be written is refused before the check of a stream`() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    try CheckCommand.requireWritable("\(folder.path)/report.md")
+    for path in ["\(folder.path)/none/report.md", folder.path] {
+      let error = try #require(throws: VidiconError.self) { try CheckCommand.requireWritable(path) }
+      #expect(error.cause == "the report cannot be written")
+    }
   }
 
   @Test func `the program prints findings and a summary, or one object, and ends with their status`() async throws {
