@@ -191,7 +191,7 @@ extension HLSPlaylistDocument {
   /// Segments without those that are missing.
   package var availableSegments: [Segment] { self.segments.filter { !$0.isGap } }
 
-  /// Duration of these, in seconds.
+  /// Duration of the available segments, in seconds.
   package var duration: Double { self.availableSegments.reduce(0) { $0 + $1.duration } }
 
   /// Media sequence number of the last segment; nil without segments.

@@ -55,7 +55,7 @@ enum ConnectionFailure: Error, Equatable, Sendable {
       }
     case NIOSSLError.uncleanShutdown: self = .closed
     case let error as NIOSSLError: self = Self.failure(ofTLS: "\(error)")
-    case is NIOSSLExtraError: self = .untrusted
+    case let error as NIOSSLExtraError where error == .failedToValidateHostname: self = .untrusted
     default: self = .other(PushFailure.text(of: error))
     }
   }

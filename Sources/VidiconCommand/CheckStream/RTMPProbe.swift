@@ -133,7 +133,7 @@ final class RTMPProbe: ConnectionProbe {
   /// Records a track of another codec, whose name in messages to publishers begins with its kind.
   private func note(_ kind: MediaKind, codec: String) {
     let prefix = "\(kind.rawValue) codec "
-    // Where nothing can be taken, that of the audio follows.
+    // The name of the audio follows where nothing can be taken.
     let name = codec[..<(codec.firstRange(of: " with ")?.lowerBound ?? codec.endIndex)]
     let track = AnnouncedTrack(
       kind: kind.rawValue, codec: String(name.dropFirst(name.hasPrefix(prefix) ? prefix.count : 0).prefix(40)))
