@@ -73,7 +73,7 @@ enum ConnectionFailure: Error, Equatable, Sendable {
   ///
   /// - Parameter failures: Those of its addresses; nil where there are none.
   static func decisive(of failures: [ConnectionFailure]) -> ConnectionFailure? {
-    [.refused, .timedOut, .unreachable].first { failures.contains($0) } ?? failures.first
+    [ConnectionFailure.refused, .timedOut, .unreachable].first { failures.contains($0) } ?? failures.first
   }
 
   /// The reason in words, and a next step.

@@ -20,9 +20,10 @@ extension StreamCheck {
   private func checkHTTP(
     at address: HTTPAddress, _ credentials: (user: String, password: String)?
   ) async -> StreamVerdict {
+    let clients = Self.isWHEP(address) ? [.webRTC] : Self.httpClients
     let (_, inspected, end) = await self.open(
       host: address.host, port: address.port, isEncrypted: address.isEncrypted, protocols: ["h2", "http/1.1"],
-      hasCredentials: credentials != nil, clients: Self.httpClients)
+      hasCredentials: credentials != nil, clients: clients)
     if let end { return end }
     var visit = HTTPVisit(
       origin: address, credentials: credentials, clientNonce: Self.makeNonce(),
@@ -31,7 +32,7 @@ extension StreamCheck {
     switch await self.playHTTP(address, &visit, inspected?.observation) {
     case .failure(let failure):
       let connector = ProbeConnector(host: visit.place.host, port: visit.place.port)
-      verdict = self.verdict(failure, connector, clients: Self.httpClients)
+      verdict = self.verdict(failure, connector, clients: clients)
     case .redirect(let next):
       verdict = await self.checkHTTP(at: next, next.getsPassword(of: address) ? credentials : nil)
       verdict.findings.insert(
@@ -55,7 +56,7 @@ extension StreamCheck {
 
   /// Finds out what an address has, and plays it.
   private func playHTTP(_ address: HTTPAddress, _ visit: inout HTTPVisit, _ tls: TLSObservation?) async -> Play {
-    if address.path.hasSuffix("/whep") { return await self.openWHEP(address, &visit) }
+    if Self.isWHEP(address) { return await self.openWHEP(address, &visit) }
     let request = HTTPExchange.Request(
       address: address, isOfOtherOrigin: true, maximumLength: self.limits.responseLength,
       end: self.deadline - Self.reserve, responseTime: self.limits.response)
@@ -85,6 +86,9 @@ extension StreamCheck {
     case .success(let observation): return .verdict(observation.verdict)
     }
   }
+
+  /// Whether an address is one of WHEP by its path.
+  private static func isWHEP(_ address: HTTPAddress) -> Bool { address.path.hasSuffix("/whep") }
 
   /// The WHEP endpoint of a page of a stream of this program; nil for another response.
   private static func endpoint(ofPage result: HTTPResult, at address: HTTPAddress) -> HTTPAddress? {

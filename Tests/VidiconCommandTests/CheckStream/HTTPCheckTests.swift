@@ -103,10 +103,11 @@ struct HTTPCheckTests {
     defer { listener.close() }
     var limits = StreamCheck.Limits()
     limits.whole = .seconds(3)
-    for path in ["live.m3u8", "live/whep"] {
+    for (path, client) in [("live.m3u8", StreamClient.players), ("live/whep", .webRTC)] {
       let url = "http://127.0.0.1:\(listener.port)/\(path)"
       let verdict = try await StreamCheck(NetworkSpecification(parsing: url), limits: limits).run()
       #expect(verdict.problems.count == 1 && verdict.problems[0].contains("accepts the connection"), "\(verdict)")
+      #expect(verdict.line(client).hasPrefix("fault: does not play"))
     }
   }
 }

@@ -51,7 +51,6 @@ struct OtherVerdictTests {
       #expect(facts.verdict.problems.count == 1 && facts.verdict.line(.webRTC).hasPrefix("warning: does not play"))
       #expect(facts.verdict.line(.players) == "ok: not judged: its video is HEVC")
     }
-    facts.otherTracks = []
     facts = Self.healthy
     facts.ended = 1.5
     #expect(facts.verdict.problems == ["fault session: the server ends it 1.5 s after its acceptance"])
