@@ -83,7 +83,8 @@ extension StreamCheck {
     visit = probe.visit
     switch result {
     case .failure(let failure): return .failure(failure)
-    case .success(let observation): return .verdict(observation.verdict)
+    case .success(let observation):
+      return observation.redirect.map { .redirect($0) } ?? .verdict(observation.verdict)
     }
   }
 

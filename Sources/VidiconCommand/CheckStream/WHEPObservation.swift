@@ -5,6 +5,8 @@ import WebRTC
 struct WHEPObservation: Equatable, Sendable {
   /// Status of HTTP of the response to the offer.
   var status = 0
+  /// Address over TLS that the server redirects to, in place of a response; nil without one.
+  var redirect: HTTPAddress?
   /// Time until the response.
   var seconds = 0.0
   /// Whether the response names the session, by `Location`.

@@ -33,11 +33,15 @@ struct WHEPProbe {
       address: address, method: "POST", body: (type: "application/sdp", bytes: offer), end: self.deadline - Self.reserve
     )
     let response: HTTPVisit.Response
-    switch await self.visit.request(request) {
+    switch await self.visit.request(request, stopsAtTLS: true) {
     case .failure(let failure): return .failure(failure)
     case .success(let value): response = value
     }
     let (result, place) = response
+    if place.isEncrypted, !address.isEncrypted {
+      facts.redirect = place
+      return .success(facts)
+    }
     (facts.status, facts.seconds) = (result.status, result.endTime)
     let session = result.header("location").flatMap { place.resolved($0) }
     facts.hasLocation = session != nil

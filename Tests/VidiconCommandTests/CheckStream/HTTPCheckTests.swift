@@ -92,10 +92,14 @@ struct HTTPCheckTests {
     let refusing = try SilentListener(listens: false)
     defer { refusing.close() }
     let place = "127.0.0.1:\(refusing.port)"
-    let verdict = try await Self.verdict(["/live.m3u8": ("302 Found\r\nLocation: https://\(place)/a", "")])
-    #expect(
-      verdict.problems == ["fault connection to \(place): no server listens there (connection refused)"], "\(verdict)")
-    #expect(verdict.findings.first?.finding.meaning.hasSuffix("to \(place) over TLS") == true)
+    for path in ["live.m3u8", "live/whep"] {
+      let response = (head: "302 Found\r\nLocation: https://\(place)/\(path)", body: "")
+      let verdict = try await Self.verdict(["/\(path)": response], path: path)
+      #expect(
+        verdict.problems == ["fault connection to \(place): no server listens there (connection refused)"],
+        "\(verdict)")
+      #expect(verdict.findings.first?.finding.meaning.hasSuffix("to \(place) over TLS") == true)
+    }
   }
 
   @Test func `a server that accepts, and delivers nothing, is no firewall`() async throws {
