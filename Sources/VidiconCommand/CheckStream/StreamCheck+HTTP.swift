@@ -84,7 +84,7 @@ extension StreamCheck {
     switch result {
     case .failure(let failure): return .failure(failure)
     case .success(let observation):
-      return observation.redirect.map { .redirect($0) } ?? .verdict(observation.verdict)
+      return observation.redirect.map { Play.redirect($0) } ?? .verdict(observation.verdict)
     }
   }
 
