@@ -1,4 +1,5 @@
 import HLS
+import Media
 
 extension HLSObservation {
   private static let clients: [StreamClient] = [.players, .safari, .browsers]
