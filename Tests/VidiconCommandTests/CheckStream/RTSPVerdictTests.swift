@@ -1,4 +1,5 @@
 import Media
+import NIOCore
 import Testing
 
 @testable import VidiconCommand
