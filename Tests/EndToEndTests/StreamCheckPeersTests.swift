@@ -55,7 +55,8 @@ extension EndToEnd {
     @Test func `a stream of this program is all right over each protocol`() async throws {
       let options = Smoke.plasma + ["--rtmp-port", "0", "--webrtc-port", "0"]
       try await VidiconProcess.serving(options) { vidicon in
-        let pages = ["live/live.m3u8", "live/playlist.m3u8", "live/mjpeg", "live/whep", "live"].map { vidicon.page($0) }
+        let pages =
+          ["live.m3u8", "playlist.m3u8", "mjpeg", "whep"].map { vidicon.page("/live/\($0)") } + [vidicon.page("/live")]
         for url in try [vidicon.url(), vidicon.rtmp()] + pages {
           let report = try await Self.check(url)
           #expect(report.lasting.isEmpty && report.findings.count > 1, "\(url)\n\(report)")
