@@ -67,7 +67,7 @@ final class ConfigurationReload: Sendable {
     return "the service reads a copy of the file, made at its start; have another one made with \"systemctl restart\""
   }
 
-  /// Reads the configuration and applies it, after earlier calls; each line of the result is also a warning.
+  /// Reads the configuration and applies it, after earlier calls; each line of the result is also one of the log.
   ///
   /// - Returns: What has changed; the failure of a file that cannot be used, upon which nothing has.
   func perform() async -> Result<ReloadEntry, VidiconError> {
@@ -76,13 +76,18 @@ final class ConfigurationReload: Sendable {
       let result = await self.performNext()
       switch result {
       case .success(let entry):
-        for line in entry.changes { Terminal.warn("reload: \(line)", priority: .notice) }
-        for line in entry.problems { Terminal.warn("reload: \(line)") }
-        if entry == ReloadEntry() { Terminal.warn("reload: nothing has changed", priority: .notice) }
-      case .failure(let error): Terminal.warn("reload: \(error); the configuration stays as it was")
+        for line in entry.changes { Self.log("changed", .notice, line) }
+        for line in entry.problems { Self.log("problem", .warning, line) }
+        if entry == ReloadEntry() { Self.log("unchanged", .notice, "nothing has changed") }
+      case .failure(let error): Self.log("failed", .warning, "\(error); the configuration stays as it was")
       }
       return result
     }.value
+  }
+
+  /// Logs a line of a reload's result.
+  private static func log(_ result: String, _ priority: LogPriority, _ line: String) {
+    Terminal.log(LogEvent(.reload, priority, fields: ["result": result], message: "reload: \(line)"))
   }
 
   /// Waits for the reload in progress, which makes no further change; later ones make none.
@@ -123,7 +128,7 @@ final class ConfigurationReload: Sendable {
   }
 
   private func apply(_ next: ServeConfiguration) async -> ReloadEntry {
-    for warning in next.warnings { Terminal.warn(warning) }
+    for warning in next.warnings { Terminal.log(LogEvent(.configuration, message: warning)) }
     let current = self.state.withLock { $0.current }
     var entry = ReloadEntry()
     var tokens = current.givenTokens

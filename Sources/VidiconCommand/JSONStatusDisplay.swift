@@ -168,14 +168,8 @@ final class JSONStatusDisplay: StatusDisplay {
   }
 
   func showEffect(_ report: EffectReport, of stream: String) {
-    let problem =
-      switch report.kind {
-      case .slow: "slow"
-      case .failed: "failed"
-      case .limited: "limited"
-      }
-    self.print(EffectFailed(stream: stream, effect: report.name, problem: problem, message: "\(report)"))
-    Terminal.warn("\(stream): \(report)")
+    self.print(EffectFailed(stream: stream, effect: report.name, problem: report.problem, message: "\(report)"))
+    Terminal.log(LogEvent(report, of: stream))
   }
 
   func showKey(_ text: String) {}
@@ -231,7 +225,7 @@ final class JSONStatusDisplay: StatusDisplay {
 
   func showRecording(_ event: RecordingEvent, of stream: String) {
     self.print(JSONRecordingEvent(event, of: stream))
-    event.warn(of: stream)
+    Terminal.log(event.logEvent(of: stream))
   }
 
   func showSnapshot(_ path: String, of stream: String) {

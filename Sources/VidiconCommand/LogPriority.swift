@@ -10,6 +10,15 @@ enum LogPriority: Int, Sendable {
   /// Something has changed, as it was to.
   case notice = 5
 
+  /// The name of the priority, for logs other than the journal.
+  var name: String {
+    switch self {
+    case .error: "error"
+    case .warning: "warning"
+    case .notice: "notice"
+    }
+  }
+
   /// The mark by which the journal reads the priority of a line, sd-daemon(3).
   var mark: String { "<\(self.rawValue)>" }
 

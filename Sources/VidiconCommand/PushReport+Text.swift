@@ -27,19 +27,26 @@ extension PushReport {
 }
 
 extension PushEvent {
-  /// A line for users.
-  func line(of stream: String) -> String {
-    let subject = "\(stream): push \(self.push) to \(self.address)"
-    switch self.kind {
-    case .sending: return "\(subject): sending"
-    case .waitingForEncoding(let bitrate):
-      return "\(subject): no encoding of its own is free; "
-        + String(format: "it gets the stream at %.2f Mb/s until one is", Double(bitrate) / 1e6)
-    case .stopped: return "\(subject): stopped"
-    case .failed(let reason, nil): return "\(subject): \(reason)"
-    case .failed(let reason, let time?):
-      return "\(subject): \(reason); " + String(format: "again in %.1f s", time.seconds)
-    }
+  /// The event for the log, with a message.
+  func logEvent(of stream: String) -> LogEvent {
+    let subject = "push \(self.push) to \(self.address)"
+    let (name, priority, state): (LogEvent.Name, LogPriority, String) =
+      switch self.kind {
+      case .sending: (.pushSending, .notice, "sending")
+      case .waitingForEncoding(let bitrate):
+        (
+          .pushWaiting, .notice,
+          "no encoding of its own is free; "
+            + String(format: "it gets the stream at %.2f Mb/s until one is", Double(bitrate) / 1e6)
+        )
+      case .stopped: (.pushStopped, .notice, "stopped")
+      case .failed(let reason, nil): (.pushFailed, .warning, reason)
+      case .failed(let reason, let time?):
+        (.pushFailed, .warning, "\(reason); " + String(format: "again in %.1f s", time.seconds))
+      }
+    return LogEvent(
+      name, priority, stream: stream, fields: ["push": "\(self.push)", "server": self.address],
+      message: "\(subject): \(state)")
   }
 }
 

@@ -42,9 +42,13 @@ struct RecordCommand: AsyncParsableCommand {
 
     @Flag(help: "Progress as JSON, one object per line, on standard output.")
     var json = false
+
+    @Option(help: LogFormat.help)
+    var log: LogFormat?
   }
 
   func run() async throws {
+    Terminal.setLogFormat(self.options.log)
     let options = try ServeConfiguration.stream(of: self)
     guard var settings = try options.recordingSettings(existing: .refuse) else { return }
     settings.duration = try self.options.duration.map(Quantity.duration)
@@ -124,20 +128,48 @@ struct RecordCommand: AsyncParsableCommand {
       switch event {
       case .sourceEnded(let kind, let error?):
         if endsWithSource, kind == .video { return .failure(error.of("the \(kind.rawValue) source failed")) }
-        Terminal.warn("\(kind.rawValue): \(error); the recording continues without it")
+        Terminal.log(
+          LogEvent(
+            .sourceFailed, fields: ["kind": kind.rawValue],
+            message: "\(kind.rawValue): \(error); the recording continues without it"))
       case .sourceEnded(.video, nil):
         if endsWithSource { return .success(()) }
-        Terminal.warn("the video source has ended; the recording continues")
+        Terminal.log(
+          LogEvent(
+            .sourceEnded, fields: ["kind": MediaKind.video.rawValue],
+            message: "the video source has ended; the recording continues"))
       case .sourceEnded(.audio, nil):
-        if !endsWithSource { Terminal.warn("the audio source has ended; the recording continues") }
-      case .sourceSilent: Terminal.warn("the video source delivers no frames; the slate is recorded until it does")
-      case .sourceWaits(let reason): Terminal.warn("video: \(reason)")
-      case .sourceBack(let kind): Terminal.warn("the \(kind.rawValue) source is back")
-      case .sourceSwitched(let kind): Terminal.warn("the \(kind.rawValue) source was switched")
-      case .switchFailed(let kind, let error): Terminal.warn("the \(kind.rawValue) source stays: \(error)")
-      case .effect(let report): Terminal.warn("\(report)")
+        if endsWithSource { continue }
+        Terminal.log(
+          LogEvent(
+            .sourceEnded, fields: ["kind": MediaKind.audio.rawValue],
+            message: "the audio source has ended; the recording continues"))
+      case .sourceSilent:
+        Terminal.log(
+          LogEvent(
+            .sourceSilent, fields: ["kind": MediaKind.video.rawValue],
+            message: "the video source delivers no frames; the slate is recorded until it does"))
+      case .sourceWaits(let reason):
+        Terminal.log(
+          LogEvent(.sourceWaiting, fields: ["kind": MediaKind.video.rawValue], message: "video: \(reason)"))
+      case .sourceBack(let kind):
+        Terminal.log(
+          LogEvent(
+            .sourceBack, .notice, fields: ["kind": kind.rawValue], message: "the \(kind.rawValue) source is back"))
+      case .sourceSwitched(let kind):
+        Terminal.log(
+          LogEvent(
+            .sourceSwitched, .notice, fields: ["kind": kind.rawValue],
+            message: "the \(kind.rawValue) source was switched"))
+      case .switchFailed(let kind, let error):
+        Terminal.log(
+          LogEvent(
+            .switchFailed, fields: ["kind": kind.rawValue], message: "the \(kind.rawValue) source stays: \(error)"))
+      case .effect(let report): Terminal.log(LogEvent(report, of: nil))
       case .renditionFailed(let name, let error):
-        Terminal.warn("rendition \(name) is left out: \(error)")
+        Terminal.log(
+          LogEvent(
+            .renditionFailed, fields: ["rendition": name], message: "rendition \(name) is left out: \(error)"))
       case .failed(let error): return .failure(error)
       }
     }

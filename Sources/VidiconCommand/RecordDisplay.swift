@@ -33,7 +33,8 @@ final class RecordDisplay: Sendable {
     let isEnd = if case .failed = event { true } else { false }
     if self.isJSON { Terminal.print(json: JSONRecordingEvent(event, of: self.stream.name)) }
     guard !isEnd else { return }
-    if self.isJSON { event.warn(of: self.stream.name) } else { event.show(of: self.stream.name) }
+    if !self.isJSON, Terminal.logFormat == .text { event.show() }
+    Terminal.log(event.logEvent(of: self.stream.name))
   }
 
   /// Shows that a snapshot was saved, or why it was not.
@@ -41,7 +42,7 @@ final class RecordDisplay: Sendable {
     switch result {
     case .success(let path) where self.isJSON: Terminal.print(json: JSONSnapshot(stream: self.stream.name, path: path))
     case .success(let path): Terminal.print("  Snapshot   \(path)")
-    case .failure(let error): Terminal.warn("no snapshot was saved: \(error)")
+    case .failure(let error): Terminal.log(LogEvent(.snapshotFailed, message: "no snapshot was saved: \(error)"))
     }
   }
 

@@ -3,33 +3,54 @@ import Media
 import Recording
 
 extension RecordingEvent {
-  /// Reports the event to users: files on standard output, problems on standard error.
-  func show(of stream: String) {
+  /// Shows files to users, on standard output. Problems are in the log alone, see ``logEvent(of:)``.
+  func show() {
     switch self {
     case .partStarted(let path): Terminal.print("  Recording  \(path)")
     case .partFinished(let file): Terminal.print("  Recorded   \(file.summary)")
-    case .leftover(.failed), .partNotFinished, .failed, .fellBehind, .fileFull, .agesUnknown:
-      self.warn(of: stream)
+    case .leftover(.failed), .partNotFinished, .failed, .fellBehind, .fileFull, .agesUnknown, .ended: break
     case .leftover(let repair): Terminal.print("  Repaired   \(repair.summary)")
     case .paused: Terminal.print("  Recording  paused")
     case .resumed: Terminal.print("  Recording  resumed")
     case .removedOld(let path): Terminal.print("  Removed    \(path)")
-    case .ended: break
     }
   }
 
-  /// Reports a problem on standard error; nothing for other events.
-  func warn(of stream: String) {
+  /// The event for the log, with a message where it is a problem.
+  func logEvent(of stream: String) -> LogEvent {
     switch self {
-    case .leftover(.failed(let error)), .partNotFinished(let error): Terminal.warn("\(stream): \(error)")
-    case .failed(let error): Terminal.warn("\(stream): the recording has stopped: \(error)")
+    case .partStarted(let path): LogEvent(.recordingStarted, .notice, stream: stream, fields: ["path": path])
+    case .paused: LogEvent(.recordingPaused, .notice, stream: stream)
+    case .resumed: LogEvent(.recordingResumed, .notice, stream: stream)
     case .fellBehind:
-      Terminal.warn("\(stream): the disk is too slow; the recording continues when the disk has caught up")
+      LogEvent(
+        .recordingBehind, stream: stream,
+        message: "the disk is too slow; the recording continues when the disk has caught up")
     case .fileFull(let path):
-      Terminal.warn("\(stream): \(path) has the maximum size of a file here; the recording continues in another file")
+      LogEvent(
+        .recordingFileFull, stream: stream, fields: ["path": path],
+        message: "\(path) has the maximum size of a file here; the recording continues in another file")
+    case .partFinished(let file):
+      LogEvent(
+        .recordingFinished, .notice, stream: stream,
+        fields: [
+          "path": file.path, "duration": LogEvent.text(of: file.duration), "bytes": "\(file.byteCount)",
+        ])
+    case .partNotFinished(let error):
+      LogEvent(.recordingNotFinished, stream: stream, fields: ["path": error.subject], message: "\(error)")
+    case .leftover(.failed(let error)):
+      LogEvent(.recordingRepaired, stream: stream, fields: ["path": error.subject], message: "\(error)")
+    case .leftover(let repair): LogEvent(.recordingRepaired, .notice, stream: stream, fields: ["path": repair.path])
+    case .removedOld(let path): LogEvent(.recordingRemoved, .notice, stream: stream, fields: ["path": path])
     case .agesUnknown:
-      Terminal.warn("\(stream): the clock is not synchronized, so no recording is removed by age; see timedatectl")
-    case .partStarted, .paused, .resumed, .partFinished, .leftover, .removedOld, .ended: break
+      LogEvent(
+        .recordingAgesUnknown, stream: stream,
+        message: "the clock is not synchronized, so no recording is removed by age; see timedatectl")
+    case .failed(let error):
+      LogEvent(
+        .recordingFailed, stream: stream, fields: ["path": error.subject],
+        message: "the recording has stopped: \(error)")
+    case .ended: LogEvent(.recordingEnded, .notice, stream: stream)
     }
   }
 }

@@ -180,26 +180,48 @@ extension RunningStreams {
       switch event {
       case .sourceEnded(let kind, let error?):
         if exitsAtEnd { return .failed(error.of("the \(kind.rawValue) source failed").of(stream.name)) }
-        Terminal.warn("\(stream.name): \(kind.rawValue): \(error)")
+        Terminal.log(
+          LogEvent(
+            .sourceFailed, stream: stream.name, fields: ["kind": kind.rawValue],
+            message: "\(kind.rawValue): \(error)"))
       case .sourceEnded(let kind, nil):
         if exitsAtEnd, kind == .video { return .endOfSource }
-        Terminal.warn("\(stream.name): the \(kind.rawValue) source has ended; viewers stay connected")
+        Terminal.log(
+          LogEvent(
+            .sourceEnded, stream: stream.name, fields: ["kind": kind.rawValue],
+            message: "the \(kind.rawValue) source has ended; viewers stay connected"))
       case .sourceSilent:
-        Terminal.warn("\(stream.name): the video source delivers no frames; viewers see the slate until it does")
-      case .sourceWaits(let reason): Terminal.warn("\(stream.name): video: \(reason)")
+        Terminal.log(
+          LogEvent(
+            .sourceSilent, stream: stream.name, fields: ["kind": MediaKind.video.rawValue],
+            message: "the video source delivers no frames; viewers see the slate until it does"))
+      case .sourceWaits(let reason):
+        Terminal.log(
+          LogEvent(
+            .sourceWaiting, stream: stream.name, fields: ["kind": MediaKind.video.rawValue],
+            message: "video: \(reason)"))
       case .sourceBack(let kind):
-        Terminal.warn("\(stream.name): the \(kind.rawValue) source is back", priority: .notice)
+        Terminal.log(
+          LogEvent(
+            .sourceBack, .notice, stream: stream.name, fields: ["kind": kind.rawValue],
+            message: "the \(kind.rawValue) source is back"))
       case .sourceSwitched(let kind):
         let shown = await sources?.shownAfterChange
         if let source = kind == .video ? shown?.video : shown?.audio {
           display.showSource(source, kind: kind, of: stream.name)
         }
       case .switchFailed(let kind, let error):
-        Terminal.warn("\(stream.name): the \(kind.rawValue) source stays: \(error)")
+        Terminal.log(
+          LogEvent(
+            .switchFailed, stream: stream.name, fields: ["kind": kind.rawValue],
+            message: "the \(kind.rawValue) source stays: \(error)"))
       case .effect(let report):
         display.showEffect(report, of: stream.name)
       case .renditionFailed(let name, let error):
-        Terminal.warn("\(stream.name): rendition \(name) is left out: \(error)")
+        Terminal.log(
+          LogEvent(
+            .renditionFailed, stream: stream.name, fields: ["rendition": name],
+            message: "rendition \(name) is left out: \(error)"))
       case .failed(let error):
         return .failed(error.of(stream.name))
       }

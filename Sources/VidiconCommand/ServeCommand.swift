@@ -41,6 +41,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Status as JSON, one object per line, on standard output.")
     var json = false
 
+    @Option(help: LogFormat.help)
+    var log: LogFormat?
+
     @Flag(
       help: "End at the start where a network source cannot be reached, instead of trying it again under the slate.")
     var exitOnFailure = false
@@ -50,15 +53,15 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    Terminal.setLogFormat(self.options.log)
     let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     if self.options.config != nil { TerminationSignals.onHangup { hangup.yield() } }
     let configuration = try ServeConfiguration(self)
-    for warning in configuration.warnings { Terminal.warn(warning) }
+    for warning in configuration.warnings { Terminal.log(LogEvent(.configuration, message: warning)) }
     ProcessLimits.raiseOpenFiles()
     ProcessLimits.avoidHugePages()
     let pauses = PauseSignal()
-    let display: any StatusDisplay =
-      self.options.json ? JSONStatusDisplay() : TextStatusDisplay(showsQRCode: !self.options.noQR)
+    let display = self.display
     // Shown after the addresses.
     let (announcements, announced) = AsyncStream.makeStream(of: DiscoveryEvent.self)
     var userFile = configuration.userFile.map { UserFileMonitor(path: $0) }
@@ -93,7 +96,7 @@ struct ServeCommand: AsyncParsableCommand {
       for await event in announcements {
         switch event {
         case .announced(let service, let name): display.showAnnouncement(of: service, name: name)
-        case .unavailable(let error): Terminal.warn("\(error)")
+        case .unavailable(let error): Terminal.log(LogEvent(.announcementFailed, message: "\(error)"))
         }
       }
     }
@@ -130,6 +133,14 @@ struct ServeCommand: AsyncParsableCommand {
         .failed, subject: "a recording", cause: "it plays, but is not finished",
         nextStep: "start again, or finish it with \"vidicon repair\"")
     }
+  }
+
+  /// The output of the status, as the options want it.
+  private var display: any StatusDisplay {
+    let json = self.options.json ? JSONStatusDisplay() : nil
+    if Terminal.logFormat == .keys { return LogStatusDisplay(beside: json) }
+    if let json { return json }
+    return TextStatusDisplay(showsQRCode: !self.options.noQR)
   }
 
   /// The reload of the configuration file; nil without a file.
@@ -182,7 +193,9 @@ struct ServeCommand: AsyncParsableCommand {
         while await ticker.next() {
           display.showStatus(server: server, streams: running.streams)
           Terminal.showFolded()
-          if let warning = descriptors.warning(acceptFailures: server.acceptFailures) { Terminal.warn(warning) }
+          if let warning = descriptors.warning(acceptFailures: server.acceptFailures) {
+            Terminal.log(LogEvent(.descriptors, message: warning))
+          }
         }
         return nil
       }
@@ -232,7 +245,7 @@ struct ServeCommand: AsyncParsableCommand {
     let hint = Task {
       try await Task.sleep(for: .seconds(1))
       if requested.streams.contains(where: { $0.source == "pipe:" }) {
-        Terminal.warn("waiting for YUV4MPEG2 on standard input")
+        Terminal.log(LogEvent(.sourceWaiting, message: "waiting for YUV4MPEG2 on standard input"))
       }
     }
     defer { hint.cancel() }

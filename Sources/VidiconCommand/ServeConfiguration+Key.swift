@@ -40,6 +40,7 @@ extension ServeConfiguration {
       "push-token-file": "a push of the file has its token",
       "no-qr": "it is about the terminal of one run",
       "json": "it is about the output of one run",
+      "log": "it is about the output of one run",
       "exit-on-failure": "it is about the end of one run",
       "exit-on-eof": "it is about the end of one run",
     ]

@@ -45,13 +45,14 @@ protocol StatusDisplay: Sendable {
 
 extension StatusDisplay {
   /// Shows the report to people.
-  func showEffect(_ report: EffectReport, of stream: String) { Terminal.warn("\(stream): \(report)") }
+  func showEffect(_ report: EffectReport, of stream: String) { Terminal.log(LogEvent(report, of: stream)) }
 
   /// Shows that a snapshot was saved, or why it was not.
   func showSnapshot(_ result: Result<String, VidiconError>, of stream: String) {
     switch result {
     case .success(let path): self.showSnapshot(path, of: stream)
-    case .failure(let error): Terminal.warn("\(stream): no snapshot was saved: \(error)")
+    case .failure(let error):
+      Terminal.log(LogEvent(.snapshotFailed, stream: stream, message: "no snapshot was saved: \(error)"))
     }
   }
 }

@@ -45,10 +45,16 @@ extension StreamOptions {
       let sources = try self.openSources(loop: loop, connection: use.connection)
       if let failure = sources.pendingFailure {
         let size = self.size == nil ? ", in 1280x720 unless --size gives another" : ""
-        Terminal.warn("\(self.name): \(failure); viewers see the slate until it is there\(size)")
+        Terminal.log(
+          LogEvent(
+            .sourceWaiting, stream: self.name, fields: ["kind": MediaKind.video.rawValue],
+            message: "\(failure); viewers see the slate until it is there\(size)"))
       }
       if let failure = sources.pendingAudioFailure {
-        Terminal.warn("\(self.name): \(failure); the audio is silent until it is there")
+        Terminal.log(
+          LogEvent(
+            .sourceWaiting, stream: self.name, fields: ["kind": MediaKind.audio.rawValue],
+            message: "\(failure); the audio is silent until it is there"))
       }
       stream.attachVideo(sources.video)
       if let audio = sources.audio {

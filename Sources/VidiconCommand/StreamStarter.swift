@@ -65,7 +65,7 @@ struct StreamStarter: Sendable {
       self.server.attach(recorder, to: stream)
       if options.recording.startsAtOnce { try await recorder.start() }
     } catch {
-      Terminal.warn("\(stream.name): it is not recorded: \(error)")
+      Terminal.log(LogEvent(.recordingFailed, stream: stream.name, message: "it is not recorded: \(error)"))
     }
   }
 

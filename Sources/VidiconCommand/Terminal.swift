@@ -43,29 +43,47 @@ enum Terminal {
   private static let isJournal = LogPriority.isJournal(
     ProcessInfo.processInfo.environment["JOURNAL_STREAM"], descriptor: STDERR_FILENO)
 
-  /// The lines of standard error that are counted instead of shown.
+  /// The events that are counted instead of shown.
   private static let folder = Mutex(LogFolder())
 
-  /// Writes a line to standard error: prefixed by the program's name, or for the journal, which adds that itself, by its priority. Equal lines
-  /// are folded.
-  static func warn(_ message: String, priority: LogPriority = .warning) {
-    let line = LogFolder.Line(text: self.oneLine(message), priority: priority)
-    self.writeErrors { $0.add(line, at: StreamClock.system.now()) }
+  /// The form that was given; nil where none was.
+  private static let givenFormat = Mutex<LogFormat?>(nil)
+
+  /// The form of the lines of standard error: prose, and for the journal keys and values, unless another one was given.
+  static var logFormat: LogFormat { self.givenFormat.withLock { $0 } ?? (self.isJournal ? .keys : .text) }
+
+  /// Sets the form of the lines of standard error from now on; nil for that of ``logFormat``.
+  static func setLogFormat(_ format: LogFormat?) {
+    self.givenFormat.withLock { $0 = format }
   }
 
-  /// Writes how many lines were not shown, once their time is over; called each second.
+  /// Writes a line to standard error, about what no other event is.
+  static func warn(_ message: String, priority: LogPriority = .warning) {
+    self.log(LogEvent(.message, priority, message: message))
+  }
+
+  /// Writes an event to standard error as one line, in the form of ``logFormat``. Equal events are folded.
+  static func log(_ event: LogEvent) {
+    guard event.message != nil || self.logFormat == .keys else { return }
+    self.writeErrors { $0.add(event, at: StreamClock.system.now()) }
+  }
+
+  /// Writes how many events were not shown, once their time is over; called each second.
   static func showFolded() {
     self.writeErrors { $0.due(at: StreamClock.system.now()) }
   }
 
-  private static func writeErrors(_ fold: (inout LogFolder) -> [LogFolder.Line]) {
+  private static func writeErrors(_ fold: (inout LogFolder) -> [LogEvent]) {
+    let format = self.logFormat
     self.statusRows.withLock { rows in
-      let lines = self.folder.withLock { fold(&$0) }
-      guard !lines.isEmpty else { return }
+      let events = self.folder.withLock { fold(&$0) }
+      guard !events.isEmpty else { return }
       self.write(self.erase(&rows), to: STDOUT_FILENO)
-      for line in lines {
-        let prefix = self.isJournal ? line.priority.mark : "vidicon: "
-        self.write("\(prefix)\(line.text)\n", to: STDERR_FILENO)
+      for event in events {
+        let line = format.line(
+          event, isJournal: self.isJournal,
+          at: CalendarTime(unixTime: MediaDuration(nanoseconds: WallClock.system.now())))
+        if let line { self.write(line + "\n", to: STDERR_FILENO) }
       }
     }
   }
@@ -77,7 +95,7 @@ enum Terminal {
     return (rows > 1 ? "\u{1B}[\(rows - 1)A" : "") + "\r\u{1B}[J"
   }
 
-  /// Writes how many lines were not shown, and waits until queued JSON is written, at most ``flushLimit``: a reader that stalls does not
+  /// Writes how many events were not shown, and waits until queued JSON is written, at most ``flushLimit``: a reader that stalls does not
   /// delay the end.
   static func flush() {
     self.writeErrors { $0.flush() }
@@ -89,8 +107,7 @@ enum Terminal {
   /// Writes a line to standard error and ends the program.
   static func fail(_ message: String, status: Int32) -> Never {
     self.flush()
-    let line = LogFolder.Line(text: self.oneLine(message), priority: .error)
-    self.writeErrors { _ in [line] }
+    self.writeErrors { _ in [LogEvent(.failed, .error, message: message)] }
     exit(status)
   }
 

@@ -141,7 +141,8 @@ final class TextStatusDisplay: StatusDisplay {
   }
 
   func showRecording(_ event: RecordingEvent, of stream: String) {
-    event.show(of: stream)
+    event.show()
+    Terminal.log(event.logEvent(of: stream))
   }
 
   func showSnapshot(_ path: String, of stream: String) {
@@ -149,7 +150,7 @@ final class TextStatusDisplay: StatusDisplay {
   }
 
   func showPush(_ event: PushEvent, of stream: String) {
-    Terminal.warn(event.line(of: stream))
+    Terminal.log(event.logEvent(of: stream))
   }
 
   func showEnd() {

@@ -106,8 +106,10 @@ struct UserFileMonitor: Sendable {
       switch self.poll() {
       case .users(let file):
         apply(file)
-        Terminal.warn("\(self.path.pathWithoutCredentials()): the users have changed", priority: .notice)
-      case .problem(let text): Terminal.warn(text)
+        let path = self.path.pathWithoutCredentials()
+        Terminal.log(
+          LogEvent(.usersChanged, .notice, fields: ["path": path], message: "\(path): the users have changed"))
+      case .problem(let text): Terminal.log(LogEvent(.usersFailed, message: text))
       case nil: break
       }
     }

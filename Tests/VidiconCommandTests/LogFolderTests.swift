@@ -4,10 +4,16 @@ import Testing
 
 @testable import VidiconCommand
 
-@Suite("Folded lines of the log")
+@Suite("Folded events of the log")
 struct LogFolderTests {
-  private static func line(_ text: String, _ priority: LogPriority = .warning) -> LogFolder.Line {
-    LogFolder.Line(text: text, priority: priority)
+  private static func line(_ text: String, _ priority: LogPriority = .warning, more: Int = 0) -> LogEvent {
+    var event = LogEvent(.message, priority, message: text)
+    event.foldedCount = more
+    return event
+  }
+
+  private static func text(_ event: LogEvent) -> String? {
+    LogFormat.text.line(event, isJournal: true, at: CalendarTime(unixTime: .zero)).map { String($0.dropFirst(3)) }
   }
 
   private static func time(_ seconds: Int64) -> MediaTime { .zero + .seconds(seconds) }
@@ -15,21 +21,21 @@ struct LogFolderTests {
   @Test func `three equal lines of a minute are shown, the others are counted`() {
     var folder = LogFolder()
     let line = Self.line("the source is gone")
-    var shown: [LogFolder.Line] = []
+    var shown: [LogEvent] = []
     // One each 100 ms.
     for index in 0..<315 { shown += folder.add(line, at: .zero + .milliseconds(Int64(index) * 100)) }
     #expect(shown == [line, line, line])
     #expect(folder.due(at: .zero + .milliseconds(59_999)) == [])
-    #expect(folder.due(at: Self.time(60)) == [Self.line("the source is gone (312 more like this)")])
+    #expect(folder.due(at: Self.time(60)) == [Self.line("the source is gone", more: 312)])
     #expect(folder.due(at: Self.time(61)) == [] && folder.flush() == [])
   }
 
   @Test func `a line for ever is three lines and a number each minute`() {
     var folder = LogFolder()
     var shown: [String] = []
-    for second in 0..<180 { shown += folder.add(Self.line("a"), at: Self.time(Int64(second))).map(\.text) }
+    for second in 0..<180 { shown += folder.add(Self.line("a"), at: Self.time(Int64(second))).compactMap(Self.text) }
     #expect(shown == ["a", "a", "a", "a (57 more like this)", "a", "a", "a", "a (57 more like this)", "a", "a", "a"])
-    #expect(folder.flush() == [Self.line("a (57 more like this)")])
+    #expect(folder.flush() == [Self.line("a", more: 57)])
     #expect(folder.flush() == [])
   }
 
@@ -39,6 +45,24 @@ struct LogFolderTests {
     for _ in 1...3 { for line in lines { #expect(folder.add(line, at: .zero) == [line]) } }
     for line in lines { #expect(folder.add(line, at: .zero) == []) }
     #expect(folder.flush().map(\.priority) == [.warning, .warning, .notice])
+  }
+
+  @Test func `events are equal where only their measures differ, and the number of the others has none`() {
+    func ended(_ address: String, after seconds: Int) -> LogEvent {
+      LogEvent(
+        .message, .notice, stream: "door", fields: ["address": address], measures: ["duration": "\(seconds)"])
+    }
+    var folder = LogFolder()
+    for seconds in 1...3 {
+      let event = ended("192.0.2.1", after: seconds)
+      #expect(folder.add(event, at: .zero) == [event])
+    }
+    let other = ended("192.0.2.2", after: 4)
+    #expect(folder.add(other, at: .zero) == [other])
+    for seconds in 5...9 { #expect(folder.add(ended("192.0.2.1", after: seconds), at: .zero) == []) }
+    var number = ended("192.0.2.1", after: 1)
+    (number.measures, number.foldedCount) = ([], 5)
+    #expect(folder.flush() == [number])
   }
 
   @Test func `a line that comes seldom is always shown`() {
@@ -53,7 +77,7 @@ struct LogFolderTests {
     var folder = LogFolder()
     for _ in 1...5 { _ = folder.add(Self.line("0"), at: .zero) }
     for index in 1..<LogFolder.maximumLineCount { #expect(folder.add(Self.line("\(index)"), at: .zero).count == 1) }
-    #expect(folder.add(Self.line("x"), at: .zero) == [Self.line("0 (2 more like this)"), Self.line("x")])
+    #expect(folder.add(Self.line("x"), at: .zero) == [Self.line("0", more: 2), Self.line("x")])
     #expect(folder.add(Self.line("y"), at: .zero) == [Self.line("y")])
     #expect(folder.flush() == [])
   }
@@ -76,5 +100,6 @@ struct LogFolderTests {
     }
     #expect(!LogPriority.isJournal("\(device):\(inode)", descriptor: -1))
     #expect([LogPriority.error, .warning, .notice].map(\.mark) == ["<3>", "<4>", "<5>"])
+    #expect([LogPriority.error, .warning, .notice].map(\.name) == ["error", "warning", "notice"])
   }
 }

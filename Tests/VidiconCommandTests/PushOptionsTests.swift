@@ -213,10 +213,22 @@ struct PushOptionsTests {
     report.status.sentBitrate = 2_300_000
     #expect(report.summary == "push 1 2.30 Mb/s waits for an encoding")
     let event = PushEvent(push: 1, address: report.address, kind: .waitingForEncoding(sentBitrate: 2_300_000))
+    let time = CalendarTime(unixTime: .zero)
     #expect(
-      event.line(of: "a")
-        == "a: push 1 to rtmp://a.example/app: no encoding of its own is free; it gets the stream at 2.30 Mb/s until one is"
-    )
+      LogFormat.text.line(event.logEvent(of: "a"), isJournal: false, at: time)
+        == "vidicon: a: push 1 to rtmp://a.example/app: no encoding of its own is free; it gets the stream at 2.30 Mb/s until "
+        + "one is")
+    let kinds: [(PushEvent.Kind, name: String, words: String)] = [
+      (.sending, "<5>event=push_sending", "sending"), (.stopped, "<5>event=push_stopped", "stopped"),
+      (.failed("refused", nextAttempt: .milliseconds(1500)), "<4>event=push_failed", "refused; again in 1.5 s"),
+      (.failed("refused", nextAttempt: nil), "<4>event=push_failed", "refused"),
+    ]
+    for (kind, name, words) in kinds {
+      let event = PushEvent(push: 1, address: report.address, kind: kind)
+      #expect(
+        LogFormat.keys.line(event.logEvent(of: "a"), isJournal: true, at: time)
+          == "\(name) stream=a push=1 server=\(report.address) message=\"push 1 to \(report.address): \(words)\"")
+    }
     report.status = PushStatus()
     report.status.phase = .waiting(until: .zero)
     report.nextAttempt = .milliseconds(3200)

@@ -134,7 +134,8 @@ struct RecordingTextTests {
     let result = try await #require(
       processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
     ) {
-      for event in RecordingTextTests.events { event.show(of: "live") }
+      let display = TextStatusDisplay(showsQRCode: false)
+      for event in RecordingTextTests.events { display.showRecording(event, of: "live") }
     }
     #expect(
       OutputLines(result.standardOutputContent).lines == [
@@ -150,6 +151,30 @@ struct RecordingTextTests {
         "vidicon: live: \(Self.error)", "vidicon: live: \(Self.error)",
         "vidicon: live: the clock is not synchronized, so no recording is removed by age; see timedatectl",
         "vidicon: live: the recording has stopped: \(Self.error)",
+      ])
+  }
+
+  @Test func `every change of a recording is an event of the log with the file and its facts`() {
+    let time = CalendarTime(unixTime: .zero)
+    let lines = Self.events.map { LogFormat.keys.line($0.logEvent(of: "live"), isJournal: true, at: time) }
+    #expect(
+      lines == [
+        "<5>event=recording_started stream=live path=a/clip.mp4", "<5>event=recording_paused stream=live",
+        "<5>event=recording_resumed stream=live",
+        "<4>event=recording_behind stream=live "
+          + "message=\"the disk is too slow; the recording continues when the disk has caught up\"",
+        "<4>event=recording_file_full stream=live path=e.mp4 "
+          + "message=\"e.mp4 has the maximum size of a file here; the recording continues in another file\"",
+        "<5>event=recording_finished stream=live path=a/clip.mp4 duration=61.0 bytes=17249000",
+        "<4>event=recording_not_finished stream=live path=a/clip.mp4 message=\"\(Self.error)\"",
+        "<5>event=recording_repaired stream=live path=a/clip.mp4", "<5>event=recording_repaired stream=live path=b.mp4",
+        "<5>event=recording_repaired stream=live path=c.mp4",
+        "<4>event=recording_repaired stream=live path=a/clip.mp4 message=\"\(Self.error)\"",
+        "<5>event=recording_removed stream=live path=d.mp4",
+        "<4>event=recording_ages_unknown stream=live message=\"the clock is not synchronized, so no recording is removed "
+          + "by age; see timedatectl\"",
+        "<4>event=recording_failed stream=live path=a/clip.mp4 message=\"the recording has stopped: \(Self.error)\"",
+        "<5>event=recording_ended stream=live",
       ])
   }
 

@@ -1,0 +1,119 @@
+import Foundation
+import Media
+import Testing
+
+@testable import VidiconCommand
+
+@Suite("Lines of the log as prose, and as keys and values")
+struct LogFormatTests {
+  /// 2026-11-21T07:41:03.123Z.
+  private static let time = CalendarTime(unixTime: .milliseconds(1_795_246_863_123))
+
+  private static let event = LogEvent(
+    .sourceEnded, stream: "door", fields: ["kind": "video", "absent": nil], measures: ["duration": "61.0"],
+    message: "the video source has ended; viewers stay connected")
+
+  private static func line(_ format: LogFormat, _ event: LogEvent, isJournal: Bool = false) -> String? {
+    format.line(event, isJournal: isJournal, at: Self.time)
+  }
+
+  @Test func `prose has the stream and the message, and for the journal a priority in place of the program's name`() {
+    let text = "door: the video source has ended; viewers stay connected"
+    #expect(Self.line(.text, Self.event) == "vidicon: \(text)")
+    #expect(Self.line(.text, Self.event, isJournal: true) == "<4>\(text)")
+    #expect(Self.line(.text, LogEvent(.failed, .error, message: "a\nb"), isJournal: true) == "<3>a b")
+  }
+
+  @Test func `keys are the time and the level unless the journal has them, the event, its facts, and the message`() {
+    let facts =
+      "event=source_ended stream=door kind=video duration=61.0 "
+      + "message=\"the video source has ended; viewers stay connected\""
+    #expect(Self.line(.keys, Self.event) == "time=2026-11-21T07:41:03.123Z level=warning \(facts)")
+    #expect(Self.line(.keys, Self.event, isJournal: true) == "<4>\(facts)")
+  }
+
+  @Test func `the number of folded events is behind the prose, and a value of its own among keys`() {
+    var event = LogEvent(.sourceSilent, stream: "a", message: "no frames")
+    event.foldedCount = 312
+    #expect(Self.line(.text, event) == "vidicon: a: no frames (312 more like this)")
+    let keys = "<4>event=source_silent stream=a message=\"no frames\" more=312"
+    #expect(Self.line(.keys, event, isJournal: true) == keys)
+  }
+
+  @Test func `an event without a message has no prose`() {
+    let event = LogEvent(.stopped, .notice)
+    #expect(Self.line(.text, event) == nil)
+    #expect(Self.line(.keys, event, isJournal: true) == "<5>event=stopped")
+  }
+
+  @Test(arguments: [
+    ("door", "door"), ("rtsp://192.0.2.1:8554/a?b", "rtsp://192.0.2.1:8554/a?b"), ("Küche🎥", "Küche🎥"), ("", "\"\""),
+    ("a b", "\"a b\""), ("a=b", "\"a=b\""), ("say \"x\"", "\"say \\\"x\\\"\""), ("C:\\a", "\"C:\\\\a\""),
+    ("a\nlevel=error", "\"a\\nlevel=error\""), ("a\r\nb\tc", "\"a\\r\\nb\\tc\""),
+    ("\u{0}\u{1B}[2J", "\"\\u0000\\u001b[2J\""),
+    ("\u{9B}31m\u{7F}\u{85}", "\"\\u009b31m\\u007f\\u0085\""), ("\u{2028}\u{202E}", "\"\\u2028\\u202e\""),
+    ("a\u{A0}b", "\"a\\u00a0b\""), ("\u{E0001}", "\"\\udb40\\udc01\""),
+  ])
+  func `a value is quoted where it could be taken for another one, or changes a terminal`(text: String, value: String) {
+    #expect(LogFormat.value(text) == value)
+  }
+
+  @Test func `a name, a message or an address of a client makes no second line and no key of its own`() {
+    let hostile = "x\" level=error\nevent=failed\u{1B}]0;a\u{7}\r<3>y\u{85}z\u{2029}\\"
+    let event = LogEvent(.message, stream: hostile, fields: ["agent": hostile], message: hostile)
+    for format in LogFormat.allCases {
+      for isJournal in [false, true] {
+        let line = Self.line(format, event, isJournal: isJournal) ?? ""
+        let hasControl = line.unicodeScalars.contains {
+          [.control, .format, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
+        }
+        #expect(!line.isEmpty && !hasControl, "\(format): \(line)")
+      }
+    }
+    let keys = Self.line(.keys, event, isJournal: true) ?? ""
+    let parts = ["event", "message", "stream", hostile, "agent", hostile, "message", hostile]
+    #expect(Self.parse(String(keys.dropFirst(3))) == parts)
+  }
+
+  /// Keys and values in turn, as a program reads them: values in quotes are JSON texts.
+  private static func parse(_ line: String) -> [String] {
+    var rest = line[...]
+    var parts: [String] = []
+    while !rest.isEmpty {
+      guard let match = rest.prefixMatch(of: #/(\w+)=("(?:[^"\\]|\\.)*"|[^ "=]*)(?: |$)/#) else {
+        return parts + ["no logfmt"]
+      }
+      let value = String(match.2)
+      let text = try? JSONDecoder().decode(String.self, from: Data(value.utf8))
+      parts += [String(match.1), value.hasPrefix("\"") ? text ?? "no JSON" : value]
+      rest = rest[match.range.upperBound...]
+    }
+    return parts
+  }
+
+  @Test func `a value that is too long is cut`() {
+    let maximum = LogFormat.maximumValueLength
+    #expect(LogFormat.value(String(repeating: "a", count: maximum)) == String(repeating: "a", count: maximum))
+    #expect(LogFormat.value(String(repeating: "a", count: maximum + 1)) == String(repeating: "a", count: maximum) + "…")
+    let escaped = LogFormat.value(String(repeating: "\u{0}", count: maximum * 2))
+    #expect(escaped == "\"" + String(repeating: "\\u0000", count: maximum) + "…\"")
+  }
+
+  @Test func `the option names a form`() throws {
+    #expect(try ServeCommand.parse([]).options.log == nil)
+    #expect(try ServeCommand.parse(["--log", "keys"]).options.log == .keys)
+    #expect(try RecordCommand.parse(["--log", "text", "a.mp4"]).options.log == .text)
+    #expect(throws: (any Error).self) { try ServeCommand.parse(["--log", "xml"]) }
+  }
+
+  @Test func `every event is described in the documentation`() throws {
+    let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "docs/operate.md")
+    let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
+    let described = rows.flatMap { row in
+      row.split(separator: "|").first.map { $0.matches(of: #/`(\w+)`/#).map { String($0.1) } } ?? []
+    }
+    let missing = LogEvent.Name.allCases.map(\.rawValue).filter { !described.contains($0) }
+    #expect(missing == [])
+  }
+}
