@@ -30,7 +30,7 @@ extension AccessControl {
     }
     let name = name ?? proof.name
     let isShared = self.isShared(request.address)
-    let result = self.state.withLock { state -> (Identification, report: String?) in
+    let result = self.state.withLock { state -> (Identification, report: AccessRefusal?) in
       // A right token is never slowed: it is too long to be guessed, and others of the network, or pages that send wrong
       // ones, would lock its owner out.
       if case .bearer(let text) = proof, let role = state.role(ofToken: text, now: now) {
@@ -41,7 +41,8 @@ extension AccessControl {
       let level = proof.isToken ? .any : state.level(ofUser: name)
       if let delay = state.throttle.delay(address: request.address, name: name, level: level, now: now) {
         self.refusals.count(.throttled)
-        return (.throttled(delay), nil)
+        let isReported = state.reports.count("delay \(LoginThrottle.network(of: request.address))", now: now) != nil
+        return (.throttled(delay), isReported ? AccessRefusal.throttled(address: request.address, delay) : nil)
       }
       let result = self.verify(proof, request, covers: covers, now: now, state: &state)
       switch result {
@@ -53,12 +54,12 @@ extension AccessControl {
         self.refusals.count(.failedLogin)
         state.throttle.recordFailure(address: request.address, name: name, level: level, now: now)
         let count = state.reports.count("login \(LoginThrottle.network(of: request.address))", now: now)
-        return (result, count.map { "\(request.address): wrong password or token\($0 > 1 ? " (\($0) times)" : "")" })
+        return (result, count.map { AccessRefusal.wrongCredentials(address: request.address, count: $0) })
       case .anonymous, .rejected, .throttled: break
       }
       return (result, nil)
     }
-    if let line = result.report { self.report(line) }
+    if let refusal = result.report { self.report(refusal) }
     return result.0
   }
 
@@ -73,9 +74,7 @@ extension AccessControl {
     self.refusals.count(.failedLogin)
     let subject = "basic \(LoginThrottle.network(of: request.address))"
     if let count = self.state.withLock({ $0.reports.count(subject, now: now) }) {
-      self.report(
-        "\(request.address): a password was sent without TLS\(count > 1 ? " (\(count) times)" : ""), and not "
-          + "accepted; use TLS, or allow it with --insecure-basic")
+      self.report(.passwordWithoutTLS(address: request.address, count: count))
     }
     return .rejected(stale: false)
   }

@@ -98,7 +98,7 @@ public final class AccessControl: Sendable {
   let key: SymmetricKey
   private let makeRandom: @Sendable () -> UInt64
   let isOnOwnLink: @Sendable (IPAddress) -> Bool
-  let report: @Sendable (String) -> Void
+  let report: @Sendable (AccessRefusal) -> Void
   let state: Mutex<State>
 
   /// - Parameters:
@@ -112,7 +112,7 @@ public final class AccessControl: Sendable {
   ) {
     self.init(
       settings: settings, machineNames: machineNames, makeRandom: makeRandom, isOnOwnLink: { _ in false },
-      report: report)
+      report: { refusal in if let text = refusal.text { report(text) } })
   }
 
   /// - Parameters:
@@ -121,11 +121,11 @@ public final class AccessControl: Sendable {
   ///   - makeRandom: Returns unpredictable numbers, for nonces and tokens.
   ///   - isOnOwnLink: Whether an IPv6 address is in a network of this machine's own, whose hosts are not of one owner.
   ///   - firstLoginDelay: Time for which the first failed login that is not free refuses further ones.
-  ///   - report: Receives lines about refusals for the owner, at most one a minute by address or host name.
+  ///   - report: Receives refusals for the owner, at most one a minute by network or host name.
   package init(
     settings: AccessSettings, machineNames: [String] = [], makeRandom: @escaping @Sendable () -> UInt64,
     isOnOwnLink: @escaping @Sendable (IPAddress) -> Bool, firstLoginDelay: MediaDuration = .seconds(1),
-    report: @escaping @Sendable (String) -> Void = { _ in }
+    report: @escaping @Sendable (AccessRefusal) -> Void = { _ in }
   ) {
     func bytes() -> [UInt8] {
       (0..<4).flatMap { _ in
@@ -246,9 +246,7 @@ extension AccessControl {
     }
     let name = String(shown).withoutCredentials()
     guard let count = self.state.withLock({ $0.reports.count("host", now: now) }) else { return }
-    self.report(
-      "refused \(count > 1 ? "\(count) requests, the last one " : "a request ")for the host \"\(name)\", "
-        + "which is not a name of this server; allow it with --host")
+    self.report(.foreignHost(name, count: count))
   }
 
   /// Counts a request of a web page of another site.

@@ -47,6 +47,7 @@ final class RTMPConnectionHandler: MediaConnection {
 
   /// Notifies the client that the stream or the server has ended, and closes the connection.
   override func streamEnded() {
+    self.visit?.end = .stream
     self.perform(self.session.handleEnd())
   }
 

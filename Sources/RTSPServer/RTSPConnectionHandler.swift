@@ -70,6 +70,7 @@ final class RTSPConnectionHandler: MediaConnection {
   }
 
   override func streamEnded() {
+    self.visit?.end = .stream
     self.perform(self.session.handleStreamEnded())
   }
 
@@ -211,6 +212,7 @@ extension RTSPConnectionHandler {
     self.playback = Playback(viewer: viewer, output: output, indices: indices, addresses: addresses)
     self.listenForDatagrams(from: addresses, context: context)
     output.join(viewer, on: context.eventLoop, startsCached: playback.startsCached)
+    self.beginVisit(of: output.requested)
   }
 
   private func listenForDatagrams(from addresses: [SocketAddress], context: ChannelHandlerContext) {
@@ -224,6 +226,7 @@ extension RTSPConnectionHandler {
     self.playback = nil
     playback.output.leave(playback.viewer, on: self.eventLoop)
     self.directory.sockets?.unregister(playback.addresses, owner: ObjectIdentifier(self))
+    self.endVisit()
   }
 
   /// Writes the response to PLAY; called by the viewer before its first packets are written, within ``writing(_:)``.

@@ -93,6 +93,7 @@ extension MediaConnection {
     guard directory.output(of: output.rendition) === output else { return self.renditionEnded(output.rendition) }
     self.prepareForMedia(bitrate: output.rendition.bitrate)
     viewer.join()
+    self.beginVisit(of: output.requested)
   }
 
   /// Ends what ``play(_:of:)`` has begun.
@@ -100,5 +101,6 @@ extension MediaConnection {
     guard let viewer = self.viewer as? ConnectionViewer else { return }
     self.viewer = nil
     viewer.leave()
+    self.endVisit()
   }
 }

@@ -105,7 +105,7 @@ package final class TCPServer: Sendable {
     ) { channel, registration, isEncrypted in
       let environment = MediaConnection.Environment(
         access: server.access, passwords: server.passwords, connections: connections, eventLoop: channel.eventLoop,
-        viewerLimits: viewerLimits, registration: registration, isEncrypted: isEncrypted)
+        viewerLimits: viewerLimits, registration: registration, isEncrypted: isEncrypted, protocolName: name)
       try channel.pipeline.syncOperations.addHandler(makeConnection(environment))
     }
     let ports = Ports(plain: listeners.plain?.localAddress?.port, secure: listeners.secure?.localAddress?.port)

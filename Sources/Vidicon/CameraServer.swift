@@ -84,24 +84,29 @@ public final class CameraServer: Sendable {
     discovery: @escaping @Sendable (DiscoveryEvent) -> Void = { _ in },
     report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
-    self.init(settings: settings, catalog: catalog, privacy: .shared, discovery: discovery, report: report)
+    self.init(settings: settings, catalog: catalog, privacy: .shared, discovery: discovery) { event in
+      if let text = event.text { report(text) }
+    }
   }
 
   /// Creates a server that does not listen yet, as the public initializer.
   ///
-  /// - Parameter privacy: The streams that may show the same sources; attached sources and effects must have the same.
+  /// - Parameters:
+  ///   - privacy: The streams that may show the same sources; attached sources and effects must have the same.
+  ///   - log: Receives events for the owner, on any thread.
   package init(
     settings: CameraServerSettings, catalog: SourceCatalog, privacy: SourcePrivacy,
-    discovery: @escaping @Sendable (DiscoveryEvent) -> Void, report: @escaping @Sendable (String) -> Void
+    discovery: @escaping @Sendable (DiscoveryEvent) -> Void, log: @escaping @Sendable (ServerEvent) -> Void
   ) {
+    let report: @Sendable (String) -> Void = { log(.line($0)) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     let access = AccessControl(
       settings: settings.access, machineNames: NetworkAddresses.hostNames,
       makeRandom: { .random(in: 0...UInt64.max) }, isOnOwnLink: { [networks = OwnNetworks()] in networks.contain($0) },
-      report: report)
+      report: { log(.refused($0)) })
     let registry =
-      settings.maximumConnections.map { ConnectionRegistry(maximumCount: $0, refusals: access.refusals) }
-      ?? ConnectionRegistry(refusals: access.refusals)
+      settings.maximumConnections.map { ConnectionRegistry(maximumCount: $0, refusals: access.refusals, log: log) }
+      ?? ConnectionRegistry(refusals: access.refusals, log: log)
     let passwordThreads = NIOThreadPool(numberOfThreads: PasswordCheckQueue.maximumRunning)
     passwordThreads.start()
     let passwords = PasswordChecker(access: access, threads: passwordThreads)

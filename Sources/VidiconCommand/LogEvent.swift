@@ -16,6 +16,15 @@ struct LogEvent: Hashable, Sendable {
     case announcementFailed = "announcement_failed"
     /// The number of viewers of a stream has changed.
     case viewers
+    case viewerJoined = "viewer_joined"
+    case viewerLeft = "viewer_left"
+    /// A wrong password or token, or one that was sent in plain text.
+    case loginRefused = "login_refused"
+    /// Logins of a network are refused for a time.
+    case loginThrottled = "login_throttled"
+    case hostRefused = "host_refused"
+    /// A change over HTTP by a client that may.
+    case control
     /// The program ends in order.
     case stopped
     /// The program, or a command, ends with an error.

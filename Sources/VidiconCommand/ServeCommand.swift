@@ -68,9 +68,8 @@ struct ServeCommand: AsyncParsableCommand {
     let users = try userFile?.read()
     let catalog = Self.catalog(configuration)
     let server = CameraServer(
-      settings: CameraServerSettings(configuration), catalog: catalog,
-      discovery: { announced.yield($0) },
-      report: { Terminal.warn($0) })
+      settings: CameraServerSettings(configuration), catalog: catalog, privacy: .shared,
+      discovery: { announced.yield($0) }, log: { Terminal.log(LogEvent($0)) })
     if let users { server.access.setUserFile(users) }
     let interruption = Task { await TerminationSignals.shared.wait() }
     let starter = StreamStarter(

@@ -25,6 +25,7 @@ final class WebRTCHub: @unchecked Sendable {
   private let readClock: @Sendable () -> MediaTime
   private let unixTime: @Sendable (MediaTime) -> Int64
   let report: @Sendable (String) -> Void
+  private let log: @Sendable (ServerEvent) -> Void
   /// Sends datagrams; returns the number of those that were dropped.
   private var transmit: (DatagramBatch) -> Int = { _ in 0 }
   /// Drops datagrams that wait for the send buffer.
@@ -62,10 +63,12 @@ final class WebRTCHub: @unchecked Sendable {
   ///   - readClock: Reads the streams' clock.
   ///   - unixTime: Converts a time of that clock to nanoseconds since 1970.
   ///   - report: Receives lines for the owner.
+  ///   - log: Receives the beginning and the end of each viewer's visit.
   init(
     eventLoop: any EventLoop, security: any DatagramSecurity, settings: WebRTCServerSettings,
     refusals: RefusalCounters, readClock: @escaping @Sendable () -> MediaTime,
-    unixTime: @escaping @Sendable (MediaTime) -> Int64, report: @escaping @Sendable (String) -> Void
+    unixTime: @escaping @Sendable (MediaTime) -> Int64, report: @escaping @Sendable (String) -> Void,
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) {
     self.eventLoop = eventLoop
     self.security = security
@@ -73,6 +76,7 @@ final class WebRTCHub: @unchecked Sendable {
     self.readClock = readClock
     self.unixTime = unixTime
     self.report = report
+    self.log = log
     self.publisherBoard = self.publishers.board
     self.table = ICESessionTable(
       maximumCount: settings.maximumSessionCount, maximumCountPerClient: settings.maximumSessionCountPerClient)
@@ -151,7 +155,7 @@ extension WebRTCHub {
       answer, credentials: credentials, client: clientCredentials, number: number, security: self.security,
       makeRandom: makeRandom, unixTime: self.unixTime, at: now)
     let viewer = WebRTCViewer(
-      id: id, number: self.viewerCount, home: home, top: output, path: path, session: session,
+      id: id, number: self.viewerCount, client: client, home: home, top: output, path: path, session: session,
       ice: ICESessionParameters(
         credentials: credentials, clientFragment: clientCredentials.usernameFragment, candidates: candidates,
         videoMid: answer.video?.mid, audioMid: answer.audio?.mid))
@@ -185,6 +189,7 @@ extension WebRTCHub {
   func close(_ id: String, path: String) -> Bool {
     self.eventLoop.preconditionInEventLoop()
     guard let viewer = self.viewers[id], viewer.path == path else { return false }
+    viewer.visit?.end = .client
     self.close(viewer)
     self.flush()
     return true
@@ -195,6 +200,7 @@ extension WebRTCHub {
     self.eventLoop.execute {
       for viewer in self.viewers.values {
         if output == nil || viewer.home === output || viewer.top === output {
+          viewer.visit?.end = .stream
           self.close(viewer)
         } else if let output {
           self.leave(output, viewer)
@@ -306,6 +312,7 @@ extension WebRTCHub {
         viewer.wasReady = true
         self.table.setUse(.session, of: viewer.id)
         viewer.output.join(viewer)
+        self.beginVisit(of: viewer)
       case .keyframeNeeded: viewer.output.requestKeyframe()
       case .closed(let reason): self.remove(viewer, reason)
       }
@@ -323,6 +330,7 @@ extension WebRTCHub {
       self.tick?.cancel()
       self.tick = nil
     }
+    self.endVisit(of: viewer, reason)
     guard !viewer.wasReady, let failure = WebRTCSessionFailure(reason) else { return }
     viewer.output.failedSessions.withLock { $0[failure, default: 0] += 1 }
     let sent = viewer.candidates.map(\.description).joined(separator: ", ")
@@ -333,6 +341,24 @@ extension WebRTCHub {
       case let count: "\(count) checks of it arrived"
       }
     self.report("WebRTC of \(viewer.output.name): \(failure.text); the client was sent \(sent), and \(checks)")
+  }
+
+  /// Reports to the owner that media can flow to a viewer.
+  private func beginVisit(of viewer: WebRTCViewer) {
+    guard viewer.visit == nil else { return }
+    let rendition = viewer.home.requested
+    let visit = ViewerVisit(
+      stream: rendition.stream.name, rendition: rendition.name, protocolName: WebRTCServer.protocolName,
+      address: "\(viewer.client)", start: self.now)
+    viewer.visit = visit
+    self.log(.viewerJoined(visit))
+  }
+
+  /// Reports to the owner that a viewer has left; without effect where media could not flow.
+  private func endVisit(of viewer: WebRTCViewer, _ reason: WebRTCTransport.CloseReason) {
+    guard var visit = viewer.visit else { return }
+    if reason == .consentExpired { visit.end = .silent }
+    self.log(.viewerLeft(visit, after: self.now - visit.start))
   }
 
   private func startTicking() {

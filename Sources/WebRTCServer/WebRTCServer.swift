@@ -49,7 +49,8 @@ package final class WebRTCServer: StreamServer {
     self.report = report
     self.hub = WebRTCHub(
       eventLoop: group.next(), security: security, settings: settings, refusals: registry.refusals,
-      readClock: { clock.now() }, unixTime: { clock.unixTime(at: $0) }, report: report)
+      readClock: { clock.now() }, unixTime: { clock.unixTime(at: $0) }, report: report,
+      log: registry.log)
     self.outputs = .webRTC(self.hub, refusals: registry.refusals)
   }
 

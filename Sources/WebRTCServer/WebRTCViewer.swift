@@ -1,3 +1,4 @@
+internal import Authentication
 internal import Media
 internal import Serving
 internal import Streaming
@@ -33,15 +34,20 @@ final class WebRTCViewer {
   var ice: ICESessionParameters
   /// Whether media could flow once.
   var wasReady = false
+  /// The visit, for the log; nil before media could flow.
+  var visit: ViewerVisit?
+  /// Where the session was requested from.
+  let client: IPAddress
   /// The part of the session's counters that the output has.
   private var counted = WebRTCSessionStatistics()
 
   init(
-    id: String, number: Int, home: WebRTCOutput, top: WebRTCOutput, path: String, session: WebRTCSession,
-    ice: ICESessionParameters
+    id: String, number: Int, client: IPAddress, home: WebRTCOutput, top: WebRTCOutput, path: String,
+    session: WebRTCSession, ice: ICESessionParameters
   ) {
     self.id = id
     self.number = number
+    self.client = client
     self.home = home
     self.top = top
     self.output = top

@@ -15,12 +15,14 @@ final class ToyServer: TCPStreamServer {
   let outputs: Outputs
   let tcp: TCPServer
 
-  init(group: MultiThreadedEventLoopGroup) {
+  init(group: MultiThreadedEventLoopGroup, log: @escaping @Sendable (ServerEvent) -> Void = { _ in }) {
     let access = AccessControl(settings: .init(), makeRandom: { .random(in: 0...UInt64.max) })
     self.outputs = Outputs(eventLoops: Array(group.makeIterator()))
     self.tcp = TCPServer(
       .init(name: "Toy", address: "127.0.0.1", port: 0, unprivilegedPort: 4000),
-      .init(access: access, passwords: PasswordChecker(access: access), group: group, registry: ConnectionRegistry()),
+      .init(
+        access: access, passwords: PasswordChecker(access: access), group: group, registry: ConnectionRegistry(log: log)
+      ),
       connections: self.outputs.connections)
   }
 

@@ -4,17 +4,21 @@ import Media
 import NIOPosix
 import Serving
 import Streaming
+import Synchronization
 import TestSupport
 import Testing
 
 @Suite("A protocol of its own, as CONTRIBUTING.md describes one", .timeLimit(.minutes(5)))
 struct ToyServerTests {
-  private static func withServer(_ body: (ToyServer, LiveStream) async throws -> Void) async throws {
+  private static func withServer(
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in },
+    _ body: (ToyServer, LiveStream) async throws -> Void
+  ) async throws {
     let low = RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000)
     let stream = LiveStream("live", video: VideoSettings(renditions: .list([low])))
     stream.attachVideo(BarsCapturer(width: 64, height: 48))
     try await stream.start()
-    let server = ToyServer(group: .singleton)
+    let server = ToyServer(group: .singleton, log: log)
     try await server.start()
     server.serve(stream)
     try await body(server, stream)
@@ -46,6 +50,42 @@ struct ToyServerTests {
       let low = try #require(stream.renditions.first)
       #expect(server.statistics(of: stream).bytesSent > server.statistics(of: low).bytesSent)
       #expect(server.statistics(of: low).bytesSent > 0)
+    }
+  }
+
+  /// Events of visits, with the cause of each end.
+  private final class Visits: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { self.lines.withLock { $0 } }
+
+    func append(_ event: ServerEvent) {
+      func text(_ visit: ViewerVisit) -> String {
+        "\(visit.protocolName) \(visit.stream) \(visit.rendition) \(visit.address)"
+      }
+      let line =
+        switch event {
+        case .viewerJoined(let visit): "joined \(text(visit))"
+        case .viewerLeft(let visit, let duration): "left \(text(visit)) \(visit.end) \(duration > .zero)"
+        case .line, .refused, .controlled: "other"
+        }
+      self.lines.withLock { $0.append(line) }
+    }
+  }
+
+  @Test func `the beginning and the end of a viewer are events, with its address and the cause`() async throws {
+    let visits = Visits()
+    try await Self.withServer(log: { visits.append($0) }) { server, stream in
+      _ = try await Self.play("live/low", of: server)
+      _ = try await Self.play("other", of: server)
+      let low = ["joined toy live low 127.0.0.1", "left toy live low 127.0.0.1 client true"]
+      try await eventually { visits.all.count >= 2 }
+      #expect(visits.all == low)
+      async let frames = Self.play("live", of: server, frames: nil)
+      try await eventually { server.statistics(of: stream).bytesSent > 0 && visits.all.count == 3 }
+      await stream.stop()
+      _ = try await frames
+      try await eventually { visits.all.count >= 4 }
+      #expect(visits.all == low + ["joined toy live main 127.0.0.1", "left toy live main 127.0.0.1 stream true"])
     }
   }
 

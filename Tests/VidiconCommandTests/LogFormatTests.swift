@@ -1,5 +1,7 @@
+import Authentication
 import Foundation
 import Media
+import Serving
 import Testing
 
 @testable import VidiconCommand
@@ -38,6 +40,41 @@ struct LogFormatTests {
     #expect(Self.line(.text, event) == "vidicon: a: no frames (312 more like this)")
     let keys = "<4>event=source_silent stream=a message=\"no frames\" more=312"
     #expect(Self.line(.keys, event, isJournal: true) == keys)
+  }
+
+  @Test func `what a server reports has keys of its own, and prose where it needs attention`() {
+    var visit = ViewerVisit(
+      stream: "door", rendition: "low", protocolName: "rtsp", address: "192.0.2.7", start: .zero)
+    visit.end = .slow
+    let facts = "stream=door protocol=rtsp rendition=low address=192.0.2.7"
+    let wrong = AccessRefusal.wrongCredentials(address: "192.0.2.7", count: 3)
+    let clear = AccessRefusal.passwordWithoutTLS(address: "::1", count: 1)
+    let change = ServerEvent.controlled(
+      method: "PATCH", path: "/api/streams/a b", role: .operator, address: "::1", status: 200)
+    let expected: [(ServerEvent, keys: String, isProse: Bool)] = [
+      (.line("port 1 is in use"), "<4>event=message message=\"port 1 is in use\"", true),
+      (.viewerJoined(visit), "<5>event=viewer_joined \(facts)", false),
+      (.viewerLeft(visit, after: .seconds(61)), "<5>event=viewer_left \(facts) reason=slow duration=61.0", false),
+      (change, "<5>event=control method=PATCH path=\"/api/streams/a b\" status=200 role=operator address=::1", false),
+      (
+        .refused(wrong),
+        "<4>event=login_refused address=192.0.2.7 reason=wrong count=3 message=\"\(wrong.text ?? "")\"", true
+      ),
+      (
+        .refused(clear), "<4>event=login_refused address=::1 reason=no_tls count=1 message=\"\(clear.text ?? "")\"",
+        true
+      ),
+      (
+        .refused(.throttled(address: "192.0.2.7", .seconds(8))), "<4>event=login_throttled address=192.0.2.7 delay=8.0",
+        false
+      ),
+    ]
+    for (event, keys, isProse) in expected {
+      #expect(Self.line(.keys, LogEvent(event), isJournal: true) == keys)
+      #expect(Self.line(.text, LogEvent(event)) == (isProse ? "vidicon: \(event.text ?? "")" : nil))
+    }
+    let host = LogEvent(.refused(.foreignHost("evil.example", count: 1)))
+    #expect(Self.line(.keys, host)?.contains("event=host_refused host=evil.example count=1 message=") == true)
   }
 
   @Test func `an event without a message has no prose`() {

@@ -67,13 +67,14 @@ final class EmbeddedHub {
     isHigh: (main: Bool, low: Bool) = (false, false)
   ) throws {
     self.stream = LiveStream("hello", video: video)
-    let (loop, reports) = (self.loop, Lines())
+    let (loop, reports, events) = (self.loop, Lines(), self.events)
     self.security = PlainSecurity(clientDigest: digest)
     let (hub, refusals) = (
       WebRTCHub(
         eventLoop: loop, security: self.security, settings: settings, refusals: self.refusals,
         readClock: { MediaTime(nanoseconds: Int64(clamping: loop.now.uptimeNanoseconds)) },
-        unixTime: { Self.unixTimeAtZero + $0.nanoseconds }, report: { reports.append($0) }), self.refusals
+        unixTime: { Self.unixTimeAtZero + $0.nanoseconds }, report: { reports.append($0) },
+        log: { event in events.all.withLock { $0.append(event) } }), self.refusals
     )
     self.hub = hub
     self.outputs = .webRTC(hub, refusals: refusals)
@@ -115,6 +116,8 @@ final class EmbeddedHub {
   private(set) var discardCount = 0
 
   private let lines: Lines
+  /// Beginnings and ends of visits.
+  let events = Events()
 
   /// Lines for the owner.
   var reported: [String] { self.lines.all }
@@ -314,6 +317,10 @@ final class EmbeddedHub {
 
   /// Number of times that the encoder was asked for a keyframe.
   var keyframeRequests: Int { self.stream.statistics.keyframeRequests }
+
+  final class Events: Sendable {
+    let all = Mutex<[ServerEvent]>([])
+  }
 
   private final class Lines: Sendable {
     private let lines = Mutex<[String]>([])

@@ -62,6 +62,30 @@ struct WebRTCHubTests {
     #expect(server.clients[viewer]?.video.isEmpty == true && server.hub.count == 0)
   }
 
+  @Test func `a viewer whose connection was made is an event at its beginning, and at its end with the cause`() throws {
+    let server = try EmbeddedHub()
+    func visit(_ number: Int, from start: MediaTime, _ end: ViewerVisit.End = .client) -> ViewerVisit {
+      var visit = ViewerVisit(
+        stream: "hello", rendition: "main", protocolName: "webrtc", address: "198.51.100.\(number)", start: start)
+      visit.end = end
+      return visit
+    }
+    let start = server.hub.now
+    let session = try server.connect(1).session
+    _ = try server.connect(2)
+    _ = try server.open(3)
+    server.loop.advanceTime(by: .milliseconds(1500))
+    #expect(server.hub.close(session.id, path: "hello"))
+    server.output.streamEnded()
+    server.loop.run()
+    #expect(
+      server.events.all.withLock { $0 } == [
+        .viewerJoined(visit(1, from: start)), .viewerJoined(visit(2, from: start)),
+        .viewerLeft(visit(1, from: start), after: .milliseconds(1500)),
+        .viewerLeft(visit(2, from: start, .stream), after: .milliseconds(1500)),
+      ])
+  }
+
   @Test func `the end of the stream ends all sessions, also those that were not ready`() throws {
     let server = try EmbeddedHub()
     let viewer = try server.connect(1).address

@@ -128,6 +128,33 @@ final class HTTPResponder: HTTPApplication {
     {
       return refusal
     }
+    guard isChanging, route.permission(changing: true) == .control else {
+      return try await self.perform(route, target, request, client: client, user: user, body: body)
+    }
+    let result: Result<ServerResponse, HTTPRefusal>
+    do throws(HTTPRefusal) {
+      result = .success(try await self.perform(route, target, request, client: client, user: user, body: body))
+    } catch {
+      result = .failure(error)
+    }
+    let status =
+      switch result {
+      case .success(let response): response.status
+      case .failure(let refusal): refusal.status
+      }
+    // Without the query, which may have a token.
+    self.http.registry.log(
+      .controlled(
+        method: request.method.rawValue, path: "/" + target.components.joined(separator: "/"), role: user.role,
+        address: IPAddress.plainText(user.address), status: status.code))
+    return try result.get()
+  }
+
+  /// Performs a request of a client that may.
+  private func perform(
+    _ route: HTTPRoute, _ target: HTTPTarget, _ request: HTTPRequest, client: HTTPClient, user: HTTPUser,
+    body: BodyReader
+  ) async throws(HTTPRefusal) -> ServerResponse {
     let isOperator = user.role == .operator
     switch (request.method, route) {
     case (.post, .recording(let name)): return try await self.record(name, request, body: body)

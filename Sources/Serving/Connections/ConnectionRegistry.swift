@@ -27,6 +27,11 @@ package final class ConnectionRegistry: Sendable {
       self.registry.state.withLock { $0.table.setNetwork(network, of: self.id) }
     }
 
+    /// Reports an event of the connection to the owner of the servers.
+    package func report(_ event: ServerEvent) {
+      self.registry.log(event)
+    }
+
     /// Removes the connection, which is closed; without effect after its displacement.
     package func remove() {
       self.registry.state.withLock { state in
@@ -54,6 +59,8 @@ package final class ConnectionRegistry: Sendable {
   private let state: Mutex<State>
   /// Refusals of all servers.
   package let refusals: RefusalCounters
+  /// Receives the events of all servers for the log of their owner, on any thread.
+  package let log: @Sendable (ServerEvent) -> Void
   private let acceptFailureCount = Atomic(0)
   /// Accepted connections that are not closed yet, registered or not.
   private let acceptedCount = Atomic(0)
@@ -67,10 +74,13 @@ package final class ConnectionRegistry: Sendable {
   /// - Parameters:
   ///   - maximumCount: Maximum number of connections, at least 1.
   ///   - refusals: Counts connections over the limit, and what else servers refuse.
+  ///   - log: Receives the events of all servers, on any thread.
   package init(
-    maximumCount: Int = OpenFileLimit.maximumConnections, refusals: RefusalCounters = RefusalCounters()
+    maximumCount: Int = OpenFileLimit.maximumConnections, refusals: RefusalCounters = RefusalCounters(),
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) {
     self.refusals = refusals
+    self.log = log
     self.state = Mutex(State(table: ConnectionTable(maximumCount: maximumCount)))
     self.acceptedLimit = maximumCount + Self.acceptedMargin
   }

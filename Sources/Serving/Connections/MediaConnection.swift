@@ -31,39 +31,6 @@ open class MediaConnection: ChannelDuplexHandler {
   /// Marks by which a connection is writable exactly when everything is sent.
   package static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
 
-  /// Services of the server that a connection uses, and its own place in them.
-  package struct Environment {
-    /// Users, tokens and rules.
-    package var access: AccessControl
-    /// Compares passwords with hashes.
-    package var passwords: PasswordChecker
-    /// The connections of its server.
-    package var connections: MediaConnections
-    /// The connection's event loop.
-    package var eventLoop: any EventLoop
-    /// Time limits of a slow viewer.
-    package var viewerLimits: ViewerState.Limits
-    /// Entry in the table of all connections; nil in tests.
-    package var registration: ConnectionRegistry.Registration?
-    /// Whether the connection is encrypted.
-    package var isEncrypted: Bool
-
-    /// Creates the environment of a connection on an event loop.
-    package init(
-      access: AccessControl, passwords: PasswordChecker, connections: MediaConnections, eventLoop: any EventLoop,
-      viewerLimits: ViewerState.Limits = .init(), registration: ConnectionRegistry.Registration? = nil,
-      isEncrypted: Bool = false
-    ) {
-      self.access = access
-      self.passwords = passwords
-      self.connections = connections
-      self.eventLoop = eventLoop
-      self.viewerLimits = viewerLimits
-      self.registration = registration
-      self.isEncrypted = isEncrypted
-    }
-  }
-
   package final let eventLoop: any EventLoop
   /// Users, tokens and rules.
   package final let access: AccessControl
@@ -81,6 +48,10 @@ open class MediaConnection: ChannelDuplexHandler {
   package private(set) final var context: ChannelHandlerContext?
   /// The viewer that is served; nil while there is none.
   package final var viewer: (any ConnectedViewer)?
+  /// The visit of that viewer, for the log; nil while there is none.
+  package final var visit: ViewerVisit?
+  /// Name of the protocol in lower case, such as `rtsp`.
+  final let protocolName: String
 
   /// Whether everything is sent.
   package private(set) final var isWritable = true
@@ -117,6 +88,7 @@ open class MediaConnection: ChannelDuplexHandler {
     self.viewerLimits = environment.viewerLimits
     self.registration = environment.registration
     self.isEncrypted = environment.isEncrypted
+    self.protocolName = environment.protocolName
     self.maximumUnsentResponses = maximumUnsentResponses
   }
 
@@ -148,11 +120,13 @@ open class MediaConnection: ChannelDuplexHandler {
 
   /// Ends the connection after the media that it has played, which has ended: closes it, unless the protocol has a word for it.
   open func streamEnded() {
+    self.visit?.end = .stream
     self.closeAfterWrites()
   }
 
   /// Ends the connection, since the server stops: closes it, unless the protocol has a word for it.
   open func serverStops() {
+    self.visit?.end = .stream
     self.context?.close(promise: nil)
   }
 
@@ -397,6 +371,7 @@ extension MediaConnection {
   private final func checkProgress() {
     guard let viewer = self.viewer else { return }
     if viewer.checkProgress(byteCount: self.unsentByteCount, at: self.now) {
+      self.visit?.end = .slow
       // The client will not read the unsent bytes any more.
       self.context?.close(promise: nil)
     } else {

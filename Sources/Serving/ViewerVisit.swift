@@ -1,0 +1,38 @@
+package import Media
+
+/// The time for which a viewer is sent the media of a rendition, for the log of the owner.
+package struct ViewerVisit: Hashable, Sendable {
+  /// Cause of the end of a visit.
+  package enum End: String, Hashable, Sendable {
+    /// The client has ended it, or its connection is lost.
+    case client
+    /// The client does not respond.
+    case silent
+    /// The client has read nothing for too long.
+    case slow
+    /// The stream has ended, or the server stops.
+    case stream
+  }
+
+  /// Name of the stream.
+  package var stream: String
+  /// Name of the rendition that the viewer has asked for.
+  package var rendition: String
+  /// Name of the protocol in lower case, such as `rtsp`.
+  package var protocolName: String
+  /// Address of the client without its port, which differs each time.
+  package var address: String
+  /// Time of its beginning, on the clock of the server.
+  package var start: MediaTime
+  /// Cause of its end, once that is known.
+  package var end = End.client
+
+  /// Creates a visit that begins.
+  package init(stream: String, rendition: String, protocolName: String, address: String, start: MediaTime) {
+    self.stream = stream
+    self.rendition = rendition
+    self.protocolName = protocolName
+    self.address = address
+    self.start = start
+  }
+}

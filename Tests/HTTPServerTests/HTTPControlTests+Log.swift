@@ -1,0 +1,41 @@
+import Authentication
+import Serving
+import Streaming
+import Synchronization
+import Testing
+
+@testable import ControlAPI
+
+extension HTTPControlTests {
+  private final class Events: Sendable {
+    private let events = Mutex<[ServerEvent]>([])
+    var all: [ServerEvent] { self.events.withLock { $0 } }
+    func append(_ event: ServerEvent) { self.events.withLock { $0.append(event) } }
+  }
+
+  @Test func `a change by a client that may is an event with its role, its address and the status, without the query`()
+    async throws
+  {
+    let (events, fixture) = (Events(), try await Fixture())
+    var providers = WebServerProviders()
+    providers.controls = { StreamControls(sources: $0 === fixture.stream ? fixture.sources : nil) }
+    let access = AccessControl.permissive { $0.control = .operators }
+    let bearer = "Authorization: Bearer \(access.makeToken(role: .operator).text)"
+    let registry = ConnectionRegistry(log: { events.append($0) })
+    try await withServer(access: access, providers: providers, registry: registry) { server, port in
+      for stream in [fixture.stream, LiveStream("other")] { server.serve(stream) }
+      // Neither reading nor a change that is refused.
+      #expect(try await Self.status(Self.send("GET", "", to: Self.stream, port: port, bearer)) == "200")
+      #expect(try await Self.status(Self.send("PATCH", "{}", to: Self.stream, port: port)) == "401")
+      #expect(events.all == [])
+      let changes = [("\(Self.stream)?a=b", "{}", 200), (Self.stream, "{", 400), ("/api/streams/other", "{}", 404)]
+      for (path, body, status) in changes {
+        #expect(try await Self.status(Self.send("PATCH", body, to: path, port: port, bearer)) == "\(status)")
+      }
+    }
+    func change(_ path: String, _ status: Int) -> ServerEvent {
+      .controlled(method: "PATCH", path: path, role: .operator, address: "127.0.0.1", status: status)
+    }
+    #expect(events.all == [change(Self.stream, 200), change(Self.stream, 400), change("/api/streams/other", 404)])
+  }
+}
