@@ -51,6 +51,33 @@ struct LogStatusDisplayTests {
       ])
   }
 
+  @Test func `with JSON, each event is one line of either output`() async throws {
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      Terminal.setLogFormat(.keys)
+      let display = LogStatusDisplay(beside: JSONStatusDisplay())
+      display.showSource("bars", kind: .video, of: "door")
+      display.showEffect(EffectReport(name: "faces", kind: .limited(cause: "c")), of: "door")
+      display.showRecording(.agesUnknown, of: "door")
+      display.showRecording(.ended, of: "door")
+      display.showPush(PushEvent(push: 1, address: "rtmp://a.example/app", kind: .stopped), of: "door")
+      display.showSnapshot("s.jpg", of: "door")
+      display.showEnd()
+      _ = LineWriter.standardOutput.flush(within: nil)
+    }
+    let objects = try OutputLines(result.standardOutputContent).lines.map {
+      try JSONDecoder().decode([String: JSONValue].self, from: Data($0.utf8))["event"]
+    }
+    #expect(objects == ["source", "effect", "recording", "recording", "push", "snapshot", "stopped"])
+    let names = Self.events(result.standardErrorContent).map { $0.firstMatch(of: #/event=(\w+)/#).map { String($0.1) } }
+    #expect(
+      names == [
+        "source_switched", "effect", "recording_ages_unknown", "recording_ended", "push_stopped", "snapshot_saved",
+        "stopped",
+      ])
+  }
+
   @Test(.timeLimit(.minutes(5)))
   func `the start has the ports, and each stream its source and addresses`() async throws {
     let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {

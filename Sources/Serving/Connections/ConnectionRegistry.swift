@@ -28,7 +28,7 @@ package final class ConnectionRegistry: Sendable {
     }
 
     /// Reports an event of the connection to the owner of the servers.
-    package func report(_ event: ServerEvent) {
+    func report(_ event: ServerEvent) {
       self.registry.log(event)
     }
 
