@@ -5,6 +5,7 @@ import NIOEmbedded
 import RTP
 import Serving
 import Streaming
+import Synchronization
 import Testing
 import WebRTC
 import WebRTCPeers
