@@ -1,5 +1,6 @@
 import Authentication
 import Serving
+import StreamControl
 import Streaming
 import Synchronization
 import Testing
