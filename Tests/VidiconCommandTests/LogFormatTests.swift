@@ -1,3 +1,4 @@
+import ArgumentParser
 import Authentication
 import Foundation
 import Media
