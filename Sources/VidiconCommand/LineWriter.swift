@@ -10,6 +10,14 @@ final class LineWriter: Sendable {
   /// Lines of standard output for programs.
   static let standardOutput = LineWriter(STDOUT_FILENO)
 
+  /// Lines of the log.
+  static let standardError = LineWriter(STDERR_FILENO) { count in
+    Terminal.line(
+      of: LogEvent(
+        .linesDropped, fields: ["count": "\(count)"],
+        message: "\(count) \(count == 1 ? "line" : "lines") of this log could not be written: the reader was too slow"))
+  }
+
   /// Maximum number of bytes that wait for the reader: some hundred lines of status.
   static let maximumQueuedBytes = 1 << 20
 
@@ -17,6 +25,8 @@ final class LineWriter: Sendable {
     var lines: [String] = []
     var byteCount = 0
     var droppedCount = 0
+    /// The part of ``droppedCount`` that has a line.
+    var reportedCount = 0
     /// Whether the thread is writing dequeued lines.
     var isWriting = false
     var hasThread = false
@@ -25,11 +35,15 @@ final class LineWriter: Sendable {
   }
 
   private let descriptor: Int32
+  private let dropReport: (@Sendable (Int) -> String?)?
   private let state = Monitor(State())
 
-  /// - Parameter descriptor: An open file descriptor, not closed by the writer.
-  init(_ descriptor: Int32) {
+  /// - Parameters:
+  ///   - descriptor: An open file descriptor, not closed by the writer.
+  ///   - dropReport: Returns a line about a number of lines that were dropped, written once the reader reads again; nil for none.
+  init(_ descriptor: Int32, dropReport: (@Sendable (Int) -> String?)? = nil) {
     self.descriptor = descriptor
+    self.dropReport = dropReport
   }
 
   /// Number of lines dropped because the reader was too slow.
@@ -69,14 +83,32 @@ final class LineWriter: Sendable {
     } ?? false
   }
 
+  /// Waits until every line is written or the reader has gone, as long as the reader reads.
+  ///
+  /// - Parameter limit: Time after which a reader that has left no room for more is not waited for any longer.
+  func flush(unlessStalledFor limit: MediaDuration) {
+    while !self.flush(within: limit), self.hasRoom {}
+  }
+
+  /// Whether the descriptor accepts bytes at once.
+  private var hasRoom: Bool {
+    var room = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&room, 1, 0) != 0
+  }
+
   private func run() {
     while true {
-      let lines = self.state.take { state -> [String]? in
+      let taken = self.state.take { state -> (lines: [String], droppedCount: Int)? in
         guard !state.lines.isEmpty else { return nil }
-        defer { (state.lines, state.byteCount, state.isWriting) = ([], 0, true) }
-        return state.lines
+        defer {
+          (state.lines, state.byteCount, state.isWriting) = ([], 0, true)
+          state.reportedCount = state.droppedCount
+        }
+        return (lines: state.lines, droppedCount: state.droppedCount - state.reportedCount)
       }
-      let isWritten = Self.write(lines?.joined() ?? "", to: self.descriptor)
+      guard let taken else { continue }
+      let report = taken.droppedCount > 0 ? self.dropReport?(taken.droppedCount) : nil
+      let isWritten = Self.write(taken.lines.joined() + (report.map { $0 + "\n" } ?? ""), to: self.descriptor)
       self.state.withLock { state in
         state.isWriting = false
         if !isWritten { (state.isBroken, state.lines, state.byteCount) = (true, [], 0) }

@@ -69,6 +69,8 @@ struct LogEvent: Hashable, Sendable {
     case configuration
     /// No file descriptor is left for connections.
     case descriptors
+    /// Lines could not be written, since the reader of standard error was too slow.
+    case linesDropped = "lines_dropped"
     /// Every other line.
     case message
   }

@@ -9,6 +9,9 @@ enum Terminal {
   /// Whether standard output is a terminal.
   static let isInteractive = isatty(STDOUT_FILENO) != 0
 
+  /// Whether standard error is a terminal.
+  private static let isErrorInteractive = isatty(STDERR_FILENO) != 0
+
   /// Whether standard input is a terminal.
   static let isInputInteractive = isatty(STDIN_FILENO) != 0
 
@@ -22,6 +25,9 @@ enum Terminal {
   /// Number of rows at the end of the output that the next status replaces.
   private static let statusRows = Mutex(0)
 
+  /// Whether there was a status, which only terminals get.
+  private static let hadStatus = Atomic(false)
+
   /// Writes a line to standard output.
   static func print(_ line: String) {
     self.statusRows.withLock { rows in
@@ -32,6 +38,7 @@ enum Terminal {
   /// Replaces the last status; for terminals only. With autowrap off (DECAWM), the terminal truncates rows that are too wide,
   /// so that each takes one row.
   static func showStatus(_ lines: [String]) {
+    self.hadStatus.store(true, ordering: .relaxed)
     self.statusRows.withLock { rows in
       let text = lines.joined(separator: "\r\n")
       self.write(self.erase(&rows) + "\u{1B}[?7l" + text + "\u{1B}[?7h", to: STDOUT_FILENO)
@@ -73,19 +80,33 @@ enum Terminal {
     self.writeErrors { $0.due(at: StreamClock.system.now()) }
   }
 
+  /// Writes events to standard error. Callable on event loops: a reader that stalls blocks nothing but the writer's thread, and a terminal
+  /// only where it is stopped within a line.
   private static func writeErrors(_ fold: (inout LogFolder) -> [LogEvent]) {
-    let format = self.logFormat
-    self.statusRows.withLock { rows in
-      let events = self.folder.withLock { fold(&$0) }
-      guard !events.isEmpty else { return }
-      self.write(self.erase(&rows), to: STDOUT_FILENO)
-      for event in events {
-        let line = format.line(
-          event, isJournal: self.isJournal,
-          at: CalendarTime(unixTime: MediaDuration(nanoseconds: WallClock.system.now())))
-        if let line { self.write(line + "\n", to: STDERR_FILENO) }
+    self.folder.withLock { folder in
+      let lines = fold(&folder).compactMap { self.line(of: $0) }
+      guard !lines.isEmpty else { return }
+      guard self.isErrorInteractive || self.hadStatus.load(ordering: .relaxed) else {
+        for line in lines { LineWriter.standardError.write(line) }
+        return
+      }
+      self.statusRows.withLock { rows in
+        self.write(self.erase(&rows), to: STDOUT_FILENO)
+        for line in lines {
+          if self.isErrorInteractive {
+            self.write(line + "\n", to: STDERR_FILENO)
+          } else {
+            LineWriter.standardError.write(line)
+          }
+        }
       }
     }
+  }
+
+  /// The line of an event at this time; nil for one that people see elsewhere.
+  static func line(of event: LogEvent) -> String? {
+    self.logFormat.line(
+      event, isJournal: self.isJournal, at: CalendarTime(unixTime: MediaDuration(nanoseconds: WallClock.system.now())))
   }
 
   /// The control sequence that erases the status; empty without a status.
@@ -95,19 +116,23 @@ enum Terminal {
     return (rows > 1 ? "\u{1B}[\(rows - 1)A" : "") + "\r\u{1B}[J"
   }
 
-  /// Writes how many events were not shown, and waits until queued JSON is written, at most ``flushLimit``: a reader that stalls does not
-  /// delay the end.
+  /// Writes how many events were not shown, and waits until queued lines are written; a reader that stalls for ``flushLimit`` does not
+  /// delay the end any longer.
   static func flush() {
-    self.writeErrors { $0.flush() }
-    LineWriter.standardOutput.flush(within: self.flushLimit)
+    self.flush(ending: [])
+  }
+
+  private static func flush(ending: [LogEvent]) {
+    self.writeErrors { $0.flush() + ending }
+    LineWriter.standardError.flush(unlessStalledFor: self.flushLimit)
+    LineWriter.standardOutput.flush(unlessStalledFor: self.flushLimit)
   }
 
   private static let flushLimit = MediaDuration.milliseconds(300)
 
   /// Writes a line to standard error and ends the program.
   static func fail(_ message: String, status: Int32) -> Never {
-    self.flush()
-    self.writeErrors { _ in [LogEvent(.failed, .error, message: message)] }
+    self.flush(ending: [LogEvent(.failed, .error, message: message)])
     exit(status)
   }
 

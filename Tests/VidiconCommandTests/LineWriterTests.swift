@@ -12,7 +12,7 @@ struct LineWriterTests {
     let write: Int32
     let writer: LineWriter
 
-    init() throws {
+    init(dropReport: (@Sendable (Int) -> String?)? = nil) throws {
       var ends: [Int32] = [-1, -1]
       try #require(pipe(&ends) == 0)
       (self.read, self.write) = (ends[0], ends[1])
@@ -20,7 +20,7 @@ struct LineWriterTests {
       // F_SETPIPE_SZ, which Swift does not import.
       try #require(fcntl(self.write, 1031, Int32(4096)) >= 4096)
       #endif
-      self.writer = LineWriter(self.write)
+      self.writer = LineWriter(self.write, dropReport: dropReport)
     }
 
     deinit {
@@ -72,6 +72,24 @@ struct LineWriterTests {
     #expect(pipe.writer.droppedCount == dropped)
   }
 
+  @Test func `a line says how many were dropped, once the reader reads again`() throws {
+    let pipe = try SmallPipe(dropReport: { "\($0) dropped" })
+    pipe.writer.write(String(repeating: "x", count: 100_000))
+    // The thread is within that one, for which the pipe has no room.
+    var first: UInt8 = 0
+    try #require(Foundation.read(pipe.read, &first, 1) == 1)
+    let long = String(repeating: "y", count: LineWriter.maximumQueuedBytes / 2 - 1)
+    for _ in 0..<5 { pipe.writer.write(long) }
+    #expect(pipe.writer.droppedCount == 3)
+    pipe.writer.flush(unlessStalledFor: .milliseconds(20))
+    let lines = pipe.lines(4)
+    #expect(lines.map(\.count) == [99_999, long.count, long.count, 9] && lines.last == "3 dropped")
+    #expect(pipe.writer.flush(within: nil))
+    pipe.writer.write("last")
+    #expect(pipe.lines(1) == ["last"], "the number is said once")
+    #expect(pipe.writer.droppedCount == 3)
+  }
+
   @Test func `without a reader nothing waits`() throws {
     signal(SIGPIPE, SIG_IGN)
     var ends: [Int32] = [-1, -1]
@@ -82,6 +100,7 @@ struct LineWriterTests {
     #expect(writer.flush(within: nil))
     for _ in 0..<1000 { writer.write(String(repeating: "x", count: 10_000)) }
     #expect(writer.flush(within: nil))
+    writer.flush(unlessStalledFor: .milliseconds(20))
     #expect(writer.droppedCount == 0)
     close(ends[1])
   }

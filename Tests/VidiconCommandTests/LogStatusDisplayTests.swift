@@ -65,6 +65,7 @@ struct LogStatusDisplayTests {
       display.showSnapshot("s.jpg", of: "door")
       display.showEnd()
       _ = LineWriter.standardOutput.flush(within: nil)
+      _ = LineWriter.standardError.flush(within: nil)
     }
     let objects = try OutputLines(result.standardOutputContent).lines.map {
       try JSONDecoder().decode([String: JSONValue].self, from: Data($0.utf8))["event"]
@@ -90,6 +91,7 @@ struct LogStatusDisplayTests {
       let access = AccessSummary(token: nil, control: .none, isWatchingProtected: true)
       LogStatusDisplay(beside: nil).showStart(server: server, streams: [stream], choice: "no camera", access: access)
       await server.stop()
+      _ = LineWriter.standardError.flush(within: nil)
     }
     let events = Self.events(result.standardErrorContent)
     try #require(events.count == 3, "\(events)")

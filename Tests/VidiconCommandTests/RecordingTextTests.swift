@@ -136,6 +136,7 @@ struct RecordingTextTests {
     ) {
       let display = TextStatusDisplay(showsQRCode: false)
       for event in RecordingTextTests.events { display.showRecording(event, of: "live") }
+      _ = LineWriter.standardError.flush(within: nil)
     }
     #expect(
       OutputLines(result.standardOutputContent).lines == [
@@ -187,6 +188,7 @@ struct RecordingTextTests {
       display.showSnapshot("s.jpg", of: "live")
       display.showEnd()
       _ = LineWriter.standardOutput.flush(within: nil)
+      _ = LineWriter.standardError.flush(within: nil)
     }
     let lines = OutputLines(result.standardOutputContent).lines
     let objects = try lines.map { try JSONDecoder().decode([String: JSONValue].self, from: Data($0.utf8)) }

@@ -16,6 +16,7 @@ struct TerminalTests {
       Terminal.warn("two\nthree\r\n\nfour")
       Terminal.print("")
       Terminal.print("ü")
+      _ = LineWriter.standardError.flush(within: nil)
     }
     #expect(OutputLines(result.standardOutputContent).text == "one\n\nü\n")
     #expect(OutputLines(result.standardErrorContent).own == ["vidicon: two three four"])
@@ -66,6 +67,7 @@ struct TerminalTests {
       Terminal.showStatus(["e"])
       Terminal.warn("warning")
       Terminal.print("end")
+      _ = LineWriter.standardError.flush(within: nil)
     }
     // DECAWM off and on around rows; ED erases from the first row on, ECMA-48 §8.3.39; CUU moves up, §8.3.22.
     func rows(_ text: String) -> String { "\u{1B}[?7l\(text)\u{1B}[?7h" }
