@@ -17,14 +17,18 @@ package enum ServerEvent: Hashable, Sendable {
   case viewerJoined(ViewerVisit)
   /// A viewer is sent no media any more, after this time.
   case viewerLeft(ViewerVisit, after: MediaDuration)
-  /// A client has requested a change over HTTP that needs the right to control, and was answered with this status.
-  case controlled(method: String, path: String, role: Role?, address: String, status: Int)
+  /// A viewer of a stream could not connect, for a reason in words.
+  case viewerFailed(stream: String, String)
+  /// A client has requested a change over HTTP that needs the right to control, and was answered with this status. The path is that of the
+  /// API's description, such as `/api/streams/{name}`: a client cannot make further ones.
+  case controlled(method: String, path: String, stream: String?, role: Role?, address: String, status: Int)
 
   /// A line for the owner; nil for an event that needs no attention.
   package var text: String? {
     switch self {
     case .line(let text): text
     case .refused(let refusal): refusal.text
+    case .viewerFailed(_, let text): text
     case .viewerJoined, .viewerLeft, .controlled: nil
     }
   }

@@ -11,20 +11,20 @@ extension LogEvent {
     case .viewerJoined(let visit):
       self.init(
         .viewerJoined, .notice, stream: visit.stream,
-        fields: ["protocol": visit.protocolName, "rendition": visit.rendition, "address": visit.address])
+        fields: ["protocol": visit.protocolName, "rendition": visit.rendition], address: visit.address)
     case .viewerLeft(let visit, let duration):
       self.init(
         .viewerLeft, .notice, stream: visit.stream,
         fields: [
-          "protocol": visit.protocolName, "rendition": visit.rendition, "address": visit.address,
-          "reason": visit.end.rawValue,
-        ], measures: ["duration": Self.text(of: duration)])
-    case .controlled(let method, let path, let role, let address, let status):
+          "protocol": visit.protocolName, "rendition": visit.rendition, "reason": visit.end.rawValue,
+        ], address: visit.address, measures: ["duration": Self.text(of: duration)])
+    case .viewerFailed(let stream, let text):
+      // The text names the stream.
+      self.init(.viewerFailed, fields: ["stream": stream], message: text)
+    case .controlled(let method, let path, let stream, let role, let address, let status):
       self.init(
-        .control, .notice,
-        fields: [
-          "method": method, "path": path, "status": "\(status)", "role": role?.name, "address": address,
-        ])
+        .control, .notice, stream: stream,
+        fields: ["method": method, "path": path, "status": "\(status)", "role": role?.name], address: address)
     }
   }
 
@@ -32,12 +32,14 @@ extension LogEvent {
     switch refusal {
     case .wrongCredentials(let address, let count):
       self.init(
-        .loginRefused, fields: ["address": address, "reason": "wrong", "count": "\(count)"], message: refusal.text)
+        .loginRefused, fields: ["reason": "wrong"], address: address, measures: ["count": "\(count)"],
+        message: refusal.text)
     case .passwordWithoutTLS(let address, let count):
       self.init(
-        .loginRefused, fields: ["address": address, "reason": "no_tls", "count": "\(count)"], message: refusal.text)
+        .loginRefused, fields: ["reason": "no_tls"], address: address, measures: ["count": "\(count)"],
+        message: refusal.text)
     case .throttled(let address, let delay):
-      self.init(.loginThrottled, fields: ["address": address], measures: ["delay": Self.text(of: delay)])
+      self.init(.loginThrottled, address: address, measures: ["delay": Self.text(of: delay)])
     case .foreignHost(let host, let count):
       self.init(.hostRefused, fields: ["host": host, "count": "\(count)"], message: refusal.text)
     }

@@ -1,3 +1,5 @@
+import Authentication
+
 /// An event of the log, which is one line of standard error: prose for people, or keys and values for programs that collect lines, see
 /// ``LogFormat``.
 ///
@@ -18,6 +20,8 @@ struct LogEvent: Hashable, Sendable {
     case viewers
     case viewerJoined = "viewer_joined"
     case viewerLeft = "viewer_left"
+    /// A viewer could not connect.
+    case viewerFailed = "viewer_failed"
     /// A wrong password or token, or one that was sent in plain text.
     case loginRefused = "login_refused"
     /// Logins of a network are refused for a time.
@@ -25,6 +29,8 @@ struct LogEvent: Hashable, Sendable {
     case hostRefused = "host_refused"
     /// A change over HTTP by a client that may.
     case control
+    /// Number of events of clients that no other line counts.
+    case clientEvents = "client_events"
     /// The program ends in order.
     case stopped
     /// The program, or a command, ends with an error.
@@ -89,6 +95,10 @@ struct LogEvent: Hashable, Sendable {
   var stream: String?
   /// Facts for programs, in the order of the line; no passwords or keys.
   var fields: [Field]
+  /// Address of the client that has caused it, or its network; nil for none.
+  var address: String?
+  /// The network of that address, which alone is compared where equal events are folded: a host of IPv6 has as many addresses as it likes.
+  let network: String?
   /// Facts that differ between events that are alike, such as durations: they are not compared where equal events are folded.
   var measures: [Field]
   /// A sentence for people: what has happened, why, and what to do; nil where standard output shows them the event.
@@ -100,11 +110,12 @@ struct LogEvent: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - fields: Facts for programs; those that are nil are left out.
+  ///   - address: Address of the client that has caused it.
   ///   - measures: Facts that differ between events that are alike.
   init(
     _ name: Name, _ priority: LogPriority = .warning, stream: String? = nil,
-    fields: KeyValuePairs<String, String?> = [:], measures: KeyValuePairs<String, String?> = [:],
-    message: String? = nil
+    fields: KeyValuePairs<String, String?> = [:], address: String? = nil,
+    measures: KeyValuePairs<String, String?> = [:], message: String? = nil
   ) {
     func present(_ pairs: KeyValuePairs<String, String?>) -> [Field] {
       pairs.compactMap { key, value in value.map { Field(key: key, value: $0) } }
@@ -113,13 +124,34 @@ struct LogEvent: Hashable, Sendable {
     self.priority = priority
     self.stream = stream
     self.fields = present(fields)
+    self.address = address
+    self.network = address.map { Self.network(of: $0) }
     self.measures = present(measures)
     self.message = message
   }
 
-  /// Whether two events differ in nothing but their measures.
+  /// The address, or for IPv6 its first 64 bits: `2001:db8::/64`.
+  private static func network(of address: String) -> String {
+    guard let parsed = IPAddress(parsing: address), case .v6 = parsed else { return address }
+    return "\(parsed.network)/64"
+  }
+
+  /// Whether two events differ in nothing but their measures, and their addresses within a network.
   func isLike(_ other: LogEvent) -> Bool {
     self.name == other.name && self.priority == other.priority && self.stream == other.stream
-      && self.fields == other.fields && self.message == other.message
+      && self.fields == other.fields && self.network == other.network && self.message == other.message
   }
+}
+
+extension LogEvent.Name {
+  /// Whether clients cause it, also such as have no password, and as often as they like.
+  var isOfClients: Bool {
+    switch self {
+    case .viewerJoined, .viewerLeft, .viewerFailed, .loginRefused, .loginThrottled, .hostRefused, .control: true
+    default: false
+    }
+  }
+
+  /// Whether it has the newest state, which is not folded: the number of viewers, at most one a second by stream.
+  var isState: Bool { self == .viewers }
 }

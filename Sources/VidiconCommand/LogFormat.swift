@@ -41,7 +41,9 @@ enum LogFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
       }
       add("event", event.name.rawValue)
       add("stream", event.stream)
-      fields += event.fields + event.measures
+      fields += event.fields
+      add("address", event.address)
+      fields += event.measures
       add("message", event.message)
       add("more", event.foldedCount > 0 ? "\(event.foldedCount)" : nil)
       return mark + fields.map { "\($0.key)=\(Self.value($0.value))" }.joined(separator: " ")

@@ -62,8 +62,8 @@ final class WebRTCHub: @unchecked Sendable {
   /// - Parameters:
   ///   - readClock: Reads the streams' clock.
   ///   - unixTime: Converts a time of that clock to nanoseconds since 1970.
-  ///   - report: Receives lines for the owner.
-  ///   - log: Receives the beginning and the end of each viewer's visit.
+  ///   - report: Receives lines about publishers for the owner.
+  ///   - log: Receives the beginning and the end of each viewer's visit, and viewers that could not connect.
   init(
     eventLoop: any EventLoop, security: any DatagramSecurity, settings: WebRTCServerSettings,
     refusals: RefusalCounters, readClock: @escaping @Sendable () -> MediaTime,
@@ -340,7 +340,10 @@ extension WebRTCHub {
       case 1: "1 check of it arrived"
       case let count: "\(count) checks of it arrived"
       }
-    self.report("WebRTC of \(viewer.output.name): \(failure.text); the client was sent \(sent), and \(checks)")
+    self.log(
+      .viewerFailed(
+        stream: viewer.home.requested.stream.name,
+        "WebRTC of \(viewer.output.name): \(failure.text); the client was sent \(sent), and \(checks)"))
   }
 
   /// Reports to the owner that media can flow to a viewer.

@@ -31,15 +31,20 @@ extension HTTPControlTests {
       let refused = try await Self.send("PATCH", "{}", to: Self.stream, port: port)
       #expect(Self.status(refused) == "401")
       #expect(events.all == [])
+      // Neither is a path that does not exist.
+      _ = try await Self.send("PATCH", "{}", to: "/api/streams/unknown", port: port, bearer)
+      #expect(events.all == [])
       let changes = [("\(Self.stream)?a=b", "{}", 200), (Self.stream, "{", 400), ("/api/streams/other", "{}", 404)]
       for (path, body, status) in changes {
         let response = try await Self.send("PATCH", body, to: path, port: port, bearer)
         #expect(Self.status(response) == "\(status)")
       }
     }
-    func change(_ path: String, _ status: Int) -> ServerEvent {
-      .controlled(method: "PATCH", path: path, role: .operator, address: "127.0.0.1", status: status)
+    func change(_ stream: String, _ status: Int) -> ServerEvent {
+      .controlled(
+        method: "PATCH", path: "/api/streams/{name}", stream: stream, role: .operator, address: "127.0.0.1",
+        status: status)
     }
-    #expect(events.all == [change(Self.stream, 200), change(Self.stream, 400), change("/api/streams/other", 404)])
+    #expect(events.all == [change("cam/1", 200), change("cam/1", 400), change("other", 404)])
   }
 }

@@ -49,6 +49,23 @@ struct OpenAPITests {
     }
   }
 
+  @Test func `the log has the path of each change as the document has it, without the texts of a client`() throws {
+    let paths = try #require(try Self.document()["paths"] as? [String: [String: Any]])
+    var changes: [String] = []
+    for path in paths.keys {
+      let components = path.split(separator: "/").map { $0.hasPrefix("{") ? "secret" : String($0) }
+      let route = HTTPRoute(components, names: ["secret"])
+      guard !route.changingMethods.isEmpty, route.permission(changing: true) == .control else {
+        #expect(route.controlPath.isEmpty, "\(path)")
+        continue
+      }
+      changes.append(path)
+      #expect(route.controlPath == path)
+      #expect(route.controlledStream == (path.contains("{name}") ? "secret" : nil), "\(path)")
+    }
+    #expect(changes.count >= 9)
+  }
+
   @Test func `every reference resolves within the document`() throws {
     let document = try Self.document()
     var count = 0

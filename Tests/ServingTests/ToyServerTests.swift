@@ -66,7 +66,7 @@ struct ToyServerTests {
         switch event {
         case .viewerJoined(let visit): "joined \(text(visit))"
         case .viewerLeft(let visit, let duration): "left \(text(visit)) \(visit.end) \(duration > .zero)"
-        case .line, .refused, .controlled: "other"
+        case .line, .refused, .viewerFailed, .controlled: "other"
         }
       self.lines.withLock { $0.append(line) }
     }

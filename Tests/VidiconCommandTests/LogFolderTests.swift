@@ -65,6 +65,62 @@ struct LogFolderTests {
     #expect(folder.flush() == [number])
   }
 
+  private static func joined(_ address: String, stream: String = "door") -> LogEvent {
+    LogEvent(.viewerJoined, .notice, stream: stream, address: address)
+  }
+
+  @Test func `viewers that connect again and again have a line a second, and numbers, each minute`() {
+    var folder = LogFolder()
+    var shown: [LogEvent] = []
+    // 70 hosts, each once a second, in turn.
+    for second in 0..<60 {
+      for host in 1...70 {
+        shown += folder.add(Self.joined("192.0.2.\(host)"), at: Self.time(Int64(second)))
+      }
+    }
+    let (single, atOnce) = (shown.filter { $0.foldedCount == 0 }, LogFolder.maximumClientCount)
+    #expect(shown.count == single.count && (atOnce..<2 * atOnce).contains(single.count))
+    // All of them are counted once: each host that had a line, and the others together.
+    let numbers = folder.due(at: Self.time(120))
+    #expect(numbers.count == atOnce + 1)
+    #expect(single.count + numbers.map(\.foldedCount).reduce(0, +) == 60 * 70)
+    #expect(numbers.last?.name == .clientEvents && numbers.dropLast().allSatisfy { $0.name == .viewerJoined })
+    #expect(folder.flush() == [])
+  }
+
+  @Test func `however many events clients cause, other lines are folded as ever`() {
+    var folder = LogFolder()
+    let line = Self.line("the source is gone")
+    var shown: [LogEvent] = []
+    for host in 0..<1000 {
+      _ = folder.add(Self.joined("192.0.\(host / 250).\(host % 250)"), at: .zero)
+      shown += folder.add(line, at: .zero)
+    }
+    #expect(shown == [line, line, line])
+    let numbers = folder.flush()
+    #expect(numbers.first == Self.line("the source is gone", more: 997))
+    #expect(numbers.count == 2 && numbers.last?.foldedCount == 1000 - LogFolder.maximumClientCount)
+  }
+
+  @Test func `hosts of a network of IPv6 are one client, whose number has the network`() {
+    var folder = LogFolder()
+    let shown = (1...9).flatMap { folder.add(Self.joined("2001:db8::\($0)"), at: .zero) }
+    #expect(shown.map(\.address) == ["2001:db8::1", "2001:db8::2", "2001:db8::3"])
+    let other = Self.joined("2001:db8:0:1::1")
+    #expect(folder.add(other, at: .zero) == [other])
+    let numbers = folder.flush()
+    #expect(numbers.map(\.address) == ["2001:db8::/64"] && numbers.map(\.foldedCount) == [6])
+  }
+
+  @Test func `a state is shown each time, so that the last line has the newest`() {
+    var folder = LogFolder()
+    for count in [0, 1, 0, 1, 0, 1, 0, 1, 0] {
+      let event = LogEvent(.viewers, .notice, stream: "door", fields: ["viewers": "\(count)"])
+      #expect(folder.add(event, at: .zero) == [event])
+    }
+    #expect(folder.flush() == [])
+  }
+
   @Test func `a line that comes seldom is always shown`() {
     var folder = LogFolder()
     for minute in 0..<10 {

@@ -51,18 +51,27 @@ struct LogFormatTests {
     let wrong = AccessRefusal.wrongCredentials(address: "192.0.2.7", count: 3)
     let clear = AccessRefusal.passwordWithoutTLS(address: "::1", count: 1)
     let change = ServerEvent.controlled(
-      method: "PATCH", path: "/api/streams/a b", role: .operator, address: "::1", status: 200)
+      method: "PATCH", path: "/api/streams/{name}", stream: "a b", role: .operator, address: "::1", status: 200)
     let expected: [(ServerEvent, keys: String, isProse: Bool)] = [
       (.line("port 1 is in use"), "<4>event=message message=\"port 1 is in use\"", true),
       (.viewerJoined(visit), "<5>event=viewer_joined \(facts)", false),
-      (.viewerLeft(visit, after: .seconds(61)), "<5>event=viewer_left \(facts) reason=slow duration=61.0", false),
-      (change, "<5>event=control method=PATCH path=\"/api/streams/a b\" status=200 role=operator address=::1", false),
       (
-        .refused(wrong),
-        "<4>event=login_refused address=192.0.2.7 reason=wrong count=3 message=\"\(wrong.text ?? "")\"", true
+        .viewerLeft(visit, after: .seconds(61)),
+        "<5>event=viewer_left stream=door protocol=rtsp rendition=low reason=slow address=192.0.2.7 duration=61.0",
+        false
+      ),
+      (.viewerFailed(stream: "a", "b c"), "<4>event=viewer_failed stream=a message=\"b c\"", true),
+      (
+        change,
+        "<5>event=control stream=\"a b\" method=PATCH path=/api/streams/{name} status=200 role=operator address=::1",
+        false
       ),
       (
-        .refused(clear), "<4>event=login_refused address=::1 reason=no_tls count=1 message=\"\(clear.text ?? "")\"",
+        .refused(wrong),
+        "<4>event=login_refused reason=wrong address=192.0.2.7 count=3 message=\"\(wrong.text ?? "")\"", true
+      ),
+      (
+        .refused(clear), "<4>event=login_refused reason=no_tls address=::1 count=1 message=\"\(clear.text ?? "")\"",
         true
       ),
       (

@@ -74,7 +74,10 @@ final class EmbeddedHub {
         eventLoop: loop, security: self.security, settings: settings, refusals: self.refusals,
         readClock: { MediaTime(nanoseconds: Int64(clamping: loop.now.uptimeNanoseconds)) },
         unixTime: { Self.unixTimeAtZero + $0.nanoseconds }, report: { reports.append($0) },
-        log: { event in events.all.withLock { $0.append(event) } }), self.refusals
+        log: { event in
+          if case .viewerFailed(_, let text) = event { return reports.append(text) }
+          events.all.withLock { $0.append(event) }
+        }), self.refusals
     )
     self.hub = hub
     self.outputs = .webRTC(hub, refusals: refusals)

@@ -142,10 +142,9 @@ final class HTTPResponder: HTTPApplication {
       case .success(let response): response.status
       case .failure(let refusal): refusal.status
       }
-    // Without the query, which may have a token.
     self.http.registry.log(
       .controlled(
-        method: request.method.rawValue, path: "/" + target.components.joined(separator: "/"), role: user.role,
+        method: request.method.rawValue, path: route.controlPath, stream: route.controlledStream, role: user.role,
         address: IPAddress.plainText(user.address), status: status.code))
     return try result.get()
   }

@@ -1,8 +1,5 @@
 import Media
-import TestSupport
 import Testing
-
-@testable import WebRTC
 
 @Suite("Bound of events in time")
 struct TokenBucketTests {
@@ -24,6 +21,14 @@ struct TokenBucketTests {
     let isTaken = bucket.take(2000, at: .zero + .seconds(100))
     #expect(!isTaken)
   }
+
+  @Test func `an interval may be longer than a second`() {
+    var bucket = TokenBucket(rate: 60, per: .seconds(60))
+    #expect((0..<100).count { _ in bucket.take(at: .zero) } == 60)
+    #expect((0..<100).count { _ in bucket.take(at: .zero + .milliseconds(2500)) } == 2)
+    #expect((0..<100).count { _ in bucket.take(at: .zero + .seconds(3600)) } == 60)
+  }
+
   @Test func `as many as there are room for are taken`() {
     var bucket = TokenBucket(rate: 1000)
     let counts = [600, 600, 600].map { bucket.takeAvailable(upTo: $0, at: .zero) }
