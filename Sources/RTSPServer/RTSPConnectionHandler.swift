@@ -56,7 +56,9 @@ final class RTSPConnectionHandler: MediaConnection {
   override var nextDeadline: MediaTime? { self.session.nextDeadline }
 
   override func handleTimer() {
-    self.perform(self.session.handleTimer(now: self.now))
+    let actions = self.session.handleTimer(now: self.now)
+    if actions.contains(.close) { self.visit?.end = .silent }
+    self.perform(actions)
     self.processMessages()
     self.resumeReading()
   }
@@ -212,7 +214,6 @@ extension RTSPConnectionHandler {
     self.playback = Playback(viewer: viewer, output: output, indices: indices, addresses: addresses)
     self.listenForDatagrams(from: addresses, context: context)
     output.join(viewer, on: context.eventLoop, startsCached: playback.startsCached)
-    self.beginVisit(of: output.requested)
   }
 
   private func listenForDatagrams(from addresses: [SocketAddress], context: ChannelHandlerContext) {
@@ -240,6 +241,7 @@ extension RTSPConnectionHandler {
         index: index, sequenceNumber: position.sequenceNumber, rtpTimestamp: position.timestamp)
     }
     self.perform(self.session.playingStarted(at: entries, now: self.now))
+    self.beginVisit(of: playback.output.requested)
     // Requests that waited are handled after the current packets are written.
     self.context?.eventLoop.assumeIsolated().execute {
       self.processMessages()

@@ -4,7 +4,7 @@ package import Media
 package struct ViewerVisit: Hashable, Sendable {
   /// Cause of the end of a visit.
   package enum End: String, Hashable, Sendable {
-    /// The client has ended it, or its connection is lost.
+    /// The client has ended it, its connection is lost, or it has violated the protocol.
     case client
     /// The client does not respond.
     case silent
@@ -12,6 +12,10 @@ package struct ViewerVisit: Hashable, Sendable {
     case slow
     /// The stream has ended, or the server stops.
     case stream
+    /// The server has closed it for another client: there were too many connections or sessions, or no file descriptor was left.
+    case limit
+    /// Privacy was switched on while frames of before waited for it, which cannot be taken back.
+    case privacy
   }
 
   /// Name of the stream.

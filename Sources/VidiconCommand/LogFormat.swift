@@ -16,6 +16,11 @@ enum LogFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   /// Maximum number of characters of a value; `…` stands for the rest.
   static let maximumValueLength = 1000
 
+  /// The form that was given; else keys for the journal, and prose for everything else.
+  init(given: LogFormat?, isJournal: Bool) {
+    self = given ?? (isJournal ? .keys : .text)
+  }
+
   /// The line of an event, without its end.
   ///
   /// - Parameters:

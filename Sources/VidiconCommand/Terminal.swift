@@ -57,7 +57,7 @@ enum Terminal {
   private static let givenFormat = Mutex<LogFormat?>(nil)
 
   /// The form of the lines of standard error: prose, and for the journal keys and values, unless another one was given.
-  static var logFormat: LogFormat { self.givenFormat.withLock { $0 } ?? (self.isJournal ? .keys : .text) }
+  static var logFormat: LogFormat { LogFormat(given: self.givenFormat.withLock { $0 }, isJournal: self.isJournal) }
 
   /// Sets the form of the lines of standard error from now on; nil for that of ``logFormat``.
   static func setLogFormat(_ format: LogFormat?) {

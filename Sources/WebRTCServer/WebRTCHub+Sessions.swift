@@ -24,7 +24,7 @@ extension WebRTCHub {
     }
     if let displaced = addition.displaced {
       self.refusals.count(.overLimit)
-      self.closeSession(displaced)
+      self.closeSession(displaced, for: .limit)
     }
     return (id, addition.number)
   }

@@ -217,8 +217,13 @@ extension WebRTCHub {
   }
 
   /// Ends the session of a viewer or publisher, and notifies its client.
-  func closeSession(_ id: String) {
-    if let viewer = self.viewers[id] { self.close(viewer) }
+  ///
+  /// - Parameter end: Cause of the end of a viewer's visit, for the log.
+  func closeSession(_ id: String, for end: ViewerVisit.End) {
+    if let viewer = self.viewers[id] {
+      viewer.visit?.end = end
+      self.close(viewer)
+    }
     if let publisher = self.publishers[id] { self.close(publisher) }
     self.flush()
   }

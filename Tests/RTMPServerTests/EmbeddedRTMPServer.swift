@@ -23,8 +23,14 @@ struct EmbeddedRTMPServer {
   let directory: RTMPDirectory
   let output: ConnectionOutput<RTMPStreamPacketizer>
   let access: AccessControl
+  private let registry: ConnectionRegistry?
 
-  init(_ descriptions: [CodecDescription] = [.h264(Self.h264), Self.aac], settings: AccessSettings = .init()) throws {
+  /// - Parameter registry: Where its connections are registered; nil for nowhere.
+  init(
+    _ descriptions: [CodecDescription] = [.h264(Self.h264), Self.aac], settings: AccessSettings = .init(),
+    registry: ConnectionRegistry? = nil
+  ) throws {
+    self.registry = registry
     self.access = AccessControl(settings: settings, makeRandom: { 1 })
     self.directory = RTMPDirectory(eventLoops: [self.loop], refusals: self.access.refusals)
     self.directory.serve(self.stream, descriptions: descriptions)
@@ -37,7 +43,7 @@ struct EmbeddedRTMPServer {
       self.directory,
       .init(
         access: self.access, passwords: PasswordChecker(access: self.access), connections: self.directory.connections,
-        eventLoop: self.loop))
+        eventLoop: self.loop, registration: self.registry?.register(from: nil) {}, protocolName: "rtmp"))
   }
 
   /// A client of a URL, whose dialogue has run as far as it gets.

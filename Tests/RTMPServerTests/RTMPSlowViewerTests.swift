@@ -3,6 +3,7 @@ import NIOCore
 import NIOEmbedded
 import Serving
 import Streaming
+import Synchronization
 import Testing
 
 @testable import RTMPServer
@@ -76,6 +77,27 @@ struct RTMPSlowViewerTests {
     #expect(!client.isOpen)
     #expect(self.server.output.statistics.viewersClosedAsSlow == 1)
     #expect(self.server.output.statistics.viewers == 0)
+  }
+
+  @Test func `the log has the beginning and the end of a slow viewer's visit, with the cause`() throws {
+    let events = Mutex<[ServerEvent]>([])
+    let server = try EmbeddedRTMPServer(
+      registry: ConnectionRegistry(maximumCount: 10, log: { event in events.withLock { $0.append(event) } }))
+    let client = try server.connect()
+    server.sendVideo(at: 1000, isKeyframe: true)
+    _ = try client.received()
+    client.setWritable(false)
+    server.sendVideo(at: 1033)
+    server.loop.advanceTime(by: .seconds(10))
+    #expect(!client.isOpen)
+    let all = events.withLock { $0 }
+    guard all.count == 2, case .viewerJoined(let joined) = all[0], case .viewerLeft(let left, let duration) = all[1]
+    else {
+      Issue.record("no visit: \(all)")
+      return
+    }
+    #expect(joined.protocolName == "rtmp" && joined.stream == "hello" && joined.end == .client)
+    #expect(left.end == .slow && duration >= .seconds(10))
   }
 
   @Test func `a viewer that is writable again in time is not closed, however often`() throws {

@@ -25,8 +25,11 @@ struct EmbeddedServer {
   let directory: RTSPDirectory
   let output: RTPOutput
   let access: AccessControl
+  private let registry: ConnectionRegistry?
 
-  init(settings: AccessSettings = AccessSettings()) throws {
+  /// - Parameter registry: Where its connections are registered; nil for nowhere.
+  init(settings: AccessSettings = AccessSettings(), registry: ConnectionRegistry? = nil) throws {
+    self.registry = registry
     self.access = AccessControl(settings: settings, makeRandom: { 1 })
     self.directory = RTSPDirectory(eventLoops: [self.loop])
     self.directory.outputs.serve(self.stream, descriptions: Self.descriptions)
@@ -36,12 +39,15 @@ struct EmbeddedServer {
   var statistics: ViewerStatistics { self.output.statistics }
 
   /// The server's end of a connection.
-  func makeHandler(udpPorts: RTSPTransport.Pair<UInt16>? = nil) -> RTSPConnectionHandler {
+  func makeHandler(
+    udpPorts: RTSPTransport.Pair<UInt16>? = nil, registration: ConnectionRegistry.Registration? = nil
+  ) -> RTSPConnectionHandler {
     RTSPConnectionHandler(
       RTSPServerConfiguration(serverName: "Vidicon", access: self.access, udpPorts: udpPorts), self.directory,
       .init(
         access: self.access, passwords: PasswordChecker(access: self.access),
-        connections: self.directory.outputs.connections, eventLoop: self.loop))
+        connections: self.directory.outputs.connections, eventLoop: self.loop, registration: registration,
+        protocolName: "rtsp"))
   }
 
   /// A client that has sent nothing.
@@ -49,7 +55,9 @@ struct EmbeddedServer {
   /// - Parameter udpPorts: The server's ports; nil without UDP.
   func connect(udpPorts: RTSPTransport.Pair<UInt16>? = nil) throws -> EmbeddedClient {
     let channel = EmbeddedChannel(loop: self.loop)
-    try channel.pipeline.syncOperations.addHandler(self.makeHandler(udpPorts: udpPorts))
+    let closing: any Channel = channel
+    let registration = self.registry?.register(from: nil) { closing.close(promise: nil) }
+    try channel.pipeline.syncOperations.addHandler(self.makeHandler(udpPorts: udpPorts, registration: registration))
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
     return EmbeddedClient(channel: channel)
   }

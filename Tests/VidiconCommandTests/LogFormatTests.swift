@@ -146,6 +146,26 @@ struct LogFormatTests {
     #expect(escaped == "\"" + String(repeating: "\\u0000", count: maximum) + "…\"")
   }
 
+  @Test func `the journal gets keys and everything else prose, unless a form is given`() {
+    #expect(LogFormat(given: nil, isJournal: true) == .keys && LogFormat(given: nil, isJournal: false) == .text)
+    for format in LogFormat.allCases {
+      for isJournal in [false, true] { #expect(LogFormat(given: format, isJournal: isJournal) == format) }
+    }
+  }
+
+  // A process of its own, whose standard error is what JOURNAL_STREAM names.
+  @Test func `where standard error is the journal, a line has keys, and its priority as a mark`() async throws {
+    let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      var status = stat()
+      precondition(fstat(STDERR_FILENO, &status) == 0)
+      setenv("JOURNAL_STREAM", "\(status.st_dev):\(status.st_ino)", 1)
+      Terminal.warn("a b")
+      _ = LineWriter.standardError.flush(within: nil)
+    }
+    let lines = OutputLines(result.standardErrorContent).lines
+    #expect(lines.contains("<4>event=message message=\"a b\""), "\(lines)")
+  }
+
   @Test func `the option names a form`() throws {
     #expect(try ServeCommand.parse([]).options.log == nil)
     #expect(try ServeCommand.parse(["--log", "keys"]).options.log == .keys)

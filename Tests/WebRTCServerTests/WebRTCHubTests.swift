@@ -87,6 +87,21 @@ struct WebRTCHubTests {
       ])
   }
 
+  @Test func `a viewer that answers no check any more has left silently, one that is displaced for the limit`() throws {
+    let server = try EmbeddedHub()
+    let silent = try server.connect(1).address
+    // It gets datagrams, and answers none.
+    server.clients[silent] = nil
+    server.loop.advanceTime(by: .seconds(60))
+    #expect(server.hub.count == 0)
+    server.hub.closeSession(try server.connect(2).session.id, for: .limit)
+    #expect(server.hub.count == 0)
+    let ends = server.events.all.withLock { $0 }.compactMap { event -> ViewerVisit.End? in
+      if case .viewerLeft(let visit, _) = event { visit.end } else { nil }
+    }
+    #expect(ends == [.silent, .limit])
+  }
+
   @Test func `the end of the stream ends all sessions, also those that were not ready`() throws {
     let server = try EmbeddedHub()
     let viewer = try server.connect(1).address

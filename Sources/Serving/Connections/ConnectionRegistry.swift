@@ -27,6 +27,11 @@ package final class ConnectionRegistry: Sendable {
       self.registry.state.withLock { $0.table.setNetwork(network, of: self.id) }
     }
 
+    /// Whether the connection was closed for another one, or for lack of descriptors.
+    var isDisplaced: Bool {
+      self.registry.state.withLock { $0.entries[self.id] == nil }
+    }
+
     /// Reports an event of the connection to the owner of the servers.
     func report(_ event: ServerEvent) {
       self.registry.log(event)

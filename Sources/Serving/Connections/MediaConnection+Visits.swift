@@ -16,7 +16,8 @@ extension MediaConnection {
 
   /// Reports to the owner that the viewer is sent no media any more; without effect where there is no visit.
   package final func endVisit() {
-    guard let visit = self.visit.take() else { return }
+    guard var visit = self.visit.take() else { return }
+    if visit.end == .client, self.registration?.isDisplaced == true { visit.end = .limit }
     self.registration?.report(.viewerLeft(visit, after: self.now - visit.start))
   }
 }

@@ -387,6 +387,7 @@ extension MediaConnection {
   package final func discardEarlier() {
     let socket = self.context.flatMap { ChannelSocket(of: $0.channel) }
     guard !self.isWritable || self.unsentByteCount > 0 || socket?.holdsBytes == true else { return }
+    self.visit?.end = .privacy
     socket?.discardAndClose()
     self.context?.close(promise: nil)
   }
