@@ -20,7 +20,7 @@ extension LogEvent {
         ], address: visit.address, measures: ["duration": Self.text(of: duration)])
     case .viewerFailed(let stream, let text):
       // The text names the stream.
-      self.init(.viewerFailed, fields: ["stream": stream], message: text)
+      self = LogEvent(.viewerFailed, message: text).about(stream)
     case .controlled(let method, let path, let stream, let role, let address, let status):
       self.init(
         .control, .notice, stream: stream,

@@ -93,6 +93,8 @@ struct LogEvent: Hashable, Sendable {
   var priority: LogPriority
   /// Name of the stream that it is about; nil for none.
   var stream: String?
+  /// Whether prose begins with that name; see ``about(_:)``.
+  private(set) var namesStream = true
   /// Facts for programs, in the order of the line; no passwords or keys.
   var fields: [Field]
   /// Address of the client that has caused it, or its network; nil for none.
@@ -128,6 +130,13 @@ struct LogEvent: Hashable, Sendable {
     self.network = address.map { Self.network(of: $0) }
     self.measures = present(measures)
     self.message = message
+  }
+
+  /// The same as an event of a stream that prose does not begin with: the message has its name, or there is no other stream.
+  func about(_ stream: String) -> LogEvent {
+    var event = self
+    (event.stream, event.namesStream) = (stream, false)
+    return event
   }
 
   /// The address, or for IPv6 its first 64 bits: `2001:db8::/64`.

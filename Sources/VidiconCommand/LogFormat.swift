@@ -16,6 +16,19 @@ enum LogFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   /// Maximum number of characters of a value; `…` stands for the rest.
   static let maximumValueLength = 1000
 
+  /// The form that arguments ask for, also where they are wrong otherwise; nil without one.
+  static func requested(by arguments: [String]) -> LogFormat? {
+    var value: String?
+    for (argument, next) in zip(arguments, arguments.dropFirst() + [""]) {
+      if argument == "--log" {
+        value = next
+      } else if argument.hasPrefix("--log=") {
+        value = String(argument.dropFirst("--log=".count))
+      }
+    }
+    return value.flatMap { LogFormat(rawValue: $0) }
+  }
+
   /// The form that was given; else keys for the journal, and prose for everything else.
   init(given: LogFormat?, isJournal: Bool) {
     self = given ?? (isJournal ? .keys : .text)
@@ -32,7 +45,8 @@ enum LogFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     switch self {
     case .text:
       guard let message = event.message else { return nil }
-      let text = Terminal.oneLine((event.stream.map { "\($0): " } ?? "") + message)
+      let stream = event.namesStream ? event.stream : nil
+      let text = Terminal.oneLine((stream.map { "\($0): " } ?? "") + message)
       let number = event.foldedCount > 0 ? " (\(event.foldedCount) more like this)" : ""
       return (isJournal ? mark : "vidicon: ") + text + number
     case .keys:

@@ -35,25 +35,24 @@ final class LogStatusDisplay: StatusDisplay {
           "authority": server.authorityFingerprint, "control_token_file": access.token?.path,
         ]))
     for note in access.notes { Terminal.log(LogEvent(.access, .notice, message: note)) }
-    for stream in streams { self.logStream(stream, server: server, choice: choice) }
+    for stream in streams {
+      let publisher = access.publishers.first { $0.stream == stream.name }
+      self.logStream(stream, server: server, choice: choice, publisher: publisher)
+    }
     self.other?.showStart(server: server, streams: streams, choice: choice, access: access)
   }
 
   func showStream(_ stream: LiveStream, server: CameraServer, choice: String?, publisher: PublisherAccess?) {
-    self.logStream(stream, server: server, choice: choice)
+    self.logStream(stream, server: server, choice: choice, publisher: publisher)
     self.other?.showStream(stream, server: server, choice: choice, publisher: publisher)
   }
 
-  private func logStream(_ stream: LiveStream, server: CameraServer, choice: String?) {
-    let addresses = server.addresses(of: stream)
+  private func logStream(_ stream: LiveStream, server: CameraServer, choice: String?, publisher: PublisherAccess?) {
     let sources = server.sources(of: stream)?.shown(isOperator: true)
     Terminal.log(
       LogEvent(
-        .streamStarted, .notice, stream: stream.name,
-        fields: [
-          "source": sources?.video, "audio": sources?.audio, "page": addresses.page.first,
-          "rtsp": addresses.rtsp.first, "choice": choice,
-        ]))
+        startOf: stream.name, source: sources?.video, audio: sources?.audio, addresses: server.addresses(of: stream),
+        choice: choice, publisher: publisher))
   }
 
   /// Does nothing: the address has a token, and logs are kept.
@@ -94,15 +93,19 @@ final class LogStatusDisplay: StatusDisplay {
     self.other?.showStatus(server: server, streams: streams)
   }
 
-  /// Records the numbers of viewers of all streams, and returns an event for each stream whose numbers have changed.
+  /// Records the numbers of viewers of all streams, and returns an event for each stream whose numbers have changed, also one that is gone.
   func changes(to counts: [(stream: String, viewers: [String: Int])]) -> [LogEvent] {
     self.viewers.withLock { last in
       let changed = counts.filter { stream, viewers in
         let before = last[stream] ?? [:]
         return viewers.contains { $0.value != before[$0.key] ?? 0 }
       }
+      let known = Set(counts.map(\.stream))
+      let removed = last.filter { stream, viewers in
+        !known.contains(stream) && viewers.values.contains { $0 > 0 }
+      }.map { (stream: $0.key, viewers: $0.value.mapValues { _ in 0 }) }.sorted { $0.stream < $1.stream }
       last = Dictionary(counts.map { ($0.stream, $0.viewers) }) { first, _ in first }
-      return changed.map { stream, viewers in
+      return (changed + removed).map { stream, viewers in
         func text(_ name: String) -> String? { viewers[name].map { "\($0)" } }
         return LogEvent(
           .viewers, .notice, stream: stream,
@@ -130,8 +133,9 @@ final class LogStatusDisplay: StatusDisplay {
     self.other?.showPush(event, of: stream)
   }
 
+  /// Logs that no stream has viewers any more. Whether the program ends in order is known later.
   func showEnd() {
-    Terminal.log(LogEvent(.stopped, .notice))
+    for event in self.changes(to: []) { Terminal.log(event) }
     self.other?.showEnd()
   }
 }

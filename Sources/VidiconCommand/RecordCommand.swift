@@ -60,13 +60,16 @@ struct RecordCommand: AsyncParsableCommand {
     guard let (stream, recorder) = try await startup.result(unless: interruption)?.get() else { return }
 
     if options.acceptsAnyCertificate {
-      Terminal.warn("\(options.name): its source is not verified (insecure=1); its media may be another's")
+      Terminal.log(
+        LogEvent(
+          .message, stream: options.name, message: "its source is not verified (insecure=1); its media may be another's"
+        ))
     }
     let display = RecordDisplay(recorder, of: stream, isJSON: self.options.json)
     let reporter = Task { for await event in recorder.events { display.show(event) } }
     let pausing = Task { await pauses.togglePauses { [recorder] } }
     let snapshots = options.effects.snapshotFolder.map { folder in
-      Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0) } }
+      Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0, in: folder) } }
     }
     defer { snapshots?.cancel() }
     let failure = await Self.record(
@@ -124,50 +127,44 @@ struct RecordCommand: AsyncParsableCommand {
 
   /// Reports the stream's events; returns at an event that ends the recording.
   private static func watch(_ stream: LiveStream, endsWithSource: Bool) async -> Result<Void, VidiconError>? {
+    func log(_ event: LogEvent) { Terminal.log(event.about(stream.name)) }
     for await event in stream.events {
       switch event {
       case .sourceEnded(let kind, let error?):
         if endsWithSource, kind == .video { return .failure(error.of("the \(kind.rawValue) source failed")) }
-        Terminal.log(
+        log(
           LogEvent(
             .sourceFailed, fields: ["kind": kind.rawValue],
             message: "\(kind.rawValue): \(error); the recording continues without it"))
       case .sourceEnded(.video, nil):
         if endsWithSource { return .success(()) }
-        Terminal.log(
+        log(
           LogEvent(
             .sourceEnded, fields: ["kind": MediaKind.video.rawValue],
             message: "the video source has ended; the recording continues"))
       case .sourceEnded(.audio, nil):
         if endsWithSource { continue }
-        Terminal.log(
+        log(
           LogEvent(
             .sourceEnded, fields: ["kind": MediaKind.audio.rawValue],
             message: "the audio source has ended; the recording continues"))
       case .sourceSilent:
-        Terminal.log(
+        log(
           LogEvent(
             .sourceSilent, fields: ["kind": MediaKind.video.rawValue],
             message: "the video source delivers no frames; the slate is recorded until it does"))
       case .sourceWaits(let reason):
-        Terminal.log(
+        log(
           LogEvent(.sourceWaiting, fields: ["kind": MediaKind.video.rawValue], message: "video: \(reason)"))
       case .sourceBack(let kind):
-        Terminal.log(
+        log(
           LogEvent(
             .sourceBack, .notice, fields: ["kind": kind.rawValue], message: "the \(kind.rawValue) source is back"))
-      case .sourceSwitched(let kind):
-        Terminal.log(
-          LogEvent(
-            .sourceSwitched, .notice, fields: ["kind": kind.rawValue],
-            message: "the \(kind.rawValue) source was switched"))
-      case .switchFailed(let kind, let error):
-        Terminal.log(
-          LogEvent(
-            .switchFailed, fields: ["kind": kind.rawValue], message: "the \(kind.rawValue) source stays: \(error)"))
-      case .effect(let report): Terminal.log(LogEvent(report, of: nil))
+      // Only vidicon serve switches sources.
+      case .sourceSwitched, .switchFailed: continue
+      case .effect(let report): log(LogEvent(report, of: nil))
       case .renditionFailed(let name, let error):
-        Terminal.log(
+        log(
           LogEvent(
             .renditionFailed, fields: ["rendition": name], message: "rendition \(name) is left out: \(error)"))
       case .failed(let error): return .failure(error)

@@ -5,7 +5,7 @@ import Streaming
 import Synchronization
 
 /// The progress of `vidicon record`: on a terminal, a line that is updated each second; elsewhere a line every ten seconds;
-/// for programs, one JSON object per line.
+/// for programs, one JSON object per line. Where the log has keys and values, it has the files, too.
 final class RecordDisplay: Sendable {
   private struct Status: Encodable {
     var event = "status"
@@ -38,16 +38,25 @@ final class RecordDisplay: Sendable {
   }
 
   /// Shows that a snapshot was saved, or why it was not.
-  func showSnapshot(_ result: Result<String, VidiconError>) {
+  ///
+  /// - Parameter folder: Path of the folder that it was to be saved in.
+  func showSnapshot(_ result: Result<String, VidiconError>, in folder: String) {
+    let name = self.stream.name
     switch result {
-    case .success(let path) where self.isJSON: Terminal.print(json: JSONSnapshot(stream: self.stream.name, path: path))
-    case .success(let path): Terminal.print("  Snapshot   \(path)")
-    case .failure(let error): Terminal.log(LogEvent(.snapshotFailed, message: "no snapshot was saved: \(error)"))
+    case .success(let path):
+      if self.isJSON {
+        Terminal.print(json: JSONSnapshot(stream: name, path: path))
+      } else if Terminal.logFormat == .text {
+        Terminal.print("  Snapshot   \(path)")
+      }
+      Terminal.log(LogEvent(.snapshotSaved, .notice, stream: name, fields: ["path": path]))
+    case .failure(let error): Terminal.log(LogEvent(snapshotFailure: error, in: folder, of: name).about(name))
     }
   }
 
-  /// Shows the progress; called each second.
+  /// Shows the progress, unless only a log is written; called each second.
   func showProgress() {
+    guard self.isJSON || Terminal.isInteractive || Terminal.logFormat == .text else { return }
     let status = self.recorder.status
     let statistics = self.stream.statistics
     let (drops, effectTime) = (statistics.totalFramesDropped, statistics.effectMilliseconds)

@@ -43,6 +43,8 @@ package struct RootCommand: AsyncParsableCommand {
   /// Runs the program with these arguments; nil for those of the process.
   static func main(_ arguments: [String]?) async {
     TerminationSignals.ignoreFailedWrites()
+    // Before the arguments are parsed: a wrong one is a line of the log, too.
+    Terminal.setLogFormat(LogFormat.requested(by: arguments ?? Array(CommandLine.arguments.dropFirst())))
     do {
       var command = try Self.parseAsRoot(arguments)
       // From here on Ctrl-C ends the program in order, except where it only asks questions, which end at once.
@@ -52,7 +54,8 @@ package struct RootCommand: AsyncParsableCommand {
       } else {
         try command.run()
       }
-      Terminal.flush()
+      let hasLog = command is ServeCommand || command is RecordCommand
+      Terminal.flush(ending: hasLog ? [LogEvent(.stopped, .notice)] : [])
     } catch let error as VidiconError {
       Terminal.fail(error.description, status: error.exitStatus)
     } catch let code as ExitCode {

@@ -124,7 +124,7 @@ extension RunningStreams {
       Task { for await event in pushes.events { display.showPush(event, of: name) } }
     }
     let snapshots = options.effects.snapshotFolder.map { folder in
-      Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0, of: name) } }
+      Task { await SnapshotFolder(folder).saveSmiles(of: stream) { display.showSnapshot($0, in: folder, of: name) } }
     }
     let member = Member(
       stream: stream, recorder: recorder, watching: watching, recordings: recordings, pushes: pushes,

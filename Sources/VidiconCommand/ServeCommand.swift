@@ -243,8 +243,12 @@ struct ServeCommand: AsyncParsableCommand {
     let server = starter.server
     let hint = Task {
       try await Task.sleep(for: .seconds(1))
-      if requested.streams.contains(where: { $0.source == "pipe:" }) {
-        Terminal.log(LogEvent(.sourceWaiting, message: "waiting for YUV4MPEG2 on standard input"))
+      if let stream = requested.streams.first(where: { $0.source == "pipe:" }) {
+        Terminal.log(
+          LogEvent(
+            .sourceWaiting, fields: ["kind": MediaKind.video.rawValue],
+            message: "waiting for YUV4MPEG2 on standard input"
+          ).about(stream.name))
       }
     }
     defer { hint.cancel() }

@@ -48,11 +48,13 @@ extension StatusDisplay {
   func showEffect(_ report: EffectReport, of stream: String) { Terminal.log(LogEvent(report, of: stream)) }
 
   /// Shows that a snapshot was saved, or why it was not.
-  func showSnapshot(_ result: Result<String, VidiconError>, of stream: String) {
+  ///
+  /// - Parameter folder: Path of the folder that it was to be saved in.
+  func showSnapshot(_ result: Result<String, VidiconError>, in folder: String, of stream: String) {
     switch result {
     case .success(let path): self.showSnapshot(path, of: stream)
     case .failure(let error):
-      Terminal.log(LogEvent(.snapshotFailed, stream: stream, message: "no snapshot was saved: \(error)"))
+      Terminal.log(LogEvent(snapshotFailure: error, in: folder, of: stream))
     }
   }
 }

@@ -65,7 +65,10 @@ struct StreamStarter: Sendable {
       self.server.attach(recorder, to: stream)
       if options.recording.startsAtOnce { try await recorder.start() }
     } catch {
-      Terminal.log(LogEvent(.recordingFailed, stream: stream.name, message: "it is not recorded: \(error)"))
+      Terminal.log(
+        LogEvent(
+          .recordingFailed, stream: stream.name, fields: ["path": error.subject],
+          message: "it is not recorded: \(error)"))
     }
   }
 

@@ -71,6 +71,7 @@ enum Terminal {
 
   /// Writes an event to standard error as one line, in the form of ``logFormat``. Equal events are folded.
   static func log(_ event: LogEvent) {
+    assert(event.hasItsKeys, "\(event.name.rawValue) has other keys than docs/operate.md says")
     guard event.message != nil || self.logFormat == .keys else { return }
     self.writeErrors { $0.add(event, at: StreamClock.system.now()) }
   }
@@ -118,11 +119,9 @@ enum Terminal {
 
   /// Writes how many events were not shown, and waits until queued lines are written; a reader that stalls for ``flushLimit`` does not
   /// delay the end any longer.
-  static func flush() {
-    self.flush(ending: [])
-  }
-
-  private static func flush(ending: [LogEvent]) {
+  ///
+  /// - Parameter ending: The last events of the log.
+  static func flush(ending: [LogEvent] = []) {
     self.writeErrors { $0.flush() + ending }
     LineWriter.standardError.flush(unlessStalledFor: self.flushLimit)
     LineWriter.standardOutput.flush(unlessStalledFor: self.flushLimit)

@@ -177,10 +177,44 @@ struct LogFormatTests {
     let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "docs/operate.md")
     let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
-    let described = rows.flatMap { row in
-      row.split(separator: "|").first.map { $0.matches(of: #/`(\w+)`/#).map { String($0.1) } } ?? []
+    func words(_ text: Substring) -> [String] { text.matches(of: #/`(\w+)`/#).map { String($0.1) } }
+    var described: Set<LogEvent.Name> = []
+    for row in rows {
+      let columns = row.split(separator: "|", omittingEmptySubsequences: true)
+      let names = columns.first.map(words)?.compactMap { LogEvent.Name(rawValue: $0) } ?? []
+      guard !names.isEmpty, columns.count == 2 else { continue }
+      described.formUnion(names)
+      // Values of keys, and what is no key, are in parentheses.
+      let text = columns[1].replacing(#/\([^)]*\)/#, with: "")
+      let promised = Set(words(text[...])).subtracting(["message", "more", "stream"])
+      let keys = names.map(\.keys).reduce(into: Set<String>()) { $0.formUnion($1.always.union($1.sometimes)) }
+      #expect(promised == keys, "\(names.map(\.rawValue))")
     }
-    let missing = LogEvent.Name.allCases.map(\.rawValue).filter { !described.contains($0) }
-    #expect(missing == [])
+    #expect(Set(LogEvent.Name.allCases).subtracting(described) == [])
+  }
+
+  @Test func `an event that lacks a key, or has another one, is found`() {
+    #expect(LogEvent(.snapshotFailed, fields: ["path": "a"]).hasItsKeys)
+    #expect(!LogEvent(.snapshotFailed).hasItsKeys)
+    #expect(!LogEvent(.snapshotFailed, fields: ["path": "a", "kind": "b"]).hasItsKeys)
+    #expect(LogEvent(.loginThrottled, address: "::1", measures: ["delay": "1.0"]).hasItsKeys)
+    #expect(!LogEvent(.loginThrottled, measures: ["delay": "1.0"]).hasItsKeys)
+  }
+
+  @Test func `an event of a stream that prose does not name has it among its keys`() {
+    let event = LogEvent(.sourceEnded, fields: ["kind": "video"], message: "the recording continues").about("door")
+    #expect(Self.line(.text, event) == "vidicon: the recording continues")
+    let keys = "<4>event=source_ended stream=door kind=video message=\"the recording continues\""
+    #expect(Self.line(.keys, event, isJournal: true) == keys)
+  }
+
+  @Test(
+    arguments: [
+      ([], nil), (["serve", "--log", "keys", "--fps"], .keys), (["serve", "--log=text"], .text),
+      (["serve", "--log=text", "--log", "keys"], .keys), (["serve", "--log", "xml"], nil), (["serve", "--log"], nil),
+      (["--logs", "keys"], nil),
+    ] as [([String], LogFormat?)])
+  func `arguments ask for a form, also those that cannot be parsed`(arguments: [String], format: LogFormat?) {
+    #expect(LogFormat.requested(by: arguments) == format)
   }
 }

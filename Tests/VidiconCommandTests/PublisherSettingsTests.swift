@@ -59,6 +59,25 @@ struct PublisherSettingsTests {
     #expect(text.contains(isGenerated ? example : "that of --source"), "\(text)")
   }
 
+  @Test(arguments: PublishedSource.Scheme.allCases)
+  func `the log has the addresses of a stream, and how a publisher sends it, without the key`(
+    scheme: PublishedSource.Scheme
+  ) throws {
+    let publisher = PublisherAccess(
+      stream: "studio", scheme: scheme, key: Secret("k3y-k3y-k3y-k3y-k3y"), isGenerated: true)
+    let server = try #require(Self.addresses.publishServer(scheme))
+    let event = LogEvent(
+      startOf: "studio", source: "bars", audio: nil, addresses: Self.addresses, choice: nil, publisher: publisher)
+    let values = Dictionary(event.fields.map { ($0.key, $0.value) }) { first, _ in first }
+    #expect(values["publish"] == server && values["source"] == "bars")
+    #expect(values["rtmp"] == Self.addresses.rtmp.first && values["whep"] == Self.addresses.whep.first)
+    #expect(event.message == "publish: \(publisher.text(server: server, isTerminal: false))")
+    #expect(event.hasItsKeys && !"\(event)".contains("k3y"))
+    let plain = LogEvent(
+      startOf: "studio", source: "bars", audio: nil, addresses: Self.addresses, choice: nil, publisher: nil)
+    #expect(plain.message == nil && !plain.fields.contains { $0.key == "publish" })
+  }
+
   @Test func `a server without the port of a protocol has no address for its publishers`() {
     let addresses = StreamAddresses(path: "/studio", hosts: ["10.0.0.5"], ports: .init(rtsp: 8554))
     #expect(addresses.publishServer(.rtmp) == nil && addresses.publishServer(.rtsp) != nil)
