@@ -1,7 +1,7 @@
 /// Bound of events in time: as many as fit into an interval at once, then as many in each interval.
 package struct TokenBucket: Sendable {
   /// Number of events in an interval.
-  package let rate: Int
+  private let rate: Int
   /// Nanoseconds of the interval.
   private let interval: Int64
   /// Nanoseconds of the interval that are unused.

@@ -87,11 +87,11 @@ final class LineWriter: Sendable {
   ///
   /// - Parameter limit: Time after which a reader that has left no room for more is not waited for any longer.
   func flush(unlessStalledFor limit: MediaDuration) {
-    while !self.flush(within: limit), self.hasRoom {}
+    while !self.flush(within: limit), self.acceptsBytes {}
   }
 
   /// Whether the descriptor accepts bytes at once.
-  private var hasRoom: Bool {
+  private var acceptsBytes: Bool {
     var room = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
     return poll(&room, 1, 0) != 0
   }

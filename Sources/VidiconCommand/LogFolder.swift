@@ -76,7 +76,7 @@ struct LogFolder {
       return isShown
     }
     guard self.clientEntries.count < Self.maximumLineCount, self.clientBudget.take(at: now) else {
-      self.unshown = ((self.unshown?.count ?? 0) + 1, self.unshown?.start ?? now)
+      self.unshown = (count: (self.unshown?.count ?? 0) + 1, start: self.unshown?.start ?? now)
       return false
     }
     self.clientEntries.append(Entry(event: event, start: now))

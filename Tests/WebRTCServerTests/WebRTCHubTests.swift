@@ -90,7 +90,7 @@ struct WebRTCHubTests {
   @Test func `a viewer that answers no check any more has left silently, one that is displaced for the limit`() throws {
     let server = try EmbeddedHub()
     let silent = try server.connect(1).address
-    // It gets datagrams, and answers none.
+    // The client answers none of its datagrams.
     server.clients[silent] = nil
     server.loop.advanceTime(by: .seconds(60))
     #expect(server.hub.count == 0)
