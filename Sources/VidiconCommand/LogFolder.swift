@@ -37,7 +37,7 @@ struct LogFolder {
 
   /// The oldest first.
   private var entries: [Entry] = []
-  /// Those that clients cause, the oldest first.
+  /// Entries of events that clients cause, the oldest first.
   private var clientEntries: [Entry] = []
   private var clientBudget = TokenBucket(rate: Self.maximumClientCount, per: Self.interval)
   /// Events beyond the budget, of which no entry counts one like it, since the first of them; nil for none.
