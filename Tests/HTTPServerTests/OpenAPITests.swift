@@ -1,3 +1,4 @@
+import Authentication
 import Effects
 import Foundation
 import NIOCore
