@@ -36,7 +36,7 @@ final class WebRTCViewer {
   var wasReady = false
   /// The visit, for the log; nil before media could flow.
   var visit: ViewerVisit?
-  /// Where the session was requested from.
+  /// Address from which the session was requested.
   let client: IPAddress
   /// The part of the session's counters that the output has.
   private var counted = WebRTCSessionStatistics()

@@ -153,7 +153,7 @@ struct LogFormatTests {
     }
   }
 
-  // A process of its own, whose standard error is what JOURNAL_STREAM names.
+  // A process of its own: its standard error is what JOURNAL_STREAM names.
   @Test func `where standard error is the journal, a line has keys, and its priority as a mark`() async throws {
     let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
       var status = stat()
