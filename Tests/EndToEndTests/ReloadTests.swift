@@ -51,6 +51,45 @@ extension EndToEnd {
       }
     }
 
+    /// Output of many_viewers.py; times in milliseconds.
+    private struct ManyViewers: Decodable {
+      var frames: [Int]
+      var packetsLost: Int
+      var closed: Int
+      var maximumStep: Double
+      var maximumWait: Double
+    }
+
+    @Test(.tags(.timing)) func `200 viewers of a stream that is the same have no gap of 100 ms`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let same = "name: live, source: bars, audio: none, size: 320x180, fps: 30, bitrate: 200k"
+        func write(_ others: [String]) throws -> String {
+          let list = ([same] + others.map { "\($0), size: 320x180, fps: 15" }).map { "  - {\($0)}\n" }.joined()
+          let path = "\(folder)/vidicon.yaml"
+          try Data("streams:\n\(list)".utf8).write(to: URL(filePath: path))
+          return path
+        }
+        let options = ["--config", try write([Self.yard, "name: hall, source: bars"]), "--control", "operators"]
+        try await VidiconProcess.serving(options, environment: ["XDG_RUNTIME_DIR": folder]) { vidicon in
+          let arguments = ["127.0.0.1", "\(vidicon.rtspPort)", "200", "15"]
+          let viewers = try ChildProcess(Tool("python3").path, [TestMedia.client("many_viewers.py")] + arguments)
+          defer { viewers.kill() }
+          try await viewers.complains("watching", within: .seconds(60))
+          _ = try write([
+            "name: yard, source: noise, audio: tone", "name: roof, source: bars", "name: hall, source: bars",
+          ])
+          #expect(try await Self.reload(in: folder).exit == .status(0))
+          _ = try write([Self.door])
+          #expect(try await Self.reload(in: folder).exit == .status(0))
+          #expect(await viewers.end(within: .seconds(60)) == .status(0))
+          await viewers.output.end()
+          let seen = try JSONDecoder().decode(ManyViewers.self, from: Data(viewers.output.text.utf8))
+          #expect(seen.frames.count == 200 && seen.closed == 0 && seen.packetsLost == 0, "\(seen)")
+          #expect(seen.frames.min() ?? 0 > 15 * 28 && seen.maximumStep <= 100 && seen.maximumWait <= 100, "\(seen)")
+        }
+      }
+    }
+
     @Test func `a port waits for the next start, and a wrong file is one line`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let file = try Self.write([Self.door], to: folder)

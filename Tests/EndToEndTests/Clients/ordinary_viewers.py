@@ -33,6 +33,8 @@ class Player:
         self.session = re.search(r"Session: ([^;\r]+)", session).group(1)
         url += query
         self.url, self.frames, self.lost, self.last, self.closed = url, 0, 0, None, False
+        # RTP timestamp of the last packet, and the maximum step from a frame's to the next one's, in ticks of 90 kHz.
+        self.timestamp, self.step = None, 0
         self.ask(f"PLAY {url}", f"Session: {self.session}")
         self.begin = time.monotonic()
         self.connection.setblocking(False)
@@ -89,6 +91,10 @@ class Player:
             self.lost += (number - self.last - 1) & 0xFFFF
         self.last = number
         self.frames += packet[1] >> 7
+        timestamp = int.from_bytes(packet[4:8], "big")
+        if self.timestamp is not None:
+            self.step = max(self.step, (timestamp - self.timestamp) & 0xFFFFFFFF)
+        self.timestamp = timestamp
 
     def keep_alive(self):
         try:
@@ -181,4 +187,5 @@ def main():
     }))
 
 
-main()
+if __name__ == "__main__":
+    main()
