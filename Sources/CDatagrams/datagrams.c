@@ -196,6 +196,19 @@ int vidicon_datagrams_open(const char *address, int *socket, uint16_t *port) {
   return error;
 }
 
+int vidicon_datagrams_adopt(int socket, uint16_t *port, bool *is_ipv6) {
+  struct sockaddr_storage address;
+  socklen_t length = sizeof address;
+  setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &send_buffer_length, sizeof send_buffer_length);
+  setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receive_buffer_length, sizeof receive_buffer_length);
+  if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0 || fcntl(socket, F_SETFL, O_NONBLOCK) < 0 ||
+      getsockname(socket, (struct sockaddr *)&address, &length) < 0)
+    return errno;
+  *port = get_port((struct sockaddr *)&address);
+  *is_ipv6 = address.ss_family == AF_INET6;
+  return 0;
+}
+
 int vidicon_datagrams_open_route(const vidicon_endpoint *address, bool mapped, int *result) {
   vidicon_destination local = vidicon_destination_of(address, mapped);
   int descriptor = socket(((struct sockaddr *)&local.address)->sa_family, SOCK_DGRAM, 0);

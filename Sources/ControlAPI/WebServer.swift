@@ -30,12 +30,15 @@ package final class WebServer: Sendable {
   ///   - group: Event loops shared with other servers, and shut down by their owner; nil for a group of its own.
   ///   - registry: The connections of all servers of the process.
   ///   - report: Receives a line for each renewed certificate that cannot be stored.
+  ///   - sockets: Sockets in place of ones that are opened.
   package init(
     settings: HTTPServerSettings, access: AccessControl, passwords: PasswordChecker? = nil,
     providers: WebServerProviders = WebServerProviders(), group: MultiThreadedEventLoopGroup? = nil,
-    registry: ConnectionRegistry = ConnectionRegistry(), report: @escaping @Sendable (String) -> Void = { _ in }
+    registry: ConnectionRegistry = ConnectionRegistry(), report: @escaping @Sendable (String) -> Void = { _ in },
+    sockets: ListeningSockets = ListeningSockets()
   ) {
-    self.http = HTTPServer(settings: settings, access: access, group: group, registry: registry, report: report)
+    self.http = HTTPServer(
+      settings: settings, access: access, group: group, registry: registry, report: report, sockets: sockets)
     self.hls = HLSServer(
       policy: self.http.policy, group: self.http.group, viewerIdleTime: settings.limits.viewerIdleTime)
     self.responder = HTTPResponder(
@@ -87,6 +90,9 @@ package final class WebServer: Sendable {
   ///
   /// - Throws: `VidiconError`, see ``HTTPServer/start(serving:)``.
   package func start() async throws(VidiconError) { try await self.http.start(serving: self.responder) }
+
+  /// Stops accepting connections, see ``HTTPServer/pause()``.
+  package func pause() async { await self.http.pause() }
 
   /// Ends all streams, then closes the ports and every connection.
   ///

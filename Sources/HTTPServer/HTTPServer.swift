@@ -40,6 +40,7 @@ package final class HTTPServer: Sendable {
   /// Rules of hosts, origins and header fields, with the counters of responses.
   package let policy: HTTPPolicy
   private let report: @Sendable (String) -> Void
+  private let sockets: ListeningSockets
   /// The event loops of the connections.
   package let group: MultiThreadedEventLoopGroup
   private let ownsGroup: Bool
@@ -57,13 +58,16 @@ package final class HTTPServer: Sendable {
   ///   - group: Event loops shared with other servers, and shut down by their owner; nil for a group of its own.
   ///   - registry: The connections of all servers of the process.
   ///   - report: Receives a line for each renewed certificate that cannot be stored.
+  ///   - sockets: Sockets in place of ones that are opened.
   package init(
     settings: HTTPServerSettings, access: AccessControl, group: MultiThreadedEventLoopGroup? = nil,
-    registry: ConnectionRegistry = ConnectionRegistry(), report: @escaping @Sendable (String) -> Void = { _ in }
+    registry: ConnectionRegistry = ConnectionRegistry(), report: @escaping @Sendable (String) -> Void = { _ in },
+    sockets: ListeningSockets = ListeningSockets()
   ) {
     self.settings = settings
     self.policy = HTTPPolicy(access: access)
     self.report = report
+    self.sockets = sockets
     self.ownsGroup = group == nil
     self.group = group ?? MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
     self.loops = ConnectionLoops(
@@ -136,12 +140,12 @@ package final class HTTPServer: Sendable {
       responder: self.respond(application, isSecure: false),
       configuration: self.channelConfiguration(application, isSecure: false))
     let ports = PortChoice(self.settings.port, alternatives: self.settings.alternativePorts)
-    var listeners = [try await self.listen(plain, address: address, ports)]
+    var listeners = [try await self.listen(plain, as: .http, address: address, ports)]
     if let tls = self.settings.tls, let certificate {
       do throws(VidiconError) {
         let secure = try self.secureChannel(certificate, application)
         let ports = PortChoice(tls.port, alternatives: tls.alternativePorts)
-        listeners.append(try await self.listen(secure, address: address, ports))
+        listeners.append(try await self.listen(secure, as: .https, address: address, ports))
       } catch {
         await listeners[0].close()
         await listeners[0].waitForEnd()
@@ -153,6 +157,11 @@ package final class HTTPServer: Sendable {
       state.ports = Ports(http: opened[0], https: opened.count > 1 ? opened[1] : nil)
       state.listeners = listeners
     }
+  }
+
+  /// Stops accepting connections: further ones wait in the system's queue, for another process that has a descriptor of the port.
+  package func pause() async {
+    for listener in self.state.withLock({ $0.listeners }) { await listener.pause() }
   }
 
   /// Closes the ports and every connection; the server cannot start again.
@@ -176,13 +185,13 @@ package final class HTTPServer: Sendable {
   }
 
   private func listen(
-    _ channel: some ServerChildChannel, address: String, _ ports: PortChoice
+    _ channel: some ServerChildChannel, as role: ListeningSockets.Role, address: String, _ ports: PortChoice
   ) async throws(VidiconError) -> Listener {
     try await ports.open { port throws(VidiconError) in
       do {
         return try await Listener.open(
           GuardedChannel(base: channel, loops: self.loops), address: address, port: port, group: self.group,
-          registry: self.loops.registry)
+          registry: self.loops.registry, sockets: self.sockets, role: role)
       } catch {
         throw VidiconError(
           binding: error, address: self.settings.address, port: port, options: "--http-port or --https-port",

@@ -9,6 +9,8 @@ package protocol StreamServer: Sendable {
   var outputs: OutputDirectory<Output> { get }
   /// Counters of a stream's viewers, those of its renditions included; all zero when the stream is not served.
   func statistics(of stream: LiveStream) -> ViewerStatistics
+  /// Stops accepting connections: further ones wait in the system's queue, for another process that has a descriptor of the port.
+  func pause() async
   /// Closes the ports and every connection.
   func stop() async
 }
@@ -22,6 +24,11 @@ package protocol TCPStreamServer: StreamServer {
 extension TCPStreamServer {
   /// The ports in use; nil while the server does not listen.
   package var ports: TCPServer.Ports? { self.tcp.ports }
+
+  /// Stops accepting connections, see ``TCPServer/pause()``.
+  package func pause() async {
+    await self.tcp.pause()
+  }
 
   /// Closes the ports and every connection; clients that are able to are asked to connect again.
   package func stop() async {

@@ -94,7 +94,9 @@ package final class TCPServer: Sendable {
     let opener = TCPListener(
       group: self.environment.group, registry: self.environment.registry, address: self.settings.address,
       waterMark: MediaConnection.waterMark, options: "--\(name)-port or --\(name)s-port",
-      unprivilegedPort: self.settings.unprivilegedPort)
+      unprivilegedPort: self.settings.unprivilegedPort, sockets: self.environment.sockets,
+      roles: TCPListener.Roles(
+        plain: ListeningSockets.Role(rawValue: name), secure: ListeningSockets.Role(rawValue: "\(name)s")))
     let tls = try self.settings.tls.map { tls throws(VidiconError) in
       (port: tls.port, context: try self.certificate(of: tls, default: certificate).makeContext())
     }
@@ -126,6 +128,11 @@ package final class TCPServer: Sendable {
     return certificate
   }
 
+  /// Stops accepting connections: further ones wait in the system's queue, for another process that has a descriptor of the port.
+  package func pause() async {
+    await self.state.withLock { $0.listeners }.pause()
+  }
+
   /// Closes the ports and every connection; clients of protocols that can are asked to connect again.
   package func stop() async {
     let listeners = self.state.withLock { state in
@@ -149,19 +156,22 @@ package struct ServerEnvironment: Sendable {
   package let registry: ConnectionRegistry
   /// Receives a line when changed files of a certificate are read again, on any thread.
   package let report: @Sendable (String) -> Void
+  /// Listening sockets in place of ones that are opened.
+  package let sockets: ListeningSockets
   /// The event loops of the group.
   package var eventLoops: [any EventLoop] { Array(self.group.makeIterator()) }
 
   /// Creates the environment of one or more servers.
   package init(
     access: AccessControl, passwords: PasswordChecker, group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry,
-    report: @escaping @Sendable (String) -> Void = { _ in }
+    report: @escaping @Sendable (String) -> Void = { _ in }, sockets: ListeningSockets = ListeningSockets()
   ) {
     self.access = access
     self.passwords = passwords
     self.group = group
     self.registry = registry
     self.report = report
+    self.sockets = sockets
   }
 }
 

@@ -49,13 +49,14 @@ public final class CameraServer: Sendable {
   let http: WebServer?
   private let announcer: ServiceAnnouncer?
   private let listening = Listening()
-  private let streams = StreamRegistry()
+  let streams = StreamRegistry()
   private let catalog: SourceCatalog
-  private let privacy: SourcePrivacy
+  let privacy: SourcePrivacy
   private let pushService: PushService
   private let reload = ProgramAction<Result<ReloadEntry, VidiconError>>()
   private let check = ProgramAction<CheckEntry>()
   private let report: @Sendable (String) -> Void
+  private let sockets: ListeningSockets
 
   /// Creates a server that does not listen yet.
   ///
@@ -94,9 +95,11 @@ public final class CameraServer: Sendable {
   /// - Parameters:
   ///   - privacy: The streams that may show the same sources; attached sources and effects must have the same.
   ///   - log: Receives events for the owner, on any thread.
+  ///   - sockets: Sockets in place of ones that are opened.
   package init(
     settings: CameraServerSettings, catalog: SourceCatalog, privacy: SourcePrivacy,
-    discovery: @escaping @Sendable (DiscoveryEvent) -> Void, log: @escaping @Sendable (ServerEvent) -> Void
+    discovery: @escaping @Sendable (DiscoveryEvent) -> Void, log: @escaping @Sendable (ServerEvent) -> Void,
+    sockets: ListeningSockets = ListeningSockets()
   ) {
     let report: @Sendable (String) -> Void = { log(.line($0)) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoopCount)
@@ -111,11 +114,12 @@ public final class CameraServer: Sendable {
     passwordThreads.start()
     let passwords = PasswordChecker(access: access, threads: passwordThreads)
     let environment = ServerEnvironment(
-      access: access, passwords: passwords, group: group, registry: registry, report: report)
+      access: access, passwords: passwords, group: group, registry: registry, report: report,
+      sockets: sockets)
     let rtsp = RTSPServer(settings.rtsp, environment)
     let rtmp = settings.rtmp.map { RTMPServer($0, environment) }
     let webRTC = settings.webRTC.flatMap {
-      WebRTCServer(settings: $0, group: group, registry: registry, report: report)
+      WebRTCServer(settings: $0, group: group, registry: registry, report: report, sockets: sockets)
     }
     let all: [(any StreamServer)?] = [rtsp, rtmp, webRTC]
     let servers = all.compactMap { $0 }
@@ -132,6 +136,7 @@ public final class CameraServer: Sendable {
       }
     }
     self.report = report
+    self.sockets = sockets
     self.group = group
     self.registry = registry
     self.memoryReturn = MemoryReturn(of: registry)
@@ -145,7 +150,7 @@ public final class CameraServer: Sendable {
           servers: servers, webRTC: webRTC, addresses: { listening.addresses(of: $0) },
           controls: { streams.controls(of: $0) },
           reload: { await reload.perform() }, check: { await check.perform() }, catalog: catalog), group: group,
-        registry: registry, report: report)
+        registry: registry, report: report, sockets: sockets)
     }
     self.announcer =
       settings.isAnnounced
@@ -218,7 +223,7 @@ public final class CameraServer: Sendable {
     let ports = CameraServerPorts(
       rtsp: rtsp, rtsps: self.rtsp.ports?.secure, http: http?.http, https: http?.https, rtmp: self.rtmp?.ports?.plain,
       rtmps: self.rtmp?.ports?.secure, webRTC: self.webRTC?.udpPort)
-    for line in self.settings.replacements(by: ports) { self.report(line) }
+    for line in self.settings.replacements(by: ports, except: self.sockets.inheritedRoles) { self.report(line) }
     self.listening.open(
       ports, hosts: NetworkAddresses.hosts(listeningOn: self.settings.rtsp.address ?? Self.anyAddress))
     // Streams that were served earlier had no port to announce.
@@ -383,55 +388,6 @@ extension CameraServer {
       guard let port = port.flatMap(UInt16.init(exactly:)) else { return nil }
       return try? Service(stream: stream.name, path: stream.path, kind: kind, port: port)
     }
-  }
-}
-
-// MARK: Attachments
-
-extension CameraServer {
-  /// Attaches a recorder to a stream, in place of the one before. When the stream is withdrawn or the server stops, the
-  /// recording is finished; starting it is up to the recorder's owner.
-  public func attach(_ recorder: Recorder, to stream: LiveStream) {
-    self.streams.update(stream) { $0.recorder = recorder }
-  }
-
-  /// The recorder of a stream; nil when none was attached.
-  public func recorder(of stream: LiveStream) -> Recorder? {
-    self.streams[stream]?.recorder
-  }
-
-  /// Attaches the names of a stream's sources and the catalog that it can be switched to, in place of those before. A stream
-  /// served without has sources without names and the server's catalog.
-  public func attach(_ sources: StreamSources, to stream: LiveStream) {
-    self.streams.update(stream) { $0.sources = sources }
-    self.privacy.cover()
-    Task { [privacy] in await privacy.update() }
-  }
-
-  /// The sources of a stream, to switch while it runs; nil when it is not served.
-  public func sources(of stream: LiveStream) -> StreamSources? {
-    self.streams[stream]?.sources
-  }
-
-  /// Attaches the effects of a stream, in place of those before. A stream served without has effects without images.
-  public func attach(_ effects: StreamEffects, to stream: LiveStream) {
-    self.streams.update(stream) { $0.effects = effects }
-    self.privacy.cover()
-    Task { [privacy] in await privacy.update() }
-  }
-
-  /// The effects of a stream, to change while it runs; nil when it is not served.
-  public func effects(of stream: LiveStream) -> StreamEffects? {
-    self.streams[stream]?.effects
-  }
-}
-
-// MARK: Pushes
-
-extension CameraServer {
-  /// The servers that a served stream is sent to, to change while it runs; nil when it is not served.
-  public func pushes(of stream: LiveStream) -> StreamPushes? {
-    self.streams[stream]?.pushes
   }
 }
 

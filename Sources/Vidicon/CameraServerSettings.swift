@@ -2,6 +2,7 @@ public import Authentication
 public import HTTPServer
 public import RTMPServer
 public import RTSPServer
+package import Serving
 public import WebRTCServer
 
 /// Ports, addresses, access and announcement of a ``CameraServer``.
@@ -43,17 +44,36 @@ public struct CameraServerSettings: Hashable, Sendable {
 }
 
 extension CameraServerSettings {
+  /// The ports of the servers that are on, as they are tried.
+  package var portChoices: [ListeningSockets.Role: PortChoice] {
+    var choices = [
+      ListeningSockets.Role.rtsp: PortChoice(self.rtsp.port, alternatives: self.rtsp.alternativePorts)
+    ]
+    choices[.rtsps] = self.rtsp.tls.map { PortChoice($0.port) }
+    choices[.http] = self.http.map { PortChoice($0.port, alternatives: $0.alternativePorts) }
+    choices[.https] = self.http?.tls.map { PortChoice($0.port, alternatives: $0.alternativePorts) }
+    choices[.rtmp] = self.rtmp.flatMap { rtmp in
+      rtmp.port.map { PortChoice($0, alternatives: rtmp.alternativePorts) }
+    }
+    choices[.rtmps] = self.rtmp?.tls.map { PortChoice($0.port) }
+    let webRTC = self.webRTC.map { PortChoice($0.port, alternatives: $0.alternativePorts) }
+    (choices[.webRTC], choices[.webRTCOverTCP]) = (webRTC, webRTC)
+    return choices
+  }
+
   /// A line for the owner about each port that is in use by another program, and replaced by an alternative one.
   ///
-  /// - Parameter ports: The ports that are open.
-  func replacements(by ports: CameraServerPorts) -> [String] {
-    let pairs = [
-      ("RTSP", self.rtsp.port, ports.rtsp), ("HTTP", self.http?.port, ports.http),
-      ("HTTPS", self.http?.tls?.port, ports.https), ("RTMP", self.rtmp?.port, ports.rtmp),
-      ("WebRTC", self.webRTC?.port, ports.webRTC),
+  /// - Parameters:
+  ///   - ports: The ports that are open.
+  ///   - inherited: Ports whose sockets were inherited, and not replaced.
+  func replacements(by ports: CameraServerPorts, except inherited: Set<ListeningSockets.Role> = []) -> [String] {
+    let pairs: [(ListeningSockets.Role, String, Int?, Int?)] = [
+      (.rtsp, "RTSP", self.rtsp.port, ports.rtsp), (.http, "HTTP", self.http?.port, ports.http),
+      (.https, "HTTPS", self.http?.tls?.port, ports.https), (.rtmp, "RTMP", self.rtmp?.port, ports.rtmp),
+      (.webRTC, "WebRTC", self.webRTC?.port, ports.webRTC),
     ]
-    return pairs.compactMap { name, wanted, opened in
-      guard let wanted, let opened, wanted != 0, wanted != opened else { return nil }
+    return pairs.compactMap { role, name, wanted, opened in
+      guard !inherited.contains(role), let wanted, let opened, wanted != 0, wanted != opened else { return nil }
       return "port \(wanted) is in use; \(name) is served on port \(opened) instead"
     }
   }

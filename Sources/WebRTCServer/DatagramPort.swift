@@ -48,16 +48,24 @@ final class DatagramPort: @unchecked Sendable {
   /// - Parameters:
   ///   - address: The numeric address to bind; "::" for all IPv4 and IPv6 addresses.
   ///   - port: 0 for any free one.
+  ///   - inherited: Descriptor of a socket that is bound, in place of one that is opened; nil for none.
   ///   - receive: Called on the event loop for each datagram.
   ///   - receiveEnded: Called on the event loop when the datagrams that had arrived were read.
   /// - Throws: `VidiconError` when the port cannot be opened.
   static func open(
-    address: String, port: Int, on eventLoop: any EventLoop,
+    address: String, port: Int, inherited: Int32? = nil, on eventLoop: any EventLoop,
     receive: @escaping @Sendable (ByteBuffer, TransportAddress) -> Void,
     receiveEnded: @escaping @Sendable () -> Void
   ) async throws(VidiconError) -> DatagramPort {
     var (socket, number): (Int32, UInt16) = (-1, UInt16(clamping: port))
-    let error = vidicon_datagrams_open(address, &socket, &number)
+    var isIPv6 = address.contains(":")
+    let error: Int32
+    if let inherited {
+      socket = inherited
+      error = vidicon_datagrams_adopt(socket, &number, &isIPv6)
+    } else {
+      error = vidicon_datagrams_open(address, &socket, &number)
+    }
     guard error == 0 else {
       throw VidiconError(
         error == EADDRINUSE ? .portInUse : error == EACCES ? .notPermitted : .notFound,
@@ -80,7 +88,7 @@ final class DatagramPort: @unchecked Sendable {
         .get()
       // `IP_PKTINFO` or `IPV6_RECVPKTINFO`, of which NIO chooses by the address that a channel has once it is registered.
       try await channel.setOption(.receivePacketInfo, value: true).get()
-      return DatagramPort(socket: socket, port: number, channel: channel, isIPv6: address.contains(":"))
+      return DatagramPort(socket: socket, port: number, channel: channel, isIPv6: isIPv6)
     } catch {
       throw VidiconError(
         .failed, subject: "UDP port \(port)", cause: "the socket cannot be read (\(error))",
@@ -94,6 +102,9 @@ final class DatagramPort: @unchecked Sendable {
     self.channel = channel
     self.isIPv6 = isIPv6
   }
+
+  /// Calls a body with the descriptor of the socket.
+  func withDescriptor(_ body: (Int32) -> Void) { body(self.socket) }
 
   /// Closes the port.
   func close() async {

@@ -74,6 +74,12 @@ final class ICETCPPort: Sendable {
   /// The port in use.
   var port: Int? { self.listener.localAddress?.port }
 
+  /// Stops accepting connections: further ones wait in the system's queue.
+  func pause() async {
+    // An error means that it is closed already.
+    try? await self.listener.setOption(.autoRead, value: false).get()
+  }
+
   /// Closes the port and all connections.
   func close() async {
     // An error means that it is closed already.

@@ -29,6 +29,7 @@ package final class WebRTCServer: StreamServer {
   private let group: MultiThreadedEventLoopGroup
   private let registry: ConnectionRegistry
   private let report: @Sendable (String) -> Void
+  private let sockets: ListeningSockets
   private let port = Mutex<(udp: DatagramPort, tcp: ICETCPPort?)?>(nil)
 
   /// A server that listens after ``start()``; nil when OpenSSL cannot make a certificate.
@@ -37,9 +38,10 @@ package final class WebRTCServer: StreamServer {
   ///   - group: Event loops, one of which has all sessions.
   ///   - registry: Connections and refusals of all servers.
   ///   - report: Receives lines about sessions that failed.
+  ///   - sockets: Sockets in place of ones that are opened.
   package init?(
     settings: WebRTCServerSettings, group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry,
-    report: @escaping @Sendable (String) -> Void = { _ in }
+    report: @escaping @Sendable (String) -> Void = { _ in }, sockets: ListeningSockets = ListeningSockets()
   ) {
     guard let security = OpenSSLSecurity() else { return nil }
     let clock = StreamClock.system
@@ -47,6 +49,7 @@ package final class WebRTCServer: StreamServer {
     self.group = group
     self.registry = registry
     self.report = report
+    self.sockets = sockets
     self.hub = WebRTCHub(
       eventLoop: group.next(), security: security, settings: settings, refusals: registry.refusals,
       readClock: { clock.now() }, unixTime: { clock.unixTime(at: $0) }, report: report,
@@ -92,6 +95,7 @@ package final class WebRTCServer: StreamServer {
     }
     .get()
     self.port.withLock { $0 = (udp, tcp) }
+    if !self.sockets.inheritedRoles.contains(.webRTC) { udp.withDescriptor { self.sockets.opened(.webRTC, $0) } }
   }
 
   /// Opens the port of the settings, or an alternative one where it is in use, for UDP and TCP.
@@ -111,7 +115,8 @@ package final class WebRTCServer: StreamServer {
     let hub = self.hub
     let opener = TCPListener(
       group: self.group, registry: self.registry, address: self.settings.address,
-      waterMark: .init(low: 32 * 1024, high: 64 * 1024), options: "--webrtc-port", unprivilegedPort: 8189)
+      waterMark: .init(low: 32 * 1024, high: 64 * 1024), options: "--webrtc-port", unprivilegedPort: 8189,
+      sockets: self.sockets, roles: TCPListener.Roles(plain: .webRTCOverTCP))
     let sessions = ICETCPPort.Sessions(
       eventLoop: hub.eventLoop,
       receive: { datagrams, address in
@@ -122,8 +127,8 @@ package final class WebRTCServer: StreamServer {
     while true {
       attempts += 1
       let udp = try await DatagramPort.open(
-        address: TCPListener.boundAddress(self.settings.address), port: number, on: hub.eventLoop,
-        receive: { hub.receive($0, from: $1) }, receiveEnded: { hub.flush() })
+        address: TCPListener.boundAddress(self.settings.address), port: number, inherited: self.sockets.take(.webRTC),
+        on: hub.eventLoop, receive: { hub.receive($0, from: $1) }, receiveEnded: { hub.flush() })
       do throws(VidiconError) {
         return (udp, try await ICETCPPort.open(opener, port: Int(udp.port), sessions: sessions))
       } catch {
@@ -146,6 +151,11 @@ package final class WebRTCServer: StreamServer {
 
   /// Maximum number of free ports that are tried.
   private static let maximumPortAttempts = 8
+
+  /// Stops accepting connections over TCP.
+  package func pause() async {
+    await self.port.withLock { $0?.tcp }?.pause()
+  }
 
   /// Ends all sessions, and closes the port.
   package func stop() async {

@@ -78,6 +78,13 @@ int vidicon_datagrams_open_pair(const char *address, int *sockets, uint16_t *por
 /// Returns 0, or an errno value.
 int vidicon_datagrams_open(const char *address, int *socket, uint16_t *port);
 
+/// Prepares a bound UDP socket of another process as one that was opened here.
+///
+/// port: set to its port.
+/// is_ipv6: set to whether its addresses are of IPv6.
+/// Returns 0, or an errno value.
+int vidicon_datagrams_adopt(int socket, uint16_t *port, bool *is_ipv6);
+
 /// Length of the send buffer that the system has granted, in bytes of its own accounting; negative on failure.
 int vidicon_datagrams_send_buffer(int socket);
 

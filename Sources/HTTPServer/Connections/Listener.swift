@@ -3,7 +3,6 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import Serving
-internal import Synchronization
 
 /// A listening socket and the task that serves its connections.
 struct Listener: Sendable {
@@ -16,40 +15,51 @@ struct Listener: Sendable {
   /// 3 s, and the player misses segments.
   private static let backlog = 4096
 
-  /// Opens a port.
+  /// Opens a port, or takes its inherited socket.
   ///
   /// - Parameters:
-  ///   - channel: Setup and handling of each connection.
+  ///   - child: Setup and handling of each connection.
   ///   - address: A numeric address.
   ///   - port: The port; 0 for any free one.
   ///   - registry: Counts connections that cannot be accepted.
-  static func open(
-    _ channel: some ServerChildChannel, address: String, port: Int, group: any EventLoopGroup,
-    registry: ConnectionRegistry
+  ///   - role: The port among those whose sockets outlive the process.
+  static func open<Child: ServerChildChannel>(
+    _ child: Child, address: String, port: Int, group: any EventLoopGroup, registry: ConnectionRegistry,
+    sockets: ListeningSockets, role: ListeningSockets.Role
   ) async throws -> Listener {
-    let (opened, continuation) = AsyncStream<Result<any Channel, any Error>>.makeStream()
     // Hummingbird's log of connections is not for users.
     let logger = Logger(label: "vidicon.http") { _ in SwiftLogNoOpLogHandler() }
-    let server = Server(
-      childChannelSetup: channel,
-      configuration: ServerConfiguration(address: .hostname(address, port: port), backlog: Self.backlog),
-      onServerRunning: { continuation.yield(.success($0)) }, eventLoopGroup: group, logger: logger)
-    let task = Task {
-      do {
-        try await server.run()
-      } catch {
-        continuation.yield(.failure(error))
+    let bootstrap = ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: Int32(Self.backlog))
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandlers([
+            AcceptLimitHandler(registry: registry), AcceptFailureHandler(registry: registry),
+          ])
+        }
       }
-      // Without either result the server was cancelled before it started.
-      continuation.finish()
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+    let listening: NIOAsyncChannel<Child.Value, Never>
+    if let descriptor = sockets.take(role) {
+      listening = try await bootstrap.bind(descriptor) { child.setup(channel: $0, logger: logger) }
+      await ListeningSockets.setBacklog(Self.backlog, of: listening.channel)
+    } else {
+      let socketAddress = try SocketAddress(ipAddress: address, port: port)
+      listening = try await bootstrap.bind(to: socketAddress) { child.setup(channel: $0, logger: logger) }
+      await sockets.opened(role, listening.channel)
     }
-    for await result in opened {
-      let channel = try result.get()
-      try await channel.pipeline.addHandler(AcceptFailureHandler(registry: registry), position: .first).get()
-      try await channel.pipeline.addHandler(AcceptLimitHandler(registry: registry), position: .first).get()
-      return Listener(port: channel.localAddress?.port ?? port, channel: channel, task: task)
+    let task = Task {
+      await withDiscardingTaskGroup { group in
+        // Fails when the port cannot accept any more, as when it is closed.
+        try? await listening.executeThenClose { connections in
+          for try await connection in connections {
+            group.addTask { await child.handle(value: connection, logger: logger) }
+          }
+        }
+      }
     }
-    throw CancellationError()
+    return Listener(port: listening.channel.localAddress?.port ?? port, channel: listening.channel, task: task)
   }
 
   /// Stops accepting connections.

@@ -17,15 +17,34 @@ package struct TCPListener: Sendable {
   /// The options that choose the ports, for errors.
   private let options: String
   private let unprivilegedPort: Int
+  private let sockets: ListeningSockets
+  private let roles: Roles
+
+  /// The ports of a server among those whose sockets outlive the process; nil for one that does not.
+  package struct Roles: Sendable {
+    /// Port of plain TCP.
+    var plain: ListeningSockets.Role?
+    /// Port of TLS.
+    var secure: ListeningSockets.Role?
+
+    /// Creates the roles of a server's ports.
+    package init(plain: ListeningSockets.Role? = nil, secure: ListeningSockets.Role? = nil) {
+      self.plain = plain
+      self.secure = secure
+    }
+  }
 
   /// - Parameters:
   ///   - address: The numeric address to listen on; nil for all IPv4 and IPv6 addresses.
   ///   - waterMark: Marks of each connection's write buffer.
   ///   - options: The options that choose the ports, such as `--rtsp-port or --rtsps-port`.
   ///   - unprivilegedPort: A usual port of the server, from 1024 on.
+  ///   - sockets: Sockets in place of ones that are opened.
+  ///   - roles: Those of the server's ports.
   package init(
     group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry, address: String?,
-    waterMark: ChannelOptions.Types.WriteBufferWaterMark, options: String, unprivilegedPort: Int
+    waterMark: ChannelOptions.Types.WriteBufferWaterMark, options: String, unprivilegedPort: Int,
+    sockets: ListeningSockets = ListeningSockets(), roles: Roles = Roles()
   ) {
     self.group = group
     self.registry = registry
@@ -33,6 +52,8 @@ package struct TCPListener: Sendable {
     self.waterMark = waterMark
     self.options = options
     self.unprivilegedPort = unprivilegedPort
+    self.sockets = sockets
+    self.roles = roles
   }
 
   /// The address that is bound: the user's; else ``anyAddress(of:)`` for the addresses of this machine.
@@ -55,6 +76,14 @@ package struct TCPListener: Sendable {
 
     /// Creates a value without open ports.
     package init() {}
+
+    /// Stops accepting connections: further ones wait in the system's queue.
+    package func pause() async {
+      for listener in [self.plain, self.secure] {
+        // An error means that the listener is closed already.
+        try? await listener?.setOption(.autoRead, value: false).get()
+      }
+    }
 
     /// Closes the ports; connections stay open.
     package func close() async {
@@ -94,7 +123,7 @@ package struct TCPListener: Sendable {
     return listeners
   }
 
-  /// Opens a port for plain TCP, or for TLS with a context.
+  /// Opens a port for plain TCP, or for TLS with a context; takes an inherited socket, if there is one, in its place.
   package func listen(
     on port: Int, context: NIOSSLContext? = nil,
     configure: @escaping @Sendable (any Channel, ConnectionRegistry.Registration) throws -> Void
@@ -105,8 +134,9 @@ package struct TCPListener: Sendable {
         nextStep: "give one of this machine's, such as 127.0.0.1, or none to listen on all")
     }
     let registry = self.registry
+    let role = context == nil ? self.roles.plain : self.roles.secure
     do {
-      return try await ServerBootstrap(group: self.group)
+      let bootstrap = ServerBootstrap(group: self.group)
         .serverChannelOption(.backlog, value: Self.backlog)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .serverChannelInitializer { channel in
@@ -135,8 +165,14 @@ package struct TCPListener: Sendable {
             try configure(channel, registration)
           }
         }
-        .bind(to: socketAddress)
-        .get()
+      if let descriptor = role.flatMap({ self.sockets.take($0) }) {
+        let channel = try await bootstrap.withBoundSocket(descriptor).get()
+        await ListeningSockets.setBacklog(Int(Self.backlog), of: channel)
+        return channel
+      }
+      let channel = try await bootstrap.bind(to: socketAddress).get()
+      if let role { await self.sockets.opened(role, channel) }
+      return channel
     } catch {
       throw VidiconError(
         binding: error, address: self.address, port: port, options: self.options,

@@ -1,0 +1,78 @@
+internal import Libc
+package import NIOCore
+internal import Synchronization
+
+/// Listening sockets that outlive a process: those of the process before, or of a service manager, in place of which servers open none;
+/// and those that servers open, which a service manager keeps for the next process.
+///
+/// `CameraServer` gives one to all its servers, which ask it while they open their ports:
+///
+/// ```swift
+/// if let descriptor = sockets.take(.rtsp) { bootstrap.withBoundSocket(descriptor) } else { bootstrap.bind(to: address) }
+/// ```
+package final class ListeningSockets: Sendable {
+  /// A port of a server; raw values are names of descriptors.
+  package enum Role: String, CaseIterable, Sendable {
+    case rtsp
+    case rtsps
+    case http
+    case https
+    case rtmp
+    case rtmps
+    /// The UDP port of WebRTC.
+    case webRTC = "webrtc"
+    /// The TCP port of WebRTC, with the number of the UDP port.
+    case webRTCOverTCP = "webrtc-tcp"
+  }
+
+  /// The ports whose sockets were inherited.
+  package let inheritedRoles: Set<Role>
+  private let inherited: Mutex<[Role: Int32]>
+  private let keep: (@Sendable (Role, Int32) -> Void)?
+
+  /// - Parameters:
+  ///   - inherited: Descriptors of sockets that are bound, each taken by one server, which closes it.
+  ///   - keep: Called with each socket that a server has opened, while it opens its ports; the descriptor is valid during the call. nil
+  ///     where nothing keeps them.
+  package init(_ inherited: [Role: Int32] = [:], keep: (@Sendable (Role, Int32) -> Void)? = nil) {
+    self.inheritedRoles = Set(inherited.keys)
+    self.inherited = Mutex(inherited)
+    self.keep = keep
+  }
+
+  /// The inherited socket of a port; nil where there is none, or it was taken before.
+  package func take(_ role: Role) -> Int32? {
+    self.inherited.withLock { $0.removeValue(forKey: role) }
+  }
+
+  /// Lets a socket be kept that a server has opened.
+  package func opened(_ role: Role, _ descriptor: Int32) {
+    self.keep?(role, descriptor)
+  }
+
+  /// Lets the socket of a listening channel be kept that a server has opened.
+  package func opened(_ role: Role, _ channel: any Channel) async {
+    guard self.keep != nil, let copy = await Self.copy(of: channel) else { return }
+    self.opened(role, copy)
+    close(copy)
+  }
+
+  /// Sets the length of the accept queue of a channel with an inherited socket, for which NIO has chosen 128.
+  package static func setBacklog(_ backlog: Int, of channel: any Channel) async {
+    guard let copy = await Self.copy(of: channel) else { return }
+    // Fails for no socket that listens already.
+    _ = listen(copy, Int32(clamping: backlog))
+    close(copy)
+  }
+
+  /// A copy of a channel's descriptor, which is used on the caller's thread; nil once the channel is closed.
+  private static func copy(of channel: any Channel) async -> Int32? {
+    let copy = try? await channel.eventLoop.submit { () throws -> Int32? in
+      try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+        fcntl($0, F_DUPFD_CLOEXEC, 0)
+      }
+    }.get()
+    guard let copy, copy >= 0 else { return nil }
+    return copy
+  }
+}
