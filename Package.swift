@@ -219,7 +219,7 @@ let package = Package(
         "Codecs",
         "Effects", "Pushing",
         "Streaming", "Recording", "StreamControl", "RTSPServer", "HTTPServer", "ControlAPI", "Discovery",
-        "CSystemCalls", "CVersion",
+        "CSystemCalls", "CVersion", "CCapture",
         "Libc",
         "Yams", nioCore, nioPosix,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

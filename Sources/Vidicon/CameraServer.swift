@@ -8,8 +8,8 @@ internal import NIOPosix
 internal import Pushing
 internal import RTMPServer
 internal import RTSPServer
-public import Recording
-public import Serving
+internal import Recording
+package import Serving
 public import StreamControl
 public import Streaming
 internal import Synchronization

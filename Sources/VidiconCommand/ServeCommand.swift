@@ -6,6 +6,7 @@ import Media
 import RTSPServer
 import Recording
 import Serving
+import StreamControl
 import Streaming
 internal import Threading
 import Vidicon
@@ -54,6 +55,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     Terminal.setLogFormat(self.options.log)
+    let descriptors = ListenDescriptors.take()
     let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     if self.options.config != nil { TerminationSignals.onHangup { hangup.yield() } }
     let configuration = try ServeConfiguration(self)
@@ -67,9 +69,13 @@ struct ServeCommand: AsyncParsableCommand {
     var userFile = configuration.userFile.map { UserFileMonitor(path: $0) }
     let users = try userFile?.read()
     let catalog = Self.catalog(configuration)
+    let settings = CameraServerSettings(configuration)
+    let manager = ServiceManager()
+    let store = ServiceStore(descriptors, of: manager, settings: settings, address: configuration.bind)
+    for line in store.lines { Terminal.warn(line, priority: .notice) }
     let server = CameraServer(
-      settings: CameraServerSettings(configuration), catalog: catalog, privacy: .shared,
-      discovery: { announced.yield($0) }, log: { Terminal.log(LogEvent($0)) })
+      settings: settings, catalog: catalog, privacy: .shared, discovery: { announced.yield($0) },
+      log: { Terminal.log(LogEvent($0)) }, sockets: store.sockets)
     if let users { server.access.setUserFile(users) }
     let interruption = Task { await TerminationSignals.shared.wait() }
     let starter = StreamStarter(
@@ -108,7 +114,6 @@ struct ServeCommand: AsyncParsableCommand {
     let check = ServiceCheck(of: server, running, file: self.options.config) { reload?.configuration ?? configuration }
     server.setCheck { await check.perform() }
     let reloading = Task { for await _ in hangups { _ = await reload?.perform() } }
-    let manager = ServiceManager()
     manager?.send(.ready(status: running.summary))
     // Not waited for: where an event loop hangs, it does not end.
     let watching = Task { await manager?.watch(server) { running.summary } }

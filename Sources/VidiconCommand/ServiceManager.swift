@@ -1,3 +1,4 @@
+import CSystemCalls
 import Foundation
 import Libc
 import Media
@@ -17,8 +18,11 @@ struct ServiceManager: Sendable {
   /// Half of the time within which the service manager expects a sign of life, as sd_watchdog_enabled(3) recommends; else that of the
   /// status.
   let interval: Duration
+  /// Whether it keeps descriptors for the next run of the service: `FDSTORE`, which systemd 254 sets, and the unit of the package for those
+  /// before it.
+  let keepsDescriptors: Bool
 
-  /// The service manager of an environment's `NOTIFY_SOCKET` and `WATCHDOG_USEC`; nil without one.
+  /// The service manager of an environment's `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `FDSTORE`; nil without one.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment, process: pid_t = getpid()) {
     guard let name = environment["NOTIFY_SOCKET"], let first = name.utf8.first else { return nil }
     var path = Array(name.utf8)
@@ -44,6 +48,7 @@ struct ServiceManager: Sendable {
     self.socket = descriptor
     self.path = path
     self.interval = interval
+    self.keepsDescriptors = environment["FDSTORE"].flatMap { Int($0) }.map { $0 > 0 } ?? false
   }
 
   /// Messages of the program.
@@ -54,6 +59,8 @@ struct ServiceManager: Sendable {
     case alive(status: String)
     /// The program ends in order.
     case stopping
+    /// Descriptors of a name are not needed any more.
+    case forget(name: String)
 
     fileprivate var isRepeated: Bool { if case .alive = self { true } else { false } }
 
@@ -62,22 +69,36 @@ struct ServiceManager: Sendable {
       case .ready(let status): "READY=1\nSTATUS=\(status)"
       case .alive(let status): "WATCHDOG=1\nSTATUS=\(status)"
       case .stopping: "STOPPING=1"
+      case .forget(let name): "FDSTOREREMOVE=1\nFDNAME=\(name)"
       }
     }
   }
 
   /// Sends a message. One that is sent once waits for seconds where the service manager is busy; it misses a sign of life.
   func send(_ message: Message) {
+    let text = Array(message.text.utf8)
+    self.withAddress { address, length in
+      _ = sendto(self.socket, text, text.count, message.isRepeated ? Int32(MSG_DONTWAIT) : 0, address, length)
+    }
+  }
+
+  /// Has a copy of a descriptor kept for the next run of the service, which gets it by its name.
+  func keep(_ descriptor: Int32, as name: String) {
+    // Without polling: an error of a socket, such as that of a datagram that was refused, is no reason to drop it.
+    let text = Array("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0".utf8)
+    self.withAddress { address, length in
+      _ = vidicon_send_descriptor(self.socket, address, length, text, text.count, descriptor)
+    }
+  }
+
+  private func withAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Void) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: self.path) }
     // No trap: the member exists. The length says where a name of the abstract namespace ends.
     let length = socklen_t(MemoryLayout<sockaddr_un>.offset(of: \.sun_path)! + self.path.count)
-    let text = Array(message.text.utf8)
-    _ = withUnsafePointer(to: address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        sendto(self.socket, text, text.count, message.isRepeated ? Int32(MSG_DONTWAIT) : 0, $0, length)
-      }
+    withUnsafePointer(to: address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
     }
   }
 

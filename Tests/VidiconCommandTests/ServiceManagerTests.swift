@@ -29,6 +29,30 @@ struct ServiceManagerTests {
       unlink(self.path)
     }
 
+    /// The next message, and the descriptor with it; nil where there is no message, or none with a descriptor.
+    func messageWithDescriptor() -> (lines: [Substring], descriptor: Int32)? {
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      // A header of a control message is of 16 bytes, and a descriptor is padded to 8.
+      var control = [UInt64](repeating: 0, count: 3)
+      let (count, length) = bytes.withUnsafeMutableBytes { bytes in
+        control.withUnsafeMutableBytes { control in
+          var data = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+          return withUnsafeMutablePointer(to: &data) { data in
+            var message = msghdr()
+            message.msg_iov = data
+            message.msg_iovlen = 1
+            message.msg_control = control.baseAddress
+            message.msg_controllen = control.count
+            let count = recvmsg(self.socket, &message, Int32(MSG_DONTWAIT))
+            return (count, Int(message.msg_controllen))
+          }
+        }
+      }
+      guard count > 0, length >= 20 else { return nil }
+      let descriptor = Int32(truncatingIfNeeded: control[2])
+      return (String(decoding: bytes.prefix(count), as: UTF8.self).split(separator: "\n"), descriptor)
+    }
+
     /// The messages that have come, each with its lines.
     func messages() -> [[Substring]] {
       var messages: [[Substring]] = []
@@ -54,6 +78,23 @@ struct ServiceManagerTests {
           ["READY=1", "STATUS=live: 1 viewer"], ["WATCHDOG=1", "STATUS=live: 2 viewers"], ["STOPPING=1"],
         ])
     }
+  }
+
+  @Test func `a descriptor is sent with its name, and forgotten by it`() throws {
+    let manager = try Manager()
+    let variables = ["NOTIFY_SOCKET": manager.path]
+    #expect(ServiceManager(environment: variables)?.keepsDescriptors == false)
+    let service = try #require(ServiceManager(environment: variables.merging(["FDSTORE": "16"]) { $1 }))
+    #expect(service.keepsDescriptors)
+    let file = try #require(MemoryFile.make(Array("segments".utf8)))
+    defer { close(file) }
+    service.keep(file, as: "vidicon.hls")
+    service.send(.forget(name: "vidicon.hls"))
+    let (message, descriptor) = try #require(manager.messageWithDescriptor())
+    defer { close(descriptor) }
+    #expect(message == ["FDSTORE=1", "FDNAME=vidicon.hls", "FDPOLL=0"])
+    #expect(descriptor != file && MemoryFile.read(descriptor) == Array("segments".utf8))
+    #expect(manager.messages() == [["FDSTOREREMOVE=1", "FDNAME=vidicon.hls"]])
   }
 
   @Test func `a sign of life is sent at half of the time of the watchdog, where it is this process's`() {

@@ -1,0 +1,109 @@
+import Authentication
+import Serving
+
+/// Which server takes which of the sockets that a service manager passes.
+///
+/// A socket that an earlier run has opened is taken where the configuration still asks for what it was opened for: the configuration
+/// decides. Of a socket unit the socket decides: it is found by its name, one of ``ListeningSockets/Role``, or by the port.
+struct SocketAssignment: Equatable {
+  /// The sockets that servers take.
+  private(set) var sockets: [ListeningSockets.Role: PassedSocket] = [:]
+  /// Sockets that none takes, to be closed.
+  private(set) var unused: [PassedSocket] = []
+  /// Lines for the owner.
+  private(set) var lines: [String] = []
+
+  /// - Parameters:
+  ///   - passed: The sockets.
+  ///   - choices: Ports of the configuration, by the servers that are on.
+  ///   - address: Address to listen on, in the configuration; nil for all.
+  init(
+    _ passed: [PassedSocket], choices: [ListeningSockets.Role: PortChoice], address: String?
+  ) {
+    for socket in passed {
+      let isAssigned =
+        if let kept = KeptDescriptor(name: socket.name) {
+          self.assign(socket, kept: kept, choices: choices, address: address.flatMap { IPAddress(parsing: $0) })
+        } else {
+          self.assign(socket, choices: choices)
+        }
+      if !isAssigned { self.unused.append(socket) }
+    }
+    // Clients of WebRTC get one number for both.
+    if let stream = self.sockets[.webRTCOverTCP], stream.port != self.sockets[.webRTC]?.port {
+      self.sockets[.webRTCOverTCP] = nil
+      self.unused.append(stream)
+      if KeptDescriptor(name: stream.name) == nil {
+        self.lines.append("\(Self.text(stream)): WebRTC needs a socket of UDP with the same port; it is not used")
+      }
+    }
+  }
+
+  /// Assigns a socket of an earlier run.
+  private mutating func assign(
+    _ socket: PassedSocket, kept: KeptDescriptor, choices: [ListeningSockets.Role: PortChoice], address: IPAddress?
+  ) -> Bool {
+    guard case .socket(let role, let wantedPort) = kept, let choice = choices[role], choice.port == wantedPort,
+      choice.contains(socket.port), socket.isDatagram == role.isDatagram, self.sockets[role] == nil,
+      address.map({ $0 == socket.address }) ?? socket.address.isAny
+    else { return false }
+    self.sockets[role] = socket
+    if wantedPort != 0, wantedPort != socket.port, role != .webRTCOverTCP {
+      self.lines.append("\(role.title) stays on port \(socket.port), as before the restart")
+    }
+    return true
+  }
+
+  /// Assigns a socket of a socket unit.
+  private mutating func assign(_ socket: PassedSocket, choices: [ListeningSockets.Role: PortChoice]) -> Bool {
+    let roles = ListeningSockets.Role.allCases.filter { role in
+      choices[role] != nil && role.isDatagram == socket.isDatagram && self.sockets[role] == nil
+    }
+    let named = ListeningSockets.Role(rawValue: socket.name)
+    let found = roles.first { $0 == named } ?? roles.first { choices[$0]?.port == socket.port }
+    guard let role = found, let choice = choices[role] else {
+      let names = ListeningSockets.Role.allCases.map(\.rawValue).joined(separator: ", ")
+      self.lines.append(
+        "\(Self.text(socket)): no server of the configuration uses it; remove it, or name it with FileDescriptorName="
+          + " as one of \(names)")
+      return false
+    }
+    self.sockets[role] = socket
+    if choice.port != 0, choice.port != socket.port {
+      self.lines.append(
+        "\(role.title) is served on port \(socket.port), that of the service manager's socket, and not on \(choice.port)"
+      )
+    }
+    return true
+  }
+
+  private static func text(_ socket: PassedSocket) -> String {
+    "the socket \"\(socket.name)\" of the service manager, \(socket.isDatagram ? "UDP" : "TCP") port \(socket.port)"
+  }
+}
+
+extension PortChoice {
+  /// Whether a port is one that may be opened.
+  fileprivate func contains(_ port: Int) -> Bool {
+    ([self.port] + self.alternatives).contains { $0 == port || $0 == 0 }
+  }
+}
+
+extension IPAddress {
+  /// Whether it stands for all addresses of the machine.
+  fileprivate var isAny: Bool { self == IPAddress(parsing: "::") || self == IPAddress(parsing: "0.0.0.0") }
+}
+
+extension ListeningSockets.Role {
+  /// Whether its socket is of UDP.
+  fileprivate var isDatagram: Bool { self == .webRTC }
+
+  /// Name of the server in lines for the owner.
+  fileprivate var title: String {
+    switch self {
+    case .webRTC: "WebRTC"
+    case .webRTCOverTCP: "WebRTC over TCP"
+    default: self.rawValue.uppercased()
+    }
+  }
+}
