@@ -1,7 +1,9 @@
 package import Authentication
+internal import Effects
 package import HLSServer
 package import HTTPServer
 package import Media
+package import NIOCore
 package import NIOPosix
 package import Serving
 package import Streaming
@@ -69,7 +71,7 @@ package final class WebServer: Sendable {
     let served = self.hls.makeServedStream(stream)
     let controlled = ControlledStream(served)
     self.responder.controlled.insert(controlled, for: stream)
-    self.hls.serve(served)
+    self.hls.serve(served) { stream.effects.contains { $0.isPrivacy } }
     stream.add(controlled.faces)
   }
 
@@ -90,6 +92,12 @@ package final class WebServer: Sendable {
   ///
   /// - Throws: `VidiconError`, see ``HTTPServer/start(serving:)``.
   package func start() async throws(VidiconError) { try await self.http.start(serving: self.responder) }
+
+  /// Stops streams for another process that continues them, see ``HLSServer/suspend()``.
+  package func suspendStreams() -> ByteBuffer? { self.hls.suspend() }
+
+  /// Continues streams of another process, see ``HLSServer/resume(_:)``.
+  package func resumeStreams(of bytes: ByteBuffer) throws(ParsingError) { try self.hls.resume(bytes) }
 
   /// Stops accepting connections, see ``HTTPServer/pause()``.
   package func pause() async { await self.http.pause() }

@@ -28,7 +28,7 @@ public struct HLSStream: Sendable {
   /// Codec configuration of each track; replaced by ``change(to:)``.
   public private(set) var descriptions: [CodecDescription]
 
-  private(set) var timing: HLSTiming {
+  var timing: HLSTiming {
     didSet {
       self.window.timing = self.timing
       self.segmenter?.timing = self.timing
@@ -38,11 +38,11 @@ public struct HLSStream: Sendable {
   private var timedDescriptions: [CodecDescription]
   /// Whether a media playlist was sent, which has promised the target duration: sequence numbers continue after a time without
   /// viewers, so that a player that returns must not meet another one.
-  private var areTargetsFixed = false {
+  var areTargetsFixed = false {
     didSet { self.segmenter?.isTargetFixed = self.areTargetsFixed }
   }
   /// Whether each segment since the last activation starts with a keyframe.
-  private(set) var hasIndependentSegments = true
+  var hasIndependentSegments = true
   var window: HLSWindow
   private(set) var isEnded = false
   var variant: HLSVariant
@@ -70,7 +70,7 @@ public struct HLSStream: Sendable {
   private var transportStream: TransportStreamMuxer
   private var fragments: FragmentedMP4Muxer
   /// Number of the initialization segment, incremented with each change.
-  private var initialization = 1
+  var initialization = 1
   private var initializationBytes: ByteBuffer
   /// Numbers of the first segment and initialization segment that were not discarded.
   private(set) var firstNumber = 0
@@ -259,8 +259,19 @@ extension HLSStream {
     }
   }
 
+  /// Becomes active with the segments of another process, as if a playlist had been requested; those before answer as gone.
+  mutating func activateAgain(at now: MediaTime, startSegments: Int) {
+    self.firstNumber = self.window.segments.first?.number ?? self.window.nextNumber
+    self.firstInitialization = self.window.segments.first?.initialization ?? self.initialization
+    self.hasHistory = true
+    self.lastRequest = now
+    self.counts.activations += 1
+    self.divide(startSegments: startSegments, isDiscontinuous: true)
+    self.invalidate()
+  }
+
   /// Ends the segment with the samples that have arrived.
-  private mutating func interrupt() {
+  mutating func interrupt() {
     if let actions = self.segmenter?.interrupt() { _ = self.perform(actions) }
     if let actions = self.follower?.finish() { _ = self.perform(actions) }
   }
@@ -328,7 +339,7 @@ extension HLSStream {
     self.invalidate()
   }
 
-  private mutating func stopSegmenter() {
+  mutating func stopSegmenter() {
     self.counts.droppedSamples += (self.segmenter?.droppedSamples ?? 0) + (self.follower?.droppedSamples ?? 0)
     self.segmenter = nil
     self.follower = nil

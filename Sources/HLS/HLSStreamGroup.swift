@@ -169,6 +169,15 @@ public struct HLSStreamGroup: Sendable {
     }
   }
 
+  /// Stops all renditions, see ``HLSStream/suspend()``. Another process continues the main one; the others follow it there with new
+  /// names.
+  package mutating func suspend() -> HLSStreamState? {
+    let state = self.main.suspend()
+    for index in self.renditions.indices { _ = self.renditions[index].stream.suspend() }
+    self.main.isFollowed = false
+    return state
+  }
+
   /// Answers a request, see ``HLSStream/respond(to:at:)``.
   ///
   /// - Parameter name: The rendition, ``RenditionName/main`` for the main one among others; nil for the main one alone.

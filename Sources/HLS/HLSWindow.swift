@@ -24,7 +24,7 @@ struct HLSWindow: Sendable {
   /// Media sequence number of the next segment.
   private(set) var nextNumber = 0
   /// Number of discontinuities of all segments so far.
-  private var discontinuities = 0
+  private(set) var discontinuities = 0
   private(set) var byteCount = 0
 
   init(timing: HLSTiming, maximumBytes: Int) {
@@ -94,6 +94,15 @@ struct HLSWindow: Sendable {
     segment.join()
     self.segments.append(segment)
     self.shrink()
+  }
+
+  /// Restores the segments of another process, with consecutive numbers up to the next one.
+  mutating func restore(
+    _ segments: [HLSSegment], initializations: [Int: ByteBuffer], nextNumber: Int, discontinuities: Int
+  ) {
+    (self.segments, self.initializations) = (segments, initializations)
+    (self.nextNumber, self.discontinuities) = (nextNumber, discontinuities)
+    self.byteCount = segments.reduce(0) { $0 + $1.byteCount }
   }
 
   /// Removes all segments; media sequence and discontinuity numbers continue.

@@ -1,8 +1,10 @@
+internal import HLS
 package import HTTPServer
 package import Media
-internal import NIOCore
+package import NIOCore
 package import NIOPosix
 package import Streaming
+internal import Synchronization
 internal import Threading
 
 /// The media of streams over HTTP: HLS, motion JPEG and snapshots, with their viewers and counters.
@@ -26,6 +28,8 @@ package final class HLSServer: Sendable {
   let clock = StreamClock.system
   private let group: MultiThreadedEventLoopGroup
   private let viewerIdleTime: MediaDuration
+  /// Streams of another process that are not served here yet.
+  private let suspended = Mutex<HLSSuspendedStreams?>(nil)
 
   /// Creates the media of a server.
   ///
@@ -61,13 +65,17 @@ package final class HLSServer: Sendable {
   package func makeServedStream(_ stream: LiveStream) -> ServedStream {
     ServedStream(
       stream, servedSince: MediaDuration(nanoseconds: self.clock.unixTime(at: self.clock.now())),
-      viewerIdleTime: self.viewerIdleTime, eventLoop: self.group.next())
+      viewerIdleTime: self.viewerIdleTime, eventLoop: self.group.next(), resuming: self.takeSuspended(stream.name))
   }
 
   /// Serves a stream under its name; the files of the first stream are also served without a name.
-  package func serve(_ served: ServedStream) {
-    self.streams.append(served)
+  ///
+  /// - Parameter coversFaces: Whether the stream has privacy, so that segments of another process must not be shown.
+  package func serve(_ served: ServedStream, coversFaces: () -> Bool = { false }) {
+    // From here on it learns when privacy is switched on.
     served.stream.add(served.hls)
+    served.hls.begin(discardsEarlier: coversFaces())
+    self.streams.append(served)
   }
 
   /// Stops serving a stream: waiting requests are answered, and motion JPEG responses end.
@@ -80,6 +88,42 @@ package final class HLSServer: Sendable {
     served.end()
     self.group.next().scheduleTask(in: .nanoseconds(served.hls.viewerTimes.retention.nanoseconds)) {
       [streams = self.streams] in streams.remove(served)
+    }
+  }
+
+  /// Stops the streams that have HLS players, for another process that continues them: playlists are not answered any more.
+  ///
+  /// - Returns: Bytes for ``resume(_:)`` there; nil without players.
+  package func suspend() -> ByteBuffer? {
+    let isProtected = self.policy.access.isWatchingProtected
+    let streams = self.streams.all.compactMap { served in
+      served.hls.suspend().map { HLSSuspendedStreams.Stream(name: served.name, isProtected: isProtected, state: $0) }
+    }
+    guard !streams.isEmpty else { return nil }
+    var bytes = ByteBuffer()
+    let now = MediaDuration(nanoseconds: self.clock.unixTime(at: self.clock.now()))
+    HLSSuspendedStreams(unixTime: now, streams: streams).serialize(into: &bytes)
+    return bytes
+  }
+
+  /// Continues streams that another process has stopped, once streams of their names are served.
+  ///
+  /// - Throws: `ParsingError` for damaged bytes, which change nothing.
+  package func resume(_ bytes: ByteBuffer) throws(ParsingError) {
+    let suspended = try HLSSuspendedStreams(parsing: bytes)
+    self.suspended.withLock { $0 = suspended }
+  }
+
+  /// The state of a stream that another process has stopped a moment ago; nil where there is none, or viewers without a password could see
+  /// segments that were for those with one.
+  private func takeSuspended(_ name: String) -> HLSStreamState? {
+    let now = MediaDuration(nanoseconds: self.clock.unixTime(at: self.clock.now()))
+    let isProtected = self.policy.access.isWatchingProtected
+    return self.suspended.withLock { suspended in
+      guard let index = suspended?.streams.firstIndex(where: { $0.name == name }), suspended?.isRecent(at: now) == true,
+        let stream = suspended?.streams.remove(at: index), isProtected || !stream.isProtected
+      else { return nil }
+      return stream.state
     }
   }
 

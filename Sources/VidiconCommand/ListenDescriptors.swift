@@ -35,7 +35,7 @@ struct ListenDescriptors: Equatable {
     }
   }
 
-  /// Takes the descriptors out of the environment of this process: programs that it starts get neither these nor the variables.
+  /// Removes the descriptors from the environment of this process: programs that it starts get neither these nor the variables.
   static func take() -> ListenDescriptors {
     let taken = ListenDescriptors(environment: ProcessInfo.processInfo.environment, process: getpid())
     for variable in Self.variables { unsetenv(variable) }

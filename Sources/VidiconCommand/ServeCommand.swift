@@ -77,6 +77,7 @@ struct ServeCommand: AsyncParsableCommand {
       settings: settings, catalog: catalog, privacy: .shared, discovery: { announced.yield($0) },
       log: { Terminal.log(LogEvent($0)) }, sockets: store.sockets)
     if let users { server.access.setUserFile(users) }
+    Self.resume(server, from: store)
     let interruption = Task { await TerminationSignals.shared.wait() }
     let starter = StreamStarter(
       server: server, catalog: catalog, loop: !self.options.exitOnEOF, needsConnection: configuration.exitsOnFailure)
@@ -128,7 +129,11 @@ struct ServeCommand: AsyncParsableCommand {
     pausing.cancel()
     running.stopWatching()
     // However large a recording is, it is finished in place.
-    await server.stop()
+    if store.keepsSegments, case .signal = ending {
+      await server.stop(suspending: { store.keep(segments: $0) })
+    } else {
+      await server.stop()
+    }
     await running.finishReports()
     display.showEnd()
     if case .failed(let failure) = ending { throw failure }
@@ -145,6 +150,17 @@ struct ServeCommand: AsyncParsableCommand {
     if Terminal.logFormat == .keys { return LogStatusDisplay(beside: json) }
     if let json { return json }
     return TextStatusDisplay(showsQRCode: !self.options.noQR)
+  }
+
+  /// Lets players of HLS go on where the last run has stopped.
+  private static func resume(_ server: CameraServer, from store: ServiceStore) {
+    guard let segments = store.segments else { return }
+    do throws(ParsingError) {
+      try server.resume(from: segments)
+    } catch {
+      Terminal.warn(
+        "the segments that the last run has left are damaged (\(error)): players of HLS start again", priority: .notice)
+    }
   }
 
   /// The reload of the configuration file; nil without a file.

@@ -2,12 +2,12 @@ import Libc
 import Serving
 import Vidicon
 
-/// What the service manager keeps for the program between two runs: its listening sockets, so that clients wait and are not refused, and
-/// the segments that players of HLS go on with.
+/// Store of the service manager for the next run of the program: its listening sockets, so that clients wait and are not refused, and the
+/// segments with which players of HLS go on.
 struct ServiceStore {
   /// The sockets for the servers of this run.
   let sockets: ListeningSockets
-  /// What the last run has left for players of HLS; nil where there is nothing.
+  /// Segments that the last run has left for players of HLS; nil without any.
   let segments: [UInt8]?
   /// Lines for the owner about sockets.
   let lines: [String]
@@ -46,7 +46,7 @@ struct ServiceStore {
     self.manager = keeper
   }
 
-  /// Whether the next run gets what this one leaves.
+  /// Whether the next run gets the segments of this one.
   var keepsSegments: Bool { self.manager != nil }
 
   /// Leaves segments for the next run; without effect where the system has no memory for them.

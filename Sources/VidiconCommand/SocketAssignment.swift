@@ -1,7 +1,7 @@
 import Authentication
 import Serving
 
-/// Which server takes which of the sockets that a service manager passes.
+/// Assignment of sockets that a service manager passes to the servers of the program.
 ///
 /// A socket that an earlier run has opened is taken where the configuration still asks for what it was opened for: the configuration
 /// decides. Of a socket unit the socket decides: it is found by its name, one of ``ListeningSockets/Role``, or by the port.

@@ -37,7 +37,7 @@ public enum FuzzBody: String, CaseIterable, Sendable {
   case offer = "FuzzOffer"
   /// A WebRTC session: datagrams of its client and of strangers, RTCP behind SRTP, media and time in any order.
   case session = "FuzzSession"
-  /// HLS requests, and a session that gets samples and requests in any order.
+  /// HLS requests, a session that gets samples and requests in any order, and streams of another process.
   case hls = "FuzzHLS"
   /// The server's own HTTP parsers: paths, queries, ranges, entity tags, codings.
   case http = "FuzzHTTP"
@@ -116,7 +116,9 @@ public enum FuzzBody: String, CaseIterable, Sendable {
         var session = SessionFuzzCase(input)
         session?.run()
       }
-    case .hls: HLSFuzzCase(input).run()
+    case .hls:
+      HLSFuzzCase(input).run()
+      HLSFuzzCase.checkSuspendedStreams(input)
     case .http: HTTPFuzzCase(input).run()
     case .access: AccessFuzzCase(input).run()
     case .control: ControlFuzzCase(input).run()

@@ -63,6 +63,7 @@ extension FuzzedParser {
     case .hlsPlaylist:
       let playlist = try HLSPlaylistDocument(parsing: text)
       _ = playlist.violations(ofLater: playlist)
+    case .hlsSuspendedStreams: _ = try HLSSuspendedStreams(parsing: bytes)
     case .byteRange: guard case .part = ByteRange(parsing: text, length: 10) else { throw Refusal() }
     case .httpTarget: _ = try HTTPTarget(parsing: text)
     case .forwardedPrefix: try Self.require(HTTPTarget.prefix(parsing: text))

@@ -41,6 +41,8 @@ package enum FuzzedParser: String, CaseIterable {
   case hlsDirectives = "HLS/HLSRequest"
   /// Playlist of another server.
   case hlsPlaylist = "HLS/HLSPlaylistDocument"
+  /// Streams of HLS of another process.
+  case hlsSuspendedStreams = "HLS/HLSSuspendedStreams+Parsing"
   /// Value of a `Range` header.
   case byteRange = "HTTPServer/ByteRange"
   /// Target of an HTTP request.
@@ -199,7 +201,7 @@ package enum FuzzedParser: String, CaseIterable {
     case .cameraAccessUnit: .packet
     case .jsonValue: .control
     case .h264PacketContent, .vp8PayloadDescriptor, .vp8FrameHeader, .opusPacketHeader: .h264Depacketizer
-    case .hlsDirectives, .hlsPlaylist: .hls
+    case .hlsDirectives, .hlsPlaylist, .hlsSuspendedStreams: .hls
     case .byteRange, .forwardedPrefix, .httpTarget: .http
     case .mp4BoxHeader, .movieFragment, .movieHeader, .movieTrack, .progressiveMP4, .trackExtends, .trackFragment: .mp4
     case .headCopy, .recordingIdentity: .recording

@@ -60,6 +60,37 @@ struct HLSFuzzCase {
     }
   }
 
+  /// Streams of another process are the same once they were written and read again. Of the playlists of each, every file is found, and
+  /// numbers go on.
+  static func checkSuspendedStreams(_ input: ByteBuffer) {
+    guard let suspended = try? HLSSuspendedStreams(parsing: input) else { return }
+    var bytes = ByteBuffer()
+    suspended.serialize(into: &bytes)
+    guard let again = try? HLSSuspendedStreams(parsing: bytes) else { preconditionFailure("it cannot be read again") }
+    var copy = ByteBuffer()
+    again.serialize(into: &copy)
+    precondition(bytes == copy, "it differs after it was read again")
+    for stream in suspended.streams {
+      // The first track of 30 frames a second has the part target of the seed.
+      var resumed = HLSFuzzCase(ByteBuffer(bytes: [2]))
+      resumed.stream = HLSStream(
+        Self.descriptions(2),
+        configuration: HLSConfiguration(token: "t0", unixTimeAtZero: .seconds(1_700_000_000), bitrate: 1_000_000),
+        resuming: stream.state, at: resumed.now)
+      resumed.watch()
+      _ = resumed.stream.consume(
+        EncodedSample(
+          kind: .video, payload: ByteBuffer(bytes: [0, 0, 0, 1, 0x65]), presentationTime: resumed.now,
+          duration: .milliseconds(33), isKeyframe: true), at: resumed.now)
+      _ = resumed.stream.end()
+      resumed.watch()
+      // Durations and dates are those of the other process.
+      let rules: Set<HLSRule> = [.mediaSequence, .discontinuitySequence]
+      let violations = resumed.checkers.values.flatMap(\.violations).filter { rules.contains($0.rule) }
+      precondition(violations.isEmpty, "\(violations)")
+    }
+  }
+
   private mutating func take(_ step: UInt8) {
     let argument = self.bytes.popFirst() ?? 0
     switch step & 0b111 {

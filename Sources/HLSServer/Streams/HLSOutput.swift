@@ -41,6 +41,21 @@ package final class HLSOutput: StreamOutput {
     var nextWaiter = 0
     var timer: RepeatedTask?
     var endTime: MediaTime?
+    /// Whether another process continues the stream.
+    var isSuspended = false
+
+    /// Responds as the state machine does. Once another process continues the stream, there is only media that playlists have named:
+    /// everything else waits until its connection is closed, upon which players ask that process.
+    mutating func respond(
+      to request: HLSRequest, of rendition: String?, at now: MediaTime
+    ) -> (response: HLSResponse, effects: HLSEffects) {
+      guard self.isSuspended else { return self.machine.respond(to: request, of: rendition, at: now) }
+      if !request.isPlaylist {
+        let (response, _) = self.machine.respond(to: request, of: rendition, at: now)
+        if case .content = response { return (response, .none) }
+      }
+      return (.wait(until: now + .seconds(60)), .none)
+    }
   }
 
   /// Responses with media of the stream.
@@ -61,10 +76,11 @@ package final class HLSOutput: StreamOutput {
   ///   - token: Makes file names unique across runs.
   ///   - idleTime: ``HTTPServerLimits/viewerIdleTime``.
   ///   - eventLoop: Runs the deadline check, and resumes requests that are not on an event loop.
+  ///   - suspended: State of another process that it continues; nil for none.
   ///   - now: Returns the current time of the streams' clock.
   init(
     stream: LiveStream, token: String, idleTime: MediaDuration, eventLoop: any EventLoop,
-    now: @escaping @Sendable () -> MediaTime = { StreamClock.system.now() }
+    resuming suspended: HLSStreamState? = nil, now: @escaping @Sendable () -> MediaTime = { StreamClock.system.now() }
   ) {
     self.stream = stream
     self.eventLoop = eventLoop
@@ -74,8 +90,32 @@ package final class HLSOutput: StreamOutput {
       token: token, unixTimeAtZero: zero, bitrate: stream.videoBitrate + stream.audioSettings.bitrate,
       idleTime: idleTime)
     self.configuration = configuration
-    self.state = Mutex(
-      State(machine: HLSStreamGroup(HLSStream(stream.descriptions, configuration: configuration))))
+    let now = StreamClock.system.now()
+    let main =
+      suspended.map { HLSStream(stream.descriptions, configuration: configuration, resuming: $0, at: now) }
+      ?? HLSStream(stream.descriptions, configuration: configuration)
+    self.state = Mutex(State(machine: HLSStreamGroup(main)))
+  }
+
+  /// Begins to consume samples where it continues the stream of another process, as with the first request otherwise.
+  ///
+  /// - Parameter discardsEarlier: Whether its segments must not be shown any more.
+  func begin(discardsEarlier: Bool) {
+    self.perform { (machine: inout HLSStreamGroup) in discardsEarlier ? machine.discardEarlier() : HLSEffects.none }
+  }
+
+  /// Stops for another process, which continues the stream.
+  ///
+  /// - Returns: The state with which it does; nil without players.
+  func suspend() -> HLSStreamState? {
+    var suspended: HLSStreamState?
+    self.perform { (state: inout State) in
+      // Without players the stream ends as otherwise.
+      if state.endTime == nil, !state.isSuspended { suspended = state.machine.suspend() }
+      state.isSuspended = state.isSuspended || suspended != nil
+      return HLSEffects.none
+    }
+    return suspended
   }
 
   /// Whether there are viewers, or have been a moment ago.
@@ -127,6 +167,7 @@ package final class HLSOutput: StreamOutput {
   package func streamEnded() {
     let now = self.now()
     self.perform { (state: inout State) in
+      guard !state.isSuspended else { return HLSEffects.none }
       state.endTime = state.endTime ?? now
       return state.machine.end()
     }
@@ -141,8 +182,8 @@ package final class HLSOutput: StreamOutput {
   func respondAtOnce(to request: HLSRequest) -> HLSResponse? {
     let now = self.now()
     var response: HLSResponse?
-    self.perform { state in
-      let result = state.machine.respond(to: request, at: now)
+    self.perform { (state: inout State) in
+      let result = state.respond(to: request, of: nil, at: now)
       if case .wait = result.response {} else { response = result.response }
       return result.effects
     }
@@ -153,7 +194,7 @@ package final class HLSOutput: StreamOutput {
   ///
   /// - Returns: Never ``HLSResponse/wait(until:)``; `unavailable` on cancellation.
   func respond(to request: HLSRequest, of rendition: String? = nil) async -> HLSResponse {
-    if rendition != nil || request.isMultivariantPlaylist {
+    if rendition != nil || request.isMultivariantPlaylist, !self.state.withLock({ $0.isSuspended }) {
       self.prepareRenditions()
       // Viewers of the main one wait for no other's encoder.
       if rendition != RenditionName.main {
@@ -184,8 +225,8 @@ package final class HLSOutput: StreamOutput {
         let now = self.now()
         let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? self.eventLoop
         var response: HLSResponse?
-        self.perform { state in
-          let result = state.machine.respond(to: request, of: rendition, at: now)
+        self.perform { (state: inout State) in
+          let result = state.respond(to: request, of: rendition, at: now)
           if case .wait(let deadline) = result.response {
             state.waiters[number] = Waiter(deadline: deadline, eventLoop: eventLoop, continuation: continuation)
           } else {
@@ -407,32 +448,6 @@ extension HLSOutput {
       }
       state.renditions.removeAll { $0 == rendition }
       return state.machine.remove(rendition.name)
-    }
-  }
-}
-
-extension HLSOutput {
-  /// The output of another rendition: its video, beside the audio of the stream.
-  final class RenditionOutput: StreamOutput {
-    private let rendition: Rendition
-    private let hls: HLSOutput
-
-    init(_ rendition: Rendition, of hls: HLSOutput) {
-      self.rendition = rendition
-      self.hls = hls
-    }
-
-    func consume(_ sample: EncodedSample) {
-      if sample.kind == .video { self.hls.consume(sample, of: self.rendition.name) }
-    }
-
-    func descriptionChanged(to description: CodecDescription) {
-      self.hls.change(to: description, of: self.rendition.name)
-    }
-
-    func streamEnded() {
-      // At the end of the stream playlists get a last line.
-      if self.rendition.failure?.code != .wrongState { self.hls.remove(self.rendition) }
     }
   }
 }

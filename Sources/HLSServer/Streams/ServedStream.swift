@@ -38,13 +38,15 @@ package final class ServedStream: Sendable {
   private let snapshotBytes = Atomic(0)
 
   init(
-    _ stream: LiveStream, servedSince: MediaDuration, viewerIdleTime: MediaDuration, eventLoop: any EventLoop
+    _ stream: LiveStream, servedSince: MediaDuration, viewerIdleTime: MediaDuration, eventLoop: any EventLoop,
+    resuming suspended: HLSStreamState? = nil
   ) {
     self.stream = stream
     self.servedSince = servedSince
     let token = String(UInt64.random(in: 0...UInt64.max), radix: 36)
     self.eventLoop = eventLoop
-    self.hls = HLSOutput(stream: stream, token: token, idleTime: viewerIdleTime, eventLoop: eventLoop)
+    self.hls = HLSOutput(
+      stream: stream, token: token, idleTime: viewerIdleTime, eventLoop: eventLoop, resuming: suspended)
   }
 
   /// Name of the stream.

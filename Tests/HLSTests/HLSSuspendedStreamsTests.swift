@@ -1,0 +1,184 @@
+import HLSRules
+import Media
+import NIOCore
+import Testing
+
+@testable import HLS
+
+@Suite("Streams of HLS that another process continues")
+struct HLSSuspendedStreamsTests {
+  /// Bytes of a stream with viewers that runs for some seconds.
+  private static func suspended(
+    after milliseconds: Int64 = 8_300, _ settings: StreamSimulation.Settings = .init()
+  ) throws -> (simulation: StreamSimulation, bytes: ByteBuffer) {
+    var simulation = StreamSimulation(settings)
+    simulation.run(until: milliseconds)
+    let state = try #require(simulation.stream.suspend())
+    var bytes = ByteBuffer()
+    HLSSuspendedStreams(
+      unixTime: .seconds(1_800_000_000), streams: [.init(name: "door/1", isProtected: true, state: state)]
+    ).serialize(into: &bytes)
+    return (simulation, bytes)
+  }
+
+  private static func state(of bytes: ByteBuffer) throws -> HLSStreamState {
+    try #require(try HLSSuspendedStreams(parsing: bytes).streams.first).state
+  }
+
+  /// Replaces the stream of a simulation by one that continues it some time later.
+  private static func resume(
+    _ simulation: inout StreamSimulation, _ state: HLSStreamState, after pause: Int64,
+    _ settings: StreamSimulation.Settings
+  ) {
+    simulation.settings = settings
+    var configuration = StreamSimulation.configuration
+    configuration.token = "other"
+    simulation.stream = HLSStream(
+      StreamSimulation.descriptions(settings), configuration: configuration, resuming: state,
+      at: simulation.now + .milliseconds(pause))
+  }
+
+  /// Broken rules, but for the hint at the part that was growing, which may have come to nothing.
+  private static func violations(of simulation: StreamSimulation) -> [HLSViolation] {
+    simulation.violations.filter { $0.rule != .preloadHint }
+  }
+
+  private static func tag(_ name: String, in playlist: String) -> Int? {
+    playlist.split(separator: "\n").first { $0.hasPrefix("#\(name):") }.flatMap { Int($0.dropFirst(name.count + 2)) }
+  }
+
+  @Test func `bytes have all of a stream`() throws {
+    let (_, bytes) = try Self.suspended()
+    let streams = try HLSSuspendedStreams(parsing: bytes)
+    #expect(streams.unixTime == .seconds(1_800_000_000))
+    let stream = try #require(streams.streams.first)
+    #expect(streams.streams.count == 1 && stream.name == "door/1" && stream.isProtected)
+    #expect(stream.state.token == "a1b2" && stream.state.targetSeconds == 1)
+    #expect(stream.state.segments.count == 6 && stream.state.segments.last?.number == stream.state.nextNumber - 1)
+    var again = ByteBuffer()
+    streams.serialize(into: &again)
+    #expect(again == bytes)
+  }
+
+  @Test func `every prefix is refused, and bytes behind the end`() throws {
+    let (_, bytes) = try Self.suspended(after: 2_000)
+    for length in stride(from: 0, to: bytes.readableBytes, by: bytes.readableBytes > 1000 ? 7 : 1) {
+      #expect(throws: ParsingError.self) {
+        try HLSSuspendedStreams(parsing: ByteBuffer(bytes: bytes.readableBytesView.prefix(length)))
+      }
+    }
+    var longer = bytes
+    longer.writeInteger(UInt8(0))
+    #expect(throws: ParsingError.self) { try HLSSuspendedStreams(parsing: longer) }
+  }
+
+  @Test func `another version is refused`() throws {
+    var (_, bytes) = try Self.suspended(after: 2_000)
+    bytes.setInteger(UInt8(2), at: 4)
+    let error = #expect(throws: ParsingError.self) { try HLSSuspendedStreams(parsing: bytes) }
+    #expect(error?.code == .unsupported && error?.field == "version")
+  }
+
+  @Test func `players wait for a minute`() {
+    let streams = HLSSuspendedStreams(unixTime: .seconds(1_000), streams: [])
+    #expect(streams.isRecent(at: .seconds(1_000)) && streams.isRecent(at: .seconds(1_059)))
+    // The clock was set, or it is too late.
+    #expect(!streams.isRecent(at: .seconds(1_060)) && !streams.isRecent(at: .seconds(999)))
+  }
+
+  @Test func `old segments stay in the playlists, and the next one follows a discontinuity with the next number`()
+    throws
+  {
+    let settings = StreamSimulation.Settings()
+    var (simulation, bytes) = try Self.suspended(after: 8_300, settings)
+    let old = try #require(simulation.text("playlist.m3u8"))
+    let state = try Self.state(of: bytes)
+    Self.resume(&simulation, state, after: 0, settings)
+    // Before the first sample.
+    let restored = try #require(simulation.text("playlist.m3u8"))
+    #expect(restored == old)
+    let live = try #require(simulation.text("live.m3u8"))
+    #expect(live.contains("#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"a1b2-\(state.nextNumber).0.m4s\"\n"))
+    simulation.fetchesFiles = true
+    simulation.run(until: 12_000)
+    let next = try #require(simulation.text("playlist.m3u8"))
+    let lines = next.split(separator: "\n")
+    let index = try #require(lines.firstIndex(of: "a1b2-\(state.nextNumber).ts"))
+    #expect(lines[index - 3] == "#EXT-X-DISCONTINUITY")
+    #expect(lines[..<index].contains("a1b2-\(state.nextNumber - 1).ts"))
+    #expect(lines[(index + 1)...].contains("a1b2-\(state.nextNumber + 1).ts"))
+    #expect(!lines[(index + 1)...].contains("#EXT-X-DISCONTINUITY"))
+    // The rules of constant targets, numbers, discontinuities and files, over both processes.
+    #expect(Self.violations(of: simulation) == [])
+  }
+
+  @Test func `numbers never decrease, and the discontinuity sequence counts what has left the playlist`() throws {
+    let settings = StreamSimulation.Settings()
+    var simulation = StreamSimulation(settings)
+    var (sequence, discontinuities) = (0, 0)
+    for restart in 1...4 {
+      simulation.run(until: Int64(restart) * 9_000)
+      for file in simulation.watched {
+        let playlist = try #require(simulation.text(file))
+        let first = try #require(Self.tag("EXT-X-MEDIA-SEQUENCE", in: playlist))
+        #expect(first >= sequence)
+        guard file == "playlist.m3u8" else { continue }
+        sequence = first
+        discontinuities = try #require(Self.tag("EXT-X-DISCONTINUITY-SEQUENCE", in: playlist))
+        // Six segments of a second are from after the restart before.
+        #expect(discontinuities == restart - 1)
+      }
+      let state = try #require(simulation.stream.suspend())
+      Self.resume(&simulation, state, after: 0, settings)
+    }
+    #expect(Self.violations(of: simulation) == [])
+  }
+
+  @Test func `entity tags of both processes differ where playlists do`() throws {
+    var (simulation, bytes) = try Self.suspended()
+    guard case .content(let old)? = simulation.ask("live.m3u8") else {
+      Issue.record("no playlist")
+      return
+    }
+    Self.resume(&simulation, try Self.state(of: bytes), after: 0, .init())
+    guard case .content(let new)? = simulation.ask("live.m3u8") else {
+      Issue.record("no playlist")
+      return
+    }
+    #expect(old.etag != new.etag || old.body == new.body)
+  }
+
+  @Test func `of codecs with another part target only names and numbers are continued`() throws {
+    var (simulation, bytes) = try Self.suspended()
+    let state = try Self.state(of: bytes)
+    var settings = StreamSimulation.Settings()
+    settings.frameRate = FrameRate(2)
+    Self.resume(&simulation, state, after: 0, settings)
+    #expect(simulation.stream.statistics.windowSegments == 0 && simulation.stream.isActive)
+    #expect(simulation.ask("a1b2-\(state.nextNumber - 1).ts") == .gone)
+    #expect(simulation.ask("a1b2-init1.mp4") == .gone)
+  }
+
+  @Test func `a stream without viewers, and one that has ended, has nothing to continue`() {
+    var simulation = StreamSimulation()
+    #expect(simulation.stream.suspend() == nil, "it is inactive")
+    simulation = StreamSimulation()
+    simulation.run(until: 4_000)
+    simulation.perform(simulation.stream.end())
+    #expect(simulation.stream.suspend() == nil)
+  }
+
+  @Test func `a stream that another process continues becomes inactive without requests`() throws {
+    var (simulation, bytes) = try Self.suspended()
+    Self.resume(&simulation, try Self.state(of: bytes), after: 0, .init())
+    let deadline = try #require(simulation.stream.deadline)
+    #expect(deadline <= simulation.now + .seconds(10))
+    simulation.perform(simulation.stream.advance(to: simulation.now + .seconds(10)))
+    #expect(!simulation.stream.isActive)
+  }
+
+  @Test func `the main rendition of a group is continued, and all stop`() throws {
+    var group = HLSStreamGroup(HLSStream([StreamSimulation.audio], configuration: StreamSimulation.configuration))
+    #expect(group.suspend() == nil && !group.isActive)
+  }
+}
