@@ -13,7 +13,8 @@ struct HLSSuspendedStreamsTests {
   ) throws -> (simulation: StreamSimulation, bytes: ByteBuffer) {
     var simulation = StreamSimulation(settings)
     simulation.run(until: milliseconds)
-    let state = try #require(simulation.stream.suspend())
+    let suspended = simulation.stream.suspend()
+    let state = try #require(suspended)
     var bytes = ByteBuffer()
     HLSSuspendedStreams(
       unixTime: .seconds(1_800_000_000), streams: [.init(name: "door/1", isProtected: true, state: state)]
@@ -128,7 +129,8 @@ struct HLSSuspendedStreamsTests {
         // Six segments of a second are from after the restart before.
         #expect(discontinuities == restart - 1)
       }
-      let state = try #require(simulation.stream.suspend())
+      let suspended = simulation.stream.suspend()
+      let state = try #require(suspended)
       Self.resume(&simulation, state, after: 0, settings)
     }
     #expect(Self.violations(of: simulation) == [])
@@ -161,11 +163,14 @@ struct HLSSuspendedStreamsTests {
 
   @Test func `a stream without viewers, and one that has ended, has nothing to continue`() {
     var simulation = StreamSimulation()
-    #expect(simulation.stream.suspend() == nil, "it is inactive")
+    let inactive = simulation.stream.suspend()
+    #expect(inactive == nil)
     simulation = StreamSimulation()
     simulation.run(until: 4_000)
-    simulation.perform(simulation.stream.end())
-    #expect(simulation.stream.suspend() == nil)
+    let effects = simulation.stream.end()
+    simulation.perform(effects)
+    let ended = simulation.stream.suspend()
+    #expect(ended == nil)
   }
 
   @Test func `a stream that another process continues becomes inactive without requests`() throws {
@@ -173,12 +178,23 @@ struct HLSSuspendedStreamsTests {
     Self.resume(&simulation, try Self.state(of: bytes), after: 0, .init())
     let deadline = try #require(simulation.stream.deadline)
     #expect(deadline <= simulation.now + .seconds(10))
-    simulation.perform(simulation.stream.advance(to: simulation.now + .seconds(10)))
+    let effects = simulation.stream.advance(to: simulation.now + .seconds(10))
+    simulation.perform(effects)
     #expect(!simulation.stream.isActive)
   }
 
   @Test func `the main rendition of a group is continued, and all stop`() throws {
-    var group = HLSStreamGroup(HLSStream([StreamSimulation.audio], configuration: StreamSimulation.configuration))
-    #expect(group.suspend() == nil && !group.isActive)
+    var simulation = StreamSimulation()
+    simulation.run(until: 4_000)
+    var group = HLSStreamGroup(simulation.stream)
+    var configuration = StreamSimulation.configuration
+    configuration.token = "small"
+    group.add("small", StreamSimulation.descriptions(.init()), configuration: configuration)
+    let request = try #require(HLSRequest(file: "live.m3u8", query: "", arrival: simulation.now))
+    _ = group.respond(to: request, of: "small", at: simulation.now)
+    #expect(group.areRenditionsActive)
+    let suspended = group.suspend()
+    let state = try #require(suspended)
+    #expect(state.token == "a1b2" && !group.isActive)
   }
 }

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Plays an HLS URL in Chromium from a page of another origin, as players on third-party pages do.
 
-usage: hls_play.py native|hlsjs URL [--library FILE] [--seconds 10] [--restarts 0]
+usage: hls_play.py native|hlsjs URL [--library FILE] [--seconds 10] [--restarts 0] [--server-restart FILE]
 
 "native" sets the URL as the source of a <video>; "hlsjs" plays it with hls.js, which is FILE. Prints as JSON the latency of
 each frame, read from the timecode strip, and the text cues of the stream; then, for each further start of the page, the time
-that was played in three seconds after the first two, and the width of the video at their end.
+that was played in three seconds after the first two, and the width of the video at their end. With --server-restart it makes the
+file for which service_manager.py starts the server again, once the page plays; restartSeconds is the time that this took.
 """
 import argparse
 import http.server
 import json
+import os
 import threading
 import time
 from urllib.parse import urlencode
@@ -85,6 +87,7 @@ def main():
     parser.add_argument("--library")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--restarts", type=int, default=0)
+    parser.add_argument("--server-restart")
     options = parser.parse_args()
     port = serve(open(options.library, "rb").read() if options.library else b"")
     with open_browser("chromium") as browser:
@@ -97,12 +100,17 @@ def main():
         browser.run(WATCH)
         before = browser.run(STATE)
         begin = time.monotonic()
+        if options.server_restart:
+            open(options.server_restart, "w").close()
+            while os.path.exists(options.server_restart):
+                time.sleep(0.02)
+        restart = time.monotonic() - begin
         time.sleep(options.seconds)
         after = browser.run(STATE)
         ages = sorted(after.pop("ages"))
         after.update({
             "elapsedSeconds": time.monotonic() - begin, "playedSeconds": after["position"] - before["position"],
-            "decoded": after["decoded"] - before["decoded"], "audioBytes": after["audioBytes"] - before["audioBytes"],
+            "restartSeconds": restart, "decoded": after["decoded"] - before["decoded"], "audioBytes": after["audioBytes"] - before["audioBytes"],
             "medianLatency": ages[len(ages) // 2] if ages else None, "latencies": len(ages), "restarts": []})
         for _ in range(options.restarts):
             start(settling=2)
