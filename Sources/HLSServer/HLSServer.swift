@@ -112,6 +112,9 @@ package final class HLSServer: Sendable {
   package func resume(_ bytes: ByteBuffer) throws(ParsingError) {
     let suspended = try HLSSuspendedStreams(parsing: bytes)
     self.suspended.withLock { $0 = suspended }
+    self.group.next().scheduleTask(in: .nanoseconds(HLSSuspendedStreams.lifetime.nanoseconds)) { [weak self] in
+      self?.suspended.withLock { $0 = nil }
+    }
   }
 
   /// The state of a stream that another process has stopped a moment ago; nil where there is none, or viewers without a password could see

@@ -32,6 +32,10 @@ struct ServiceStore {
     }
     let assignment = SocketAssignment(passed, choices: choices, address: address)
     for socket in assignment.unused { Self.drop(socket.descriptor, socket.name, manager) }
+    // A name may have had two descriptors, of which one is used.
+    for socket in assignment.sockets.values where assignment.unused.contains(where: { $0.name == socket.name }) {
+      if KeptDescriptor(name: socket.name) != nil { manager?.keep(socket.descriptor, as: socket.name) }
+    }
     let keeper = manager.flatMap { $0.keepsDescriptors ? $0 : nil }
     var keep: (@Sendable (ListeningSockets.Role, Int32) -> Void)?
     if let keeper {

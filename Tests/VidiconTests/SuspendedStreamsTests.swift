@@ -46,7 +46,7 @@ struct SuspendedStreamsTests {
   }
 
   @Test(arguments: [false, true])
-  func `its segments stay in the playlist`(isProtected: Bool) async throws {
+  func `the segments of before stay in the playlist`(isProtected: Bool) async throws {
     let (segments, bytes) = try await Self.suspend(isProtected: isProtected)
     let server = try await Self.server(isProtected: isProtected)
     try server.resume(from: bytes)
