@@ -34,6 +34,7 @@ struct ServiceManagerTests {
       var bytes = [UInt8](repeating: 0, count: 4096)
       // A header of a control message is of 16 bytes, and a descriptor is padded to 8.
       var control = [UInt64](repeating: 0, count: 3)
+      let socket = self.socket
       let (count, length) = bytes.withUnsafeMutableBytes { bytes in
         control.withUnsafeMutableBytes { control in
           var data = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
@@ -43,7 +44,7 @@ struct ServiceManagerTests {
             message.msg_iovlen = 1
             message.msg_control = control.baseAddress
             message.msg_controllen = control.count
-            let count = recvmsg(self.socket, &message, Int32(MSG_DONTWAIT))
+            let count = recvmsg(socket, &message, Int32(MSG_DONTWAIT))
             return (count, Int(message.msg_controllen))
           }
         }
