@@ -36,9 +36,9 @@ struct ServiceManagerTests {
       var control = [UInt64](repeating: 0, count: 3)
       let socket = self.socket
       let (count, length) = bytes.withUnsafeMutableBytes { bytes in
-        control.withUnsafeMutableBytes { control in
+        control.withUnsafeMutableBytes { control -> (Int, Int) in
           var data = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
-          return withUnsafeMutablePointer(to: &data) { data in
+          return withUnsafeMutablePointer(to: &data) { data -> (Int, Int) in
             var message = msghdr()
             message.msg_iov = data
             message.msg_iovlen = 1
