@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 package import NIOCore
 
 extension HLSSuspendedStreams {

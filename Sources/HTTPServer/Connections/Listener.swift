@@ -49,13 +49,16 @@ struct Listener: Sendable {
       listening = try await bootstrap.bind(to: socketAddress) { child.setup(channel: $0, logger: logger) }
       await sockets.opened(role, listening.channel)
     }
-    let task = Task {
+    let task = Task<Void, Never> {
       await withDiscardingTaskGroup { group in
-        // Fails when the port cannot accept any more, as when it is closed.
-        try? await listening.executeThenClose { connections in
-          for try await connection in connections {
-            group.addTask { await child.handle(value: connection, logger: logger) }
+        do {
+          try await listening.executeThenClose { connections in
+            for try await connection in connections {
+              group.addTask { await child.handle(value: connection, logger: logger) }
+            }
           }
+        } catch {
+          // The port cannot accept any more, as when it is closed.
         }
       }
     }
