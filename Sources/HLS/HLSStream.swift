@@ -80,6 +80,8 @@ public struct HLSStream: Sendable {
   /// Whether segments existed before the last inactivity.
   private var hasHistory = false
   private var lastRequest: MediaTime?
+  /// Whether no player of another process has come back yet.
+  private var isAwaited = false
   private var counts = HLSStatistics()
   var bitrates = HLSBitrates()
   /// Playlists written since the last change of the window.
@@ -219,6 +221,7 @@ extension HLSStream {
   /// Records a request; a playlist request activates an inactive stream.
   mutating func noteRequest(_ request: HLSRequest, at now: MediaTime) -> HLSEffects {
     self.lastRequest = self.lastRequest.map { max($0, now) } ?? now
+    self.isAwaited = false
     guard request.isPlaylist, !self.isActive, !self.isEnded else { return .none }
     self.counts.activations += 1
     self.divide(startSegments: self.configuration.startSegments, isDiscontinuous: self.hasHistory)
@@ -261,26 +264,40 @@ extension HLSStream {
 
   /// Becomes active with the segments of another process, as if a playlist had been requested; those before answer as gone.
   mutating func activateAgain(at now: MediaTime, startSegments: Int) {
-    self.firstNumber = self.window.segments.first?.number ?? self.window.nextNumber
-    self.firstInitialization = self.window.segments.first?.initialization ?? self.initialization
+    let first = self.window.retired.first ?? self.window.segments.first
+    self.firstNumber = first?.number ?? self.window.nextNumber
+    self.firstInitialization = first?.initialization ?? self.initialization
     self.hasHistory = true
-    self.lastRequest = now
+    (self.lastRequest, self.isAwaited) = (now, true)
     self.counts.activations += 1
     self.divide(startSegments: startSegments, isDiscontinuous: true)
     self.invalidate()
   }
 
   /// Ends the segment with the samples that have arrived.
-  mutating func interrupt() {
-    if let actions = self.segmenter?.interrupt() { _ = self.perform(actions) }
+  ///
+  /// - Parameter keepsTarget: Whether parts are left out with which the segment would exceed the target duration, such as those of audio
+  ///   that is ahead of video.
+  mutating func interrupt(keepsTarget: Bool = false) {
+    if var actions = self.segmenter?.interrupt() {
+      if keepsTarget, let start = self.window.growing?.start {
+        let end = start + self.timing.maximumSegment
+        actions.removeAll { action in
+          if case .part(let part) = action { return part.end >= end }
+          return false
+        }
+      }
+      _ = self.perform(actions)
+    }
     if let actions = self.follower?.finish() { _ = self.perform(actions) }
   }
 
   /// Time without a request after which the stream becomes inactive. Players request a playlist once per target duration,
-  /// which is longer than 3 s only when the source's keyframes are rare.
+  /// which is longer than 3 s only when the source's keyframes are rare. Those of another process need time to come back.
   private var idleTime: MediaDuration {
     let target = self.timing.target
-    return target > .seconds(3) ? max(self.configuration.idleTime, target * 3) : self.configuration.idleTime
+    let minimum = self.isAwaited ? HLSSuspendedStreams.lifetime : target > .seconds(3) ? target * 3 : .zero
+    return max(self.configuration.idleTime, minimum)
   }
 
   /// `EXT-X-TARGETDURATION` of its playlists; may grow until the first one is sent.

@@ -169,10 +169,12 @@ public struct HLSStreamGroup: Sendable {
     }
   }
 
-  /// Stops all renditions, see ``HLSStream/suspend()``. Another process continues the main one; the others follow it there with new
-  /// names.
-  package mutating func suspend() -> HLSStreamState? {
-    let state = self.main.suspend()
+  /// Stops all renditions, see ``HLSStream/suspend(maximumByteCount:)``. Another process continues the main one; the others follow it
+  /// there with new names.
+  package mutating func suspend(
+    maximumByteCount: Int = HLSSuspendedStreams.maximumByteCount
+  ) -> HLSStreamState? {
+    let state = self.main.suspend(maximumByteCount: maximumByteCount)
     for index in self.renditions.indices { _ = self.renditions[index].stream.suspend() }
     self.main.isFollowed = false
     return state

@@ -1,10 +1,10 @@
 package import Media
 internal import NIOCore
 
-/// State of a stream of HLS with which another process continues it, so that its players go on: RFC 8216 §6.2.1 and §6.2.2 let neither the media
-/// sequence number decrease nor a listed segment be missing.
+/// State of a stream of HLS with which another process continues it, so that its players go on: RFC 8216 §6.2.1 and §6.2.2 let neither
+/// the media sequence number decrease nor a listed segment be missing.
 ///
-/// ``HLSStream/suspend()`` makes one; ``HLSSuspendedStreams`` has those of all streams as bytes.
+/// ``HLSStream/suspend(maximumByteCount:)`` makes one; ``HLSSuspendedStreams`` has those of all streams as bytes.
 package struct HLSStreamState: Sendable {
   /// Prefix of segment names, which stays: numbers are not used again.
   var token: String
@@ -25,33 +25,38 @@ package struct HLSStreamState: Sendable {
   var reportRevision: Int
   /// Initialization segments by number.
   var initializations: [Int: ByteBuffer] = [:]
-  /// The last segments of the playlists, complete, with consecutive numbers.
+  /// Segments that can be fetched, complete, with consecutive numbers up to the next one.
   var segments: [HLSSegment] = []
-
-  /// Maximum number of bytes of all segments; of more the first ones are left out.
-  static let maximumByteCount = 64 << 20
+  /// Number of the first ones among them that are in no playlist any more: players may have just read their names.
+  var retiredCount = 0
 }
 
 extension HLSStream {
   /// Ends the growing segment, and stops: later segments are those of another process.
   ///
+  /// - Parameter maximumByteCount: Maximum number of bytes of all segments; of more the first ones are left out.
   /// - Returns: The state with which that continues; nil where no playlist has been sent, or the stream is inactive.
-  package mutating func suspend() -> HLSStreamState? {
+  package mutating func suspend(maximumByteCount: Int = HLSSuspendedStreams.maximumByteCount) -> HLSStreamState? {
     let isKnown = self.isActive && self.areTargetsFixed && !self.isEnded
-    self.interrupt()
+    self.interrupt(keepsTarget: true)
     self.stopSegmenter()
     self.invalidate()
     guard isKnown else { return nil }
-    var segments = self.window.transportStreamSegments
+    var segments = (self.window.retired + self.window.segments)[...]
+    // Numbers are consecutive up to the next one: only first segments can be left out, with the ones before them.
+    if let last = segments.lastIndex(where: { $0.duration >= self.timing.maximumSegment }) {
+      segments = segments[(last + 1)...]
+    }
     var byteCount = segments.reduce(0) { $0 + $1.byteCount }
-    while byteCount > HLSStreamState.maximumByteCount, let first = segments.popFirst() { byteCount -= first.byteCount }
+    while byteCount > maximumByteCount, let first = segments.popFirst() { byteCount -= first.byteCount }
     let used = Set(segments.map(\.initialization))
     return HLSStreamState(
       token: self.configuration.token, targetSeconds: self.timing.targetSeconds, partTarget: self.timing.partTarget,
       hasIndependentSegments: self.hasIndependentSegments, nextNumber: self.window.nextNumber,
       discontinuities: self.window.discontinuities, initialization: self.initialization, revision: self.revision,
       reportRevision: self.reportRevision,
-      initializations: self.window.initializations.filter { used.contains($0.key) }, segments: Array(segments))
+      initializations: self.window.initializations.filter { used.contains($0.key) }, segments: Array(segments),
+      retiredCount: max(0, segments.count - self.window.segments.count))
   }
 
   /// Creates an active stream that continues that of another process: its segments stay in the playlists, and the next one follows a
@@ -80,11 +85,12 @@ extension HLSStream {
     }
     let segments = keepsPromises ? state.segments : []
     self.window.restore(
-      segments, initializations: keepsPromises ? state.initializations : [:], nextNumber: state.nextNumber,
+      segments, retiredCount: keepsPromises ? state.retiredCount : 0,
+      initializations: keepsPromises ? state.initializations : [:], nextNumber: state.nextNumber,
       discontinuities: state.discontinuities)
     for segment in segments {
       self.bitrates.add(bytes: segment.fragments.readableBytes, duration: segment.duration)
     }
-    self.activateAgain(at: now, startSegments: segments.isEmpty ? self.configuration.startSegments : 1)
+    self.activateAgain(at: now, startSegments: self.window.segments.isEmpty ? self.configuration.startSegments : 1)
   }
 }

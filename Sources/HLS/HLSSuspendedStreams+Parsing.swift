@@ -12,9 +12,9 @@ extension HLSSuspendedStreams {
   /// Numbers in names of files are at most 2⁵³, also later ones.
   fileprivate static let maximumNumber = 1 << 52
 
-  /// Parses the bytes of ``serialize(into:)``.
+  /// Parses the bytes of ``serialize(into:)``. A stream of which a playlist would break a rule is left out, and one of ``problems``.
   ///
-  /// - Throws: `ParsingError` for bytes of which a playlist would break a rule: all are checked before any is used.
+  /// - Throws: `ParsingError` for bytes that are not divided into streams.
   package init(parsing bytes: ByteBuffer) throws(ParsingError) {
     var reader = SuspendedStreamReader(bytes)
     guard try reader.integer("signature", as: UInt32.self) == Self.signature else {
@@ -24,14 +24,20 @@ extension HLSSuspendedStreams {
       throw reader.error(.unsupported, "version")
     }
     let time = try reader.number("time", as: Int64.self, in: 0...Int.max)
-    var streams: [Stream] = []
+    var (streams, problems) = ([Stream](), [ParsingError]())
     for _ in 0..<(try reader.number("stream count", as: UInt16.self, in: 0...Self.maximumStreamCount)) {
-      streams.append(try Stream(parsing: &reader))
+      var part = try reader.part("stream")
+      do throws(ParsingError) {
+        streams.append(try Stream(parsing: &part))
+      } catch {
+        problems.append(error)
+      }
     }
     guard try reader.integer("signature at the end", as: UInt32.self) == Self.signature, reader.isAtEnd else {
       throw reader.error(.invalid, "signature at the end")
     }
     self.init(unixTime: MediaDuration(nanoseconds: Int64(time)), streams: streams)
+    self.problems = problems
   }
 }
 
@@ -61,6 +67,7 @@ extension HLSSuspendedStreams.Stream {
     }
     let count = try reader.number("segment count", as: UInt16.self, in: counts)
     guard count <= state.nextNumber else { throw reader.error(.invalid, "segment count") }
+    state.retiredCount = try reader.number("retired segment count", as: UInt16.self, in: 0...count)
     for index in 0..<count {
       let number = state.nextNumber - count + index
       state.segments.append(try HLSSegment(parsing: &reader, number: number, of: state))
@@ -72,6 +79,7 @@ extension HLSSuspendedStreams.Stream {
       if state.segments[index].isDiscontinuous { discontinuities -= 1 }
     }
     guard discontinuities >= 0 else { throw reader.error(.invalid, "discontinuity sequence number") }
+    guard reader.isAtEnd else { throw reader.error(.invalid, "stream") }
     self.init(name: name, isProtected: flags & 1 != 0, state: state)
   }
 }
@@ -113,17 +121,20 @@ extension Character {
 /// Reads fields with their limits.
 private struct SuspendedStreamReader {
   private var rest: ByteBuffer
+  /// Position of the first byte of the buffer.
   private let start: Int
 
-  init(_ bytes: ByteBuffer) {
+  init(_ bytes: ByteBuffer) { self.init(bytes, at: 0) }
+
+  private init(_ bytes: ByteBuffer, at position: Int) {
     self.rest = bytes
-    self.start = bytes.readerIndex
+    self.start = position - bytes.readerIndex
   }
 
   var isAtEnd: Bool { self.rest.readableBytes == 0 }
 
   func error(_ code: ParsingError.Code, _ field: String) -> ParsingError {
-    ParsingError(code, field: field, offset: self.rest.readerIndex - self.start)
+    ParsingError(code, field: field, offset: self.start + self.rest.readerIndex)
   }
 
   mutating func integer<Value: FixedWidthInteger>(
@@ -148,6 +159,12 @@ private struct SuspendedStreamReader {
     let length = try self.number(field, as: UInt32.self, in: 1...Int(UInt32.max))
     guard let bytes = self.rest.readSlice(length: length) else { throw self.error(.truncated, field) }
     return bytes
+  }
+
+  /// A reader of bytes behind their length.
+  mutating func part(_ field: String) throws(ParsingError) -> SuspendedStreamReader {
+    let bytes = try self.bytes(field)
+    return SuspendedStreamReader(bytes, at: self.start + self.rest.readerIndex - bytes.readableBytes)
   }
 
   /// Text of at least one character behind its length in bytes.

@@ -12,7 +12,7 @@ package import NIOCore
 /// | … | for each stream: name, token, flags, durations, numbers, initialization segments, segments with their parts |
 /// | 4 | signature |
 ///
-/// Bytes and texts have their length in front. The numbers and discontinuities of segments are not written: they end with those of the
+/// Streams, bytes and texts have their length in front. The numbers and discontinuities of segments are not written: they end with those of the
 /// stream.
 package struct HLSSuspendedStreams: Sendable {
   /// Signature at both ends.
@@ -21,6 +21,8 @@ package struct HLSSuspendedStreams: Sendable {
   static let version: UInt8 = 1
   /// Time after which players do not wait any more, and start again.
   package static let lifetime = MediaDuration.seconds(60)
+  /// Maximum number of bytes of all streams.
+  package static let maximumByteCount = 128 << 20
 
   /// A stream.
   package struct Stream: Sendable {
@@ -43,6 +45,8 @@ package struct HLSSuspendedStreams: Sendable {
   package var unixTime: MediaDuration
   /// The streams that had viewers.
   package var streams: [Stream]
+  /// Errors of streams that cannot be continued.
+  package internal(set) var problems: [ParsingError] = []
 
   /// Creates a list of streams that have stopped.
   package init(unixTime: MediaDuration, streams: [Stream]) {
@@ -55,14 +59,28 @@ package struct HLSSuspendedStreams: Sendable {
     unixTime >= self.unixTime && unixTime - self.unixTime < Self.lifetime
   }
 
-  /// Writes the streams, as many as can be read.
+  /// Writes the streams, but for those with which there would be more than the maximum number of bytes, or of streams.
   package func serialize(into buffer: inout ByteBuffer) {
+    let end = buffer.writerIndex + Self.maximumByteCount - MemoryLayout.size(ofValue: Self.signature)
     buffer.writeInteger(Self.signature)
     buffer.writeInteger(Self.version)
     buffer.writeInteger(self.unixTime.nanoseconds)
-    let streams = self.streams.prefix(Self.maximumStreamCount)
-    buffer.writeInteger(UInt16(streams.count))
-    for stream in streams { stream.serialize(into: &buffer) }
+    let countIndex = buffer.writerIndex
+    buffer.writeInteger(UInt16(0))
+    var count: UInt16 = 0
+    for stream in self.streams.prefix(Self.maximumStreamCount) {
+      let index = buffer.writerIndex
+      buffer.writeInteger(UInt32(0))
+      let start = buffer.writerIndex
+      stream.serialize(into: &buffer)
+      guard buffer.writerIndex <= end else {
+        buffer.moveWriterIndex(to: index)
+        continue
+      }
+      buffer.setInteger(UInt32(buffer.writerIndex - start), at: index)
+      count += 1
+    }
+    buffer.setInteger(count, at: countIndex)
     buffer.writeInteger(Self.signature)
   }
 }
@@ -84,6 +102,7 @@ extension HLSSuspendedStreams.Stream {
       buffer.writeBytesWithLength(bytes)
     }
     buffer.writeInteger(UInt16(clamping: state.segments.count))
+    buffer.writeInteger(UInt16(clamping: state.retiredCount))
     for segment in state.segments {
       buffer.writeInteger(segment.unixTime.nanoseconds)
       buffer.writeInteger(HLSSuspendedStreams.flags(segment.isDiscontinuous))

@@ -97,10 +97,14 @@ struct HLSWindow: Sendable {
   }
 
   /// Restores the segments of another process, with consecutive numbers up to the next one.
+  ///
+  /// - Parameter retiredCount: Number of the first ones that are in no playlist.
   mutating func restore(
-    _ segments: [HLSSegment], initializations: [Int: ByteBuffer], nextNumber: Int, discontinuities: Int
+    _ segments: [HLSSegment], retiredCount: Int, initializations: [Int: ByteBuffer], nextNumber: Int,
+    discontinuities: Int
   ) {
-    (self.segments, self.initializations) = (segments, initializations)
+    (self.retired, self.segments) = (Array(segments.prefix(retiredCount)), Array(segments.dropFirst(retiredCount)))
+    self.initializations = initializations
     (self.nextNumber, self.discontinuities) = (nextNumber, discontinuities)
     self.byteCount = segments.reduce(0) { $0 + $1.byteCount }
   }

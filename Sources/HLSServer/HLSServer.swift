@@ -91,13 +91,21 @@ package final class HLSServer: Sendable {
     }
   }
 
+  /// Maximum number of bytes of ``suspend()``.
+  package static var maximumSuspendedByteCount: Int { HLSSuspendedStreams.maximumByteCount }
+
   /// Stops the streams that have HLS players, for another process that continues them: playlists are not answered any more.
   ///
   /// - Returns: Bytes for ``resume(_:)`` there; nil without players.
   package func suspend() -> ByteBuffer? {
     let isProtected = self.policy.access.isWatchingProtected
-    let streams = self.streams.all.compactMap { served in
-      served.hls.suspend().map { HLSSuspendedStreams.Stream(name: served.name, isProtected: isProtected, state: $0) }
+    let all = self.streams.all
+    // Each has the same share, and one share is for what is no media.
+    let share = Self.maximumSuspendedByteCount / (all.count { $0.hls.hasConsumers } + 1)
+    let streams = all.compactMap { served in
+      served.hls.suspend(maximumByteCount: share).map {
+        HLSSuspendedStreams.Stream(name: served.name, isProtected: isProtected, state: $0)
+      }
     }
     guard !streams.isEmpty else { return nil }
     var bytes = ByteBuffer()
@@ -108,13 +116,14 @@ package final class HLSServer: Sendable {
 
   /// Continues streams that another process has stopped, once streams of their names are served.
   ///
-  /// - Throws: `ParsingError` for damaged bytes, which change nothing.
+  /// - Throws: `ParsingError` for damaged bytes; where they are those of one stream, the others are continued.
   package func resume(_ bytes: ByteBuffer) throws(ParsingError) {
     let suspended = try HLSSuspendedStreams(parsing: bytes)
     self.suspended.withLock { $0 = suspended }
     self.group.next().scheduleTask(in: .nanoseconds(HLSSuspendedStreams.lifetime.nanoseconds)) { [weak self] in
       self?.suspended.withLock { $0 = nil }
     }
+    if let problem = suspended.problems.first { throw problem }
   }
 
   /// The state of a stream that another process has stopped a moment ago; nil where there is none, or viewers without a password could see

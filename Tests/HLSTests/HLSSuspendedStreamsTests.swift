@@ -15,11 +15,16 @@ struct HLSSuspendedStreamsTests {
     simulation.run(until: milliseconds)
     let suspended = simulation.stream.suspend()
     let state = try #require(suspended)
+    return (simulation, Self.bytes(of: [state]))
+  }
+
+  private static func bytes(of states: [HLSStreamState]) -> ByteBuffer {
     var bytes = ByteBuffer()
-    HLSSuspendedStreams(
-      unixTime: .seconds(1_800_000_000), streams: [.init(name: "door/1", isProtected: true, state: state)]
-    ).serialize(into: &bytes)
-    return (simulation, bytes)
+    let streams = states.enumerated().map { index, state in
+      HLSSuspendedStreams.Stream(name: "door/\(index + 1)", isProtected: true, state: state)
+    }
+    HLSSuspendedStreams(unixTime: .seconds(1_800_000_000), streams: streams).serialize(into: &bytes)
+    return bytes
   }
 
   private static func state(of bytes: ByteBuffer) throws -> HLSStreamState {
@@ -60,7 +65,9 @@ struct HLSSuspendedStreamsTests {
     let stream = try #require(streams.streams.first)
     #expect(streams.streams.count == 1 && stream.name == "door/1" && stream.isProtected)
     #expect(stream.state.token == "a1b2" && stream.state.targetSeconds == 1)
-    #expect(stream.state.segments.count == 6 && stream.state.segments.last?.number == stream.state.nextNumber - 1)
+    // More than the six of MPEG-TS: those that only the low-latency playlist has, too.
+    #expect(stream.state.segments.map(\.number) == Array(0..<stream.state.nextNumber) && stream.state.nextNumber > 6)
+    #expect(stream.state.retiredCount == 0 && streams.problems == [])
     var again = ByteBuffer()
     streams.serialize(into: &again)
     #expect(again == bytes)
@@ -181,14 +188,82 @@ struct HLSSuspendedStreamsTests {
     #expect(ended == nil)
   }
 
-  @Test func `a stream that another process continues becomes inactive without requests`() throws {
+  @Test func `a stream that another process continues waits a minute for its players, then as long as others`() throws {
     var (simulation, bytes) = try Self.suspended()
-    Self.resume(&simulation, try Self.state(of: bytes), after: 0, .init())
-    let deadline = try #require(simulation.stream.deadline)
-    #expect(deadline <= simulation.now + .seconds(10))
-    let effects = simulation.stream.advance(to: simulation.now + .seconds(10))
-    simulation.perform(effects)
-    #expect(!simulation.stream.isActive)
+    let state = try Self.state(of: bytes)
+    /// Whether it is active without requests for some time.
+    func isActive(after seconds: Int64) -> Bool {
+      var stream = simulation.stream
+      _ = stream.advance(to: simulation.now + .seconds(seconds))
+      return stream.isActive
+    }
+    Self.resume(&simulation, state, after: 0, .init())
+    #expect(isActive(after: 59) && !isActive(after: 60))
+    _ = simulation.ask("playlist.m3u8")
+    #expect(isActive(after: 9) && !isActive(after: 10))
+  }
+
+  @Test func `segments that have left the playlist can still be fetched, and are not listed again`() throws {
+    let settings = StreamSimulation.Settings()
+    var (simulation, bytes) = try Self.suspended(after: 30_000, settings)
+    let state = try Self.state(of: bytes)
+    try #require(state.retiredCount > 2)
+    Self.resume(&simulation, state, after: 0, settings)
+    let live = try Self.text("live.m3u8", of: &simulation)
+    let first = state.segments[state.retiredCount].number
+    #expect(Self.tag("EXT-X-MEDIA-SEQUENCE", in: live) == first)
+    for number in [state.segments[0].number, first - 1, first] {
+      for name in ["a1b2-\(number).ts", "a1b2-\(number).m4s", "a1b2-\(number).0.m4s"] {
+        guard case .content? = simulation.ask(name) else {
+          Issue.record("\(name) is missing")
+          continue
+        }
+      }
+    }
+    #expect(simulation.ask("a1b2-\(state.segments[0].number - 1).ts") == .gone)
+    simulation.fetchesFiles = true
+    simulation.run(until: 40_000)
+    #expect(Self.violations(of: simulation) == [])
+  }
+
+  @Test func `of more bytes than are to be left the first segments are not`() throws {
+    var simulation = StreamSimulation()
+    simulation.run(until: 8_300)
+    var stream = simulation.stream
+    let whole = stream.suspend()
+    let all = try #require(whole)
+    let limit = all.segments.suffix(2).reduce(0) { $0 + $1.byteCount }
+    stream = simulation.stream
+    let part = stream.suspend(maximumByteCount: limit)
+    let some = try #require(part)
+    #expect(some.segments.map(\.number) == all.segments.suffix(2).map(\.number))
+    #expect(try Self.state(of: Self.bytes(of: [some])).segments.count == 2)
+  }
+
+  @Test(arguments: [40, 540] as [Int64])
+  func `whenever a stream stops, its last segment can be continued, also where video is late`(delay: Int64) throws {
+    var settings = StreamSimulation.Settings()
+    settings.videoDelay = .milliseconds(delay)
+    var simulation = StreamSimulation(settings)
+    for time in stride(from: Int64(4_000), through: 8_000, by: 50) {
+      simulation.run(until: time)
+      var stream = simulation.stream
+      let suspended = stream.suspend()
+      let state = try #require(suspended, "at \(time) ms")
+      let read = try HLSSuspendedStreams(parsing: Self.bytes(of: [state]))
+      #expect(read.problems == [] && read.streams.count == 1, "at \(time) ms")
+      #expect(state.segments.last?.number == state.nextNumber - 1, "at \(time) ms")
+    }
+  }
+
+  @Test func `a stream that breaks a rule is left out, and the others are continued`() throws {
+    let state = try Self.state(of: Self.suspended().bytes)
+    var long = state
+    let parts = state.segments[0].parts
+    long.segments[0].parts = Array(repeatElement(parts, count: 10).joined())
+    let read = try HLSSuspendedStreams(parsing: Self.bytes(of: [state, long, state]))
+    #expect(read.streams.map(\.name) == ["door/1", "door/3"])
+    #expect(read.problems.map(\.field) == ["segment duration"])
   }
 
   @Test func `the main rendition of a group is continued, and all stop`() throws {

@@ -112,7 +112,7 @@ extension HLSServer {
       }
       return response
     case .notFound: return .notFound("no such file, or it is no longer available")
-    case .gone: return .text(.gone, "no longer available: faces are private")
+    case .gone: return .text(.gone, "no longer available")
     case .badRequest(let reason): return .text(.badRequest, reason)
     case .wait, .unavailable:
       return .text(.serviceUnavailable, "not available in time; retry", [.retryAfter: "1"])

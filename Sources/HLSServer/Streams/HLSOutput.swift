@@ -90,9 +90,8 @@ package final class HLSOutput: StreamOutput {
       token: token, unixTimeAtZero: zero, bitrate: stream.videoBitrate + stream.audioSettings.bitrate,
       idleTime: idleTime)
     self.configuration = configuration
-    let now = StreamClock.system.now()
     let main =
-      suspended.map { HLSStream(stream.descriptions, configuration: configuration, resuming: $0, at: now) }
+      suspended.map { HLSStream(stream.descriptions, configuration: configuration, resuming: $0, at: now()) }
       ?? HLSStream(stream.descriptions, configuration: configuration)
     self.state = Mutex(State(machine: HLSStreamGroup(main)))
   }
@@ -106,12 +105,15 @@ package final class HLSOutput: StreamOutput {
 
   /// Stops for another process, which continues the stream.
   ///
+  /// - Parameter maximumByteCount: Maximum number of bytes of its segments.
   /// - Returns: The state with which it does; nil without players.
-  func suspend() -> HLSStreamState? {
+  func suspend(maximumByteCount: Int) -> HLSStreamState? {
     var suspended: HLSStreamState?
     self.perform { (state: inout State) in
       // Without players the stream ends as otherwise.
-      if state.endTime == nil, !state.isSuspended { suspended = state.machine.suspend() }
+      if state.endTime == nil, !state.isSuspended {
+        suspended = state.machine.suspend(maximumByteCount: maximumByteCount)
+      }
       state.isSuspended = state.isSuspended || suspended != nil
       return HLSEffects.none
     }
@@ -122,9 +124,7 @@ package final class HLSOutput: StreamOutput {
   package var hasConsumers: Bool { self.isActive.load(ordering: .relaxed) }
 
   /// Counters of the main rendition.
-  package var statistics: HLSStatistics {
-    self.state.withLock { $0.machine.main.statistics }
-  }
+  package var statistics: HLSStatistics { self.state.withLock { $0.machine.main.statistics } }
 
   /// Times for which its viewers are waited for.
   var viewerTimes: HLSViewerTimes {
@@ -133,9 +133,7 @@ package final class HLSOutput: StreamOutput {
   }
 
   /// Number of waiting requests.
-  package var waitingCount: Int {
-    self.state.withLock { $0.waiters.count }
-  }
+  package var waitingCount: Int { self.state.withLock { $0.waiters.count } }
 
   package func consume(_ sample: EncodedSample) {
     guard self.isActive.load(ordering: .relaxed) else { return }
@@ -174,9 +172,7 @@ package final class HLSOutput: StreamOutput {
   }
 
   /// Time at which the stream ended; nil before.
-  var endTime: MediaTime? {
-    self.state.withLock { $0.endTime }
-  }
+  var endTime: MediaTime? { self.state.withLock { $0.endTime } }
 
   /// Responds to a request for a file of the main rendition; nil when it must wait.
   func respondAtOnce(to request: HLSRequest) -> HLSResponse? {
@@ -216,10 +212,7 @@ package final class HLSOutput: StreamOutput {
 
   /// Passes the request to the state machine and waits if it must; nil when woken to retry.
   private func attempt(_ request: HLSRequest, of rendition: String?) async -> HLSResponse? {
-    let number = self.state.withLock { state in
-      state.nextWaiter += 1
-      return state.nextWaiter
-    }
+    let number = self.makeWaiterNumber()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let now = self.now()
@@ -252,10 +245,7 @@ package final class HLSOutput: StreamOutput {
       self.now() < deadline && state.preparing.contains { name == nil || $0.rendition.name == name }
     }
     while !Task.isCancelled, self.state.withLock({ isWaiting($0) }) {
-      let number = self.state.withLock { state in
-        state.nextWaiter += 1
-        return state.nextWaiter
-      }
+      let number = self.makeWaiterNumber()
       _ = await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? self.eventLoop
@@ -276,6 +266,13 @@ package final class HLSOutput: StreamOutput {
       } onCancel: {
         self.cancel(number)
       }
+    }
+  }
+
+  private func makeWaiterNumber() -> Int {
+    self.state.withLock { state in
+      state.nextWaiter += 1
+      return state.nextWaiter
     }
   }
 
