@@ -202,8 +202,11 @@ int vidicon_datagrams_adopt(int socket, uint16_t *port, bool *is_ipv6) {
   setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &send_buffer_length, sizeof send_buffer_length);
   setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receive_buffer_length, sizeof receive_buffer_length);
   if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0 || fcntl(socket, F_SETFL, O_NONBLOCK) < 0 ||
-      getsockname(socket, (struct sockaddr *)&address, &length) < 0)
-    return errno;
+      getsockname(socket, (struct sockaddr *)&address, &length) < 0) {
+    int error = errno;
+    close(socket);
+    return error;
+  }
   *port = get_port((struct sockaddr *)&address);
   *is_ipv6 = address.ss_family == AF_INET6;
   return 0;

@@ -217,6 +217,7 @@ public final class CameraServer: Sendable {
       await self.http?.closePorts()
       throw error
     }
+    self.sockets.closeUnused()
     self.memoryReturn.start()
     guard let rtsp = self.rtsp.ports?.plain else { return }
     let http = self.http?.ports
@@ -266,6 +267,8 @@ public final class CameraServer: Sendable {
   /// - Returns: Whether all recordings are finished.
   @discardableResult
   public func stop(finishingRecordingsWithin limit: Duration? = nil) async -> Bool {
+    // Clients that still wait for the streams are left to another process that has descriptors of the ports.
+    if self.registry.isHeld { await self.pause() }
     self.registry.release()
     async let recorded = Self.stop(self.streams.recorders, within: limit)
     async let withdrawn: Void? = self.announcer?.stop()

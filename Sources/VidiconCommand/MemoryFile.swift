@@ -1,46 +1,49 @@
 import CCapture
 import Foundation
 import Libc
+import NIOCore
 
 /// Files that are in memory only, and end with their last descriptor: memfd_create(2).
 enum MemoryFile {
-  /// Maximum number of bytes that are read.
-  private static let maximumLength = 512 << 20
-
-  /// Makes a file.
+  /// Makes an empty file.
   ///
-  /// - Returns: Its descriptor; nil where the system has no memory, or no such files.
-  static func make(_ bytes: [UInt8]) -> Int32? {
-    let descriptor = vidicon_memory_file(bytes.count)
-    guard descriptor >= 0 else { return nil }
-    var position = 0
-    while position < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        pwrite(descriptor, $0.baseAddress?.advanced(by: position), bytes.count - position, off_t(position))
+  /// - Returns: Its descriptor; nil on a system without such files.
+  static func make() -> Int32? {
+    let descriptor = vidicon_memory_file(0)
+    return descriptor >= 0 ? descriptor : nil
+  }
+
+  /// Writes the bytes of a file.
+  ///
+  /// - Returns: false where the system has no memory for them.
+  static func write(_ bytes: ByteBuffer, to descriptor: Int32) -> Bool {
+    bytes.withUnsafeReadableBytes { source -> Bool in
+      var position = 0
+      while position < source.count {
+        let count = pwrite(
+          descriptor, source.baseAddress?.advanced(by: position), source.count - position, off_t(position))
+        guard count > 0 else { return false }
+        position += count
       }
-      guard count > 0 else {
-        close(descriptor)
-        return nil
-      }
-      position += count
+      return true
     }
-    return descriptor
   }
 
   /// Reads a file; nil for one that is empty or too large, and for what is no file.
-  static func read(_ descriptor: Int32) -> [UInt8]? {
+  static func read(_ descriptor: Int32, maximumLength: Int) -> ByteBuffer? {
     var status = stat()
-    guard fstat(descriptor, &status) == 0, (1...Self.maximumLength).contains(Int(status.st_size)) else { return nil }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    var position = 0
-    while position < bytes.count {
-      let rest = bytes.count - position
-      let count = bytes.withUnsafeMutableBytes {
-        pread(descriptor, $0.baseAddress?.advanced(by: position), rest, off_t(position))
+    guard fstat(descriptor, &status) == 0, (1...maximumLength).contains(Int(status.st_size)) else { return nil }
+    let length = Int(status.st_size)
+    var bytes = ByteBuffer()
+    bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { room -> Int in
+      var position = 0
+      while position < length {
+        let count = pread(descriptor, room.baseAddress?.advanced(by: position), length - position, off_t(position))
+        guard count > 0 else { break }
+        position += count
       }
-      guard count > 0 else { return nil }
-      position += count
+      return position
     }
-    return bytes
+    return bytes.readableBytes == length ? bytes : nil
   }
 }

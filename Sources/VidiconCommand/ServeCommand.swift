@@ -3,6 +3,7 @@ import Authentication
 import Discovery
 import Foundation
 import Media
+import NIOCore
 import RTSPServer
 import Recording
 import Serving
@@ -71,13 +72,14 @@ struct ServeCommand: AsyncParsableCommand {
     let catalog = Self.catalog(configuration)
     let settings = CameraServerSettings(configuration)
     let manager = ServiceManager()
-    let store = ServiceStore(descriptors, of: manager, settings: settings, address: configuration.bind)
+    var store = await ServiceStore(
+      descriptors.all, of: manager, settings: settings, address: configuration.bind)
     for line in store.lines { Terminal.warn(line, priority: .notice) }
     let server = CameraServer(
       settings: settings, catalog: catalog, privacy: .shared, discovery: { announced.yield($0) },
       log: { Terminal.log(LogEvent($0)) }, sockets: store.sockets)
     if let users { server.access.setUserFile(users) }
-    Self.resume(server, from: store)
+    if let segments = store.takeSegments() { Self.resume(server, from: segments) }
     let interruption = Task { await TerminationSignals.shared.wait() }
     let starter = StreamStarter(
       server: server, catalog: catalog, loop: !self.options.exitOnEOF, needsConnection: configuration.exitsOnFailure)
@@ -115,6 +117,7 @@ struct ServeCommand: AsyncParsableCommand {
     let check = ServiceCheck(of: server, running, file: self.options.config) { reload?.configuration ?? configuration }
     server.setCheck { await check.perform() }
     let reloading = Task { for await _ in hangups { _ = await reload?.perform() } }
+    store.forgetSegments()
     manager?.send(.ready(status: running.summary))
     // Not waited for: where an event loop hangs, it does not end.
     let watching = Task { await manager?.watch(server) { running.summary } }
@@ -130,7 +133,11 @@ struct ServeCommand: AsyncParsableCommand {
     running.stopWatching()
     // However large a recording is, it is finished in place.
     if store.keepsSegments, case .signal = ending {
-      await server.stop(suspending: { store.keep(segments: $0) })
+      await server.stop(suspending: { segments in
+        if !store.keep(segments: segments) {
+          Terminal.warn("the segments of HLS cannot be left with the service manager: players start again")
+        }
+      })
     } else {
       await server.stop()
     }
@@ -153,13 +160,13 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   /// Lets players of HLS go on where the last run has stopped.
-  private static func resume(_ server: CameraServer, from store: ServiceStore) {
-    guard let segments = store.segments else { return }
+  private static func resume(_ server: CameraServer, from segments: ByteBuffer) {
     do throws(ParsingError) {
       try server.resume(from: segments)
     } catch {
       Terminal.warn(
-        "the segments that the last run has left are damaged (\(error)): players of HLS start again", priority: .notice)
+        "segments of HLS that the last run has left are damaged (\(error)): their players start again",
+        priority: .notice)
     }
   }
 

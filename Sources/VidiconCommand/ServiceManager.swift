@@ -18,9 +18,9 @@ struct ServiceManager: Sendable {
   /// Half of the time within which the service manager expects a sign of life, as sd_watchdog_enabled(3) recommends; else that of the
   /// status.
   let interval: Duration
-  /// Whether it keeps descriptors for the next run of the service: `FDSTORE`, which systemd 254 sets, and the unit of the package for those
-  /// before it.
-  let keepsDescriptors: Bool
+  /// Maximum number of descriptors that it keeps for the next run of the service: `FDSTORE`, which systemd 254 sets, and the unit of the
+  /// package for those before it; 0 where it keeps none.
+  let maximumDescriptorCount: Int
 
   /// The service manager of an environment's `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `FDSTORE`; nil without one.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment, process: pid_t = getpid()) {
@@ -48,7 +48,7 @@ struct ServiceManager: Sendable {
     self.socket = descriptor
     self.path = path
     self.interval = interval
-    self.keepsDescriptors = environment["FDSTORE"].flatMap { Int($0) }.map { $0 > 0 } ?? false
+    self.maximumDescriptorCount = max(0, environment["FDSTORE"].flatMap { Int($0) } ?? 0)
   }
 
   /// Messages of the program.
@@ -83,21 +83,23 @@ struct ServiceManager: Sendable {
   }
 
   /// Has a copy of a descriptor kept for the next run of the service, which gets it by its name.
-  func keep(_ descriptor: Int32, as name: String) {
+  ///
+  /// - Returns: Whether it was sent; there is no answer.
+  func keep(_ descriptor: Int32, as name: String) -> Bool {
     // Without polling: an error of a socket, such as that of a datagram that was refused, is no reason to drop it.
     let text = Array("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0".utf8)
-    self.withAddress { address, length in
-      _ = vidicon_send_descriptor(self.socket, address, length, text, text.count, descriptor)
+    return self.withAddress { address, length in
+      vidicon_send_descriptor(self.socket, address, length, text, text.count, descriptor) == 0
     }
   }
 
-  private func withAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Void) {
+  private func withAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: self.path) }
     // No trap: the member exists. The length says where a name of the abstract namespace ends.
     let length = socklen_t(MemoryLayout<sockaddr_un>.offset(of: \.sun_path)! + self.path.count)
-    withUnsafePointer(to: address) { pointer in
+    return withUnsafePointer(to: address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
     }
   }

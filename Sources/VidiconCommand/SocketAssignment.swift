@@ -16,14 +16,16 @@ struct SocketAssignment: Equatable {
   /// - Parameters:
   ///   - passed: The sockets.
   ///   - choices: Ports of the configuration, by the servers that are on.
-  ///   - address: Address to listen on, in the configuration; nil for all.
+  ///   - addresses: Addresses that serve as the one of the configuration.
+  ///   - isFree: Whether a server could open a port.
   init(
-    _ passed: [PassedSocket], choices: [ListeningSockets.Role: PortChoice], address: String?
+    _ passed: [PassedSocket], choices: [ListeningSockets.Role: PortChoice], addresses: [IPAddress],
+    isFree: (ListeningSockets.Role, Int) -> Bool
   ) {
     for socket in passed {
       let isAssigned =
         if let kept = KeptDescriptor(name: socket.name) {
-          self.assign(socket, kept: kept, choices: choices, address: address.flatMap { IPAddress(parsing: $0) })
+          self.assign(socket, kept: kept, choices: choices, addresses: addresses, isFree: isFree)
         } else {
           self.assign(socket, choices: choices)
         }
@@ -39,16 +41,19 @@ struct SocketAssignment: Equatable {
     }
   }
 
-  /// Assigns a socket of an earlier run.
+  /// Assigns a socket of an earlier run, unless it is one in place of a port that can be opened now.
   private mutating func assign(
-    _ socket: PassedSocket, kept: KeptDescriptor, choices: [ListeningSockets.Role: PortChoice], address: IPAddress?
+    _ socket: PassedSocket, kept: KeptDescriptor, choices: [ListeningSockets.Role: PortChoice],
+    addresses: [IPAddress], isFree: (ListeningSockets.Role, Int) -> Bool
   ) -> Bool {
     guard case .socket(let role, let wantedPort) = kept, let choice = choices[role], choice.port == wantedPort,
       choice.contains(socket.port), socket.isDatagram == role.isDatagram, self.sockets[role] == nil,
-      address.map({ $0 == socket.address }) ?? socket.address.isAny
+      addresses.contains(socket.address)
     else { return false }
+    let isAlternative = wantedPort != 0 && wantedPort != socket.port
+    guard !isAlternative || !isFree(role, wantedPort) else { return false }
     self.sockets[role] = socket
-    if wantedPort != 0, wantedPort != socket.port, role != .webRTCOverTCP {
+    if isAlternative, role != .webRTCOverTCP {
       self.lines.append("\(role.title) stays on port \(socket.port), as before the restart")
     }
     return true
@@ -87,11 +92,6 @@ extension PortChoice {
   fileprivate func contains(_ port: Int) -> Bool {
     ([self.port] + self.alternatives).contains { $0 == port || $0 == 0 }
   }
-}
-
-extension IPAddress {
-  /// Whether it stands for all addresses of the machine.
-  fileprivate var isAny: Bool { self == IPAddress(parsing: "::") || self == IPAddress(parsing: "0.0.0.0") }
 }
 
 extension ListeningSockets.Role {

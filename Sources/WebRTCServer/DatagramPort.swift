@@ -14,7 +14,8 @@ final class DatagramPort: @unchecked Sendable {
   let port: UInt16
   private let socket: Int32
   private let channel: any Channel
-  private let isIPv6: Bool
+  /// Whether its addresses are of IPv6, those of IPv4 among them.
+  let isIPv6: Bool
   private var offloadsSegmentation = true
   private var messages: [vidicon_datagram_message] = []
   /// Batches that wait for the send buffer, the first of which is sent in part.
@@ -48,7 +49,7 @@ final class DatagramPort: @unchecked Sendable {
   /// - Parameters:
   ///   - address: The numeric address to bind; "::" for all IPv4 and IPv6 addresses.
   ///   - port: 0 for any free one.
-  ///   - inherited: Descriptor of a socket that is bound, in place of one that is opened; nil for none.
+  ///   - inherited: Descriptor of a socket that is bound, in place of one that is opened, and closed on failure; nil for none.
   ///   - receive: Called on the event loop for each datagram.
   ///   - receiveEnded: Called on the event loop when the datagrams that had arrived were read.
   /// - Throws: `VidiconError` when the port cannot be opened.

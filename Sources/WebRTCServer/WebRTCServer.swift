@@ -95,7 +95,6 @@ package final class WebRTCServer: StreamServer {
     }
     .get()
     self.port.withLock { $0 = (udp, tcp) }
-    if !self.sockets.inheritedRoles.contains(.webRTC) { udp.withDescriptor { self.sockets.opened(.webRTC, $0) } }
   }
 
   /// Opens the port of the settings, or an alternative one where it is in use, for UDP and TCP.
@@ -126,17 +125,21 @@ package final class WebRTCServer: StreamServer {
     var attempts = 0
     while true {
       attempts += 1
+      let inherited = self.sockets.take(.webRTC)
       let udp = try await DatagramPort.open(
-        address: TCPListener.boundAddress(self.settings.address), port: number, inherited: self.sockets.take(.webRTC),
+        address: TCPListener.boundAddress(self.settings.address), port: number, inherited: inherited,
         on: hub.eventLoop, receive: { hub.receive($0, from: $1) }, receiveEnded: { hub.flush() })
       do throws(VidiconError) {
-        return (udp, try await ICETCPPort.open(opener, port: Int(udp.port), sessions: sessions))
+        let tcp = try await ICETCPPort.open(opener, port: Int(udp.port), sessions: sessions)
+        self.keep(udp, isInherited: inherited != nil)
+        return (udp, tcp)
       } catch {
         // Any free port, and one with alternatives, is to be free for both.
         let isTriedAgain = number == 0 ? attempts < Self.maximumPortAttempts : !self.alternativePorts.isEmpty
         guard error.code == .portInUse, isTriedAgain else {
           let cause = error.code == .portInUse ? "is in use by another program" : "cannot be opened (\(error.cause))"
           self.report("TCP port \(udp.port) \(cause): WebRTC needs a network that carries UDP")
+          self.keep(udp, isInherited: inherited != nil)
           return (udp, nil)
         }
       }
@@ -147,6 +150,11 @@ package final class WebRTCServer: StreamServer {
           nextStep: "choose another one with --webrtc-port, 0 for any free one")
       }
     }
+  }
+
+  /// Lets the socket be kept for another process, unless it was.
+  private func keep(_ udp: DatagramPort, isInherited: Bool) {
+    if !isInherited { udp.withDescriptor { self.sockets.opened(.webRTC, $0) } }
   }
 
   /// Maximum number of free ports that are tried.
@@ -232,7 +240,7 @@ extension WebRTCServer: WHEPService {
   /// Addresses at which clients reach this machine: those that this client used, those of the settings, then all others that other
   /// machines reach; each for UDP, then each for TCP.
   func candidates(port: UInt16, used: [IPAddress]) -> [TransportAddress] {
-    let isIPv4Only = !TCPListener.boundAddress(self.settings.address).contains(":")
+    let (isIPv4Only, hasTCP) = self.port.withLock { ($0?.udp.isIPv6 == false, $0?.tcp != nil) }
     var configured = self.settings.candidateAddresses.compactMap { IPAddress(parsing: $0) }
     var interfaces: [IPAddress] = []
     if let own = self.settings.address, let ip = IPAddress(parsing: own), !["::", "0.0.0.0"].contains(own) {
@@ -243,7 +251,6 @@ extension WebRTCServer: WHEPService {
     }
     let addresses = WebRTCCandidates.addresses(
       used: used, configured: configured, interfaces: interfaces, isIPv4Only: isIPv4Only)
-    let hasTCP = self.port.withLock { $0?.tcp != nil }
     return [false, true].filter { !$0 || hasTCP }.flatMap { isTCP in
       addresses.map { TransportAddress(ip: $0, port: port, isTCP: isTCP) }
     }

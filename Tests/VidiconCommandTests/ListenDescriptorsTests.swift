@@ -1,5 +1,6 @@
 import Authentication
 import Foundation
+import NIOCore
 import Serving
 import Testing
 
@@ -66,13 +67,14 @@ struct ListenDescriptorsTests {
     #expect(PassedSocket(.init(number: file, name: "b")) == nil)
   }
 
-  @Test func `a memory file has the bytes that it was made of`() throws {
-    let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
-    let file = try #require(MemoryFile.make(bytes))
+  @Test func `a memory file has the bytes that were written`() throws {
+    let bytes = ByteBuffer(bytes: (0..<100_000).map { UInt8(truncatingIfNeeded: $0 * 7) })
+    let file = try #require(MemoryFile.make())
     defer { close(file) }
-    #expect(MemoryFile.read(file) == bytes)
-    let empty = try #require(MemoryFile.make([]))
-    defer { close(empty) }
-    #expect(MemoryFile.read(empty) == nil && MemoryFile.read(-1) == nil)
+    #expect(MemoryFile.read(file, maximumLength: 100_000) == nil, "it is empty")
+    #expect(MemoryFile.write(bytes, to: file))
+    #expect(MemoryFile.read(file, maximumLength: 100_000) == bytes)
+    #expect(MemoryFile.read(file, maximumLength: 99_999) == nil)
+    #expect(!MemoryFile.write(bytes, to: -1) && MemoryFile.read(-1, maximumLength: 100_000) == nil)
   }
 }

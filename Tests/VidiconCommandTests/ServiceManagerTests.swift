@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import TestSupport
 import Testing
 
@@ -6,69 +7,9 @@ import Testing
 
 @Suite("Messages to the service manager", .timeLimit(.minutes(5)))
 struct ServiceManagerTests {
-  /// The socket of a service manager.
-  private struct Manager: ~Copyable {
-    let path = NSTemporaryDirectory() + UUID().uuidString.prefix(8)
-    private let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-
-    /// - Parameter isAbstract: Whether its name is of the abstract namespace, which has no files.
-    init(isAbstract: Bool = false) throws {
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      let bytes = (isAbstract ? [0] : []) + Array(self.path.utf8)
-      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-      let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
-      let result = withUnsafePointer(to: address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(self.socket, $0, length) }
-      }
-      try #require(result == 0)
-    }
-
-    deinit {
-      close(self.socket)
-      unlink(self.path)
-    }
-
-    /// The next message, and the descriptor with it; nil where there is no message, or none with a descriptor.
-    func messageWithDescriptor() -> (lines: [Substring], descriptor: Int32)? {
-      var bytes = [UInt8](repeating: 0, count: 4096)
-      // A header of a control message is of 16 bytes, and a descriptor is padded to 8.
-      var control = [UInt64](repeating: 0, count: 3)
-      let socket = self.socket
-      let (count, length) = bytes.withUnsafeMutableBytes { bytes in
-        control.withUnsafeMutableBytes { control -> (Int, Int) in
-          var data = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
-          return withUnsafeMutablePointer(to: &data) { data -> (Int, Int) in
-            var message = msghdr()
-            message.msg_iov = data
-            message.msg_iovlen = 1
-            message.msg_control = control.baseAddress
-            message.msg_controllen = control.count
-            let count = recvmsg(socket, &message, Int32(MSG_DONTWAIT))
-            return (count, Int(message.msg_controllen))
-          }
-        }
-      }
-      guard count > 0, length >= 20 else { return nil }
-      let descriptor = Int32(truncatingIfNeeded: control[2])
-      return (String(decoding: bytes.prefix(count), as: UTF8.self).split(separator: "\n"), descriptor)
-    }
-
-    /// The messages that have come, each with its lines.
-    func messages() -> [[Substring]] {
-      var messages: [[Substring]] = []
-      var bytes = [UInt8](repeating: 0, count: 4096)
-      while true {
-        let count = recv(self.socket, &bytes, bytes.count, Int32(MSG_DONTWAIT))
-        guard count > 0 else { return messages }
-        messages.append(String(decoding: bytes.prefix(count), as: UTF8.self).split(separator: "\n"))
-      }
-    }
-  }
-
   @Test func `a message is sent to the socket of the environment, by its path or abstract name`() throws {
     for isAbstract in [false, true] {
-      let manager = try Manager(isAbstract: isAbstract)
+      let manager = try PlayedServiceManager(isAbstract: isAbstract)
       let name = (isAbstract ? "@" : "") + manager.path
       let service = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": name]))
       service.send(.ready(status: "live: 1 viewer"))
@@ -82,19 +23,23 @@ struct ServiceManagerTests {
   }
 
   @Test func `a descriptor is sent with its name, and forgotten by it`() throws {
-    let manager = try Manager()
+    let manager = try PlayedServiceManager()
     let variables = ["NOTIFY_SOCKET": manager.path]
-    #expect(ServiceManager(environment: variables)?.keepsDescriptors == false)
-    let service = try #require(ServiceManager(environment: variables.merging(["FDSTORE": "16"]) { $1 }))
-    #expect(service.keepsDescriptors)
-    let file = try #require(MemoryFile.make(Array("segments".utf8)))
+    for (text, count) in [(nil, 0), ("0", 0), ("-1", 0), ("many", 0), ("16", 16)] as [(String?, Int)] {
+      var store = variables
+      store["FDSTORE"] = text
+      #expect(ServiceManager(environment: store)?.maximumDescriptorCount == count)
+    }
+    let service = try #require(ServiceManager(environment: variables))
+    let file = try #require(MemoryFile.make())
     defer { close(file) }
-    service.keep(file, as: "vidicon.hls")
+    #expect(MemoryFile.write(ByteBuffer(string: "segments"), to: file))
+    #expect(service.keep(file, as: "vidicon.hls"))
     service.send(.forget(name: "vidicon.hls"))
     let (message, descriptor) = try #require(manager.messageWithDescriptor())
     defer { close(descriptor) }
     #expect(message == ["FDSTORE=1", "FDNAME=vidicon.hls", "FDPOLL=0"])
-    #expect(descriptor != file && MemoryFile.read(descriptor) == Array("segments".utf8))
+    #expect(descriptor != file && MemoryFile.read(descriptor, maximumLength: 8) == ByteBuffer(string: "segments"))
     #expect(manager.messages() == [["FDSTOREREMOVE=1", "FDNAME=vidicon.hls"]])
   }
 
@@ -118,7 +63,7 @@ struct ServiceManagerTests {
   }
 
   @Test func `the program says when it is ready, lives and stops`() async throws {
-    let manager = try Manager()
+    let manager = try PlayedServiceManager()
     let process = Process()
     process.executableURL = try BuiltProgram("vidicon").url
     process.arguments = [

@@ -19,8 +19,12 @@ struct SocketAssignmentTests {
     return PassedSocket(descriptor: Int32(port), name: name, isDatagram: datagram, address: address, port: port)
   }
 
-  private func assign(_ sockets: [PassedSocket], address: String? = nil) -> SocketAssignment {
-    SocketAssignment(sockets, choices: Self.choices, address: address)
+  private func assign(
+    _ sockets: [PassedSocket], addresses: [String] = ["::"], free: [Int] = []
+  ) -> SocketAssignment {
+    SocketAssignment(
+      sockets, choices: Self.choices, addresses: addresses.compactMap { IPAddress(parsing: $0) },
+      isFree: { free.contains($1) })
   }
 
   @Test func `sockets of an earlier run are taken without a word, where the configuration asks for the same`() {
@@ -33,8 +37,9 @@ struct SocketAssignmentTests {
     #expect(assignment.unused == [] && assignment.lines == [])
   }
 
-  @Test func `a port in place of a default one stays, and is said`() {
+  @Test func `a port in place of a default one stays while that is in use, and is said`() {
     let socket = Self.socket("vidicon.rtsp.8554", 8555)
+    #expect(self.assign([socket], free: [8554]).unused == [socket])
     #expect(self.assign([socket]).sockets == [.rtsp: socket])
     #expect(self.assign([socket]).lines == ["RTSP stays on port 8555, as before the restart"])
   }
@@ -51,8 +56,10 @@ struct SocketAssignmentTests {
       #expect(assignment.sockets == [:] && assignment.unused == [socket] && assignment.lines == [], "\(socket.name)")
     }
     let local = Self.socket("vidicon.http.8080", 8080, address: "127.0.0.1")
-    #expect(self.assign([local], address: "127.0.0.1").sockets == [.http: local])
-    #expect(self.assign([Self.socket("vidicon.http.8080", 8080)], address: "127.0.0.1").sockets == [:])
+    #expect(self.assign([local], addresses: ["127.0.0.1"]).sockets == [.http: local])
+    #expect(self.assign([Self.socket("vidicon.http.8080", 8080)], addresses: ["127.0.0.1"]).sockets == [:])
+    // All addresses, of a run before the machine had one of IPv6.
+    #expect(self.assign([Self.socket("vidicon.http.8080", 8080, address: "0.0.0.0")]).sockets == [:])
   }
 
   @Test func `a socket of a unit is found by its name, whose port decides, or by its port`() {

@@ -14,14 +14,14 @@ import Testing
 
 @Suite("Sockets that outlive a server", .timeLimit(.minutes(5)))
 struct InheritedSocketsTests {
-  private static func server(_ sockets: ListeningSockets) -> CameraServer {
+  private static func server(_ sockets: ListeningSockets, hasWebRTC: Bool = true) -> CameraServer {
     var settings = CameraServerSettings(
       rtsp: RTSPServerSettings(port: 0), http: HTTPServerSettings(port: 0), isAnnounced: false)
     settings.rtsp.address = "127.0.0.1"
     settings.http?.address = "127.0.0.1"
     settings.rtmp = RTMPServerSettings(port: 0)
     settings.rtmp?.address = "127.0.0.1"
-    settings.webRTC = WebRTCServerSettings(port: 0)
+    if hasWebRTC { settings.webRTC = WebRTCServerSettings(port: 0) }
     settings.webRTC?.address = "127.0.0.1"
     return CameraServer(
       settings: settings, catalog: .all, privacy: .shared, discovery: { _ in }, report: { _ in }, sockets: sockets)
@@ -77,12 +77,13 @@ struct InheritedSocketsTests {
     await second.stop()
   }
 
-  @Test func `a server that accepts no more leaves connections to the next one`() async throws {
+  @Test(arguments: [false, true])
+  func `a server that accepts no more, or not yet, leaves connections to the next one`(isHeld: Bool) async throws {
     let kept = Mutex([ListeningSockets.Role: Int32]())
     let first = Self.server(ListeningSockets(keep: { role, socket in kept.withLock { $0[role] = dup(socket) } }))
-    try await first.start()
+    try await first.start(holdingConnections: isHeld)
     let port = try #require(first.ports?.http)
-    await first.http?.pause()
+    if !isHeld { await first.http?.pause() }
     let reader = Reader()
     let client = try await Self.connect(to: port, reader)
     try await client.writeAndFlush(ByteBuffer(string: "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"))
@@ -93,5 +94,54 @@ struct InheritedSocketsTests {
     try await eventually { reader.text.withLock { $0.hasPrefix("HTTP/1.1 200") } }
     try await client.close()
     await second.stop()
+  }
+
+  @Test func `a socket of WebRTC whose TCP port is taken is replaced, and the new one is kept`() async throws {
+    let kept = Mutex([ListeningSockets.Role: Int32]())
+    let first = Self.server(ListeningSockets(keep: { role, socket in kept.withLock { $0[role] = dup(socket) } }))
+    try await first.start()
+    let port = try #require(first.ports?.webRTC)
+    await first.stop()
+    let sockets = kept.withLock { sockets in
+      defer { sockets = [:] }
+      return sockets
+    }
+    for (role, socket) in sockets where role != .webRTC { close(socket) }
+    let other = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .bind(host: "127.0.0.1", port: port).get()
+    let forgotten = Mutex([ListeningSockets.Role]())
+    let inherited = ListeningSockets(
+      [.webRTC: try #require(sockets[.webRTC])], keep: { role, socket in kept.withLock { $0[role] = dup(socket) } },
+      forget: { role in forgotten.withLock { $0.append(role) } })
+    let second = Self.server(inherited)
+    try await second.start()
+    #expect(second.ports?.webRTC != port && inherited.inheritedRoles.isEmpty)
+    #expect(forgotten.withLock { $0 } == [.webRTC])
+    let new = kept.withLock { $0 }
+    #expect(new.keys.contains(.webRTC) && new.keys.contains(.webRTCOverTCP))
+    for socket in new.values { close(socket) }
+    await second.stop()
+    try await other.close()
+  }
+
+  @Test func `an inherited socket that no server uses is closed and forgotten`() async throws {
+    let forgotten = Mutex([ListeningSockets.Role]())
+    let socket = try #require(Self.openPipe())
+    let inherited = ListeningSockets(
+      [.webRTC: socket.write], forget: { role in forgotten.withLock { $0.append(role) } })
+    let server = Self.server(inherited, hasWebRTC: false)
+    try await server.start()
+    #expect(forgotten.withLock { $0 } == [.webRTC] && inherited.inheritedRoles.isEmpty)
+    // The end of a pipe whose other end is closed.
+    var byte: UInt8 = 0
+    let count = read(socket.read, &byte, 1)
+    #expect(count == 0)
+    close(socket.read)
+    await server.stop()
+  }
+
+  private static func openPipe() -> (read: Int32, write: Int32)? {
+    var ends: [Int32] = [-1, -1]
+    return pipe(&ends) == 0 ? (ends[0], ends[1]) : nil
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Media
+import NIOCore
 import TestSupport
 import Testing
 import Vidicon
@@ -35,11 +36,11 @@ struct SuspendedStreamsTests {
   }
 
   /// Segments of a stream with a viewer, and the bytes that its server leaves.
-  private static func suspend(isProtected: Bool) async throws -> (segments: [String], bytes: [UInt8]) {
+  private static func suspend(isProtected: Bool) async throws -> (segments: [String], bytes: ByteBuffer) {
     let server = try await Self.server(isProtected: isProtected)
     try await server.serve(Self.stream())
     let segments = try await Self.segments(of: server, isProtected: isProtected)
-    var left: [UInt8]?
+    var left: ByteBuffer?
     await server.stop(suspending: { left = $0 })
     try #require(segments.count >= 3)
     return (segments, try #require(left))
@@ -82,9 +83,9 @@ struct SuspendedStreamsTests {
 
   @Test func `damaged bytes are refused, and a server without viewers leaves none`() async throws {
     let server = try await Self.server(isProtected: false)
-    #expect(throws: ParsingError.self) { try server.resume(from: Array("no segments".utf8)) }
+    #expect(throws: ParsingError.self) { try server.resume(from: ByteBuffer(string: "no segments")) }
     try await server.serve(Self.stream())
-    var left: [UInt8]?
+    var left: ByteBuffer?
     await server.stop(suspending: { left = $0 })
     #expect(left == nil)
   }

@@ -78,7 +78,7 @@ int vidicon_datagrams_open_pair(const char *address, int *sockets, uint16_t *por
 /// Returns 0, or an errno value.
 int vidicon_datagrams_open(const char *address, int *socket, uint16_t *port);
 
-/// Prepares a bound UDP socket of another process as one that was opened here.
+/// Prepares a bound UDP socket of another process as one that was opened here; closes it on failure.
 ///
 /// port: set to its port.
 /// is_ipv6: set to whether its addresses are of IPv6.

@@ -58,7 +58,9 @@ package final class AcceptLimitHandler: ChannelDuplexHandler, Sendable {
       let context = NIOLoopBound(context, eventLoop: context.eventLoop)
       context.eventLoop.scheduleTask(in: Self.interval) {
         self.isHeld.store(false, ordering: .relaxed)
-        self.read(context: context.value)
+        // A port that accepts no more leaves its connections in the queue, for another process.
+        let isReading = try? context.value.channel.syncOptions?.getOption(.autoRead)
+        if isReading ?? true { self.read(context: context.value) }
       }
       return
     }

@@ -25,36 +25,66 @@ package final class ListeningSockets: Sendable {
     case webRTCOverTCP = "webrtc-tcp"
   }
 
-  /// The ports whose sockets were inherited.
-  package let inheritedRoles: Set<Role>
-  private let inherited: Mutex<[Role: Int32]>
+  private struct State {
+    /// Inherited sockets that no server has taken yet.
+    var waiting: [Role: Int32]
+    var inheritedRoles: Set<Role>
+  }
+
+  private let state: Mutex<State>
   private let keep: (@Sendable (Role, Int32) -> Void)?
+  private let forget: (@Sendable (Role) -> Void)?
 
   /// - Parameters:
   ///   - inherited: Descriptors of sockets that are bound, each taken by one server, which closes it.
   ///   - keep: Called with each socket that a server has opened, while it opens its ports; the descriptor is valid during the call. nil
   ///     where nothing keeps them.
-  package init(_ inherited: [Role: Int32] = [:], keep: (@Sendable (Role, Int32) -> Void)? = nil) {
-    self.inheritedRoles = Set(inherited.keys)
-    self.inherited = Mutex(inherited)
+  ///   - forget: Called for each inherited socket that no server could use, which is to be kept no longer.
+  package init(
+    _ inherited: [Role: Int32] = [:], keep: (@Sendable (Role, Int32) -> Void)? = nil,
+    forget: (@Sendable (Role) -> Void)? = nil
+  ) {
+    self.state = Mutex(State(waiting: inherited, inheritedRoles: Set(inherited.keys)))
     self.keep = keep
+    self.forget = forget
   }
+
+  /// The ports whose sockets were inherited, but for those that no server could use.
+  package var inheritedRoles: Set<Role> { self.state.withLock { $0.inheritedRoles } }
 
   /// The inherited socket of a port; nil where there is none, or it was taken before.
   package func take(_ role: Role) -> Int32? {
-    self.inherited.withLock { $0.removeValue(forKey: role) }
+    self.state.withLock { $0.waiting.removeValue(forKey: role) }
   }
 
-  /// Lets a socket be kept that a server has opened.
+  /// Lets a socket be kept that a server has opened, in place of an inherited one that it could not use.
   package func opened(_ role: Role, _ descriptor: Int32) {
+    self.giveUp(role)
     self.keep?(role, descriptor)
   }
 
-  /// Lets the socket of a listening channel be kept that a server has opened.
+  /// Lets the socket of a listening channel be kept that a server has opened, in place of an inherited one that it could not use.
   package func opened(_ role: Role, _ channel: any Channel) async {
+    self.giveUp(role)
     guard self.keep != nil, let copy = await Self.copy(of: channel) else { return }
-    self.opened(role, copy)
+    self.keep?(role, copy)
     close(copy)
+  }
+
+  /// Closes the inherited sockets that no server has taken, once all have opened their ports: clients must not wait for an answer.
+  package func closeUnused() {
+    let unused = self.state.withLock { state in
+      defer { state.waiting.removeAll() }
+      return state.waiting
+    }
+    for (role, descriptor) in unused {
+      close(descriptor)
+      self.giveUp(role)
+    }
+  }
+
+  private func giveUp(_ role: Role) {
+    if self.state.withLock({ $0.inheritedRoles.remove(role) }) != nil { self.forget?(role) }
   }
 
   /// Sets the length of the accept queue of a channel with an inherited socket, for which NIO has chosen 128.

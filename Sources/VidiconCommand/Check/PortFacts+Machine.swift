@@ -55,7 +55,7 @@ extension PortFacts {
 
   /// Opens a port for a moment; of one in use, looks for the program.
   static func state(of port: Port, bind: String?) -> State {
-    let number = Self.errorOfOpening(port, address: TCPListener.boundAddress(bind))
+    let number = Self.errorOfOpening(port.number, port.transport, address: TCPListener.boundAddress(bind))
     switch number {
     case 0: return .free
     case EADDRINUSE: return .inUse(by: PortHolder(of: port))
@@ -66,22 +66,22 @@ extension PortFacts {
   }
 
   /// Binds a socket as the server does, and closes it; returns the value of `errno`, 0 where that succeeds.
-  private static func errorOfOpening(_ port: Port, address text: String) -> Int32 {
+  static func errorOfOpening(_ port: Int, _ transport: Transport, address text: String) -> Int32 {
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE
     #if canImport(Darwin)
-    hints.ai_socktype = port.transport == .udp ? SOCK_DGRAM : SOCK_STREAM
+    hints.ai_socktype = transport == .udp ? SOCK_DGRAM : SOCK_STREAM
     #else
-    hints.ai_socktype = Int32((port.transport == .udp ? SOCK_DGRAM : SOCK_STREAM).rawValue)
+    hints.ai_socktype = Int32((transport == .udp ? SOCK_DGRAM : SOCK_STREAM).rawValue)
     #endif
     var address: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(text, "\(port.number)", &hints, &address) == 0, let address else { return EADDRNOTAVAIL }
+    guard getaddrinfo(text, "\(port)", &hints, &address) == 0, let address else { return EADDRNOTAVAIL }
     defer { freeaddrinfo(address) }
     let entry = address.pointee
     let descriptor = socket(entry.ai_family, entry.ai_socktype, 0)
     guard descriptor >= 0 else { return errno }
     defer { close(descriptor) }
-    if port.transport == .tcp {
+    if transport == .tcp {
       // Connections that were closed lately do not keep the port, as for the server.
       var option: Int32 = 1
       setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &option, socklen_t(MemoryLayout<Int32>.size))
