@@ -12,8 +12,8 @@ package import NIOCore
 /// | … | for each stream: name, token, flags, durations, numbers, initialization segments, segments with their parts |
 /// | 4 | signature |
 ///
-/// Streams, bytes and texts have their length in front. The numbers and discontinuities of segments are not written: they end with those of the
-/// stream.
+/// Streams, bytes and texts have their length in front. The numbers and discontinuities of segments are not written: they end with
+/// those of the stream.
 package struct HLSSuspendedStreams: Sendable {
   /// Signature at both ends.
   static let signature: UInt32 = 0x5648_4C53

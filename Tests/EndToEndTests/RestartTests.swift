@@ -23,6 +23,8 @@ extension EndToEnd {
     private struct Manager {
       let folder: String
       var trigger: String { "\(self.folder)/restart" }
+      /// Exists while no run of the program is ready.
+      var down: String { "\(self.trigger).down" }
 
       func entry() throws -> [String] {
         [
@@ -32,8 +34,10 @@ extension EndToEnd {
       }
 
       /// Has the program started again, and waits until it is ready.
-      func restart() async throws {
-        try Data().write(to: URL(filePath: self.trigger))
+      ///
+      /// - Parameter isCrash: Whether it ends by SIGKILL, and not in order.
+      func restart(isCrash: Bool = false) async throws {
+        try Data((isCrash ? "KILL" : "").utf8).write(to: URL(filePath: self.trigger), options: .atomic)
         try await waitUntil { !FileManager.default.fileExists(atPath: self.trigger) }
       }
 
@@ -64,25 +68,29 @@ extension EndToEnd {
         var answered: Int
         var unanswered: Int
         var timedOut: Int
+        /// Those that began while no run was ready, and the answered ones among them.
+        var between: Int
+        var answeredBetween: Int
       }
+      let restarts = 20
       try await Self.serving(["--rtmp-port", "0", "--webrtc-port", "0"]) { vidicon, manager in
         let end = "\(manager.folder)/end"
         let arguments = [
           TestMedia.client("connections.py"), "--http", "\(vidicon.httpPort)", "--rtsp", "\(vidicon.rtspPort)",
-          "--until",
-          end, "--minimum", "1000",
+          "--until", end, "--down", manager.down, "--minimum", "1000",
         ]
         async let load = Tool.run("python3", arguments, within: .seconds(400))
-        for _ in 0..<20 { try await manager.restart() }
+        for _ in 0..<restarts { try await manager.restart() }
         try Data().write(to: URL(filePath: end))
         let run = try await load
         try #require(run.succeeded, "\(run.errors)")
         let counts = try JSONDecoder().decode(Counts.self, from: Data(run.output))
         #expect(counts.refused == 0 && counts.timedOut == 0 && counts.tried >= 1000, "\(counts)")
-        // A connection that was accepted just before the program stops may end without an answer.
-        #expect(counts.answered > counts.unanswered, "\(counts)")
+        #expect(counts.between > 0 && counts.answeredBetween == counts.between, "\(counts)")
+        // Those that were accepted just before the program stops, of a hundred in a second.
+        #expect(counts.unanswered <= 5 * restarts, "\(counts)")
         let runs = try manager.runs()
-        #expect(runs.count == 21 && runs.dropFirst().allSatisfy { $0.status == 0 }, "\(runs)")
+        #expect(runs.count == restarts + 1 && runs.dropFirst().allSatisfy { $0.status == 0 }, "\(runs)")
         let names = [
           "vidicon.http.0", "vidicon.rtmp.0", "vidicon.rtsp.0", "vidicon.webrtc-tcp.0", "vidicon.webrtc.0",
         ]
@@ -123,6 +131,28 @@ extension EndToEnd {
         let violations = checkers.values.flatMap(\.violations).filter { ![.preloadHint, .freshness].contains($0.rule) }
         #expect(violations == [])
         #expect(try manager.runs().last?.names.contains("vidicon.hls") == true)
+      }
+    }
+
+    @Test func `after a crash all ports are the same, those with TLS too, and players of HLS start again`()
+      async throws
+    {
+      try await TestMedia.withTemporaryFolder { folder in
+        let ports = ["https", "rtsps", "rtmp", "rtmps"].flatMap { ["--\($0)-port", "0"] }
+        try await Self.serving(ports + Smoke.certificate(in: folder)) { vidicon, manager in
+          func firstSegment() throws -> String? {
+            let answer = try HTTPConnection(port: vidicon.httpPort).get("/live/playlist.m3u8")
+            return answer.status == 200 ? MediaPlaylistText(answer.text).segments.first?.uri : nil
+          }
+          let before = try #require(try firstSegment())
+          try await manager.restart(isCrash: true)
+          let run = try #require(try manager.runs().last)
+          #expect(run.status == -9)
+          // Without segments.
+          #expect(run.names.sorted() == ["http", "https", "rtmp", "rtmps", "rtsp", "rtsps"].map { "vidicon.\($0).0" })
+          let after = try #require(try firstSegment())
+          #expect(before.split(separator: "-").first != after.split(separator: "-").first)
+        }
       }
     }
 

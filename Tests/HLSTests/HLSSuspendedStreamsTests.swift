@@ -226,6 +226,19 @@ struct HLSSuspendedStreamsTests {
     #expect(Self.violations(of: simulation) == [])
   }
 
+  @Test func `segments of another process are gone once faces are private, and numbers go on`() throws {
+    let settings = StreamSimulation.Settings()
+    var (simulation, bytes) = try Self.suspended(after: 8_300, settings)
+    let state = try Self.state(of: bytes)
+    Self.resume(&simulation, state, after: 0, settings)
+    let effects = simulation.stream.discardEarlier()
+    simulation.perform(effects)
+    for segment in state.segments { #expect(simulation.ask("a1b2-\(segment.number).ts") == .gone) }
+    simulation.run(until: 12_000)
+    let playlist = try Self.text("live.m3u8", of: &simulation)
+    #expect(Self.tag("EXT-X-MEDIA-SEQUENCE", in: playlist) == state.nextNumber)
+  }
+
   @Test func `of more bytes than are to be left the first segments are not`() throws {
     var simulation = StreamSimulation()
     simulation.run(until: 8_300)

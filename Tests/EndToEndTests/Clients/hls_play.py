@@ -110,7 +110,8 @@ def main():
         ages = sorted(after.pop("ages"))
         after.update({
             "elapsedSeconds": time.monotonic() - begin, "playedSeconds": after["position"] - before["position"],
-            "restartSeconds": restart, "decoded": after["decoded"] - before["decoded"], "audioBytes": after["audioBytes"] - before["audioBytes"],
+            "restartSeconds": restart, "decoded": after["decoded"] - before["decoded"],
+            "audioBytes": after["audioBytes"] - before["audioBytes"],
             "medianLatency": ages[len(ages) // 2] if ages else None, "latencies": len(ages), "restarts": []})
         for _ in range(options.restarts):
             start(settling=2)

@@ -2,8 +2,9 @@
 """Plays the part of a service manager that keeps descriptors, as systemd does: service_manager.py --restart FILE COMMAND...
 
 Starts COMMAND with NOTIFY_SOCKET and FDSTORE, sd_notify(3), and keeps the descriptors that it sends. Whenever FILE appears, ends it with
-SIGTERM and starts it again, with what is kept as LISTEN_FDS, sd_listen_fds(3); FILE is removed once the new run is ready. SIGINT and SIGTERM
-end COMMAND, whose status is that of this script. --report appends a line of JSON for each run: the names of its descriptors, the
+SIGTERM, or SIGKILL where the text of FILE is KILL, and starts it again, with what is kept as LISTEN_FDS, sd_listen_fds(3). FILE is
+removed once the new run is ready; FILE.down exists from the end of one run until the next one is ready. SIGINT and SIGTERM end COMMAND,
+whose status is that of this script. --report appends a line of JSON for each run: the names of its descriptors, the
 seconds from the signal to its readiness, and the status of the run before.
 """
 import argparse
@@ -116,8 +117,9 @@ class Manager:
                 if self.options.report:
                     with open(self.options.report, "a") as report:
                         report.write(json.dumps({"names": names, "seconds": time.monotonic() - begin, "status": status}) + "\n")
-                if os.path.exists(self.options.restart):
-                    os.remove(self.options.restart)
+                for file in (self.options.restart + ".down", self.options.restart):
+                    if os.path.exists(file):
+                        os.remove(file)
             if self.ending is not None:
                 return self.end(process, self.ending)
             ended, ended_status = os.waitpid(process, os.WNOHANG)
@@ -125,7 +127,10 @@ class Manager:
                 return os.waitstatus_to_exitcode(ended_status)
             if is_ready and os.path.exists(self.options.restart):
                 begin = time.monotonic()
-                status = self.end(process, signal.SIGTERM)
+                with open(self.options.restart) as file:
+                    is_crash = file.read() == "KILL"
+                status = self.end(process, signal.SIGKILL if is_crash else signal.SIGTERM)
+                open(self.options.restart + ".down", "w").close()
                 names = [name for name, _ in self.store.kept]
                 process, is_ready = start(self.options.command, self.path, self.store), False
 
