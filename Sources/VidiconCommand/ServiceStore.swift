@@ -7,7 +7,7 @@ import Vidicon
 /// Store of the service manager for the next run of the program: its listening sockets, so that clients wait and are not refused, and the
 /// segments with which players of HLS go on.
 struct ServiceStore {
-  /// Maximum time that a service manager takes to close a socket that is given back.
+  /// Maximum time within which a service manager closes a released socket.
   private static let closingLimit = Duration.seconds(5)
 
   /// The sockets for the servers of this run.

@@ -68,7 +68,7 @@ extension EndToEnd {
         var answered: Int
         var unanswered: Int
         var timedOut: Int
-        /// Those that began while no run was ready, and the answered ones among them.
+        /// Connections that began while no run was ready, and the answered ones among them.
         var between: Int
         var answeredBetween: Int
       }
@@ -87,7 +87,7 @@ extension EndToEnd {
         let counts = try JSONDecoder().decode(Counts.self, from: Data(run.output))
         #expect(counts.refused == 0 && counts.timedOut == 0 && counts.tried >= 1000, "\(counts)")
         #expect(counts.between > 0 && counts.answeredBetween == counts.between, "\(counts)")
-        // Those that were accepted just before the program stops, of a hundred in a second.
+        // Connections that were accepted just before the program stops, of a hundred in a second.
         #expect(counts.unanswered <= 5 * restarts, "\(counts)")
         let runs = try manager.runs()
         #expect(runs.count == restarts + 1 && runs.dropFirst().allSatisfy { $0.status == 0 }, "\(runs)")

@@ -45,7 +45,7 @@ struct ServiceStoreTests {
     return .init(number: file, name: "vidicon.hls")
   }
 
-  @Test func `a port that is given back can be opened, also where the service manager closes it late`() async throws {
+  @Test func `a released port can be opened, also where the service manager closes it late`() async throws {
     let manager = try PlayedServiceManager()
     let service = try Self.service(manager)
     let (descriptor, port) = try Self.listen()
@@ -78,7 +78,7 @@ struct ServiceStoreTests {
     #expect(Self.error(ofOpening: port) == EADDRINUSE)
   }
 
-  @Test func `a socket in place of a port in use is given back once that is free`() async throws {
+  @Test func `a socket in place of a port in use is released once that is free`() async throws {
     let manager = try PlayedServiceManager()
     let service = try Self.service(manager)
     /// Whether another socket is used in place of that of a port.

@@ -59,13 +59,13 @@ package final class ListeningSockets: Sendable {
 
   /// Lets a socket be kept that a server has opened, in place of an inherited one that it could not use.
   package func opened(_ role: Role, _ descriptor: Int32) {
-    self.giveUp(role)
+    self.discard(role)
     self.keep?(role, descriptor)
   }
 
   /// Lets the socket of a listening channel be kept that a server has opened, in place of an inherited one that it could not use.
   package func opened(_ role: Role, _ channel: any Channel) async {
-    self.giveUp(role)
+    self.discard(role)
     guard self.keep != nil, let copy = await Self.copy(of: channel) else { return }
     self.keep?(role, copy)
     close(copy)
@@ -79,11 +79,11 @@ package final class ListeningSockets: Sendable {
     }
     for (role, descriptor) in unused {
       close(descriptor)
-      self.giveUp(role)
+      self.discard(role)
     }
   }
 
-  private func giveUp(_ role: Role) {
+  private func discard(_ role: Role) {
     if self.state.withLock({ $0.inheritedRoles.remove(role) }) != nil { self.forget?(role) }
   }
 
