@@ -50,20 +50,22 @@ struct ServiceStoreTests {
     let service = try Self.service(manager)
     let (descriptor, port) = try Self.listen()
     let copy = dup(descriptor)
-    let isClosed = Atomic(false)
-    async let closing: Void = eventually {
-      guard manager.messages().contains(["FDSTOREREMOVE=1", "FDNAME=vidicon.http.\(port)"]) else { return false }
-      // The program has closed its own.
-      #expect(Self.error(ofOpening: port) == EADDRINUSE)
-      isClosed.store(true, ordering: .sequentiallyConsistent)
-      close(copy)
-      return true
+    let isClosed = Mutex(false)
+    let closing = Task {
+      try await eventually {
+        guard manager.messages().contains(["FDSTOREREMOVE=1", "FDNAME=vidicon.http.\(port)"]) else { return false }
+        // The program has closed its own.
+        #expect(Self.error(ofOpening: port) == EADDRINUSE)
+        isClosed.withLock { $0 = true }
+        close(copy)
+        return true
+      }
     }
     let store = await ServiceStore(
       [.init(number: descriptor, name: "vidicon.http.\(port)")], of: service, settings: Self.settings(),
       address: "127.0.0.1", closingLimit: .seconds(300))
-    #expect(isClosed.load(ordering: .sequentiallyConsistent) && store.sockets.inheritedRoles.isEmpty)
-    try await closing
+    #expect(isClosed.withLock { $0 } && store.sockets.inheritedRoles.isEmpty)
+    try await closing.value
   }
 
   @Test func `a service manager that keeps a port for itself is waited for with a limit`() async throws {
