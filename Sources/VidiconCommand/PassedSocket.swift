@@ -23,7 +23,7 @@ struct PassedSocket: Hashable {
     self.port = port
   }
 
-  /// Reads the properties of a descriptor; nil for one that is no socket of TCP or UDP with a port.
+  /// Reads the properties of a descriptor; nil for one that is no socket of TCP or UDP with a port, or is a connection.
   init?(_ descriptor: ListenDescriptors.Descriptor) {
     var type: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -33,10 +33,21 @@ struct PassedSocket: Hashable {
     #else
     let (stream, datagram) = (Int32(SOCK_STREAM.rawValue), Int32(SOCK_DGRAM.rawValue))
     #endif
-    guard type == stream || type == datagram, let bound = Self.boundAddress(of: descriptor.number) else { return nil }
+    guard type == stream || type == datagram, !Self.isConnected(descriptor.number),
+      let bound = Self.boundAddress(of: descriptor.number)
+    else { return nil }
     self.init(
       descriptor: descriptor.number, name: descriptor.name, isDatagram: type == datagram, address: bound.address,
       port: bound.port)
+  }
+
+  /// Whether a socket has a peer, as that of a unit with `Accept=yes` does.
+  private static func isConnected(_ descriptor: Int32) -> Bool {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutablePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) == 0 }
+    }
   }
 
   private static func boundAddress(of descriptor: Int32) -> (address: IPAddress, port: Int)? {

@@ -85,6 +85,19 @@ struct HLSSuspendedStreamsTests {
     #expect(throws: ParsingError.self) { try HLSSuspendedStreams(parsing: longer) }
   }
 
+  @Test func `a stream that ends early is left out alone`() throws {
+    let bytes = Array(try Self.suspended(after: 2_000).bytes.readableBytesView)
+    // Signature, version, time, and number of streams; the length of the stream in four bytes; the signature at the end.
+    let (head, body, end) = (bytes.prefix(15), bytes.dropFirst(19).dropLast(4), bytes.suffix(4))
+    for length in stride(from: 0, to: body.count, by: body.count > 1000 ? 7 : 1) {
+      var shorter = ByteBuffer(bytes: head)
+      shorter.writeInteger(UInt32(length))
+      shorter.writeBytes(body.prefix(length) + end)
+      let streams = try HLSSuspendedStreams(parsing: shorter)
+      #expect(streams.streams.isEmpty && streams.problems.count == 1, "\(length) bytes")
+    }
+  }
+
   @Test func `another version is refused`() throws {
     var (_, bytes) = try Self.suspended(after: 2_000)
     bytes.setInteger(UInt8(2), at: 4)

@@ -53,14 +53,15 @@ package final class AcceptLimitHandler: ChannelDuplexHandler, Sendable {
   }
 
   package func read(context: ChannelHandlerContext) {
+    // A port that accepts no more leaves its connections in the queue, for another process.
+    let isReading = try? context.channel.syncOptions?.getOption(.autoRead)
+    guard isReading ?? true else { return }
     guard !self.registry.isOutOfDescriptors, !self.registry.isHeld else {
       guard !self.isHeld.exchange(true, ordering: .relaxed) else { return }
       let context = NIOLoopBound(context, eventLoop: context.eventLoop)
       context.eventLoop.scheduleTask(in: Self.interval) {
         self.isHeld.store(false, ordering: .relaxed)
-        // A port that accepts no more leaves its connections in the queue, for another process.
-        let isReading = try? context.value.channel.syncOptions?.getOption(.autoRead)
-        if isReading ?? true { self.read(context: context.value) }
+        self.read(context: context.value)
       }
       return
     }

@@ -25,7 +25,7 @@ async def connect(port, request):
     """Returns what became of one connection."""
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    except ConnectionRefusedError:
+    except OSError:
         return "refused"
     try:
         writer.write(request)

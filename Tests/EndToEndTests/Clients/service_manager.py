@@ -29,9 +29,8 @@ class Store:
 
     def add(self, name, descriptors):
         for descriptor in descriptors:
-            # systemd compares with kcmp(2); an equal socket or file has the same inode.
-            inode = os.fstat(descriptor).st_ino
-            if len(self.kept) >= MAXIMUM or any(os.fstat(other).st_ino == inode for _, other in self.kept):
+            # systemd compares with kcmp(2); an equal socket or file has the same inode of the same file system.
+            if len(self.kept) >= MAXIMUM or any(os.path.sameopenfile(other, descriptor) for _, other in self.kept):
                 os.close(descriptor)
             else:
                 self.kept.append((name, descriptor))
