@@ -44,7 +44,7 @@ struct ServiceStore {
         passed.append(socket)
       } else {
         if kept == nil {
-          lines.append("\"\(descriptor.name)\" of the service manager is no socket that waits for clients; it is not used")
+          lines.append("\"\(descriptor.name)\" of the service manager is no port of TCP or UDP; it is not used")
         }
         Self.drop(descriptor.number, descriptor.name, manager)
       }
