@@ -1,3 +1,4 @@
+internal import Authentication
 internal import HLS
 package import HTTPServer
 package import Media
