@@ -13,14 +13,6 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
   let loops: ConnectionLoops
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-    // Some are accepted before the port's handler that holds them is there.
-    guard let releasing = self.loops[channel.eventLoop].registry.releasing(on: channel.eventLoop) else {
-      return self.serve(channel, logger: logger)
-    }
-    return releasing.flatMap { self.serve(channel, logger: logger) }
-  }
-
-  private func serve(_ channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
     let loop = self.loops[channel.eventLoop]
     do {
       let guardian = ConnectionGuard(loop: loop)

@@ -1,6 +1,5 @@
 package import Authentication
 internal import Libc
-package import NIOCore
 internal import Synchronization
 
 /// The open connections of all servers of a process, with one limit.
@@ -71,8 +70,8 @@ package final class ConnectionRegistry: Sendable {
   private let acceptedCount = Atomic(0)
   /// Maximum of ``acceptedCount``: the registered connections, and some on their way in or out.
   private let acceptedLimit: Int
-  /// Promises of connections that wait to be served; nil once all are served at once.
-  private let held = Mutex<[EventLoopPromise<Void>]?>(nil)
+  /// Whether no connection is to be accepted before ``release()``.
+  private let held = Atomic(false)
   /// Connections beyond the maximum that may be accepted before others are closed; fewer than ``OpenFileLimit/reserve``.
   static let acceptedMargin = 32
 
@@ -113,26 +112,14 @@ package final class ConnectionRegistry: Sendable {
   /// Whether no further connection is to be accepted until one is closed.
   var isOutOfDescriptors: Bool { self.acceptedCount.load(ordering: .relaxed) >= self.acceptedLimit }
 
-  /// Whether connections wait to be served.
-  package var isHeld: Bool { self.held.withLock { $0 != nil } }
+  /// Whether connections wait in the queues of the ports.
+  package var isHeld: Bool { self.held.load(ordering: .relaxed) }
 
   /// Lets connections wait until ``release()``: the streams that they ask for are not there yet.
-  package func hold() { self.held.withLock { $0 = $0 ?? [] } }
+  package func hold() { self.held.store(true, ordering: .relaxed) }
 
-  /// Serves the connections that wait, and all others at once.
-  package func release() {
-    for promise in self.held.withLock({ $0.take() }) ?? [] { promise.succeed() }
-  }
-
-  /// The end of the wait of a connection; nil where it is served at once.
-  package func releasing(on eventLoop: any EventLoop) -> EventLoopFuture<Void>? {
-    self.held.withLock { held in
-      guard held != nil else { return nil }
-      let promise = eventLoop.makePromise(of: Void.self)
-      held?.append(promise)
-      return promise.futureResult
-    }
-  }
+  /// Accepts the connections that wait, and all others at once.
+  package func release() { self.held.store(false, ordering: .relaxed) }
 
   /// Counts an accepted connection.
   func countAccepted() { self.acceptedCount.add(1, ordering: .relaxed) }
