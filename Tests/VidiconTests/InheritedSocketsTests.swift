@@ -24,7 +24,7 @@ struct InheritedSocketsTests {
     if hasWebRTC { settings.webRTC = WebRTCServerSettings(port: 0) }
     settings.webRTC?.address = "127.0.0.1"
     return CameraServer(
-      settings: settings, catalog: .all, privacy: .shared, discovery: { _ in }, report: { _ in }, sockets: sockets)
+      settings: settings, catalog: .all, privacy: .shared, discovery: { _ in }, log: { _ in }, sockets: sockets)
   }
 
   /// Collects what a connection receives.
