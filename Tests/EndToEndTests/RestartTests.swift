@@ -87,7 +87,7 @@ extension EndToEnd {
         let counts = try JSONDecoder().decode(Counts.self, from: Data(run.output))
         #expect(counts.refused == 0 && counts.timedOut == 0 && counts.tried >= 1000, "\(counts)")
         #expect(counts.between > 0 && counts.answeredBetween == counts.between, "\(counts)")
-        // Those that were accepted just before the program stops, of a hundred in a second: the fewer, the faster the machine.
+        // Accepted just before the program stopped, of a hundred in a second: the fewer, the faster the machine.
         #expect(counts.unanswered < counts.answered / 4, "\(counts)")
         let runs = try manager.runs()
         #expect(runs.count == restarts + 1 && runs.dropFirst().allSatisfy { $0.status == 0 }, "\(runs)")

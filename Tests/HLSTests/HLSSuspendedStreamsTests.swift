@@ -89,7 +89,8 @@ struct HLSSuspendedStreamsTests {
     let bytes = Array(try Self.suspended(after: 2_000).bytes.readableBytesView)
     // Signature, version, time, and number of streams; the length of the stream in four bytes; the signature at the end.
     let (head, body, end) = (bytes.prefix(15), bytes.dropFirst(19).dropLast(4), bytes.suffix(4))
-    for length in stride(from: 0, to: body.count, by: body.count > 1000 ? 7 : 1) {
+    // A stream has a length of at least one byte.
+    for length in stride(from: 1, to: body.count, by: body.count > 1000 ? 7 : 1) {
       var shorter = ByteBuffer(bytes: head)
       shorter.writeInteger(UInt32(length))
       shorter.writeBytes(body.prefix(length) + end)
