@@ -161,6 +161,8 @@ extension EndToEnd {
         async let playing = FFmpeg.play(
           vidicon.page("/live/playlist.m3u8"), seconds: 20, options: [], audio: false, within: .seconds(80))
         _ = try await vidicon.status { $0.viewers == 1 }
+        // Beyond the first segments.
+        try await Task.sleep(for: .seconds(4))
         try await manager.restart()
         let play = try await playing
         #expect(play.run.exit == .status(0), "\(play.run.errors)")

@@ -82,4 +82,26 @@ struct HLSOutputTests {
       #expect(await liveTask.value == .unavailable)
     }
   }
+
+  @Test func `a player that waits for its first playlist is not shown the end of a stream that another process continues`()
+    async throws
+  {
+    let (eventLoop, clock) = (NIOAsyncTestingEventLoop(), ManualClock())
+    let stream = LiveStream("a", video: VideoSettings(width: 64, height: 64, frameRate: 30))
+    stream.attachVideo(PlasmaCapturer(width: 64, height: 64))
+    try await stream.start()
+    // Not an output of the stream, so that there are no segments.
+    let hls = HLSOutput(stream: stream, token: "t", idleTime: .seconds(10), eventLoop: eventLoop) { clock.now }
+    let playlist = try Self.request("playlist.m3u8", at: clock.now)
+    let waiting = Task { await hls.respond(to: playlist) }
+    try await eventually { hls.waitingCount == 1 }
+    #expect(hls.suspend(maximumByteCount: 1 << 20) == nil)
+    hls.streamEnded()
+    #expect(hls.waitingCount == 1)
+    // Its connection is closed.
+    waiting.cancel()
+    #expect(await waiting.value == .unavailable)
+    await stream.stop()
+    await eventLoop.shutdownGracefully()
+  }
 }

@@ -106,15 +106,14 @@ package final class HLSOutput: StreamOutput {
   /// Stops for another process, which continues the stream.
   ///
   /// - Parameter maximumByteCount: Maximum number of bytes of its segments.
-  /// - Returns: The state with which it does; nil without players.
+  /// - Returns: The state with which it does; nil where no playlist has been sent, so that players begin with a new one there.
   func suspend(maximumByteCount: Int) -> HLSStreamState? {
     var suspended: HLSStreamState?
     self.perform { (state: inout State) in
+      guard state.endTime == nil, !state.isSuspended else { return HLSEffects.none }
       // Without players the stream ends as otherwise.
-      if state.endTime == nil, !state.isSuspended {
-        suspended = state.machine.suspend(maximumByteCount: maximumByteCount)
-      }
-      state.isSuspended = state.isSuspended || suspended != nil
+      state.isSuspended = state.machine.isActive
+      suspended = state.machine.suspend(maximumByteCount: maximumByteCount)
       return HLSEffects.none
     }
     return suspended

@@ -116,9 +116,9 @@ class Manager:
                 if self.options.report:
                     with open(self.options.report, "a") as report:
                         report.write(json.dumps({"names": names, "seconds": time.monotonic() - begin, "status": status}) + "\n")
-                for file in (self.options.restart + ".down", self.options.restart):
-                    if os.path.exists(file):
-                        os.remove(file)
+                # One that has appeared before the first run was ready still asks for another run.
+                for file in (self.options.restart + ".down", self.options.restart) if status is not None else ():
+                    os.remove(file)
             if self.ending is not None:
                 return self.end(process, self.ending)
             ended, ended_status = os.waitpid(process, os.WNOHANG)
