@@ -83,7 +83,7 @@ struct HLSOutputTests {
     }
   }
 
-  @Test func `a player that waits for its first playlist is not shown the end of a stream that another process continues`()
+  @Test func `a player that waits for its first playlist is not shown the end of a stream that goes on elsewhere`()
     async throws
   {
     let (eventLoop, clock) = (NIOAsyncTestingEventLoop(), ManualClock())
