@@ -67,7 +67,7 @@ public struct HLSStream: Sendable {
   var encoderBitrate: Int? {
     didSet { if self.encoderBitrate != oldValue, self.bitrates.average == nil { self.invalidate() } }
   }
-  private var transportStream: TransportStreamMuxer
+  var transportStream: TransportStreamMuxer
   private var fragments: FragmentedMP4Muxer
   /// Number of the initialization segment, incremented with each change.
   var initialization = 1

@@ -1,3 +1,4 @@
+internal import Containers
 package import Media
 internal import NIOCore
 
@@ -76,6 +77,7 @@ extension HLSStream {
   private mutating func resume(_ state: HLSStreamState, at now: MediaTime) {
     (self.revision, self.reportRevision) = (state.revision, state.reportRevision)
     self.initialization = state.initialization + 1
+    self.transportStream = TransportStreamMuxer(self.descriptions, isContinuation: true)
     let keepsPromises =
       self.timing.partTarget == state.partTarget && self.timing.targetSeconds <= state.targetSeconds
     if keepsPromises {

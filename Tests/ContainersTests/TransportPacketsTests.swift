@@ -85,7 +85,8 @@ struct TransportPacketsTests {
 
   @Test func `a clock packet has no payload, and repeats the counter of the packet before it`() throws {
     var buffer = ByteBuffer()
-    TransportPacketWriter.writeClock(27_000_000, 0x0100, counter: 0, into: &buffer)
+    TransportPacketWriter.writeClock(
+      AdaptationField(programClock: 27_000_000), 0x0100, counter: 0, into: &buffer)
     let packet = try Packet(Array(buffer.readableBytesView)[...])
     #expect(packet.counter == 15 && packet.payload == [] && packet.packetIdentifier == 0x0100 && !packet.isStart)
     #expect(packet.adaptation?.count == 183 && packet.adaptation?[0] == 0b0001_0000)

@@ -218,4 +218,32 @@ struct TransportStreamMuxerTests {
       #expect(sampleCount + stream.skippedSampleCount == 3, "\(nanoseconds)")
     }
   }
+
+  @Test(arguments: [true, false])
+  func `a muxer that continues another one's segments announces that its counters do not`(isContinuation: Bool) {
+    var first = TransportStreamMuxer([TestSamples.h264, TestSamples.aac])
+    var second = TransportStreamMuxer([TestSamples.h264, TestSamples.aac], isContinuation: isContinuation)
+    var (bytes, later) = (ByteBuffer(), ByteBuffer())
+    for (index, time) in [1, 2, 3].enumerated() {
+      let start = MediaTime.zero + .seconds(time)
+      var buffer = ByteBuffer()
+      func mux(_ muxer: inout TransportStreamMuxer) {
+        muxer.startSegment(into: &buffer)
+        // Other numbers of packets in each, so that no counter happens to continue.
+        muxer.mux(TestSamples.videoSample(at: start, size: 200, isKeyframe: true), into: &buffer)
+        muxer.mux(TestSamples.audioSample(at: start), into: &buffer)
+        muxer.flush(into: &buffer)
+      }
+      if index == 0 { mux(&first) } else { mux(&second) }
+      if index == 2 { later = buffer }
+      bytes.writeBuffer(&buffer)
+    }
+    var demuxer = TransportStreamDemuxer()
+    let events = demuxer.demux(bytes) + demuxer.finish()
+    #expect(events.count { if case .packet = $0 { true } else { false } } == 6)
+    #expect((demuxer.discontinuityCount == 0) == isContinuation)
+    // Once: of the last segment, no packet with an adaptation field has the indicator.
+    let packets = stride(from: 0, to: later.readableBytes, by: 188).map { Array(later.getBytes(at: $0, length: 188) ?? []) }
+    #expect(packets.allSatisfy { $0[3] & 0b10_0000 == 0 || $0[4] == 0 || $0[5] & 0b1000_0000 == 0 })
+  }
 }

@@ -56,15 +56,14 @@ struct TransportPacketWriter {
 
   /// Writes a packet with a clock value and no payload, which does not increment the continuity counter, §2.4.3.3.
   static func writeClock(
-    _ clock: Int64, _ packetIdentifier: UInt16, counter: UInt8, into buffer: inout ByteBuffer
+    _ adaptation: AdaptationField, _ packetIdentifier: UInt16, counter: UInt8, into buffer: inout ByteBuffer
   ) {
     buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.packetLength) { target in
       target[0] = Self.syncByte
       target[1] = UInt8(truncatingIfNeeded: packetIdentifier >> 8)
       target[2] = UInt8(truncatingIfNeeded: packetIdentifier)
       target[3] = 0b10_0000 | (counter &- 1) & 0b1111
-      AdaptationField(programClock: clock).write(
-        into: UnsafeMutableRawBufferPointer(rebasing: target[4..<Self.packetLength]))
+      adaptation.write(into: UnsafeMutableRawBufferPointer(rebasing: target[4..<Self.packetLength]))
       return Self.packetLength
     }
   }
@@ -128,18 +127,22 @@ struct AdaptationField {
   var programClock: Int64?
   /// `random_access_indicator`: decoding can start here.
   var isRandomAccess = false
+  /// `discontinuity_indicator`: neither clock nor continuity counter continue those of the packet before.
+  var isDiscontinuous = false
 
   /// Length in bytes, adaptation_field_length included; 0 for an empty field, which is omitted.
   var length: Int {
     if self.programClock != nil { return 8 }
-    return self.isRandomAccess ? 2 : 0
+    return self.isRandomAccess || self.isDiscontinuous ? 2 : 0
   }
 
   /// Writes the field and stuffing into at least ``length`` bytes.
   func write(into bytes: UnsafeMutableRawBufferPointer) {
     bytes[0] = UInt8(truncatingIfNeeded: bytes.count - 1)
     guard bytes.count > 1 else { return }
-    bytes[1] = (self.isRandomAccess ? 0b0100_0000 : 0) | (self.programClock != nil ? 0b0001_0000 : 0)
+    bytes[1] =
+      (self.isDiscontinuous ? 0b1000_0000 : 0) | (self.isRandomAccess ? 0b0100_0000 : 0)
+      | (self.programClock != nil ? 0b0001_0000 : 0)
     var position = 2
     if let clock = self.programClock {
       // Rounded down below zero as well: 33 bits of 90 kHz, 6 reserved ones, 9 bits of 27 MHz.

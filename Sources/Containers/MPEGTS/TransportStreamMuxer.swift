@@ -35,9 +35,16 @@ public struct TransportStreamMuxer: Sendable {
   /// Continuity counters of the next packets, never reset.
   private var counters = (association: UInt8(0), map: UInt8(0), video: UInt8(0), audio: UInt8(0), metadata: UInt8(0))
 
+  /// Packet identifiers whose next packet says that it does not continue the one before.
+  private var discontinuous: Set<UInt16> = []
+
   /// Creates a muxer at the start of a stream.
-  public init(_ descriptions: [CodecDescription]) {
+  ///
+  /// - Parameter isContinuation: Whether players may have read segments of another muxer before, as after a restart: the first packets say
+  ///   that counters and clock do not continue, §2.4.3.5.
+  public init(_ descriptions: [CodecDescription], isContinuation: Bool = false) {
     self.descriptions = descriptions
+    if isContinuation { self.discontinuous = PacketIdentifier.muxed }
     self.programMap = ProgramMap(version: 0, clockPacketIdentifier: PacketIdentifier.null, streams: [])
     self.apply(descriptions)
   }
@@ -49,10 +56,12 @@ public struct TransportStreamMuxer: Sendable {
       self.raiseVersion()
     }
     Self.write(
-      ProgramSection.programAssociation, PacketIdentifier.programAssociation, counter: &self.counters.association,
+      ProgramSection.programAssociation, PacketIdentifier.programAssociation,
+      self.adaptation(AdaptationField(), of: PacketIdentifier.programAssociation), counter: &self.counters.association,
       into: &buffer)
     Self.write(
-      self.programMap.serialize(), PacketIdentifier.programMap, counter: &self.counters.map, into: &buffer)
+      self.programMap.serialize(), PacketIdentifier.programMap,
+      self.adaptation(AdaptationField(), of: PacketIdentifier.programMap), counter: &self.counters.map, into: &buffer)
   }
 
   /// Writes a sample, or buffers it if it is audio.
@@ -85,8 +94,9 @@ public struct TransportStreamMuxer: Sendable {
     let header = PESHeader.packet(
       of: PESHeader.privateStreamID, presentationTimestamp: ProgramClock.timestamp(metadata.time),
       payloadLength: tag.readableBytes)
+    let adaptation = self.adaptation(AdaptationField(), of: PacketIdentifier.metadata)
     TransportPacketWriter.write(
-      PacketIdentifier.metadata, AdaptationField(), counter: &self.counters.metadata,
+      PacketIdentifier.metadata, adaptation, counter: &self.counters.metadata,
       length: header.count + tag.readableBytes, into: &buffer
     ) { writer in
       header.withUnsafeBytes { writer.append($0) }
@@ -104,6 +114,7 @@ public struct TransportStreamMuxer: Sendable {
     let header = PESHeader.packet(
       of: PESHeader.audioStreamID, presentationTimestamp: ProgramClock.timestamp(self.pendingAudio.start),
       payloadLength: self.pendingAudio.length)
+    adaptation = self.adaptation(adaptation, of: PacketIdentifier.audio)
     TransportPacketWriter.write(
       PacketIdentifier.audio, adaptation, counter: &self.counters.audio,
       length: header.count + self.pendingAudio.length,
@@ -169,10 +180,11 @@ public struct TransportStreamMuxer: Sendable {
     let header = PESHeader.video(
       presentationTimestamp: ProgramClock.timestamp(sample.presentationTime),
       decodeTimestamp: ProgramClock.timestamp(sample.decodeTime))
-    TransportPacketWriter.write(
-      PacketIdentifier.video,
+    let adaptation = self.adaptation(
       AdaptationField(programClock: self.clock.nextValue(), isRandomAccess: sample.isKeyframe),
-      counter: &self.counters.video, length: header.count + unit.length, into: &buffer
+      of: PacketIdentifier.video)
+    TransportPacketWriter.write(
+      PacketIdentifier.video, adaptation, counter: &self.counters.video, length: header.count + unit.length, into: &buffer
     ) { writer in
       header.withUnsafeBytes { writer.append($0) }
       unit.write(to: &writer)
@@ -198,21 +210,32 @@ public struct TransportStreamMuxer: Sendable {
   private mutating func writeOverdueClock(isCarried: Bool, into buffer: inout ByteBuffer) {
     let isInVideo = self.programMap.clockPacketIdentifier == PacketIdentifier.video
     while let value = self.clock.overdueValue(isCarried: isCarried) {
+      var adaptation = AdaptationField(programClock: value)
+      adaptation.isDiscontinuous = self.discontinuous.contains(self.programMap.clockPacketIdentifier)
       TransportPacketWriter.writeClock(
-        value, self.programMap.clockPacketIdentifier,
+        adaptation, self.programMap.clockPacketIdentifier,
         counter: isInVideo ? self.counters.video : self.counters.audio, into: &buffer)
     }
   }
 
+  /// The adaptation field of the next packet with payload.
+  private mutating func adaptation(_ field: AdaptationField, of packetIdentifier: UInt16) -> AdaptationField {
+    guard !self.discontinuous.isEmpty, self.discontinuous.remove(packetIdentifier) != nil else { return field }
+    var field = field
+    field.isDiscontinuous = true
+    return field
+  }
+
   /// Writes a section in one packet: pointer_field 0, the section, stuffing bytes 0xFF, §2.4.4.1.
   private static func write(
-    _ section: [UInt8], _ packetIdentifier: UInt16, counter: inout UInt8, into buffer: inout ByteBuffer
+    _ section: [UInt8], _ packetIdentifier: UInt16, _ adaptation: AdaptationField, counter: inout UInt8,
+    into buffer: inout ByteBuffer
   ) {
-    var payload = [UInt8](repeating: 0xFF, count: TransportPacketWriter.maximumPayload)
+    var payload = [UInt8](repeating: 0xFF, count: TransportPacketWriter.maximumPayload - adaptation.length)
     payload[0] = 0
     payload.replaceSubrange(1..<1 + section.count, with: section)
     TransportPacketWriter.write(
-      packetIdentifier, AdaptationField(), counter: &counter, length: payload.count, into: &buffer
+      packetIdentifier, adaptation, counter: &counter, length: payload.count, into: &buffer
     ) { writer in
       payload.withUnsafeBytes { writer.append($0) }
     }
