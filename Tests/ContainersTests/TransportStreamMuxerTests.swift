@@ -224,8 +224,8 @@ struct TransportStreamMuxerTests {
     var first = TransportStreamMuxer([TestSamples.h264, TestSamples.aac])
     var second = TransportStreamMuxer([TestSamples.h264, TestSamples.aac], isContinuation: isContinuation)
     var (bytes, later) = (ByteBuffer(), ByteBuffer())
-    for (index, time) in [1, 2, 3].enumerated() {
-      let start = MediaTime.zero + .seconds(time)
+    for index in 0..<3 {
+      let start = MediaTime.zero + .seconds(Int64(index + 1))
       var buffer = ByteBuffer()
       func mux(_ muxer: inout TransportStreamMuxer) {
         muxer.startSegment(into: &buffer)
@@ -243,7 +243,7 @@ struct TransportStreamMuxerTests {
     #expect(events.count { if case .packet = $0 { true } else { false } } == 6)
     #expect((demuxer.discontinuityCount == 0) == isContinuation)
     // Once: of the last segment, no packet with an adaptation field has the indicator.
-    let packets = stride(from: 0, to: later.readableBytes, by: 188).map { Array(later.getBytes(at: $0, length: 188) ?? []) }
+    let packets = stride(from: 0, to: later.readableBytes, by: 188).map { later.getBytes(at: $0, length: 188) ?? [] }
     #expect(packets.allSatisfy { $0[3] & 0b10_0000 == 0 || $0[4] == 0 || $0[5] & 0b1000_0000 == 0 })
   }
 }

@@ -55,13 +55,13 @@ public struct TransportStreamMuxer: Sendable {
       self.programMap.streams.append(Self.metadataStream)
       self.raiseVersion()
     }
+    let association = self.adaptation(AdaptationField(), of: PacketIdentifier.programAssociation)
     Self.write(
-      ProgramSection.programAssociation, PacketIdentifier.programAssociation,
-      self.adaptation(AdaptationField(), of: PacketIdentifier.programAssociation), counter: &self.counters.association,
-      into: &buffer)
+      ProgramSection.programAssociation, PacketIdentifier.programAssociation, association,
+      counter: &self.counters.association, into: &buffer)
+    let map = self.adaptation(AdaptationField(), of: PacketIdentifier.programMap)
     Self.write(
-      self.programMap.serialize(), PacketIdentifier.programMap,
-      self.adaptation(AdaptationField(), of: PacketIdentifier.programMap), counter: &self.counters.map, into: &buffer)
+      self.programMap.serialize(), PacketIdentifier.programMap, map, counter: &self.counters.map, into: &buffer)
   }
 
   /// Writes a sample, or buffers it if it is audio.
@@ -184,7 +184,8 @@ public struct TransportStreamMuxer: Sendable {
       AdaptationField(programClock: self.clock.nextValue(), isRandomAccess: sample.isKeyframe),
       of: PacketIdentifier.video)
     TransportPacketWriter.write(
-      PacketIdentifier.video, adaptation, counter: &self.counters.video, length: header.count + unit.length, into: &buffer
+      PacketIdentifier.video, adaptation, counter: &self.counters.video, length: header.count + unit.length,
+      into: &buffer
     ) { writer in
       header.withUnsafeBytes { writer.append($0) }
       unit.write(to: &writer)
