@@ -240,8 +240,8 @@ struct TransportStreamMuxerTests {
     }
     var demuxer = TransportStreamDemuxer()
     let events = demuxer.demux(bytes) + demuxer.finish()
-    #expect(events.count { if case .packet = $0 { true } else { false } } == 6)
-    #expect((demuxer.discontinuityCount == 0) == isContinuation)
+    let count = events.count { if case .packet = $0 { true } else { false } }
+    #expect((count == 6 && demuxer.discontinuityCount == 0) == isContinuation)
     // Once: of the last segment, no packet with an adaptation field has the indicator.
     let packets = stride(from: 0, to: later.readableBytes, by: 188).map { later.getBytes(at: $0, length: 188) ?? [] }
     #expect(packets.allSatisfy { $0[3] & 0b10_0000 == 0 || $0[4] == 0 || $0[5] & 0b1000_0000 == 0 })
