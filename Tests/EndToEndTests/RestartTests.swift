@@ -161,8 +161,11 @@ extension EndToEnd {
         async let playing = FFmpeg.play(
           vidicon.page("/live/playlist.m3u8"), seconds: 20, options: [], audio: false, within: .seconds(80))
         _ = try await vidicon.status { $0.viewers == 1 }
-        // Beyond the first segments.
-        try await Task.sleep(for: .seconds(4))
+        // Beyond its first segments.
+        try await waitUntil {
+          let answer = try HTTPConnection(port: vidicon.httpPort).get("/live/playlist.m3u8")
+          return answer.status == 200 && MediaPlaylistText(answer.text).segments.count >= 6
+        }
         try await manager.restart()
         let play = try await playing
         #expect(play.run.exit == .status(0), "\(play.run.errors)")
