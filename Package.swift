@@ -44,9 +44,6 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
-    .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
-    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
@@ -58,6 +55,7 @@ let package = Package(
   ],
   targets: [
     // The pure floor: bytes and state machines. No socket, clock, task or file.
+    .target(name: "Cryptography", dependencies: ["CCryptography"], swiftSettings: settings),
     .target(name: "Media", dependencies: [nioCore], swiftSettings: settings),
     .target(name: "Bitstreams", dependencies: ["Media", nioCore], swiftSettings: settings),
     .target(name: "Containers", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
@@ -66,25 +64,17 @@ let package = Package(
       name: "Pushing", dependencies: ["Media", "Authentication", "RTMP", "WebRTC", nioCore],
       swiftSettings: settings),
     .target(name: "RTP", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
-    .target(
-      name: "Authentication",
-      dependencies: [
-        "Media", .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-      ], swiftSettings: settings),
+    .target(name: "Authentication", dependencies: ["Cryptography", "Media"], swiftSettings: settings),
     .target(name: "RTSP", dependencies: ["Authentication", "Media", "RTP", nioCore], swiftSettings: settings),
     .target(
       name: "RTMP", dependencies: ["Authentication", "Bitstreams", "Containers", "Media", nioCore],
       swiftSettings: settings),
     .target(
       name: "WebRTC",
-      dependencies: [
-        "Authentication", "Bitstreams", "Media", "RTP", nioCore, .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-      ], swiftSettings: settings),
+      dependencies: ["Authentication", "Bitstreams", "Cryptography", "Media", "RTP", nioCore], swiftSettings: settings),
     .target(
       name: "WebPage",
-      dependencies: ["CDocuments", "Media", nioCore, .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: ["CDocuments", "Cryptography", "Media", nioCore],
       exclude: ["Site"], swiftSettings: settings),
 
     // Engines: threads, codecs, devices.
@@ -114,8 +104,7 @@ let package = Package(
     .target(
       name: "Effects",
       dependencies: [
-        "Libc", "Media", "Threading", "Codecs", "Inference", "CEffects", "CInference", "CYUV",
-        .product(name: "Crypto", package: "swift-crypto"),
+        "Libc", "Media", "Threading", "Codecs", "Cryptography", "Inference", "CEffects", "CInference", "CYUV",
       ],
       swiftSettings: settings),
     .target(
@@ -169,8 +158,8 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Libc", "Media", "Authentication", "Serving", "Threading", "CSystemCalls", "CZlib", nioCore, nioPosix,
-        .product(name: "Crypto", package: "swift-crypto"),
+        "Libc", "Media", "Authentication", "Cryptography", "Serving", "Threading", "CSystemCalls", "CZlib", nioCore,
+        nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HummingbirdHTTP2", package: "hummingbird"),
@@ -181,8 +170,6 @@ let package = Package(
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
-        .product(name: "SwiftASN1", package: "swift-asn1"),
-        .product(name: "X509", package: "swift-certificates"),
       ], swiftSettings: settings),
     .target(
       name: "HLSServer",
@@ -193,9 +180,9 @@ let package = Package(
     .target(
       name: "ControlAPI",
       dependencies: [
-        "Media", "Authentication", "Bitstreams", "Serving", "Threading", "Capture", "Effects", "HLS", "HLSServer",
+        "Media", "Authentication", "Bitstreams", "Cryptography", "Serving", "Threading", "Capture", "Effects", "HLS",
+        "HLSServer",
         "HTTPServer", "Streaming", "Pushing", "Recording", "StreamControl", "CDocuments", nioCore, nioPosix,
-        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], exclude: ["Documents/openapi.json"], swiftSettings: settings),
     .target(
@@ -230,9 +217,10 @@ let package = Package(
     .executableTarget(name: "VidiconMain", dependencies: ["VidiconCommand"], swiftSettings: settings),
 
     // Code that Swift cannot express: pixel loops that must be fast in debug builds too, system calls its modules lack,
-    // and files that are part of the program.
+    // macros of libraries, and files that are part of the program.
     .target(name: "CCapture"),
     .target(name: "CConnectGuard"),
+    .target(name: "CCryptography", dependencies: ["COpenSSL"]),
     .target(name: "CDatagrams"),
     .target(name: "CDiscovery"),
     .target(name: "CDTLS", dependencies: ["COpenSSL"]),
@@ -268,6 +256,8 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Authentication", "Capture", "Media", "Threading", nioCore],
       path: "Tests/TestSupport", swiftSettings: settings),
+    .testTarget(
+      name: "CryptographyTests", dependencies: ["Cryptography", "TestSupport"], swiftSettings: settings),
     .testTarget(name: "MediaTests", dependencies: ["Media"], swiftSettings: settings),
     .testTarget(name: "BitstreamsTests", dependencies: ["Bitstreams", "Media", nioCore], swiftSettings: settings),
     .testTarget(
@@ -301,7 +291,6 @@ let package = Package(
       dependencies: [
         "WebRTCServer", "WebRTC", "WebRTCPeers", "Authentication", "CSRTP", "Capture", "Media", "MediaInput", "Pushing",
         "RTP", "Serving", "Streaming", "TestSupport", "Threading", nioCore, nioPosix,
-        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     // Another implementation of SRTP, for WebRTCServerTests.
@@ -449,17 +438,14 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests",
       dependencies: [
-        "HTTPServer", "HLSServer", "ControlAPI", "TestSupport", "Authentication", "Capture", "Serving", "Effects",
-        "HLS", "Media", "Pushing", "Recording", "StreamControl", "Streaming", "Threading", nioCore, nioPosix,
+        "HTTPServer", "HLSServer", "ControlAPI", "TestSupport", "Authentication", "Capture", "Cryptography", "Serving",
+        "Effects", "HLS", "Media", "Pushing", "Recording", "StreamControl", "Streaming", "Threading", nioCore, nioPosix,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "SwiftASN1", package: "swift-asn1"),
-        .product(name: "X509", package: "swift-certificates"),
       ], swiftSettings: settings),
     .testTarget(
       name: "WebPageTests", dependencies: ["WebPage", nioCore], exclude: ["JavaScript"], swiftSettings: settings),

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Media
 internal import Synchronization
 
@@ -119,7 +119,7 @@ extension AccessControl {
   /// Password and hash under a key of this process.
   func mark(of comparison: HashComparison) -> [UInt8] {
     let bytes = Array("\(comparison.hash.text)\0".utf8) + Array(comparison.password.text.utf8)
-    return Array(HMAC<SHA256>.authenticationCode(for: bytes, using: self.key))
+    return self.key.code(of: bytes, .sha256)
   }
 }
 

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Media
 internal import Synchronization
 
@@ -95,7 +95,7 @@ public final class AccessControl: Sendable {
   /// Web pages that may read media.
   package let originPolicy: OriginPolicy
   let authenticator: Authenticator
-  let key: SymmetricKey
+  let key: HMACKey
   private let makeRandom: @Sendable () -> UInt64
   let isOnOwnLink: @Sendable (IPAddress) -> Bool
   let report: @Sendable (AccessRefusal) -> Void
@@ -138,7 +138,7 @@ public final class AccessControl: Sendable {
     self.hostPolicy = HostPolicy(names: settings.hosts + machineNames)
     self.originPolicy = OriginPolicy(origins: settings.corsOrigins)
     self.authenticator = Authenticator(secret: bytes())
-    self.key = SymmetricKey(data: bytes())
+    self.key = HMACKey(bytes())
     self.makeRandom = makeRandom
     self.isOnOwnLink = isOnOwnLink
     self.report = report

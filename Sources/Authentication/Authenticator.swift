@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 internal import Media
 
 /// Verifies the passwords of users in RTSP and HTTP requests: Digest (RFC 7616, and RFC 2069 without `qop`)
@@ -47,13 +47,13 @@ struct Authenticator: Sendable {
   /// Lifetime of a nonce. A connection that has authenticated may use its nonce for longer.
   let nonceLifetime: MediaDuration
 
-  private let key: SymmetricKey
+  private let key: HMACKey
 
   /// - Parameter secret: The key of the nonces: at least 16 random bytes, generated when the server starts.
   init(secret: [UInt8], realm: String = "Vidicon", nonceLifetime: MediaDuration = .seconds(300)) {
     self.realm = realm
     self.nonceLifetime = nonceLifetime
-    self.key = SymmetricKey(data: secret)
+    self.key = HMACKey(secret)
   }
 
   /// The values of the `WWW-Authenticate` lines for Digest, in their order.
@@ -141,7 +141,7 @@ struct Authenticator: Sendable {
   private func nonce(at time: MediaTime, address: String) -> String {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time.nanoseconds >> (56 - 8 * $0)) }
     let client = IPAddress(parsing: address).map { "\($0)" } ?? address
-    let code = HMAC<SHA256>.authenticationCode(for: bytes + Array(client.utf8), using: self.key)
+    let code = self.key.code(of: bytes + Array(client.utf8), .sha256)
     return Hexadecimal.encode(bytes) + Hexadecimal.encode(code.prefix(16))
   }
 

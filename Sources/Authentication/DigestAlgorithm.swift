@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 internal import Media
 
 /// The hash algorithm of the Digest scheme, RFC 7616 §3.3.
@@ -25,12 +25,9 @@ package enum DigestAlgorithm: String, Hashable, CaseIterable {
 
   /// The hash of a text in UTF-8.
   package func digest(of text: String) -> [UInt8] {
-    var text = text
-    return text.withUTF8 { bytes in
-      switch self {
-      case .sha256: Array(SHA256.hash(data: UnsafeRawBufferPointer(bytes)))
-      case .md5: Array(Insecure.MD5.hash(data: UnsafeRawBufferPointer(bytes)))
-      }
+    switch self {
+    case .sha256: HashAlgorithm.sha256.digest(of: text.utf8)
+    case .md5: HashAlgorithm.md5.digest(of: text.utf8)
     }
   }
 }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Media
 
 /// Tickets for downloads: links that a browser follows have no header, and a token in them would stay in histories and logs.
@@ -9,14 +9,14 @@ package struct DownloadTickets: Sendable {
   /// Time for which a ticket is valid: a video that is played requests ranges of its file to its end.
   private static let lifetime = MediaDuration.seconds(4 * 3600)
 
-  private let key: SymmetricKey
+  private let key: HMACKey
 
   /// Tickets under a key of this process.
   ///
   /// - Parameter makeRandom: Returns unpredictable numbers.
   package init(makeRandom: () -> UInt64) {
-    self.key = SymmetricKey(
-      data: (0..<4).flatMap { _ in
+    self.key = HMACKey(
+      (0..<4).flatMap { _ in
         let word = makeRandom()
         return (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
       })
@@ -37,7 +37,7 @@ package struct DownloadTickets: Sendable {
   /// 16 hexadecimal digits of the expiry, 32 of the hash.
   private func ticket(for path: String, expiry: MediaTime) -> String {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: expiry.nanoseconds >> (56 - 8 * $0)) }
-    let code = HMAC<SHA256>.authenticationCode(for: bytes + Array(path.utf8), using: self.key)
+    let code = self.key.code(of: bytes + Array(path.utf8), .sha256)
     return Hexadecimal.encode(bytes) + Hexadecimal.encode(code.prefix(16))
   }
 }

@@ -1,5 +1,4 @@
-internal import Crypto
-internal import CryptoExtras
+internal import Cryptography
 public import Media
 
 /// A scrypt hash of a password, RFC 7914, in the form of the Password Hashing Competition:
@@ -84,10 +83,9 @@ public struct PasswordHash: Hashable, Sendable {
 
   private static func derive(_ password: [UInt8], salt: [UInt8], cost: Cost, count: Int) -> [UInt8]? {
     // Fails for invalid parameters and without memory.
-    let key = try? KDF.Scrypt.deriveKey(
-      from: password, salt: salt, outputByteCount: count, rounds: 1 << cost.logarithm, blockSize: cost.blockSize,
-      parallelism: cost.parallelism)
-    return key?.withUnsafeBytes { Array($0) }
+    Scrypt.derive(
+      password, salt: salt, rounds: 1 << cost.logarithm, blockSize: cost.blockSize, parallelism: cost.parallelism,
+      count: count)
   }
 }
 

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 
 /// A password or token that does not appear in text: printing, string interpolation and reflection show `<redacted>`.
 public struct Secret: Hashable, Sendable {
@@ -15,8 +15,8 @@ public struct Secret: Hashable, Sendable {
 
   /// Whether it equals the bytes, in a time that does not depend on the length of a correct prefix.
   package func matches(_ bytes: some Sequence<UInt8>) -> Bool {
-    // Hashes have equal lengths, and `Digest` compares in constant time.
-    SHA256.hash(data: Array(bytes)) == SHA256.hash(data: Array(self.text.utf8))
+    // Hashes have equal lengths.
+    ConstantTime.isEqual(HashAlgorithm.sha256.digest(of: bytes), HashAlgorithm.sha256.digest(of: self.text.utf8))
   }
 }
 
@@ -27,12 +27,4 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
   public var debugDescription: String { self.description }
   /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// Comparison of secrets, integrity codes and fingerprints.
-package enum ConstantTime {
-  /// Whether both are equal, in a time that depends on their lengths only.
-  package static func isEqual(_ lhs: some Collection<UInt8>, _ rhs: some Collection<UInt8>) -> Bool {
-    lhs.count == rhs.count && zip(lhs, rhs).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0
-  }
 }

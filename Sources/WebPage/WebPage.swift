@@ -1,5 +1,5 @@
 internal import CDocuments
-internal import Crypto
+internal import Cryptography
 internal import Media
 package import NIOCore
 
@@ -99,10 +99,8 @@ package enum WebPage {
 extension WebPage.File {
   /// Creates a file whose entity tag is the first 96 bits of the SHA-256 of its bytes, hexadecimal.
   init(_ bytes: ByteBuffer, mediaType: String) {
-    var hash = SHA256()
-    bytes.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
     self.bytes = bytes
     self.mediaType = mediaType
-    self.entityTag = "\"\(Hexadecimal.encode(hash.finalize().prefix(12)))\""
+    self.entityTag = "\"\(Hexadecimal.encode(HashAlgorithm.sha256.digest(of: bytes.readableBytesView).prefix(12)))\""
   }
 }

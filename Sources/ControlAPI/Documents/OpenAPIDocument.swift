@@ -1,6 +1,6 @@
 internal import Authentication
 internal import CDocuments
-internal import Crypto
+internal import Cryptography
 internal import Media
 internal import NIOCore
 
@@ -14,5 +14,6 @@ enum OpenAPIDocument {
   }()
 
   /// The entity tag, RFC 9110 §8.8.3, with its quotes: the first 96 bits of the SHA-256 of ``bytes``, hexadecimal.
-  static let etag = "\"\(Hexadecimal.encode(SHA256.hash(data: Array(Self.bytes.readableBytesView)).prefix(12)))\""
+  static let etag =
+    "\"\(Hexadecimal.encode(HashAlgorithm.sha256.digest(of: Self.bytes.readableBytesView).prefix(12)))\""
 }

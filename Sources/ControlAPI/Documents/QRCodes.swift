@@ -1,5 +1,5 @@
 internal import Authentication
-internal import Crypto
+internal import Cryptography
 internal import Media
 internal import NIOCore
 internal import Synchronization
@@ -106,7 +106,7 @@ final class QRCodes: Sendable {
       else { return .wait(until: MediaTime(nanoseconds: (second + 1) * 1_000_000_000)) }
       state.made[network, default: 0] += 1
       guard let code = self.encode(text) else { return .done(.textTooLong) }
-      let etag = Hexadecimal.encode(SHA256.hash(data: Array(code.utf8)).prefix(12))
+      let etag = Hexadecimal.encode(HashAlgorithm.sha256.digest(of: code.utf8).prefix(12))
       let image = Image(bytes: ByteBuffer(string: code), etag: "\"\(etag)\"")
       if state.images.count >= Self.maximumCount { state.images.removeFirst() }
       state.images.append((text, image))

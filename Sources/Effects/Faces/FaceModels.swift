@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Inference
 internal import Libc
 package import Media
@@ -73,7 +73,7 @@ public struct FaceModels: Hashable, Sendable {
       Array(plan.outputs.map(\.count).prefix(2)) == model.outputCounts
     else { throw Self.error(.invalidData, path, "not the model that its name says") }
     // Weights that were changed or zeroed have the right shape.
-    let sum = Hexadecimal.encode(SHA256.hash(data: bytes))
+    let sum = Hexadecimal.encode(HashAlgorithm.sha256.digest(of: bytes))
     guard sum == model.checksum else {
       throw Self.error(
         .invalidData, path, "damaged, or another version of the model (its SHA-256 is \(sum.prefix(12))…)")

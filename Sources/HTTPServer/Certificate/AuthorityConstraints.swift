@@ -1,5 +1,4 @@
-internal import SwiftASN1
-internal import X509
+internal import Cryptography
 
 /// The names and addresses that a local authority may issue certificates for: its name constraints, RFC 5280 §4.2.1.10.
 ///
@@ -28,22 +27,18 @@ struct AuthorityConstraints: Sendable {
   /// The constraints of an authority's certificate; nil where they are missing, not critical, or permit more than those of
   /// this program.
   init?(of certificate: Certificate) {
-    guard certificate.extensions[oid: .X509ExtensionID.nameConstraints]?.critical == true,
-      let constraints = try? certificate.extensions.nameConstraints
-    else { return nil }
-    let networks = constraints.permittedIPRanges.map { Array($0.bytes) }
-    self.domains = Array(constraints.permittedDNSDomains)
+    guard let names = certificate.permittedNames else { return nil }
+    let networks = names.compactMap { if case .address(let network) = $0 { network } else { nil } }
+    self.domains = names.compactMap { if case .dns(let domain) = $0 { domain } else { nil } }
     // Without any, all would be permitted. A name of one label is a top-level domain.
     guard !self.domains.isEmpty, !networks.isEmpty, networks.allSatisfy({ Self.networks.contains($0) }),
       self.domains.allSatisfy({ ["localhost", "local"].contains($0) || $0.split(separator: ".").count > 1 })
     else { return nil }
   }
 
-  /// The extension of the authority's certificate.
-  var nameConstraints: NameConstraints {
-    NameConstraints(
-      permittedSubtrees: self.domains.map { .dnsName($0) }
-        + Self.networks.map { .ipAddress(ASN1OctetString(contentBytes: $0[...])) })
+  /// The permitted names and networks of the authority's certificate.
+  var permittedNames: [GeneralName] {
+    self.domains.map { .dns($0) } + Self.networks.map { .address($0) }
   }
 
   /// The permitted ones of a machine's names and addresses: a certificate with any other would not be valid at all.

@@ -1,7 +1,6 @@
+internal import Cryptography
 internal import Media
 package import NIOCore
-internal import SwiftASN1
-internal import X509
 
 /// The certificate of the local authority, without its key, in the two forms that systems import.
 package struct AuthorityDocument: Sendable {
@@ -13,16 +12,14 @@ package struct AuthorityDocument: Sendable {
   package let fingerprint: String
 
   init(of authority: LocalAuthority) throws(VidiconError) {
-    var serializer = DER.Serializer()
     do {
-      try serializer.serialize(authority.certificate)
-      self.pem = ByteBuffer(string: try authority.certificate.serializeAsPEM().pemString + "\n")
+      self.pem = ByteBuffer(string: try authority.certificate.pem)
     } catch {
       throw VidiconError(
         .failed, subject: "the certificate authority", cause: "cannot be encoded (\(error))",
         nextStep: "give a certificate and its key")
     }
-    self.der = ByteBuffer(bytes: serializer.serializedBytes)
-    self.fingerprint = ServerCertificate.fingerprint(of: serializer.serializedBytes)
+    self.der = ByteBuffer(bytes: authority.certificate.der)
+    self.fingerprint = ServerCertificate.fingerprint(of: authority.certificate.der)
   }
 }

@@ -1,8 +1,7 @@
+internal import Cryptography
 internal import Libc
 internal import Media
-internal import SwiftASN1
 internal import Threading
-internal import X509
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -73,8 +72,8 @@ struct CertificateFolder: Sendable {
     let (pem, key): (String, String)
     do {
       issued = try authority.issue(for: names, now: now)
-      pem = try issued.certificate.serializeAsPEM().pemString + "\n"
-      key = try issued.key.serializeAsPEM().pemString + "\n"
+      pem = try issued.certificate.pem
+      key = try issued.key.pem
     } catch {
       throw Self.failure(error)
     }

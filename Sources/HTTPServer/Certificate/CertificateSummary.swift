@@ -1,9 +1,8 @@
 internal import Authentication
+internal import Cryptography
 package import Media
 internal import NIOSSL
 package import Serving
-internal import SwiftASN1
-internal import X509
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -35,7 +34,7 @@ package struct CertificateSummary: Hashable, Sendable {
   /// - Throws: A `VidiconError` whose subject is the file that cannot be used.
   package init(_ files: CertificateFiles) throws(VidiconError) {
     let tls = try TLSCertificate(files)
-    guard let bytes = try? tls.certificate.toDERBytes(), let certificate = try? Certificate(derEncoded: bytes) else {
+    guard let bytes = try? tls.certificate.toDERBytes(), let certificate = Certificate(der: bytes) else {
       throw VidiconError(
         .invalidData, path: files.chain, cause: "its certificate cannot be read",
         nextStep: "give a PEM file with the certificate chain")
@@ -45,7 +44,7 @@ package struct CertificateSummary: Hashable, Sendable {
 
   /// Reads the certificate of a server; nil where it cannot be read.
   package init?(derEncoded bytes: [UInt8]) {
-    guard let certificate = try? Certificate(derEncoded: bytes) else { return nil }
+    guard let certificate = Certificate(der: bytes) else { return nil }
     self.init(certificate)
   }
 
@@ -63,16 +62,14 @@ package struct CertificateSummary: Hashable, Sendable {
 
   private init(_ certificate: Certificate) {
     var (hosts, addresses): ([String], [String]) = ([], [])
-    for name in (try? certificate.extensions.subjectAlternativeNames) ?? SubjectAlternativeNames() {
+    for name in certificate.alternativeNames ?? [] {
       switch name {
-      case .dnsName(let host): hosts.append(host)
-      case .ipAddress(let address): addresses += Self.text(ofAddress: Array(address.bytes)).map { [$0] } ?? []
-      default: break
+      case .dns(let host): hosts.append(host)
+      case .address(let address): addresses += Self.text(ofAddress: address).map { [$0] } ?? []
       }
     }
     self.init(
-      notBefore: Int64(certificate.notValidBefore.timeIntervalSince1970),
-      notAfter: Int64(certificate.notValidAfter.timeIntervalSince1970), hosts: hosts, addresses: addresses)
+      notBefore: certificate.notBefore, notAfter: certificate.notAfter, hosts: hosts, addresses: addresses)
   }
 
   /// The authority of this user that issues certificates where no files are given; nil before the first start.

@@ -1,5 +1,4 @@
-internal import SwiftASN1
-internal import X509
+internal import Cryptography
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -21,14 +20,14 @@ struct IssuedCertificate: Sendable {
 
   /// Validity: 397 days, of which RFC 5280 §4.1.2.5 counts the last second too. Apple's clients reject certificates valid for
   /// more than 398.
-  static let lifetime: TimeInterval = 397 * 86_400 - 1
+  static let lifetime: Int64 = 397 * 86_400 - 1
   /// Remaining validity below which a new certificate is issued.
   private static let renewal: TimeInterval = 30 * 86_400
 
   let certificate: Certificate
-  let key: Certificate.PrivateKey
+  let key: PrivateKey
 
-  init(certificate: Certificate, key: Certificate.PrivateKey) {
+  init(certificate: Certificate, key: PrivateKey) {
     self.certificate = certificate
     self.key = key
   }
@@ -36,8 +35,7 @@ struct IssuedCertificate: Sendable {
   /// Reads a certificate and its key from PEM; nil where they are malformed or do not belong together: two processes that
   /// write at once may leave the certificate of one and the key of the other.
   init?(certificate: String, key: String) {
-    guard let certificate = try? Certificate(pemEncoded: certificate),
-      let key = try? Certificate.PrivateKey(pemEncoded: key), key.publicKey == certificate.publicKey
+    guard let certificate = PEM.certificate(in: certificate), let key = PEM.key(in: key), certificate.belongs(to: key)
     else { return nil }
     self.init(certificate: certificate, key: key)
   }
@@ -50,9 +48,7 @@ struct IssuedCertificate: Sendable {
   ///   - authority: The issuer.
   ///   - names: The current names and addresses of the machine.
   func renewalReason(authority: LocalAuthority, names: CertificateNames, now: Date) -> RenewalReason? {
-    guard
-      authority.certificate.publicKey.isValidSignature(self.certificate.signature, for: self.certificate),
-      let alternatives = try? self.certificate.extensions.subjectAlternativeNames
+    guard self.certificate.isSigned(by: authority.certificate), let alternatives = self.certificate.alternativeNames
     else { return .wrongIssuer }
     // Of an authority that ends sooner, or begins later, no other certificate would be better.
     let end = min(now.addingTimeInterval(Self.renewal), authority.certificate.notValidAfter)
@@ -62,4 +58,12 @@ struct IssuedCertificate: Sendable {
     let isComplete = authority.constraints.permitted(names).generalNames.allSatisfy { alternatives.contains($0) }
     return isComplete ? nil : .names
   }
+}
+
+extension Certificate {
+  /// Start of the validity.
+  var notValidBefore: Date { Date(timeIntervalSince1970: TimeInterval(self.notBefore)) }
+
+  /// End of the validity.
+  var notValidAfter: Date { Date(timeIntervalSince1970: TimeInterval(self.notAfter)) }
 }

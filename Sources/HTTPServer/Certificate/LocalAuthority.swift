@@ -1,6 +1,4 @@
-internal import Crypto
-internal import SwiftASN1
-internal import X509
+internal import Cryptography
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -22,35 +20,23 @@ struct LocalAuthority: Sendable {
   }
 
   /// Validity: ten years, since each phone has to be made to trust the next one.
-  private static let lifetime: TimeInterval = 3650 * 86_400
+  private static let lifetime: Int64 = 3650 * 86_400
 
   let certificate: Certificate
   let constraints: AuthorityConstraints
-  private let key: Certificate.PrivateKey
+  private let key: PrivateKey
 
   /// Generates an authority with a P-256 key, for a machine with these names.
   ///
   /// - Parameter now: Start of the validity, which is extended by one day into the past.
-  init(for names: CertificateNames, now: Date) throws {
-    let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+  init(for names: CertificateNames, now: Date) throws(CryptographyError) {
+    let key = try PrivateKey()
     let constraints = AuthorityConstraints(for: names)
-    let name = try DistinguishedName {
-      CommonName(String("Vidicon authority of \(names.hosts.last ?? "localhost")".prefix(64)))
-    }
     let start = Self.start(of: now)
-    self.certificate = try Certificate(
-      version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey,
-      notValidBefore: start, notValidAfter: start.addingTimeInterval(Self.lifetime),
-      issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
-      extensions: Certificate.Extensions {
-        Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
-        Critical(KeyUsage(keyCertSign: true))
-        Critical(constraints.nameConstraints)
-        // Neither mail nor programs are signed, although name constraints do not limit these.
-        try ExtendedKeyUsage([.serverAuth])
-        SubjectKeyIdentifier(hash: key.publicKey)
-      },
-      issuerPrivateKey: key)
+    self.certificate = try Certificate.authority(
+      Certificate.Subject(
+        commonName: Self.commonName("Vidicon authority of", names), notBefore: start, notAfter: start + Self.lifetime),
+      permitting: constraints.permittedNames, key: key)
     self.constraints = constraints
     self.key = key
   }
@@ -59,16 +45,12 @@ struct LocalAuthority: Sendable {
   ///
   /// - Throws: ``Problem``.
   init(pem: String, now: Date) throws(Problem) {
-    guard let documents = try? PEMDocument.parseMultiple(pemString: pem), documents.count == 2,
-      let key = documents.lazy.compactMap({ try? Certificate.PrivateKey(pemDocument: $0) }).first,
-      let certificate = documents.lazy.compactMap({ try? Certificate(pemDocument: $0) }).first,
-      key.publicKey == certificate.publicKey, key.publicKey.isValidSignature(certificate.signature, for: certificate)
+    guard let (key, certificate) = PEM.keyAndCertificate(in: pem), certificate.belongs(to: key),
+      certificate.isSigned(by: certificate)
     else { throw .malformed }
-    guard let constraints = AuthorityConstraints(of: certificate),
-      certificate.extensions[oid: .X509ExtensionID.basicConstraints]?.critical == true,
-      (try? certificate.extensions.basicConstraints) == .isCertificateAuthority(maxPathLength: 0),
-      (try? certificate.extensions.keyUsage) == KeyUsage(keyCertSign: true)
-    else { throw .unconstrained }
+    guard let constraints = AuthorityConstraints(of: certificate), certificate.issuesEndEntities else {
+      throw .unconstrained
+    }
     guard certificate.notValidAfter > now else { throw .expired }
     self.certificate = certificate
     self.constraints = constraints
@@ -77,46 +59,38 @@ struct LocalAuthority: Sendable {
 
   /// PEM of the private key and the certificate.
   var pem: String {
-    get throws {
-      try "\(self.key.serializeAsPEM().pemString)\n\(self.certificate.serializeAsPEM().pemString)\n"
-    }
+    get throws(CryptographyError) { try self.key.pem + self.certificate.pem }
   }
 
   /// Issues the certificate of a TLS server with a key of its own, for those of the names that are permitted.
   ///
   /// - Parameter now: Start of the validity, which is extended by one day into the past.
-  func issue(for names: CertificateNames, now: Date) throws -> IssuedCertificate {
-    let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+  func issue(for names: CertificateNames, now: Date) throws(CryptographyError) -> IssuedCertificate {
+    let key = try PrivateKey()
     let names = self.constraints.permitted(names)
-    let start = max(Self.start(of: now), self.certificate.notValidBefore)
-    let certificate = try Certificate(
-      version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey,
-      notValidBefore: start,
-      notValidAfter: min(start.addingTimeInterval(IssuedCertificate.lifetime), self.certificate.notValidAfter),
-      issuer: self.certificate.subject,
-      subject: try DistinguishedName { CommonName(String("Vidicon on \(names.hosts.last ?? "localhost")".prefix(64))) },
-      signatureAlgorithm: .ecdsaWithSHA256,
-      extensions: Certificate.Extensions {
-        Critical(BasicConstraints.notCertificateAuthority)
-        Critical(KeyUsage(digitalSignature: true))
-        try ExtendedKeyUsage([.serverAuth])
-        SubjectAlternativeNames(names.generalNames)
-        AuthorityKeyIdentifier(keyIdentifier: try self.certificate.extensions.subjectKeyIdentifier?.keyIdentifier)
-        SubjectKeyIdentifier(hash: key.publicKey)
-      },
-      issuerPrivateKey: self.key)
+    let start = max(Self.start(of: now), self.certificate.notBefore)
+    let subject = Certificate.Subject(
+      commonName: Self.commonName("Vidicon on", names), notBefore: start,
+      notAfter: min(start + IssuedCertificate.lifetime, self.certificate.notAfter))
+    let certificate = try Certificate.server(
+      subject, names: names.generalNames, key: key, issuer: self.certificate, issuerKey: self.key)
     return IssuedCertificate(certificate: certificate, key: key)
   }
 
-  /// A time one day earlier, since clocks in a LAN may be slow, in whole seconds.
-  private static func start(of now: Date) -> Date {
-    Date(timeIntervalSince1970: (now.timeIntervalSince1970 - 86_400).rounded(.down))
+  /// A time one day earlier, since clocks in a LAN may be slow, in whole seconds since 1970.
+  private static func start(of now: Date) -> Int64 {
+    Int64((now.timeIntervalSince1970 - 86_400).rounded(.down))
+  }
+
+  /// Words and a name of the machine, of at most 64 characters, RFC 5280 Appendix A.1 (`ub-common-name`).
+  private static func commonName(_ words: String, _ names: CertificateNames) -> String {
+    String("\(words) \(names.hosts.last ?? "localhost")".prefix(64))
   }
 }
 
 extension CertificateNames {
   /// The names as a certificate has them.
   var generalNames: [GeneralName] {
-    self.hosts.map { .dnsName($0) } + self.addresses.map { .ipAddress(ASN1OctetString(contentBytes: $0[...])) }
+    self.hosts.map { .dns($0) } + self.addresses.map { .address($0) }
   }
 }

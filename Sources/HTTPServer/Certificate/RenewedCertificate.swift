@@ -1,12 +1,11 @@
+internal import Cryptography
 internal import Media
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 internal import Serving
-internal import SwiftASN1
 internal import Synchronization
 internal import Threading
-internal import X509
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -67,12 +66,9 @@ final class RenewedCertificate: Sendable {
 
   private static func certifiedKey(_ issued: IssuedCertificate) throws(VidiconError) -> CertifiedKey {
     do {
-      var serializer = DER.Serializer()
-      try serializer.serialize(issued.certificate)
-      let key = try issued.key.serializeAsPEM().pemString
       return CertifiedKey(
-        chain: [try NIOSSLCertificate(bytes: serializer.serializedBytes, format: .der)],
-        key: try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem))
+        chain: [try NIOSSLCertificate(bytes: issued.certificate.der, format: .der)],
+        key: try NIOSSLPrivateKey(bytes: Array(issued.key.pem.utf8), format: .pem))
     } catch {
       throw VidiconError(
         .failed, subject: "the certificate", cause: "cannot be used for TLS (\(error))",

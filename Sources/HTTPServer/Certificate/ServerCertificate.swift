@@ -1,8 +1,7 @@
-internal import Crypto
+internal import Cryptography
 internal import Media
 internal import NIOSSL
 internal import Serving
-internal import X509
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -43,6 +42,6 @@ struct ServerCertificate: Sendable {
   }
 
   static func fingerprint(of bytes: [UInt8]) -> String {
-    Hexadecimal.encode(SHA256.hash(data: bytes), uppercase: true, separator: ":")
+    Hexadecimal.encode(HashAlgorithm.sha256.digest(of: bytes), uppercase: true, separator: ":")
   }
 }

@@ -1,4 +1,4 @@
-internal import Authentication
+internal import Cryptography
 package import Media
 
 /// Hash function of a certificate's fingerprint, RFC 8122 §5. MD5 and SHA-1 are not among them: they do not prove anything.

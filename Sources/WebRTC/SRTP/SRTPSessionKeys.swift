@@ -1,5 +1,4 @@
-internal import Crypto
-internal import CryptoExtras
+internal import Cryptography
 
 /// Session keys of SRTP or SRTCP in one direction, derived with AES in counter mode, RFC 3711 §4.3. The key derivation rate
 /// is 0: they are derived once.
@@ -40,21 +39,8 @@ package struct SRTPSessionKeys: Hashable, Sendable, CustomStringConvertible, Cus
   /// The first bytes of the key stream of AES in counter mode, whose counter block starts with the salt XOR the label.
   static func derive(_ master: SRTPMasterKey, label: UInt8, length: Int) -> [UInt8] {
     // The salt of GCM is extended to 14 bytes by zeros, RFC 7714 §11; two bytes of counter follow.
-    var start = master.salt + [UInt8](repeating: 0, count: 16 - master.salt.count)
-    start[7] ^= label
-    var stream: [UInt8] = []
-    while stream.count < length {
-      var block = start
-      let counter = stream.count / 16
-      block[14] = UInt8(truncatingIfNeeded: counter >> 8)
-      block[15] = UInt8(truncatingIfNeeded: counter)
-      do {
-        try AES.permute(&block, key: SymmetricKey(data: master.key))
-      } catch {
-        preconditionFailure("AES has keys of 16 bytes")
-      }
-      stream += block
-    }
-    return Array(stream.prefix(length))
+    var counter = master.salt + [UInt8](repeating: 0, count: AES128.length - master.salt.count)
+    counter[7] ^= label
+    return AES128.keyStream(key: master.key, counter: counter, count: length)
   }
 }

@@ -1,4 +1,4 @@
-internal import Authentication
+internal import Cryptography
 package import Media
 package import NIOCore
 
