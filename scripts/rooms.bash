@@ -3,7 +3,7 @@
 
 # Rooms that only compute: most of them run together, the slowest ones alone. All others wait for devices, timers and sockets.
 computing_rooms=(
-  Authentication Bitstreams Codecs Containers HLS Inference Media RTMP RTP RTSP Repository WebPage
+  Authentication Bitstreams Codecs Containers Cryptography HLS Inference Media RTMP RTP RTSP Repository WebPage
 )
 long_rooms=(FuzzBodiesTests EffectsTests PushingTests WebRTCTests)
 computing="($(IFS='|'; printf '%s' "${computing_rooms[*]}"))Tests"
