@@ -1,9 +1,8 @@
+import Cryptography
 import Foundation
 import Media
 import Serving
-import SwiftASN1
 import Testing
-import X509
 
 @testable import HTTPServer
 
@@ -17,9 +16,9 @@ struct CertificateSummaryTests {
     let issued = try authority.issue(for: LocalAuthorityTests.names, now: LocalAuthorityTests.now)
     let files = CertificateFiles(
       chain: folder.appending(path: "chain.pem").path, key: folder.appending(path: "key.pem").path)
-    let chain = try [issued.certificate, authority.certificate].map { try $0.serializeAsPEM().pemString }
-    try chain.joined(separator: "\n").write(toFile: files.chain, atomically: true, encoding: .utf8)
-    try issued.key.serializeAsPEM().pemString.write(toFile: files.key, atomically: true, encoding: .utf8)
+    let chain = try [issued.certificate, authority.certificate].map { try $0.pem }
+    try chain.joined().write(toFile: files.chain, atomically: true, encoding: .utf8)
+    try issued.key.pem.write(toFile: files.key, atomically: true, encoding: .utf8)
     let summary = try CertificateSummary(files)
     #expect(summary.notBefore == 1_800_000_000 - 86_400)
     #expect(summary.notAfter == summary.notBefore + 397 * 86_400 - 1)

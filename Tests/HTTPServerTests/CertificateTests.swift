@@ -1,5 +1,5 @@
 import Authentication
-import Crypto
+import Cryptography
 import Foundation
 import HTTPTypes
 import Media
@@ -7,11 +7,9 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Serving
-import SwiftASN1
 import Synchronization
 import Testing
 import Threading
-import X509
 
 @testable import ControlAPI
 @testable import HTTPServer
@@ -52,7 +50,7 @@ struct CertificateTests {
       let first = try ServerCertificate(.localAuthority(folder: folder))
       let (certificate, key) = ("\(folder)/certificate.pem", "\(folder)/certificate-key.pem")
       var fingerprints: Set = [first.fingerprint]
-      let other = try Certificate.PrivateKey(P256.Signing.PrivateKey()).serializeAsPEM().pemString
+      let other = try PrivateKey().pem
       let own = try String(contentsOfFile: key, encoding: .utf8)
       for (path, text, mode) in [
         (key, own, 0o640), (certificate, "broken", 0o600), (key, "", 0o600), (key, other, 0o600),
@@ -79,21 +77,11 @@ struct CertificateTests {
     }
   }
 
-  /// PEM of an authority with other extensions than those of this program.
-  private static func foreign(_ constraints: NameConstraints?, isCritical: Bool = true) throws -> String {
-    let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
-    let name = try DistinguishedName { CommonName("foreign") }
-    let now = Date()
-    var extensions = try Certificate.Extensions {
-      Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
-      Critical(KeyUsage(keyCertSign: true))
-    }
-    if let constraints { try extensions.append(Certificate.Extension(constraints, critical: isCritical)) }
-    let certificate = try Certificate(
-      version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey, notValidBefore: now - 60,
-      notValidAfter: now + 86_400, issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
-      extensions: extensions, issuerPrivateKey: key)
-    return try key.serializeAsPEM().pemString + "\n" + certificate.serializeAsPEM().pemString
+  /// PEM of an authority that permits other names than those of this program.
+  private static func foreign(_ names: [GeneralName]) throws -> String {
+    let (key, now) = (try PrivateKey(), Int64(Date().timeIntervalSince1970))
+    let subject = Certificate.Subject(commonName: "foreign", notBefore: now - 60, notAfter: now + 86_400)
+    return try key.pem + Certificate.authority(subject, permitting: names, key: key).pem
   }
 
   @Test func `an authority that is damaged or foreign is refused in one line, and stays as it is`() async throws {
@@ -108,21 +96,23 @@ struct CertificateTests {
       let (key, certificate) = try parts(own)
       let expired = try LocalAuthority(
         for: CertificateNames(hostName: "a", addresses: []), now: Date(timeIntervalSince1970: 100_000_000))
-      let local = AuthorityConstraints(for: CertificateNames(hostName: "a", addresses: [])).nameConstraints
-      let all = NameConstraints(permittedSubtrees: [.dnsName("")] + local.permittedSubtrees)
-      let topLevel = NameConstraints(permittedSubtrees: [.dnsName("dev")] + local.permittedSubtrees)
-      let wide = NameConstraints(
-        permittedSubtrees: [.ipAddress(.init(contentBytes: [0, 0, 0, 0, 0, 0, 0, 0]))] + local.permittedSubtrees)
-      let namesOnly = NameConstraints(permittedSubtrees: [.dnsName("local")])
+      let local = AuthorityConstraints(for: CertificateNames(hostName: "a", addresses: [])).permittedNames
+      let all = [GeneralName.dns("")] + local
+      let topLevel = [GeneralName.dns("dev")] + local
+      let wide = [GeneralName.address([0, 0, 0, 0, 0, 0, 0, 0])] + local
+      let none = try await OpenSSLCommand.authority(with: "")
+      let uncritical = try await OpenSSLCommand.authority(
+        with: "nameConstraints=permitted;DNS:local,permitted;IP:10.0.0.0/255.0.0.0")
+      let critical = try await OpenSSLCommand.authority(
+        with: "nameConstraints=critical,permitted;DNS:local,permitted;IP:10.0.0.0/255.0.0.0")
       let malformed = "it is not the key and certificate of an authority"
       let limits = "this authority is not limited to names and addresses of local networks"
       let cases: [(String, String)] = [
         ("", malformed), ("text", malformed), (key + key, malformed), (own + certificate, malformed),
         (key, malformed), (certificate, malformed), (key + (try parts(Self.foreign(local))).certificate, malformed),
         (try expired.pem, "this authority has expired"),
-        (try Self.foreign(nil), limits), (try Self.foreign(local, isCritical: false), limits),
-        (try Self.foreign(all), limits), (try Self.foreign(topLevel), limits), (try Self.foreign(wide), limits),
-        (try Self.foreign(namesOnly), limits),
+        (none, limits), (uncritical, limits), (try Self.foreign(all), limits), (try Self.foreign(topLevel), limits),
+        (try Self.foreign(wide), limits), (try Self.foreign([.dns("local")]), limits),
       ]
       for (text, cause) in cases {
         try Self.write(text, to: path)
@@ -131,8 +121,10 @@ struct CertificateTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
       }
       // Constraints of the same kind are not the reason.
-      try Self.write(try Self.foreign(local), to: path)
-      _ = try ServerCertificate(.localAuthority(folder: folder))
+      for text in [try Self.foreign(local), critical] {
+        try Self.write(text, to: path)
+        _ = try ServerCertificate(.localAuthority(folder: folder))
+      }
     }
   }
 
@@ -271,8 +263,8 @@ extension CertificateTests {
           let bytes = try #require(Self.bytes(response))
           let certificate =
             path.hasSuffix("der")
-            ? try Certificate(derEncoded: bytes) : try Certificate(pemEncoded: String(decoding: bytes, as: UTF8.self))
-          #expect(try certificate.extensions.basicConstraints == .isCertificateAuthority(maxPathLength: 0))
+            ? Certificate(der: bytes) : PEM.certificate(in: String(decoding: bytes, as: UTF8.self))
+          #expect(certificate?.issuesEndEntities == true)
           #expect(!String(decoding: bytes, as: UTF8.self).contains("PRIVATE"))
         }
         let page = await Self.get("/ca", of: server, accept: "text/html,*/*")

@@ -1,12 +1,10 @@
-import Crypto
+import Cryptography
 import Foundation
-import SwiftASN1
 import Testing
-@_spi(FixedExpiryValidationTime) import X509
 
 @testable import HTTPServer
 
-@Suite("Local certificate authority, RFC 5280")
+@Suite("Local certificate authority, RFC 5280", .timeLimit(.minutes(5)))
 struct LocalAuthorityTests {
   static let now = Date(timeIntervalSince1970: 1_800_000_000)
   static let day = 86_400.0
@@ -18,62 +16,62 @@ struct LocalAuthorityTests {
     try LocalAuthority(for: names, now: self.now)
   }
 
-  /// The key of an authority, as a thief of its file has it.
-  static func key(of authority: LocalAuthority) throws -> Certificate.PrivateKey {
-    let documents = try PEMDocument.parseMultiple(pemString: try authority.pem)
-    return try Certificate.PrivateKey(pemDocument: try #require(documents.first))
-  }
-
-  /// A certificate that the key of an authority signs for any name.
-  static func forged(
-    _ name: GeneralName, issuer: DistinguishedName, key: Certificate.PrivateKey,
-    basicConstraints: BasicConstraints = .notCertificateAuthority, own: Certificate.PrivateKey? = nil
-  ) throws -> Certificate {
-    let own = own ?? Certificate.PrivateKey(P256.Signing.PrivateKey())
-    return try Certificate(
-      version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: own.publicKey,
-      notValidBefore: Self.now, notValidAfter: Self.now + 90 * Self.day, issuer: issuer,
-      subject: DistinguishedName { CommonName("forged") }, signatureAlgorithm: .ecdsaWithSHA256,
-      extensions: Certificate.Extensions {
-        Critical(basicConstraints)
-        SubjectAlternativeNames([name])
-      }, issuerPrivateKey: key)
-  }
-
   /// Whether a client that trusts the authority accepts a server's certificate for a host or an address.
-  static func isAccepted(
-    _ leaf: Certificate, host: String? = nil, address: String? = nil, of authority: LocalAuthority,
-    intermediates: [Certificate] = [], at date: Date = now
-  ) async -> Bool {
-    var verifier = Verifier(rootCertificates: X509.CertificateStore([authority.certificate])) {
-      RFC5280Policy(fixedExpiryValidationTime: date)
-      ServerIdentityPolicy(serverHostname: host, serverIP: address)
-    }
-    let result = await verifier.validate(leaf: leaf, intermediates: X509.CertificateStore(intermediates))
-    if case .validCertificate = result { return true }
-    return false
+  private static func isAccepted(
+    _ leaf: Certificate, host: String? = nil, address: String? = nil, of authority: LocalAuthority, at date: Date = now
+  ) async throws -> Bool {
+    let name = host.map { "-verify_hostname \($0)" } ?? address.map { "-verify_ip \($0)" } ?? ""
+    return try await OpenSSLCommand.accepts(
+      leaf.pem, of: authority.certificate.pem, "\(name) -attime \(Int(date.timeIntervalSince1970))")
   }
 
-  @Test func `an authority signs certificates of servers only, within critical name constraints`() throws {
-    let authority = try Self.authority().certificate
-    let extensions = authority.extensions
-    #expect(try extensions.basicConstraints == .isCertificateAuthority(maxPathLength: 0))
-    #expect(try extensions.keyUsage == KeyUsage(keyCertSign: true))
-    #expect(try extensions.extendedKeyUsage == ExtendedKeyUsage([.serverAuth]))
-    let critical: [ASN1ObjectIdentifier] = [
-      .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.nameConstraints,
-    ]
-    for identifier in critical { #expect(extensions[oid: identifier]?.critical == true, "\(identifier)") }
-    let constraints = try #require(try extensions.nameConstraints)
-    #expect(Array(constraints.permittedDNSDomains) == ["localhost", "local", "cam.example.net"])
+  /// Whether a client that trusts the authority accepts a certificate that the authority's key has signed for a host or an address.
+  private static func isForgeryAccepted(_ name: String) async throws -> Bool {
+    let authority = try Self.authority()
+    let forged = try await OpenSSLCommand.forged(name, by: authority.pem)
+    let option = name.replacing("DNS:", with: "-verify_hostname ").replacing("IP:", with: "-verify_ip ")
+    return try await OpenSSLCommand.accepts(forged, of: authority.certificate.pem, "\(option) -no_check_time")
+  }
+
+  /// The lines of a certificate's extensions as openssl prints them, in their order.
+  private static func extensions(_ lines: [String]) throws -> [String] {
+    let start = try #require(lines.firstIndex(of: "X509v3 extensions:"))
+    return Array(lines[(start + 1)...].prefix { !$0.hasPrefix("Signature Algorithm") })
+  }
+
+  @Test func `an authority signs certificates of servers only, within critical name constraints`() async throws {
+    let authority = try Self.authority()
+    let lines = try await OpenSSLCommand.lines(of: authority.certificate.pem)
+    for expected in [
+      "Version: 3 (0x2)", "Issuer: CN=Vidicon authority of cam.example.net",
+      "Subject: CN=Vidicon authority of cam.example.net", "Not Before: Jan 14 08:00:00 2027 GMT",
+      "Not After : Jan 11 08:00:00 2037 GMT", "Signature Algorithm: ecdsa-with-SHA256", "ASN1 OID: prime256v1",
+    ] {
+      #expect(lines.contains(expected), "\(expected): \(lines)")
+    }
+    let extensions = try Self.extensions(lines)
     #expect(
-      constraints.permittedIPRanges.map { Array($0.bytes) } == [
-        [127, 0, 0, 0, 255, 0, 0, 0], [10, 0, 0, 0, 255, 0, 0, 0], [172, 16, 0, 0, 255, 240, 0, 0],
-        [192, 168, 0, 0, 255, 255, 0, 0], [169, 254, 0, 0, 255, 255, 0, 0],
-        Self.zeros(15) + [1] + [UInt8](repeating: 255, count: 16), [0xfc] + Self.zeros(15) + [0xfe] + Self.zeros(15),
-        [0xfe, 0x80] + Self.zeros(14) + [0xff, 0xc0] + Self.zeros(14),
+      extensions.dropLast() == [
+        "X509v3 Basic Constraints: critical", "CA:TRUE, pathlen:0", "X509v3 Key Usage: critical", "Certificate Sign",
+        "X509v3 Name Constraints: critical", "Permitted:", "DNS:localhost", "DNS:local", "DNS:cam.example.net",
+        "IP:127.0.0.0/255.0.0.0", "IP:10.0.0.0/255.0.0.0", "IP:172.16.0.0/255.240.0.0", "IP:192.168.0.0/255.255.0.0",
+        "IP:169.254.0.0/255.255.0.0", "IP:0:0:0:0:0:0:0:1/FFFF:FFFF:FFFF:FFFF:FFFF:FFFF:FFFF:FFFF",
+        "IP:FC00:0:0:0:0:0:0:0/FE00:0:0:0:0:0:0:0", "IP:FE80:0:0:0:0:0:0:0/FFC0:0:0:0:0:0:0:0",
+        "X509v3 Extended Key Usage:", "TLS Web Server Authentication", "X509v3 Subject Key Identifier:",
       ])
-    #expect(authority.notValidAfter.timeIntervalSince(authority.notValidBefore) == 3650 * Self.day)
+    let issued = try authority.issue(for: Self.names, now: Self.now).certificate
+    let issuedLines = try await OpenSSLCommand.lines(of: issued.pem)
+    #expect(issuedLines.contains("Issuer: CN=Vidicon authority of cam.example.net"))
+    #expect(issuedLines.contains("Subject: CN=Vidicon on cam.example.net"))
+    let keyIdentifier = try #require(extensions.last)
+    #expect(
+      try Self.extensions(issuedLines).dropLast() == [
+        "X509v3 Basic Constraints: critical", "CA:FALSE", "X509v3 Key Usage: critical", "Digital Signature",
+        "X509v3 Extended Key Usage:", "TLS Web Server Authentication", "X509v3 Subject Alternative Name:",
+        "DNS:localhost, DNS:cam.local, DNS:cam.example.net, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, "
+          + "IP Address:192.168.2.67, IP Address:FD00:0:0:0:0:0:0:0",
+        "X509v3 Authority Key Identifier:", keyIdentifier, "X509v3 Subject Key Identifier:",
+      ])
   }
 
   @Test func `an issued certificate is valid for all names of the machine, for 397 days`() async throws {
@@ -81,30 +79,21 @@ struct LocalAuthorityTests {
     let leaf = try authority.issue(for: Self.names, now: Self.now).certificate
     #expect(leaf.notValidBefore == Self.now - Self.day)
     #expect(leaf.notValidAfter.timeIntervalSince(leaf.notValidBefore) == 397 * Self.day - 1)
-    #expect(try leaf.extensions.basicConstraints == .notCertificateAuthority)
-    #expect(try leaf.extensions.keyUsage == KeyUsage(digitalSignature: true))
-    #expect(try leaf.extensions.extendedKeyUsage == ExtendedKeyUsage([.serverAuth]))
-    #expect(
-      try leaf.extensions.authorityKeyIdentifier?.keyIdentifier
-        == authority.certificate.extensions.subjectKeyIdentifier?.keyIdentifier)
     for host in ["localhost", "cam.local", "cam.example.net"] {
-      #expect(await Self.isAccepted(leaf, host: host, of: authority), "\(host)")
+      #expect(try await Self.isAccepted(leaf, host: host, of: authority), "\(host)")
     }
     for address in ["127.0.0.1", "::1", "192.168.2.67", "fd00::"] {
-      #expect(await Self.isAccepted(leaf, address: address, of: authority), "\(address)")
+      #expect(try await Self.isAccepted(leaf, address: address, of: authority), "\(address)")
     }
-    #expect(await !Self.isAccepted(leaf, host: "other.local", of: authority))
+    #expect(try await !Self.isAccepted(leaf, host: "other.local", of: authority))
     let other = try Self.authority()
-    #expect(await !Self.isAccepted(leaf, host: "cam.local", of: other))
-    #expect(await !Self.isAccepted(leaf, host: "cam.local", of: authority, at: Self.now + 397 * Self.day))
+    #expect(try await !Self.isAccepted(leaf, host: "cam.local", of: other))
+    #expect(try await !Self.isAccepted(leaf, host: "cam.local", of: authority, at: Self.now + 397 * Self.day))
   }
 
   @Test(arguments: ["a.local", "localhost", "cam.example.net", "www.cam.example.net"])
   func `the key of an authority is good for its own names`(host: String) async throws {
-    let authority = try Self.authority()
-    let leaf = try Self.forged(
-      .dnsName(host), issuer: authority.certificate.subject, key: try Self.key(of: authority))
-    #expect(await Self.isAccepted(leaf, host: host, of: authority))
+    #expect(try await Self.isForgeryAccepted("DNS:\(host)"))
   }
 
   @Test(arguments: [
@@ -112,40 +101,27 @@ struct LocalAuthorityTests {
     "local.example.com", "cam", "com",
   ])
   func `the key of an authority is good for no other name`(host: String) async throws {
-    let authority = try Self.authority()
-    let leaf = try Self.forged(
-      .dnsName(host), issuer: authority.certificate.subject, key: try Self.key(of: authority))
-    #expect(await !Self.isAccepted(leaf, host: host, of: authority))
+    #expect(try await !Self.isForgeryAccepted("DNS:\(host)"))
   }
 
-  @Test(
-    arguments: [
-      ("10.1.2.3", [10, 1, 2, 3], true), ("172.31.255.255", [172, 31, 255, 255], true),
-      ("192.168.0.1", [192, 168, 0, 1], true), ("169.254.3.4", [169, 254, 3, 4], true),
-      ("8.8.8.8", [8, 8, 8, 8], false), ("172.32.0.1", [172, 32, 0, 1], false),
-      ("192.169.0.1", [192, 169, 0, 1], false),
-      ("fdff::", [0xfd, 0xff] + zeros(14), true), ("fe80::", [0xfe, 0x80] + zeros(14), true),
-      ("2001:db8::", [0x20, 0x01, 0x0d, 0xb8] + zeros(12), false), ("fec0::", [0xfe, 0xc0] + zeros(14), false),
-      ("::2", zeros(15) + [2], false),
-    ] as [(String, [UInt8], Bool)])
+  @Test(arguments: [
+    ("10.1.2.3", true), ("172.31.255.255", true), ("192.168.0.1", true), ("169.254.3.4", true), ("8.8.8.8", false),
+    ("172.32.0.1", false), ("192.169.0.1", false), ("fdff::", true), ("fe80::", true), ("2001:db8::", false),
+    ("fec0::", false), ("::2", false),
+  ])
   func `the key of an authority is good for addresses of local networks only`(
-    text: String, address: [UInt8], isPermitted: Bool
+    address: String, isPermitted: Bool
   ) async throws {
-    let authority = try Self.authority()
-    let leaf = try Self.forged(
-      .ipAddress(ASN1OctetString(contentBytes: address[...])), issuer: authority.certificate.subject,
-      key: try Self.key(of: authority))
-    #expect(await Self.isAccepted(leaf, address: text, of: authority) == isPermitted)
+    #expect(try await Self.isForgeryAccepted("IP:\(address)") == isPermitted)
   }
 
   @Test func `the key of an authority makes no further authority`() async throws {
     let authority = try Self.authority()
-    let own = Certificate.PrivateKey(P256.Signing.PrivateKey())
-    let intermediate = try Self.forged(
-      .dnsName("a.local"), issuer: authority.certificate.subject, key: try Self.key(of: authority),
-      basicConstraints: .isCertificateAuthority(maxPathLength: nil), own: own)
-    let leaf = try Self.forged(.dnsName("b.local"), issuer: intermediate.subject, key: own)
-    #expect(await !Self.isAccepted(leaf, host: "b.local", of: authority, intermediates: [intermediate]))
+    let intermediate = try await OpenSSLCommand.forged("DNS:a.local", by: authority.pem, isAuthority: true)
+    let leaf = try await OpenSSLCommand.forged("DNS:b.local", by: intermediate)
+    let isAccepted = try await OpenSSLCommand.accepts(
+      leaf, of: authority.certificate.pem, "-verify_hostname b.local -no_check_time", intermediate: intermediate)
+    #expect(!isAccepted)
   }
 
   @Test func `what the constraints do not permit is left out of a certificate, which would not be valid at all`()
@@ -154,11 +130,23 @@ struct LocalAuthorityTests {
     let authority = try Self.authority()
     let moved = CertificateNames(hostName: "new.example.org", addresses: [[203, 0, 113, 7], [10, 0, 0, 9]])
     let leaf = try authority.issue(for: moved, now: Self.now).certificate
-    let names = try #require(try leaf.extensions.subjectAlternativeNames)
-    #expect(!names.contains(.dnsName("new.example.org")))
-    #expect(!names.contains(.ipAddress(ASN1OctetString(contentBytes: [203, 0, 113, 7]))))
-    #expect(await Self.isAccepted(leaf, host: "new.local", of: authority))
-    #expect(await Self.isAccepted(leaf, address: "10.0.0.9", of: authority))
+    let names = try #require(leaf.alternativeNames)
+    #expect(!names.contains(.dns("new.example.org")) && !names.contains(.address([203, 0, 113, 7])))
+    #expect(try await Self.isAccepted(leaf, host: "new.local", of: authority))
+    #expect(try await Self.isAccepted(leaf, address: "10.0.0.9", of: authority))
+  }
+
+  @Test func `files of an earlier version are read, and written again as they were`() throws {
+    let authority = try LocalAuthority(pem: EarlierCertificates.authority, now: Self.now)
+    #expect(try authority.pem == EarlierCertificates.authority)
+    #expect(ServerCertificate.fingerprint(of: authority.certificate.der) == EarlierCertificates.fingerprint)
+    #expect(authority.constraints.domains == ["localhost", "local"])
+    let issued = try #require(
+      IssuedCertificate(certificate: EarlierCertificates.certificate, key: EarlierCertificates.key))
+    #expect(try issued.certificate.pem == EarlierCertificates.certificate)
+    #expect(try issued.key.pem == EarlierCertificates.key)
+    let names = CertificateNames(hostName: "vm", addresses: [])
+    #expect(issued.renewalReason(authority: authority, names: names, now: Self.now) == nil)
   }
 
   @Test(

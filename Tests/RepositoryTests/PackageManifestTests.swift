@@ -79,6 +79,15 @@ struct PackageManifestTests {
     #expect(manifest.closure(of: "Vidicon").isSuperset(of: libraries))
   }
 
+  @Test func `no target declares another library of cryptography than OpenSSL`() throws {
+    let manifest = try PackageManifest.ofRepository()
+    // They are a quarter of the first build, and libcrypto is linked anyway.
+    let others: Set = ["Crypto", "CryptoExtras", "_CryptoExtras", "SwiftASN1", "X509"]
+    #expect(manifest.declarations.filter { !$0.value.isDisjoint(with: others) }.keys.sorted() == [])
+    let direct = manifest.dependencies.filter { $0.value.contains("COpenSSL") }.keys
+    #expect(Set(direct) == ["CCryptography", "CDTLS"])
+  }
+
   @Test func `only rooms that decode or read media declare libav`() throws {
     let declaring = try PackageManifest.ofRepository().dependencies.filter { $0.value.contains("CLibav") }.map(\.key)
     let rooms = try Set(declaring).intersection(Repository.rooms())
