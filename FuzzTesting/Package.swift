@@ -32,7 +32,7 @@ let package = Package(
       ]),
   ]
     + fuzzTargets.map {
-      // The default linker, gold, fails with an internal error on a fuzzer that links BoringSSL (RTSP's hashes).
+      // The default linker, gold, fails with an internal error on a fuzzer that links the BoringSSL of swift-nio-ssl.
       .executableTarget(
         name: $0, dependencies: ["FuzzEntry"],
         linkerSettings: [.unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux]))])
