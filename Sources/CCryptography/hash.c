@@ -12,8 +12,8 @@ static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
 static void make_library(void) { library = OSSL_LIB_CTX_new(); }
 
-/// A context with the algorithms of libcrypto's default provider. That of the process may have fewer of them by its configuration file: in a
-/// system for FIPS neither MD5, which Digest logins need, nor scrypt. NULL, which is that of the process, when memory is lacking.
+/// A context with the algorithms of libcrypto's default provider. That of the process may have fewer of them by its configuration file: in
+/// a system for FIPS neither MD5, which Digest logins need, nor scrypt. NULL, which is that of the process, when memory is lacking.
 static OSSL_LIB_CTX *shared_library(void) {
   pthread_once(&library_once, make_library);
   return library;
