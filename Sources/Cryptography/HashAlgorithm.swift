@@ -34,7 +34,7 @@ package enum HashAlgorithm: Hashable, Sendable {
     }
   }
 
-  /// As many bytes as a digest has, which a function of C writes.
+  /// A digest, whose bytes a function of C writes.
   private func filling(_ write: (UnsafeMutablePointer<UInt8>?) -> Bool) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: self.length) { digest, count in
       // The default provider of libcrypto has all of them; only memory can be lacking.
