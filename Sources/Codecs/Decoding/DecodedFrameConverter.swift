@@ -11,7 +11,7 @@ package final class DecodedFrameConverter {
   package var frameRate: FrameRate
   private let pixelFormat: PixelFormat?
   /// Rotation, and mirroring after it, of frames that say nothing of it.
-  private let initialOrientation: (Orientation, isMirrored: Bool)
+  private var initialOrientation: (Orientation, isMirrored: Bool)
   private var orientation: (Orientation, isMirrored: Bool)
   /// Whether neither the last keyframe nor a frame since then has said anything of its rotation.
   private var isUnturned = false
@@ -27,6 +27,13 @@ package final class DecodedFrameConverter {
     self.pixelFormat = pixelFormat
     self.initialOrientation = Self.orientation(displayMatrix)
     self.orientation = self.initialOrientation
+  }
+
+  /// Begins another stream, the frames of which are converted to the same format.
+  ///
+  /// - Parameter orientation: Rotation, and mirroring after it, of frames that say nothing of it.
+  package func beginStream(_ orientation: (Orientation, isMirrored: Bool)) {
+    (self.initialOrientation, self.orientation, self.isUnturned) = (orientation, orientation, false)
   }
 
   /// The frame in the announced format; nil when it cannot be converted, or all memory is in use.

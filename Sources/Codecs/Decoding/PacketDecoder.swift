@@ -142,10 +142,9 @@ package final class PacketDecoder {
   /// Whether no more packets should be read: a span in nanoseconds, 64 MiB or 8192 packets are queued.
   package func isFull(span: Int64) -> Bool {
     if self.byteCount >= 64 << 20 || self.packets.count - self.head >= 8_192 { return true }
-    guard let first = self.packets[self.head...].lazy.compactMap({ $0 }).first?.pointee.dts,
-      let last = self.packets[self.head...].reversed().lazy.compactMap({ $0 }).first?.pointee.dts,
-      first != vidicon_av_nopts_value, last != vidicon_av_nopts_value
-    else { return false }
+    // Of several frames of audio in a packet of MPEG-TS, the first one may have a time alone.
+    let times = self.packets[self.head...].lazy.compactMap { $0?.pointee.dts }.filter { $0 != vidicon_av_nopts_value }
+    guard let first = times.first, let last = times.last else { return false }
     return last - first >= span
   }
 

@@ -6,7 +6,7 @@ internal import Media
 final class AudioTrack {
   /// Format of all blocks.
   let format: AudioFormat
-  let decoder: PacketDecoder
+  let decoder: DecoderSequence
   /// Decoded blocks that have not been dequeued yet.
   private var blocks: [AudioBlock] = []
   private let converter: DecodedAudioConverter
@@ -22,9 +22,14 @@ final class AudioTrack {
 
   init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
     let decoder = try PacketDecoder(stream: stream, source: source)
-    self.decoder = decoder
+    self.decoder = DecoderSequence(decoder)
     self.format = try decoder.audioFormat(presumed: .presumed, source: source)
     self.converter = DecodedAudioConverter(format: self.format)
+  }
+
+  /// Continues with another stream, once the packets before have been decoded. Its samples are converted to the format.
+  func replace(by stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
+    self.decoder.append(try PacketDecoder(stream: stream, source: source))
   }
 
   /// Whether less than ``lookahead`` is decoded, so that the next packet should be decoded.

@@ -16,9 +16,9 @@ final class FileDecoder {
   /// Streams that are tried where the one before has nothing that can be decoded.
   private var videoChoice: ArraySlice<Int>
   private var audioChoice: ArraySlice<Int>
-  private let file: MediaFile
+  let file: MediaFile
   private let isLooped: Bool
-  private let packet: UnsafeMutablePointer<AVPacket>
+  let packet: UnsafeMutablePointer<AVPacket>
   private var isVideoActive = true
   private var isAudioActive = true
   private var isAtStart = true
@@ -166,7 +166,7 @@ final class FileDecoder {
   /// - Parameter isLate: Whether playback is late: non-reference frames are then not decoded.
   /// - Returns: False when enough is decoded.
   func advance(isLate: Bool) -> Bool {
-    self.video?.decoder.context.pointee.skip_frame = isLate ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
+    self.video?.decoder.current.context.pointee.skip_frame = isLate ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
     self.isAtStart = false
     var needsPacket = false
     if self.isAudioActive, let audio = self.audio, audio.needsBlocks {
@@ -349,10 +349,10 @@ final class FileDecoder {
     }
     defer { av_packet_unref(self.packet) }
     let stream = Int(self.packet.pointee.stream_index)
-    let kind: MediaKind = stream == self.file.videoStream ? .video : .audio
+    guard let kind = self.kind(ofStream: stream) else { return }
+    self.admitReplacements(at: kind)
     let decoder = kind == .video ? self.video?.decoder : self.audio?.decoder
-    guard let decoder, kind == .video ? self.isVideoActive : self.isAudioActive && stream == self.file.audioStream
-    else { return }
+    guard let decoder, self.isActive(kind) else { return }
     self.setTimes(kind, timeBase: self.file.stream(stream).pointee.time_base)
     if kind == .video, self.packetsInPass[.video] == nil {
       self.videoStart = self.timeline.end - self.timeline.passStart
@@ -360,6 +360,9 @@ final class FileDecoder {
     self.packetsInPass[kind, default: 0] += 1
     decoder.append(self.packet)
   }
+
+  /// Whether a track is read.
+  func isActive(_ kind: MediaKind) -> Bool { kind == .video ? self.isVideoActive : self.isAudioActive }
 
   /// Maps a packet's timestamps to the timeline.
   private func setTimes(_ kind: MediaKind, timeBase: AVRational) {
@@ -436,7 +439,7 @@ final class FileDecoder {
     self.packetsInPass = [:]
     self.timeline.beginPass()
     do throws(VidiconError) {
-      try self.file.rewind()
+      try self.rewindFile()
     } catch {
       self.isEnded = true
       self.error = error

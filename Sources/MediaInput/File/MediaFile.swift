@@ -17,15 +17,25 @@ final class MediaFile {
   private(set) var videoStream: Int?
   /// Index of the audio stream that is read; nil when there is none.
   private(set) var audioStream: Int?
+  /// The streams with which a pass begins.
+  private var initialStreams: (video: Int?, audio: Int?) = (nil, nil)
+  /// Streams that others have replaced in this pass.
+  private(set) var endedStreams: Set<Int> = []
+  /// Whether streams may begin and end amid the file, as where clips were joined.
+  let mayChangeStreams: Bool
+  /// Streams in the program maps that have been read; empty where the container has none.
+  private var listed: ProgramStreams
+  /// Likewise, up to the packet that was returned last.
+  private(set) var listedAtPacket: Set<Int> = []
   private let interrupt: LibavInterrupt
   private let requests: RequestOptions
-  private var context: UnsafeMutablePointer<AVFormatContext>
-  /// Number of streams at the opening: more may begin later.
-  private let streamCount: UInt32
+  private(set) var context: UnsafeMutablePointer<AVFormatContext>
+  /// Codecs of the streams at the opening: more may begin later.
+  private let codecs: [AVCodecID]
   /// Decode time of the first packet of each stream, in its time base.
   private var firstTimes: [Int32: Int64] = [:]
-  /// Packets that were read ahead and are returned next.
-  private var pending: [UnsafeMutablePointer<AVPacket>] = []
+  /// Packets that were read ahead and are returned next, with the streams in the program maps before each.
+  private var pending: [(packet: UnsafeMutablePointer<AVPacket>, listed: Set<Int>)] = []
   private var isAtStart = true
   /// Whether timestamps have jumped, so that a time may be found at several places: no seeking.
   var hasJumped = false
@@ -56,17 +66,28 @@ final class MediaFile {
     self.interrupt = interrupt
     self.requests = requests
     self.context = context
-    self.streamCount = context.pointee.nb_streams
+    self.codecs = Self.codecs(of: context)
+    self.mayChangeStreams = ["mpegts", "mpeg"].contains(String(cString: context.pointee.iformat.pointee.name))
+    self.listed = ProgramStreams(context)
     self.choice = choice
     self.select(video: nil, audio: nil)
   }
 
-  /// Chooses the streams that are read.
+  /// Chooses the streams with which each pass begins.
   func select(video: Int?, audio: Int?) {
     (self.videoStream, self.audioStream) = (video, audio)
+    self.initialStreams = (video, audio)
+    self.endedStreams = []
     for index in 0..<Int(self.context.pointee.nb_streams) {
-      self.setActive(index == video || index == audio, stream: index)
+      self.setActive(index == video || index == audio || self.mayReplaceStream(index), stream: index)
     }
+  }
+
+  /// Reads a stream from now on in place of the one of its kind.
+  func replaceStream(of kind: MediaKind, by index: Int) {
+    if let current = self.selectedStream(of: kind) { self.endedStreams.insert(current) }
+    self.endedStreams.remove(index)
+    if kind == .video { self.videoStream = index } else { self.audioStream = index }
   }
 
   deinit {
@@ -109,18 +130,36 @@ final class MediaFile {
   /// - Returns: 0, or a status of libavformat; `AVERROR_EOF` at the end of the file.
   func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
     guard self.pending.isEmpty else {
-      var next: UnsafeMutablePointer<AVPacket>? = self.pending.removeFirst()
+      let first = self.pending.removeFirst()
+      self.listedAtPacket = first.listed
+      var next: UnsafeMutablePointer<AVPacket>? = first.packet
       av_packet_move_ref(packet, next)
       av_packet_free(&next)
       return 0
     }
-    return self.readNext(into: packet)
+    let status = self.readNext(into: packet)
+    self.listedAtPacket = self.listed.indices
+    return status
   }
 
   /// Reads packets ahead, at most 256 or 16 MiB of all streams, and calls a function with the decode times of those of a stream, in
   /// nanoseconds, until it returns false.
   func readAhead(_ stream: Int, _ body: (Int64) -> Bool) {
-    let timeBase = self.stream(stream).pointee.time_base
+    self.readAhead { packet in
+      guard Int(packet.stream_index) == stream, let time = self.time(of: packet) else { return true }
+      return body(time)
+    }
+  }
+
+  /// Decode time of a packet, or else its presentation time, in nanoseconds; nil where it has none.
+  func time(of packet: AVPacket) -> Int64? {
+    let time = packet.dts == vidicon_av_nopts_value ? packet.pts : packet.dts
+    guard time != vidicon_av_nopts_value else { return nil }
+    return av_rescale_q(time, self.stream(Int(packet.stream_index)).pointee.time_base, PacketDecoder.timeBase)
+  }
+
+  /// Reads packets ahead, likewise, and calls a function with them until it returns false.
+  func readAhead(_ body: (AVPacket) -> Bool) {
     var (index, byteCount) = (0, 0)
     while index < Self.lookahead.packetCount, byteCount < Self.lookahead.byteCount {
       if index == self.pending.count {
@@ -129,15 +168,10 @@ final class MediaFile {
           av_packet_free(&packet)
           return
         }
-        self.pending.append(next)
+        self.pending.append((next, self.listed.indices))
       }
-      let packet = self.pending[index].pointee
-      let time = packet.dts == vidicon_av_nopts_value ? packet.pts : packet.dts
-      if Int(packet.stream_index) == stream, time != vidicon_av_nopts_value,
-        !body(av_rescale_q(time, timeBase, PacketDecoder.timeBase))
-      {
-        return
-      }
+      let packet = self.pending[index].packet.pointee
+      guard body(packet) else { return }
       index += 1
       byteCount += Int(packet.size)
     }
@@ -150,6 +184,7 @@ final class MediaFile {
     if status == 0, self.firstTimes[packet.pointee.stream_index] == nil {
       self.firstTimes[packet.pointee.stream_index] = packet.pointee.dts
     }
+    if self.mayChangeStreams { self.listed.update(self.context) }
     return status
   }
 
@@ -158,6 +193,7 @@ final class MediaFile {
     self.removePending()
     guard !self.isAtStart else { return }
     if !self.seekToStart() { try self.reopen() }
+    if self.mayChangeStreams { self.select(video: self.initialStreams.video, audio: self.initialStreams.audio) }
   }
 
   /// Seeks and verifies that the first packet is read again: in many formats seeking is inexact.
@@ -170,7 +206,7 @@ final class MediaFile {
     guard avformat_seek_file(self.context, -1, .min, start, start, 0) >= 0, let packet = av_packet_alloc() else {
       return false
     }
-    self.pending = [packet]
+    self.pending = [(packet, self.listed.indices)]
     self.interrupt.callBegins()
     if av_read_frame(self.context, packet) == 0, packet.pointee.dts == self.firstTimes[packet.pointee.stream_index] {
       return true
@@ -181,7 +217,7 @@ final class MediaFile {
 
   private func removePending() {
     for pending in self.pending {
-      var packet: UnsafeMutablePointer<AVPacket>? = pending
+      var packet: UnsafeMutablePointer<AVPacket>? = pending.packet
       av_packet_free(&packet)
     }
     self.pending = []
@@ -191,15 +227,10 @@ final class MediaFile {
     let fresh = try Self.open(
       self.location, name: self.path, isConfined: self.isConfined, requests: self.requests, interrupt: self.interrupt)
     let old = self.context
-    let isSame =
-      fresh.pointee.nb_streams == self.streamCount
-      && (0..<Int(self.streamCount)).allSatisfy {
-        fresh.pointee.streams[$0]?.pointee.codecpar.pointee.codec_id
-          == old.pointee.streams[$0]?.pointee.codecpar.pointee.codec_id
-      }
+    let isSame = Self.codecs(of: fresh) == self.codecs
     var closing: UnsafeMutablePointer<AVFormatContext>? = isSame ? old : fresh
     if isSame {
-      for index in 0..<Int(self.streamCount) {
+      for index in self.codecs.indices {
         fresh.pointee.streams[index]?.pointee.discard = old.pointee.streams[index]?.pointee.discard ?? AVDISCARD_DEFAULT
       }
       self.context = fresh
@@ -210,6 +241,12 @@ final class MediaFile {
       throw VidiconError(
         .failed, subject: self.path, cause: "it was replaced by another file during playback",
         nextStep: "restart to play the new one")
+    }
+  }
+
+  private static func codecs(of context: UnsafeMutablePointer<AVFormatContext>) -> [AVCodecID] {
+    (0..<Int(context.pointee.nb_streams)).map {
+      context.pointee.streams[$0]?.pointee.codecpar.pointee.codec_id ?? AV_CODEC_ID_NONE
     }
   }
 

@@ -4,11 +4,11 @@ internal import Media
 
 /// Video track of a file, decoded ahead in one format, with timestamps on the playback's timeline.
 final class VideoTrack {
-  let decoder: PacketDecoder
+  let decoder: DecoderSequence
   /// Whether the file has a single frame, which is repeated without end.
   var isStill = false
   /// Rate of the packets, which may be fields.
-  private let frameRate: FrameRate
+  private var frameRate: FrameRate
   private let converter: DecodedFrameConverter
   /// Decoded frames that have not been dequeued yet.
   private var frames: [VideoFrame] = []
@@ -22,9 +22,20 @@ final class VideoTrack {
   private static let lookahead = 3
 
   init(stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, source: String) throws(VidiconError) {
-    self.decoder = try PacketDecoder(stream: stream, source: source)
+    self.decoder = DecoderSequence(try PacketDecoder(stream: stream, source: source))
     self.frameRate = frameRate
     self.converter = DecodedFrameConverter(displayMatrix: vidicon_display_matrix(stream), frameRate: frameRate)
+  }
+
+  /// Continues with another stream, once the packets before have been decoded. Its frames are fitted into the format.
+  func replace(
+    by stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, source: String
+  ) throws(VidiconError) {
+    let orientation = DecodedFrameConverter.orientation(vidicon_display_matrix(stream))
+    self.decoder.append(try PacketDecoder(stream: stream, source: source)) { [weak self] in
+      self?.frameRate = frameRate
+      self?.converter.beginStream(orientation)
+    }
   }
 
   /// Format of all frames; nil before the first is decoded.
@@ -104,7 +115,7 @@ final class VideoTrack {
   }
 
   private func take(_ frame: UnsafeMutablePointer<AVFrame>) {
-    self.converter.frameRate = self.decoder.frameRate(self.frameRate)
+    self.converter.frameRate = self.decoder.current.frameRate(self.frameRate)
     let interval = self.converter.frameRate.frameInterval.nanoseconds
     var time = frame.pointee.best_effort_timestamp
     if let lastTime = self.lastTime, time == vidicon_av_nopts_value || time <= lastTime {

@@ -60,8 +60,10 @@ struct StreamChoice: Hashable {
 }
 
 extension StreamChoice {
-  /// - Parameter context: A container whose stream information was read.
-  init(_ context: UnsafeMutablePointer<AVFormatContext>) {
+  /// - Parameters:
+  ///   - context: A container whose stream information was read.
+  ///   - indices: Indices of the streams that are chosen from; nil for all.
+  init(_ context: UnsafeMutablePointer<AVFormatContext>, among indices: Set<Int>? = nil) {
     var programs: [Int: Set<Int>] = [:]
     for number in 0..<Int(context.pointee.nb_programs) {
       guard let program = context.pointee.programs[number]?.pointee else { continue }
@@ -70,7 +72,7 @@ extension StreamChoice {
       }
     }
     self.init(
-      (0..<Int(context.pointee.nb_streams)).compactMap { index in
+      (0..<Int(context.pointee.nb_streams)).filter { indices?.contains($0) ?? true }.compactMap { index in
         context.pointee.streams[index].flatMap { Candidate($0.pointee, index: index, programs: programs[index] ?? []) }
       })
   }

@@ -1,0 +1,48 @@
+internal import CLibav
+internal import Media
+
+/// Streams of the file that continue tracks, as where clips were joined.
+extension FileDecoder {
+  /// Kind of the track that the packet's stream belongs to, which may replace the stream before; nil where it is not played.
+  func kind(ofStream stream: Int) -> MediaKind? {
+    if stream == self.file.videoStream { return .video }
+    if stream == self.file.audioStream { return .audio }
+    guard let kind = self.file.replacedKind(by: self.packet) else { return nil }
+    do throws(VidiconError) {
+      try self.continueTrack(kind, with: stream)
+    } catch {
+      // There is no decoder of its codec.
+      self.file.setActive(false, stream: stream)
+      return nil
+    }
+    self.file.replaceStream(of: kind, by: stream)
+    if !self.isActive(kind) { self.file.setActive(false, stream: stream) }
+    return kind
+  }
+
+  /// Looks for streams that continue tracks whose own streams have ended; called at each packet of a track that is played.
+  func admitReplacements(at kind: MediaKind) {
+    // At keyframes alone: a program has tens of streams.
+    guard kind == .video || self.video == nil, self.packet.pointee.flags & AV_PKT_FLAG_KEY != 0 else { return }
+    for kind in MediaKind.allCases { self.file.admitReplacements(of: kind) }
+  }
+
+  /// Seeks to the start of the file; the tracks continue with the streams that it begins with.
+  func rewindFile() throws(VidiconError) {
+    let streams = MediaKind.allCases.map { ($0, self.file.selectedStream(of: $0)) }
+    try self.file.rewind()
+    for (kind, previous) in streams {
+      guard let stream = self.file.selectedStream(of: kind) else { continue }
+      if !self.isActive(kind) { self.file.setActive(false, stream: stream) }
+      if stream != previous { try self.continueTrack(kind, with: stream) }
+    }
+  }
+
+  private func continueTrack(_ kind: MediaKind, with index: Int) throws(VidiconError) {
+    let (stream, path) = (self.file.stream(index), self.file.path)
+    switch kind {
+    case .video: try self.video?.replace(by: stream, frameRate: self.file.frameRate(index), source: path)
+    case .audio: try self.audio?.replace(by: stream, source: path)
+    }
+  }
+}

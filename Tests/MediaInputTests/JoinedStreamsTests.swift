@@ -1,0 +1,146 @@
+import Foundation
+import Media
+import TestSupport
+import Testing
+
+@testable import MediaInput
+
+/// Clips of MPEG-TS and MPEG-PS that were appended to each other, with other packet identifiers, programs or codecs in each.
+@Suite("Files of joined clips with other streams", .timeLimit(.minutes(5)))
+struct JoinedStreamsTests {
+  /// Frames of one color and a tone, of two seconds.
+  private static func clip(
+    _ name: String, _ color: String, size: String, tone: Int, _ options: [String]
+  ) throws -> Data {
+    let path = try TestMedia.path(
+      name,
+      [
+        "-f", "lavfi", "-i", "color=\(color):s=\(size):r=25:d=2", "-f", "lavfi", "-i", "sine=\(tone):r=48000:d=2",
+        "-pix_fmt", "yuv420p", "-g", "25", "-threads", "1",
+      ] + options)
+    return try Data(contentsOf: URL(filePath: path))
+  }
+
+  private static func red(_ container: String = "ts") throws -> Data {
+    let codecs = container == "ts" ? ["-c:v", "libx264", "-c:a", "aac"] : ["-c:v", "mpeg2video", "-c:a", "mp2"]
+    return try Self.clip("joined-red.\(container)", "red", size: "160x96", tone: 440, codecs)
+  }
+
+  private static func lime(_ name: String, _ options: [String]) throws -> Data {
+    try Self.clip(name, "lime", size: "320x192", tone: 880, options)
+  }
+
+  /// Frames of one color in succession, and the audio.
+  private struct Played {
+    var runs: [(color: String, count: Int)] = []
+    var audio: [AudioBlock] = []
+
+    /// Reads a file to its end, or a number of frames of it, again and again.
+    init(_ path: String, looped frameCount: Int? = nil) throws {
+      let playback = try FileDecoder(
+        path: path, isLooped: frameCount != nil, isConfined: false, interrupt: LibavInterrupt())
+      var count = 0
+      while frameCount.map({ count < $0 }) ?? true {
+        if playback.advance(isLate: false) { continue }
+        guard let next = playback.next else { break }
+        switch next {
+        case .audio: if let block = playback.dequeueAudio() { self.audio.append(block) }
+        case .frame:
+          guard let frame = playback.dequeueFrame() else { continue }
+          count += 1
+          let color = try Self.color(frame)
+          if self.runs.last?.color != color { self.runs.append((color, 0)) }
+          self.runs[self.runs.count - 1].count += 1
+        }
+      }
+      #expect(playback.error == nil)
+    }
+
+    /// Name of the color in the center, of BT.601: red has Y = 81, lime 145.
+    private static func color(_ frame: VideoFrame) throws -> String {
+      let format = frame.format
+      try #require(format.width == 160 && format.height == 96)
+      let luma = frame.withPlane(0) { Int($0[48 * format.bytesPerRow[0] + 80]) }
+      return abs(luma - 81) < 8 ? "red" : abs(luma - 145) < 8 ? "lime" : "Y = \(luma)"
+    }
+
+    /// Frequency in the seconds around a place of the audio.
+    func tone(at seconds: ClosedRange<Double>) -> Double {
+      guard let start = self.audio.first?.timestamp else { return 0 }
+      return self.audio.filter { seconds.contains(($0.timestamp - start).seconds) }.tone()
+    }
+
+    var duration: Double { self.audio.reduce(MediaDuration.zero) { $0 + $1.duration }.seconds }
+  }
+
+  private static let others = ["-streamid", "0:512", "-streamid", "1:513"]
+  private static let h264 = ["-c:v", "libx264", "-c:a", "aac"]
+
+  /// The identifiers of the first clip are 256 and 257, its program is 1.
+  private static let clips: [(name: String, options: [String])] = [
+    ("pids", h264 + others),
+    ("audio", h264 + ["-streamid", "0:256", "-streamid", "1:513"]),
+    ("video", h264 + ["-streamid", "0:512", "-streamid", "1:257"]),
+    ("program", h264 + others + ["-mpegts_service_id", "2"]),
+    ("map", h264 + others + ["-mpegts_service_id", "2", "-mpegts_pmt_start_pid", "4352"]),
+    ("codecs", ["-c:v", "mpeg2video", "-c:a", "mp2"] + others),
+    ("reordered", ["-c:v", "libx264", "-bf", "3", "-c:a", "ac3"] + others),
+  ]
+
+  @Test(arguments: Self.clips.indices)
+  func `a clip with other packet identifiers, program or codecs follows the one before, with its audio`(
+    index: Int
+  ) throws {
+    let (name, options) = Self.clips[index]
+    let bytes = try Self.red() + Self.lime("joined-\(name).ts", options)
+    let played = try Played(try TestMedia.path("joined-red-\(name).ts", bytes: bytes))
+    #expect(played.runs.map(\.color) == ["red", "lime"], "\(played.runs)")
+    // libavformat holds the last packet of an identifier back up to the end of the file.
+    #expect(played.runs.allSatisfy { (47...53).contains($0.count) }, "\(played.runs)")
+    #expect(abs(played.tone(at: 0.2...1.5) - 440) < 5, "\(played.tone(at: 0.2...1.5)) Hz")
+    #expect(abs(played.tone(at: 2.5...3.7) - 880) < 5, "\(played.tone(at: 2.5...3.7)) Hz")
+    #expect(abs(played.duration - 4) < 0.4, "\(played.duration) s")
+  }
+
+  @Test(arguments: Self.clips.indices)
+  func `each pass begins with the first clip`(index: Int) throws {
+    let (name, options) = Self.clips[index]
+    let bytes = try Self.red() + Self.lime("joined-\(name).ts", options)
+    let played = try Played(try TestMedia.path("looped-red-\(name).ts", bytes: bytes), looped: 260)
+    #expect(played.runs.prefix(5).map(\.color) == ["red", "lime", "red", "lime", "red"], "\(played.runs)")
+    #expect(played.runs.prefix(5).allSatisfy { (46...54).contains($0.count) }, "\(played.runs)")
+    let second = played.tone(at: 4.5...5.5)
+    #expect(abs(second - 440) < 5, "\(second) Hz")
+  }
+
+  @Test func `a clip that comes again behind another one is played twice`() throws {
+    let (red, lime) = (try Self.red(), try Self.lime("joined-pids.ts", Self.h264 + Self.others))
+    let played = try Played(try TestMedia.path("joined-again.ts", bytes: red + lime + red))
+    #expect(played.runs.map(\.color) == ["red", "lime", "red"], "\(played.runs)")
+    #expect(abs(played.tone(at: 4.5...5.5) - 440) < 5, "\(played.tone(at: 4.5...5.5)) Hz")
+  }
+
+  @Test func `audio of MPEG-PS that another codec replaces goes on`() throws {
+    let options = ["-c:v", "mpeg2video", "-c:a", "ac3"]
+    let bytes = try Self.red("mpg") + Self.lime("joined-ac3.mpg", options)
+    let played = try Played(try TestMedia.path("joined-codecs.mpg", bytes: bytes))
+    #expect(played.runs.map(\.color) == ["red", "lime"], "\(played.runs)")
+    #expect(abs(played.tone(at: 0.2...1.5) - 440) < 5, "\(played.tone(at: 0.2...1.5)) Hz")
+    #expect(abs(played.tone(at: 2.5...3.7) - 880) < 5, "\(played.tone(at: 2.5...3.7)) Hz")
+  }
+
+  @Test func `a language that was beside the one that is played goes on where only the former is left`() throws {
+    let path = try TestMedia.path(
+      "joined-languages.ts",
+      [
+        "-f", "lavfi", "-i", "color=red:s=160x96:r=25:d=2", "-f", "lavfi", "-i", "sine=440:r=48000:d=2", "-f", "lavfi",
+        "-i", "sine=660:r=48000:d=2", "-map", "0", "-map", "1", "-map", "2", "-pix_fmt", "yuv420p", "-g", "25",
+      ] + Self.h264)
+    let lime = try Self.lime("joined-language.ts", Self.h264 + ["-streamid", "0:256", "-streamid", "1:258"])
+    let bytes = try Data(contentsOf: URL(filePath: path)) + lime
+    let played = try Played(try TestMedia.path("joined-one-language.ts", bytes: bytes))
+    #expect(played.runs.map(\.color) == ["red", "lime"], "\(played.runs)")
+    #expect(abs(played.tone(at: 0.2...1.5) - 440) < 5, "\(played.tone(at: 0.2...1.5)) Hz")
+    #expect(abs(played.tone(at: 2.7...3.7) - 880) < 5, "\(played.tone(at: 2.7...3.7)) Hz")
+  }
+}
