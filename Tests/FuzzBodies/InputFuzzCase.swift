@@ -6,7 +6,7 @@ internal import MediaInput
 internal import NIOCore
 internal import StreamControl
 
-/// Checks of the parsers of sources: specifications, YUV4MPEG2 headers, JPEG images of cameras.
+/// Checks of the parsers of sources: specifications, YUV4MPEG2 headers, images of cameras.
 struct InputFuzzCase {
   private let bytes: [UInt8]
   private var text: String { String(decoding: self.bytes, as: UTF8.self) }
@@ -57,6 +57,24 @@ struct InputFuzzCase {
       }
     }
     self.checkStream()
+    self.checkSnapshot()
+  }
+
+  /// Images of a response are found however its bytes arrive.
+  private func checkSnapshot() {
+    var (whole, single) = (ImageStreamReader(), ImageStreamReader())
+    whole.append(ByteBuffer(bytes: self.bytes))
+    var images: [ImageStreamReader.Image] = []
+    while let image = whole.next() {
+      precondition(image.bytes.readableBytes <= self.bytes.count + 2, "an image has the bytes of the response")
+      images.append(image)
+    }
+    var found: [ImageStreamReader.Image] = []
+    for byte in self.bytes {
+      single.append(ByteBuffer(integer: byte))
+      while let image = single.next() { found.append(image) }
+    }
+    precondition(images == found && whole.droppedCount == single.droppedCount, "arrival changes nothing")
   }
 
   /// Images of a stream begin with SOI, end with EOI, and do not depend on how its bytes arrive.

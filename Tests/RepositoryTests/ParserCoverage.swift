@@ -48,6 +48,7 @@ enum ParserCoverage {
   /// Files with parsers of another form: state machines that are fed, and decoders of libraries; with the type that a fuzz case makes,
   /// the file's or its owner. Headers of WAV and other files are none of them: libavformat reads those.
   static let filesOfOtherForm = [
+    "Bitstreams/ImageStreamReader": "ImageStreamReader",
     "Bitstreams/JPEGStreamReader": "JPEGStreamReader",
     "CaptureDevices/CameraFormatChooser": "CameraFormatChooser",
     "Codecs/JPEGDecoder": "JPEGDecoder",

@@ -1,4 +1,4 @@
-internal import Bitstreams
+package import Bitstreams
 package import CLibav
 package import Media
 internal import NIOCore
@@ -43,6 +43,34 @@ package final class CodecParameters {
     // JFIF 1.02: BT.601 with the full range.
     self.pointer.pointee.color_space = AVCOL_SPC_BT470BG
     self.pointer.pointee.color_range = AVCOL_RANGE_JPEG
+  }
+
+  /// Parameters of an image, with its size; nil where it cannot be decoded, and when memory is exhausted.
+  package convenience init?(_ image: ImageStreamReader.Image) {
+    switch image.format {
+    case .jpeg:
+      guard let header = try? ImageHeader(parsing: Array(image.bytes.readableBytesView)) else { return nil }
+      self.init(jpegWidth: header.width, height: header.height)
+    case .png, .webP:
+      self.init(AVMEDIA_TYPE_VIDEO, image.format == .png ? AV_CODEC_ID_PNG : AV_CODEC_ID_WEBP)
+      guard self.setFormat(byDecoding: image.bytes) else { return nil }
+    }
+  }
+
+  /// Sets the size, shape and colors of the frame of an image; false where it cannot be decoded.
+  private func setFormat(byDecoding image: ByteBuffer) -> Bool {
+    guard let decoder = try? PacketDecoder(self.pointer, source: "image"),
+      decoder.append(
+        EncodedSample(kind: .video, payload: image, presentationTime: .zero, duration: .zero, isKeyframe: true))
+    else { return false }
+    var isDecoded = false
+    _ = decoder.decodeNext { frame in
+      self.setSize(width: Int(frame.pointee.width), height: Int(frame.pointee.height))
+      self.pointer.pointee.sample_aspect_ratio = frame.pointee.sample_aspect_ratio
+      self.pointer.pointee.color_space = frame.pointee.colorspace
+      isDecoded = true
+    }
+    return isDecoded
   }
 
   /// Parameters of AAC with its format and AudioSpecificConfig; nil when memory is exhausted.

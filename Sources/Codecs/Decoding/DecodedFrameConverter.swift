@@ -13,16 +13,21 @@ package final class DecodedFrameConverter {
   /// Rotation, and mirroring after it, of frames that say nothing of it.
   private var initialOrientation: (Orientation, isMirrored: Bool)
   private var orientation: (Orientation, isMirrored: Bool)
+  /// Whether each frame says its rotation, or has none.
+  private var isIntraOnly: Bool
   /// Whether neither the last keyframe nor a frame since then has said anything of its rotation.
   private var isUnturned = false
   private var converter: SwscaleConverter?
 
   /// - Parameters:
   ///   - displayMatrix: Rotation of the frames, see ``orientation(_:)``; nil for none.
+  ///   - isIntraOnly: Whether frames do not refer to each other, as images: one that says nothing of its rotation has none.
   ///   - pixelFormat: Format of the output; nil for the decoder's where it is supported, otherwise I420.
   package init(
-    displayMatrix: UnsafePointer<Int32>?, frameRate: FrameRate, as pixelFormat: PixelFormat? = nil
+    displayMatrix: UnsafePointer<Int32>?, frameRate: FrameRate, isIntraOnly: Bool = false,
+    as pixelFormat: PixelFormat? = nil
   ) {
+    self.isIntraOnly = isIntraOnly
     self.frameRate = frameRate
     self.pixelFormat = pixelFormat
     self.initialOrientation = Self.orientation(displayMatrix)
@@ -31,8 +36,11 @@ package final class DecodedFrameConverter {
 
   /// Begins another stream, the frames of which are converted to the same format.
   ///
-  /// - Parameter orientation: Rotation, and mirroring after it, of frames that say nothing of it.
-  package func beginStream(_ orientation: (Orientation, isMirrored: Bool)) {
+  /// - Parameters:
+  ///   - orientation: Rotation, and mirroring after it, of frames that say nothing of it.
+  ///   - isIntraOnly: Whether frames do not refer to each other.
+  package func beginStream(_ orientation: (Orientation, isMirrored: Bool), isIntraOnly: Bool) {
+    self.isIntraOnly = isIntraOnly
     (self.initialOrientation, self.orientation, self.isUnturned) = (orientation, orientation, false)
   }
 
@@ -50,7 +58,7 @@ package final class DecodedFrameConverter {
     if let data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX), data.pointee.size >= 36 {
       self.orientation = data.pointee.data.withMemoryRebound(to: Int32.self, capacity: 9) { Self.orientation($0) }
       self.isUnturned = false
-    } else if self.isUnturned {
+    } else if self.isUnturned || self.isIntraOnly {
       self.orientation = self.initialOrientation
     } else {
       self.isUnturned = vidicon_is_keyframe(frame)

@@ -52,6 +52,11 @@ package final class PacketDecoder {
     av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0).map { String(cString: $0.pointee.value) } == "1"
   }
 
+  /// Whether no frame of a codec refers to another one, as of Motion JPEG.
+  package static func isIntraOnly(_ codec: AVCodecID) -> Bool {
+    avcodec_descriptor_get(codec).map { $0.pointee.props & AV_CODEC_PROP_INTRA_ONLY != 0 } ?? false
+  }
+
   /// A decoder of a codec: of VP8 and VP9 with opacity that of libvpx where there is one, since libavcodec's own leave the opacity out.
   private static func decoder(of codec: AVCodecID, hasOpacity: Bool) -> UnsafePointer<AVCodec>? {
     let name: String? =

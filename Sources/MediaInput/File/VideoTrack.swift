@@ -24,7 +24,9 @@ final class VideoTrack {
   init(stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, source: String) throws(VidiconError) {
     self.decoder = DecoderSequence(try PacketDecoder(stream: stream, source: source))
     self.frameRate = frameRate
-    self.converter = DecodedFrameConverter(displayMatrix: vidicon_display_matrix(stream), frameRate: frameRate)
+    self.converter = DecodedFrameConverter(
+      displayMatrix: vidicon_display_matrix(stream), frameRate: frameRate,
+      isIntraOnly: PacketDecoder.isIntraOnly(stream.pointee.codecpar.pointee.codec_id))
   }
 
   /// Continues with another stream, once the packets before have been decoded. Its frames are fitted into the format.
@@ -32,9 +34,10 @@ final class VideoTrack {
     by stream: UnsafeMutablePointer<AVStream>, frameRate: FrameRate, source: String
   ) throws(VidiconError) {
     let orientation = DecodedFrameConverter.orientation(vidicon_display_matrix(stream))
+    let isIntraOnly = PacketDecoder.isIntraOnly(stream.pointee.codecpar.pointee.codec_id)
     self.decoder.append(try PacketDecoder(stream: stream, source: source)) { [weak self] in
       self?.frameRate = frameRate
-      self?.converter.beginStream(orientation)
+      self?.converter.beginStream(orientation, isIntraOnly: isIntraOnly)
     }
   }
 

@@ -3,8 +3,8 @@ internal import Codecs
 internal import Media
 internal import NIOCore
 
-/// Response of an HTTP server with JPEG images: with parts that replace each other, as Motion JPEG has, or with one image, a snapshot.
-/// libavformat performs the request. Used by one thread at a time.
+/// Response of an HTTP server with images: parts of JPEG that replace each other, as Motion JPEG has, or one image of JPEG, PNG or WebP, a
+/// snapshot. libavformat performs the request. Used by one thread at a time.
 final class ImageResponse {
   /// Content by the field `Content-Type`, RFC 9110 §8.3.
   enum Content {
@@ -32,8 +32,8 @@ final class ImageResponse {
       }
     }
 
-    /// `image/jpeg`, and names that are no standard's.
-    private static let imageTypes = ["image/jpeg", "image/jpg", "image/pjpeg"]
+    /// Of JPEG also names that are no standard's.
+    private static let imageTypes = ["image/jpeg", "image/jpg", "image/pjpeg", "image/png", "image/webp"]
   }
 
   let content: Content
@@ -98,10 +98,10 @@ final class ImageResponse {
 }
 
 extension NetworkSpecification {
-  /// Whether its name is that of a JPEG image.
+  /// Whether its name is that of an image.
   var namesImage: Bool {
     guard self.scheme.hasPrefix("http") else { return false }
     let path = self.url.prefix { $0 != "?" }.lowercased()
-    return path.hasSuffix(".jpg") || path.hasSuffix(".jpeg")
+    return [".jpg", ".jpeg", ".png", ".webp"].contains { path.hasSuffix($0) }
   }
 }

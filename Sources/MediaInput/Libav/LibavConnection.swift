@@ -18,7 +18,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private let fifo: FIFOReader?
   /// Stream index of each track.
   private var streams: [MediaKind: Int]
-  /// Whether the response is a JPEG image that does not say so.
+  /// Whether the response is an image that does not say so.
   private let isSnapshot: Bool
   /// Whether packets have no timestamps.
   private let isUntimed: Bool
@@ -50,7 +50,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     specification.scheme == "srt" || ConnectGuard.isEffective
   }
 
-  /// Connects and reads the stream information; each takes at most 10 seconds. JPEG images over HTTP are not demuxed by libavformat.
+  /// Connects and reads the stream information; each takes at most 10 seconds. Images over HTTP are not demuxed by libavformat.
   ///
   /// - Parameters:
   ///   - interrupt: Interrupts blocking calls.
@@ -105,7 +105,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let name = String(cString: context.pointee.iformat.pointee.name)
     let isSegmented = name.hasPrefix("hls") || name.hasPrefix("dash")
     let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
-    self.isSnapshot = specification.scheme.hasPrefix("http") && name == "jpeg_pipe"
+    self.isSnapshot =
+      specification.scheme.hasPrefix("http") && ["jpeg_pipe", "png_pipe", "webp_pipe"].contains(name)
     let isCamera = specification.scheme.hasPrefix("rtsp")
     let isDatagrams = specification.scheme == "srt" || specification.transport == .udp
     self.isUntimed = context.isUntimed

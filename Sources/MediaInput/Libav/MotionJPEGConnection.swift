@@ -5,8 +5,8 @@ internal import Media
 internal import NIOCore
 internal import Threading
 
-/// JPEG images of an HTTP server: in the parts of one response, `multipart/x-mixed-replace`, or of a snapshot that is requested again and
-/// again. Used by one thread at a time.
+/// Images of an HTTP server: JPEG in the parts of one response, `multipart/x-mixed-replace`, or JPEG, PNG or WebP of a snapshot that is
+/// requested again and again. Used by one thread at a time.
 ///
 /// libavformat performs the requests. Its own demuxer of parts requires delimiters as in RFC 2046 §5.1.1, which many cameras do not
 /// send; browsers show them nevertheless.
@@ -26,7 +26,9 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
   private let specification: NetworkSpecification
   /// Nil between two requests of snapshots.
   private var response: ImageResponse?
-  private var reader = JPEGStreamReader()
+  private var reader: ImageStreamReader
+  /// Format of the first image, which the decoder has.
+  private let format: ImageStreamReader.Format
   /// The image that was read for its size.
   private var first: ByteBuffer?
   private var life = SourceLife(at: StreamClock.system.now())
@@ -49,9 +51,9 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
     _ response: ImageResponse, _ specification: NetworkSpecification, interrupt: LibavInterrupt, snapshots: Snapshots
   ) throws(VidiconError) {
     let start = StreamClock.system.now()
-    var reader = JPEGStreamReader()
+    var reader = ImageStreamReader(hasParts: response.content == .parts)
     var track: NetworkVideoTrack?
-    var first: ByteBuffer?
+    var first: ImageStreamReader.Image?
     while track == nil {
       guard StreamClock.system.now() < start + Self.timeout else {
         throw VidiconError(network: vidicon_averror_invaliddata, of: specification)
@@ -60,12 +62,11 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
         reader.append(try response.receive(of: specification, interrupt, within: Self.timeout))
         continue
       }
-      guard let header = try? ImageHeader(parsing: Array(image.readableBytesView)),
-        let parameters = CodecParameters(jpegWidth: header.width, height: header.height)
-      else { continue }
+      guard let parameters = CodecParameters(image) else { continue }
       defer { withExtendedLifetime(parameters) {} }
       track = try NetworkVideoTrack(
-        parameters.pointer, displayMatrix: nil, frameRate: FrameRate(25), source: specification.description)
+        parameters.pointer, displayMatrix: nil, isLowDelay: true, frameRate: FrameRate(25),
+        source: specification.description)
       first = image
     }
     self.tracks = NetworkTracks(video: track)
@@ -73,13 +74,14 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
     self.interrupt = interrupt
     self.response = response
     self.reader = reader
-    self.first = first
+    self.first = first?.bytes
+    self.format = first?.format ?? .jpeg
     self.snapshots = response.content == .parts ? nil : snapshots
     (self.nextRequest, self.lastImage) = (start + snapshots.interval, start)
   }
 
   func read() throws(VidiconError) -> NetworkItem? {
-    guard let image = self.first.take() ?? self.reader.next() else {
+    guard let image = self.first.take() ?? self.nextImage() else {
       if let snapshots { try self.request(snapshots) } else { try self.receive() }
       return nil
     }
@@ -91,6 +93,14 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
     var packet = NetworkPacket(sample)
     (packet.decodeTime, packet.presentationTime) = (nil, nil)
     return .packet(packet)
+  }
+
+  /// The next image of the format that the decoder has; nil when more bytes are needed.
+  private func nextImage() -> ByteBuffer? {
+    while let image = self.reader.next() {
+      if image.format == self.format { return image.bytes }
+    }
+    return nil
   }
 
   /// Receives bytes of the parts.
@@ -125,6 +135,7 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
       self.nextRequest = now + snapshots.interval
       self.imageCount = 0
       self.response = try ImageResponse(requesting: self.specification, interrupt: self.interrupt)
+      self.reader.beginResponse()
     } catch {
       // The end of a response, a pause behind the image, or a request that has failed.
       self.response = nil

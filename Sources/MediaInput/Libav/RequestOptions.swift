@@ -19,7 +19,7 @@ final class RequestOptions {
 
   /// - Parameters:
   ///   - entries: Names and values of options of protocols, as `tls_verify`.
-  ///   - keepsImages: Whether a first response with JPEG images ends the opening with an error, and is kept for ``takeImages()``.
+  ///   - keepsImages: Whether a first response with images ends the opening with an error, and is kept for ``takeImages()``.
   init(_ entries: KeyValuePairs<String, String>, keepsImages: Bool = false) {
     self.entries = entries
     self.keepsImages = keepsImages

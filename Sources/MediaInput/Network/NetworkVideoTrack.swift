@@ -53,11 +53,14 @@ final class NetworkVideoTrack {
   ///   - displayMatrix: The rotation of the frames, 9 values; nil for none.
   ///   - pixel: Ratio of a pixel's width to its height that the container states; 0 for none.
   ///   - hasOpacity: Whether packets have the opacity of their frames beside them.
+  ///   - isLowDelay: Whether the decoder holds back no frame: it has no threads that work on several of them.
   init(
     _ codec: UnsafeMutablePointer<AVCodecParameters>, displayMatrix: UnsafePointer<Int32>?,
-    pixel: AVRational = AVRational(num: 0, den: 1), hasOpacity: Bool = false, frameRate: FrameRate, source: String
+    pixel: AVRational = AVRational(num: 0, den: 1), hasOpacity: Bool = false, isLowDelay: Bool = false,
+    frameRate: FrameRate, source: String
   ) throws(VidiconError) {
-    self.decoding = .opened(try PacketDecoder(codec, pixel: pixel, hasOpacity: hasOpacity, source: source))
+    self.decoding = .opened(
+      try PacketDecoder(codec, isLowDelay: isLowDelay, pixel: pixel, hasOpacity: hasOpacity, source: source))
     var parameters = codec.pointee
     if pixel.num > 0 { parameters.sample_aspect_ratio = pixel }
     let extradata = Array(
@@ -78,7 +81,9 @@ final class NetworkVideoTrack {
     self.format = format
     self.source = source
     self.frameRate = frameRate
-    self.converter = DecodedFrameConverter(displayMatrix: displayMatrix, frameRate: frameRate, as: .i420)
+    self.converter = DecodedFrameConverter(
+      displayMatrix: displayMatrix, frameRate: frameRate, isIntraOnly: PacketDecoder.isIntraOnly(parameters.codec_id),
+      as: .i420)
     let (orientation, isMirrored) = DecodedFrameConverter.orientation(displayMatrix)
     if parameters.codec_id == AV_CODEC_ID_H264, orientation == .up, !isMirrored,
       pixel.num <= 0 || pixel.num == pixel.den

@@ -166,6 +166,71 @@ struct MotionJPEGConnectionTests {
     #expect(count.value >= 4, "\(path)")
   }
 
+  /// Snapshots of 160 × 96 in other formats: name, media type, and options of the output.
+  private static let otherSnapshots: [(name: String, type: String?, options: [String])] = [
+    ("still.png", "image/png", ["-pix_fmt", "rgb24"]),
+    ("still-alpha.png", "application/octet-stream", ["-pix_fmt", "rgba"]),
+    ("still.webp", "image/webp", ["-c:v", "libwebp", "-pix_fmt", "yuv420p"]),
+    ("still-lossless.webp", nil, ["-c:v", "libwebp", "-lossless", "1", "-pix_fmt", "bgra"]),
+  ]
+
+  @Test(arguments: Self.otherSnapshots.indices, [true, false])
+  func `snapshots of PNG and WebP are shown again and again`(index: Int, isNamed: Bool) throws {
+    let (name, type, options) = Self.otherSnapshots[index]
+    let file = try TestMedia.path(
+      name, ["-f", "lavfi", "-i", "color=white:s=160x96:r=1:d=1", "-frames:v", "1"] + options)
+    let image = [UInt8](try Data(contentsOf: URL(filePath: file)))
+    let count = SharedCount()
+    let server = try LocalServer { connection in
+      count.increase()
+      _ = connection.readHead()
+      let field = type.map { "Content-Type: \($0)\r\n" } ?? ""
+      connection.write("HTTP/1.1 200 OK\r\n\(field)Content-Length: \(image.count)\r\nConnection: close\r\n\r\n")
+      connection.write(image)
+    }
+    let connection = try Self.open(
+      server, isNamed ? name : "image", times: .init(interval: .milliseconds(20), timeout: .seconds(300)))
+    let track = try #require(connection.tracks.video)
+    #expect(connection.pace == .unheld && track.format.width == 160 && track.format.height == 96)
+    let collector = SampleCollector()
+    for _ in 0..<3 {
+      let packet = try Self.packet(connection)
+      #expect(Array(packet.bytes.readableBytesView) == image && packet.decodeTime == nil)
+      track.handle(packet, to: collector)
+    }
+    #expect(count.value >= 3)
+    // Frames of the announced format, each with its image, white of BT.601.
+    let state = collector.state.withLock { $0 }
+    #expect(track.takeHeldFrames().isEmpty && state.shown.count == 3 && track.corruptCount == 0)
+    #expect(state.shown.allSatisfy { abs(Int($0.luma) - 235) <= 2 }, "\(state.shown)")
+  }
+
+  @Test func `an image without a rotation is upright, also the first one behind one that is turned`() throws {
+    let image = try Self.image()
+    // Exif 2.32 §4.6.4: orientation 6, a quarter turn clockwise, as the only entry of a big-endian directory.
+    let directory: [UInt8] = [0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0]
+    var turned = Array(image.prefix(2))
+    turned += [0xFF, 0xE1, 0, 34]
+    turned += Array("Exif".utf8) + [0, 0]
+    turned += Array("MM".utf8) + directory
+    turned += image.dropFirst(2)
+    let bodies = [image, turned]
+    let count = SharedCount()
+    let server = try LocalServer { connection in
+      let body = bodies[count.increase() % 2]
+      _ = connection.readHead()
+      connection.write(
+        "HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Length: \(body.count)\r\nConnection: close\r\n\r\n")
+      connection.write(body)
+    }
+    let connection = try Self.open(server, times: .init(interval: .milliseconds(20), timeout: .seconds(300)))
+    let track = try #require(connection.tracks.video)
+    let collector = SampleCollector()
+    for _ in 0..<4 { track.handle(try Self.packet(connection), to: collector) }
+    let orientations = collector.state.withLock { $0.frames.map(\.orientation) }
+    #expect(orientations == [.right, .up, .right, .up])
+  }
+
   @Test func `a request of a snapshot that fails is repeated`() throws {
     let count = SharedCount()
     let server = try Self.snapshotServer(count) { [200, 503, 500, 404, 200][min($0 - 1, 4)] }

@@ -1,0 +1,88 @@
+import Bitstreams
+import NIOCore
+import Testing
+
+@Suite("Images of a snapshot's response")
+struct ImageStreamReaderTests {
+  private typealias Format = ImageStreamReader.Format
+
+  /// A chunk of PNG (ISO/IEC 15948 §5.3): length, type, data, CRC, which is not looked at.
+  private static func chunk(_ type: String, _ data: [UInt8] = []) -> [UInt8] {
+    [0, 0, 0, UInt8(data.count)] + Array(type.utf8) + data + [1, 2, 3, 4]
+  }
+
+  /// IHDR, two IDAT, the second with the name of the end in its data, IEND.
+  private static let png: [UInt8] =
+    [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", Array(repeating: 7, count: 13))
+    + chunk("IDAT", [5]) + chunk("IDAT", Array("IEND".utf8)) + chunk("IEND")
+  /// RFC 9649 §2.4: "RIFF", the size of what follows, "WEBP", a chunk of 4 bytes.
+  private static let webP: [UInt8] =
+    Array("RIFF".utf8) + [16, 0, 0, 0] + Array("WEBPVP8L".utf8) + [4, 0, 0, 0, 9, 9, 9, 9]
+  private static let jpeg: [UInt8] =
+    [0xFF, 0xD8, 0xFF, 0xC0, 0, 4, 1, 2, 0xFF, 0xDA, 0, 4, 3, 4, 5, 6, 0xFF, 0xD9]
+
+  private static func images(
+    of responses: [[UInt8]], step: Int, hasParts: Bool = false
+  ) -> (images: [ImageStreamReader.Image], dropped: Int) {
+    var reader = ImageStreamReader(hasParts: hasParts)
+    var images: [ImageStreamReader.Image] = []
+    for (index, response) in responses.enumerated() {
+      if index > 0 { reader.beginResponse() }
+      var rest = response[...]
+      while !rest.isEmpty {
+        reader.append(ByteBuffer(bytes: rest.prefix(step)))
+        rest = rest.dropFirst(step)
+        while let image = reader.next() { images.append(image) }
+      }
+    }
+    return (images, reader.droppedCount)
+  }
+
+  private static func image(_ format: Format, _ bytes: [UInt8]) -> ImageStreamReader.Image {
+    ImageStreamReader.Image(format: format, bytes: ByteBuffer(bytes: bytes))
+  }
+
+  @Test(arguments: [1, 2, 7, 10_000]) func `each format is found by its first bytes, and ends where it says`(step: Int)
+  {
+    let (images, dropped) = Self.images(of: [Self.png, Self.webP, Self.jpeg, Self.png], step: step)
+    let expected = [
+      Self.image(.png, Self.png), Self.image(.webP, Self.webP), Self.image(.jpeg, Self.jpeg),
+      Self.image(.png, Self.png),
+    ]
+    #expect(images == expected && dropped == 0)
+  }
+
+  @Test(arguments: [1, 2, 7, 10_000]) func `images of a response that goes on are found`(step: Int) {
+    let bytes = Self.png + Self.png + Self.webP + Array("\r\n--b\r\n".utf8) + Self.jpeg
+    #expect(Self.images(of: [bytes], step: step).images.map(\.format) == [.png, .png, .webP, .jpeg])
+  }
+
+  @Test func `an image is returned with its last byte`() {
+    for (format, bytes) in [(Format.png, Self.png), (.webP, Self.webP)] {
+      let short = Self.images(of: [Array(bytes.dropLast())], step: 1)
+      #expect(short.images.isEmpty && short.dropped == 0)
+      #expect(Self.images(of: [bytes], step: 1).images == [Self.image(format, bytes)])
+    }
+  }
+
+  @Test func `an image that was cut off takes nothing from the next response`() {
+    let (images, _) = Self.images(
+      of: [Array(Self.png.dropLast(5)), Self.png, Array(Self.webP.dropLast()), Self.webP], step: 4)
+    #expect(images.map(\.format) == [.png, .webP])
+  }
+
+  @Test func `images that would be too long are dropped, with the rest of their response`() {
+    let long = Array(Self.png.prefix(8)) + [0x7F, 0xFF, 0xFF, 0xFF] + Array("IDAT".utf8)
+    let riff = Array("RIFF".utf8) + [0xFF, 0xFF, 0xFF, 0xFF] + Array("WEBP".utf8)
+    let empty = Array("RIFF".utf8) + [0, 0, 0, 0] + Array("WEBP".utf8)
+    for bytes in [long, riff, empty] {
+      let (images, dropped) = Self.images(of: [bytes + Self.png, Self.png], step: 5)
+      #expect(images == [Self.image(.png, Self.png)] && dropped == 1)
+    }
+  }
+
+  @Test func `a response of parts has JPEG alone`() {
+    let bytes = Array("--b\r\n\r\n".utf8) + Self.png + Array("\r\n--b\r\n\r\n".utf8) + Self.jpeg
+    #expect(Self.images(of: [bytes], step: 3, hasParts: true).images == [Self.image(.jpeg, Self.jpeg)])
+  }
+}
