@@ -26,6 +26,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private var untimed: UntimedPackets?
   /// A packet that was read before a change of the pace was returned.
   private var pending: NetworkPacket?
+  /// Drift of the video against the audio, of a camera that has not sent reports; nil for other sources.
+  private var drift: TrackDrift?
   /// Decode times of video where the container has none; nil where it has, or no frame is reordered.
   private var decodeTimes: DecodeTimes?
   /// Maximum time to wait for the next packet; nil where the rhythm of the source decides.
@@ -109,6 +111,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
       specification.scheme.hasPrefix("http") && ["jpeg_pipe", "png_pipe", "webp_pipe"].contains(name)
     let isCamera = specification.scheme.hasPrefix("rtsp")
     let isDatagrams = specification.scheme == "srt" || specification.transport == .udp
+    if ["rtsp", "sdp", "rtp"].contains(name), streams.count > 1 { self.drift = TrackDrift() }
     self.isUntimed = context.isUntimed
     self.untimed = self.isUntimed && !isDatagrams && !isCamera ? UntimedPackets(mayBeLive: !isFile) : nil
     self.pace =
@@ -156,6 +159,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     self.lastPacketTimes[kind] = now
     self.life.handleMedia(kind, at: now)
     var packet = self.makePacket(demuxed, kind, of: stream)
+    self.followDrift(of: &packet, at: now)
     if let change = self.setTime(of: &packet, after: now - start) {
       self.pending = packet
       return change
@@ -185,6 +189,18 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
         ?? packet.decodeTime
     }
     return packet
+  }
+
+  /// Corrects the times of a packet for the drift of the video, unless the source has sent a report, by which libavformat corrects them.
+  private func followDrift(of packet: inout NetworkPacket, at now: MediaTime) {
+    guard self.drift != nil, let time = packet.decodeTime ?? packet.presentationTime else { return }
+    guard self.context.pointee.start_time_realtime == vidicon_av_nopts_value else {
+      self.drift = nil
+      return
+    }
+    guard let shift = self.drift?.shift(of: packet.kind, at: time, arrival: now), shift != 0 else { return }
+    packet.decodeTime = packet.decodeTime.map { $0 + shift }
+    packet.presentationTime = packet.presentationTime.map { $0 + shift }
   }
 
   /// Sets the time of a packet without timestamps.

@@ -4,13 +4,14 @@ package import Media
 ///
 /// Live sources: the sample with the lowest network latency defines the offset, so that its capture time is its arrival. A burst at
 /// the start, as from a server that first sends the last seconds, moves the offset with each frame, so that no latency remains.
-/// A source clock that runs slower is followed by at most 5 ms per 10 s. Samples that come late after a stall keep their times, unless
+/// A source clock that runs slower is followed by at most 5 ms per 10 s, a part with each sample. Samples that come late after a stall keep their times, unless
 /// they stay late: then the source's clock has stopped meanwhile.
 ///
 /// A live source that sends faster than in real time, beyond such a burst, is held back: the offset stays, and samples wait for their
 /// times, as do those of buffered sources. It is live again when what it sends is no longer early.
 ///
-/// Buffered sources (segments, files): the offset is set once, ``bufferDelay`` ahead of the arrival.
+/// Buffered sources (segments, files, pipes): the offset is set ``bufferDelay`` ahead of the arrival. A clock that runs slower or faster is
+/// followed by at most 30 ms a minute, where that time ahead shrinks or grows.
 ///
 /// A jump of the source's timestamps sets a new offset. Mapped timestamps always increase.
 package struct SourceTimeline {
@@ -81,6 +82,11 @@ package struct SourceTimeline {
   /// Interval over which the minimum latency is measured, and the maximum correction per interval.
   static let driftSpan = MediaDuration.seconds(10)
   static let driftStep = MediaDuration.milliseconds(5)
+  /// Likewise of buffered sources, whose segments are longer than the other span.
+  static let bufferDriftSpan = MediaDuration.seconds(60)
+  static let bufferDriftStep = MediaDuration.milliseconds(30)
+  /// Deviation of the time ahead that is no drift.
+  static let bufferTolerance = MediaDuration.milliseconds(100)
 
   /// Phase of a live source.
   private enum Phase: Hashable {
@@ -105,8 +111,13 @@ package struct SourceTimeline {
   /// The last timestamps, shifted.
   private var lastSource: [MediaKind: MediaTime] = [:]
   private var lastTimes: [MediaKind: MediaTime] = [:]
-  /// Minimum latency since a time.
-  private var latency: (minimum: MediaDuration, since: MediaTime)?
+  /// Minimum and maximum latency since a time; negative ones of samples that are ahead.
+  private var latency: (minimum: MediaDuration, maximum: MediaDuration, since: MediaTime)?
+  /// Minimum time ahead of a buffered source without drift; nil before it is known.
+  private var usualLead: MediaDuration?
+  private var isSettled = false
+  /// Change of the offset that is left, and the time in which it is made: each sample makes a part of it.
+  private var correction: (change: MediaDuration, from: MediaTime, to: MediaTime)?
 
   /// Maximum time ahead of their presentation for which samples are received; nil while they come in real time.
   var bufferedSpan: MediaDuration? {
@@ -119,7 +130,7 @@ package struct SourceTimeline {
     (self.pace, self.phase, self.burst) = (pace, .live, nil)
     (self.offset, self.shifts, self.skipping) = (nil, [:], [])
     self.lastSource = [:]
-    self.latency = nil
+    self.forgetDrift()
   }
 
   /// Maps the timestamps of the next sample of a track.
@@ -167,6 +178,7 @@ package struct SourceTimeline {
   private mutating func map(_ kind: MediaKind, _ source: Int64, arrival: MediaTime) -> MediaTime {
     let source = self.shifted(kind, MediaTime(nanoseconds: source), arrival: arrival)
     defer { self.lastSource[kind] = source }
+    self.correct(at: arrival)
     guard let offset else { return self.begin(source, arrival: arrival) }
     let isBack = self.isBack(kind, source)
     let time = source + offset
@@ -221,7 +233,9 @@ package struct SourceTimeline {
         return self.jump(kind, source, to: self.next(kind, arrival: arrival), at: arrival)
       }
       // The buffer has run empty: the playout delay is restored.
-      return late > Self.bufferDelay ? self.rebase(source, to: arrival + Self.bufferDelay) : time
+      guard late <= Self.bufferDelay else { return self.rebase(source, to: arrival + Self.bufferDelay) }
+      self.followBuffered(late, at: arrival)
+      return time
     }
   }
 
@@ -311,15 +325,60 @@ package struct SourceTimeline {
 
   private mutating func rebase(_ source: MediaTime, to time: MediaTime) -> MediaTime {
     self.offset = time - source
-    self.latency = nil
+    self.forgetDrift()
     return time
   }
 
+  private mutating func forgetDrift() {
+    (self.latency, self.correction, self.usualLead, self.isSettled) = (nil, nil, nil, false)
+  }
+
   private mutating func follow(_ late: MediaDuration, at arrival: MediaTime) {
-    let (minimum, since) = self.latency ?? (late, arrival)
-    self.latency = (min(minimum, late), since)
-    guard arrival - since >= Self.driftSpan else { return }
-    self.offset = self.offset.map { $0 + min(minimum, late, Self.driftStep) }
+    guard let minimum = self.measure(late, over: Self.driftSpan, at: arrival)?.minimum else { return }
+    self.correction = (min(minimum, late, Self.driftStep), arrival, arrival + Self.driftSpan)
+  }
+
+  /// Likewise of a buffered source: the minimum time ahead stays what it was in the second span. That of a source that is held back, as a
+  /// file, is the same whatever its clock does.
+  private mutating func followBuffered(_ late: MediaDuration, at arrival: MediaTime) {
+    guard let maximum = self.measure(late, over: Self.bufferDriftSpan, at: arrival)?.maximum else { return }
+    let lead = MediaDuration.zero - maximum
+    guard let usual = self.usualLead, lead < Self.maximumSpan - Self.bufferTolerance || lead < usual else {
+      // The first span has the beginning, which is not ahead.
+      if self.isSettled { self.usualLead = lead }
+      self.isSettled = true
+      return
+    }
+    let missing = usual - lead
+    let excess = max(missing, MediaDuration.zero - missing) - Self.bufferTolerance
+    guard excess > .zero else { return }
+    let change = min(excess / 2, Self.bufferDriftStep)
+    self.correction = (missing > .zero ? change : MediaDuration.zero - change, arrival, arrival + Self.bufferDriftSpan)
+  }
+
+  /// Adds a latency to those of a span.
+  ///
+  /// - Returns: Their range at the end of the span, after which another one begins; nil before.
+  private mutating func measure(
+    _ late: MediaDuration, over span: MediaDuration, at arrival: MediaTime
+  ) -> (minimum: MediaDuration, maximum: MediaDuration)? {
+    let (minimum, maximum, since) = self.latency ?? (late, late, arrival)
+    self.latency = (min(minimum, late), max(maximum, late), since)
+    guard arrival - since >= span else { return nil }
     self.latency = nil
+    return (min(minimum, late), max(maximum, late))
+  }
+
+  /// Makes the part of the correction that is due.
+  private mutating func correct(at now: MediaTime) {
+    guard let (change, start, end) = self.correction, now > start else { return }
+    let (passed, whole) = (min(now, end) - start, end - start)
+    guard whole > .zero else {
+      self.correction = nil
+      return
+    }
+    let part = MediaDuration(nanoseconds: change.nanoseconds * passed.nanoseconds / whole.nanoseconds)
+    self.offset = self.offset.map { $0 + part }
+    self.correction = (change - part, start + passed, end)
   }
 }
