@@ -85,6 +85,9 @@ struct JoinedStreamsTests {
     ("map", h264 + others + ["-mpegts_service_id", "2", "-mpegts_pmt_start_pid", "4352"]),
     ("codecs", ["-c:v", "mpeg2video", "-c:a", "mp2"] + others),
     ("reordered", ["-c:v", "libx264", "-bf", "3", "-c:a", "ac3"] + others),
+    // Other types of the same identifiers, which libavformat 5 keeps.
+    ("types", ["-c:v", "mpeg2video", "-c:a", "mp2"]),
+    ("swapped", h264 + ["-streamid", "0:257", "-streamid", "1:256"]),
   ]
 
   @Test(arguments: Self.clips.indices)
