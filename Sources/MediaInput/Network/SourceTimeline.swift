@@ -4,8 +4,8 @@ package import Media
 ///
 /// Live sources: the sample with the lowest network latency defines the offset, so that its capture time is its arrival. A burst at
 /// the start, as from a server that first sends the last seconds, moves the offset with each frame, so that no latency remains.
-/// A source clock that runs slower is followed by at most 5 ms per 10 s, a part with each sample. Samples that come late after a stall keep their times, unless
-/// they stay late: then the source's clock has stopped meanwhile.
+/// A source clock that runs slower is followed by at most 5 ms per 10 s, a part with each sample. Samples that come late after a stall keep
+/// their times, unless they stay late: then the source's clock has stopped meanwhile.
 ///
 /// A live source that sends faster than in real time, beyond such a burst, is held back: the offset stays, and samples wait for their
 /// times, as do those of buffered sources. It is live again when what it sends is no longer early.

@@ -2,8 +2,8 @@ internal import Media
 
 /// Drift of a video clock against the audio clock of the same source, by the arrival of packets. Pure.
 ///
-/// Cameras over RTSP whose tracks have clocks of their own send reports about both (RFC 3550 §6.4.1). Of one that sends none, the arrival is
-/// all that the tracks have in common: the difference of their lowest latencies, which is that of their clocks, the encoders and the
+/// Cameras over RTSP whose tracks have clocks of their own send reports about both (RFC 3550 §6.4.1). Of one that sends none, the arrival
+/// is all that the tracks have in common: the difference of their lowest latencies, which is that of their clocks, the encoders and the
 /// network, should stay what it was at first. The video follows the audio slowly and without steps.
 struct TrackDrift {
   /// Lowest latencies in the current span, in nanoseconds.
