@@ -6,8 +6,8 @@ package import NIOCore
 /// Demuxers that keep the type of an identifier, as libavformat 5, take all that follows for damaged. Packets have 188 bytes, 192 with a
 /// time before them (BDAV), or 204 with a check behind them (DVB-ASI).
 package struct ProgramMapScanner: Sendable {
-  /// Offset of the program association table before the map that has changed, where reading can begin again, behind the first byte; nil while
-  /// none has.
+  /// Offset of the program association table before the map that has changed, where reading can begin again, behind the first byte; nil
+  /// while none has.
   package private(set) var change: Int64?
 
   /// Bytes that are not examined yet, the first of which has ``offset``.

@@ -246,7 +246,8 @@ final class MediaFile {
       self.isInLaterPart = false
       self.watch = Self.watch(fresh, self.location, from: 0)
       self.behind = ([], 0)
-      for index in self.codecs.indices {
+      // Others are selected again, and a later part may have fewer streams.
+      for index in self.codecs.indices where !self.mayChangeStreams {
         fresh.pointee.streams[index]?.pointee.discard = old.pointee.streams[index]?.pointee.discard ?? AVDISCARD_DEFAULT
       }
       self.context = fresh
