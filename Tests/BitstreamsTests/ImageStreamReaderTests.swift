@@ -1,6 +1,7 @@
-import Bitstreams
 import NIOCore
 import Testing
+
+@testable import Bitstreams
 
 @Suite("Images of a snapshot's response")
 struct ImageStreamReaderTests {
