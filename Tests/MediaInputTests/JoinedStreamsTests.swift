@@ -32,7 +32,12 @@ struct JoinedStreamsTests {
 
   /// Frames of one color in succession, and the audio.
   private struct Played {
-    var runs: [(color: String, count: Int)] = []
+    struct Run {
+      var color: String
+      var count = 0
+    }
+
+    var runs: [Run] = []
     var audio: [AudioBlock] = []
 
     /// Reads a file to its end, or a number of frames of it, again and again.
@@ -49,7 +54,7 @@ struct JoinedStreamsTests {
           guard let frame = playback.dequeueFrame() else { continue }
           count += 1
           let color = try Self.color(frame)
-          if self.runs.last?.color != color { self.runs.append((color, 0)) }
+          if self.runs.last?.color != color { self.runs.append(Run(color: color)) }
           self.runs[self.runs.count - 1].count += 1
         }
       }
@@ -73,30 +78,44 @@ struct JoinedStreamsTests {
     var duration: Double { self.audio.reduce(MediaDuration.zero) { $0 + $1.duration }.seconds }
   }
 
-  private static let others = ["-streamid", "0:512", "-streamid", "1:513"]
   private static let h264 = ["-c:v", "libx264", "-c:a", "aac"]
 
+  /// A second clip: the codecs of its video and audio, their identifiers, and options of the output.
+  private struct Second {
+    var name: String
+    var video = "libx264"
+    var audio = "aac"
+    var identifiers = (video: 512, audio: 513)
+    var options: [String] = []
+
+    func bytes() throws -> Data {
+      var options = ["-c:v", self.video, "-c:a", self.audio]
+      options += ["-streamid", "0:\(self.identifiers.video)", "-streamid", "1:\(self.identifiers.audio)"]
+      return try JoinedStreamsTests.lime("joined-\(self.name).ts", options + self.options)
+    }
+  }
+
   /// The identifiers of the first clip are 256 and 257, its program is 1.
-  private static let clips: [(name: String, options: [String])] = [
-    ("pids", h264 + others),
-    ("audio", h264 + ["-streamid", "0:256", "-streamid", "1:513"]),
-    ("video", h264 + ["-streamid", "0:512", "-streamid", "1:257"]),
-    ("program", h264 + others + ["-mpegts_service_id", "2"]),
-    ("map", h264 + others + ["-mpegts_service_id", "2", "-mpegts_pmt_start_pid", "4352"]),
-    ("codecs", ["-c:v", "mpeg2video", "-c:a", "mp2"] + others),
-    ("reordered", ["-c:v", "libx264", "-bf", "3", "-c:a", "ac3"] + others),
+  private static let clips: [Second] = [
+    Second(name: "pids"),
+    Second(name: "audio", identifiers: (256, 513)),
+    Second(name: "video", identifiers: (512, 257)),
+    Second(name: "program", options: ["-mpegts_service_id", "2"]),
+    Second(name: "map", options: ["-mpegts_service_id", "2", "-mpegts_pmt_start_pid", "4352"]),
+    Second(name: "codecs", video: "mpeg2video", audio: "mp2"),
+    Second(name: "reordered", audio: "ac3", options: ["-bf", "3"]),
     // Other types of the same identifiers, which libavformat 5 keeps.
-    ("types", ["-c:v", "mpeg2video", "-c:a", "mp2"]),
-    ("swapped", h264 + ["-streamid", "0:257", "-streamid", "1:256"]),
+    Second(name: "types", video: "mpeg2video", audio: "mp2", identifiers: (256, 257)),
+    Second(name: "swapped", identifiers: (257, 256)),
   ]
 
   @Test(arguments: Self.clips.indices)
   func `a clip with other packet identifiers, program or codecs follows the one before, with its audio`(
     index: Int
   ) throws {
-    let (name, options) = Self.clips[index]
-    let bytes = try Self.red() + Self.lime("joined-\(name).ts", options)
-    let played = try Played(try TestMedia.path("joined-red-\(name).ts", bytes: bytes))
+    let clip = Self.clips[index]
+    let bytes = try Self.red() + clip.bytes()
+    let played = try Played(try TestMedia.path("joined-red-\(clip.name).ts", bytes: bytes))
     #expect(played.runs.map(\.color) == ["red", "lime"], "\(played.runs)")
     // libavformat holds the last packet of an identifier back up to the end of the file.
     #expect(played.runs.allSatisfy { (47...53).contains($0.count) }, "\(played.runs)")
@@ -107,9 +126,9 @@ struct JoinedStreamsTests {
 
   @Test(arguments: Self.clips.indices)
   func `each pass begins with the first clip`(index: Int) throws {
-    let (name, options) = Self.clips[index]
-    let bytes = try Self.red() + Self.lime("joined-\(name).ts", options)
-    let played = try Played(try TestMedia.path("looped-red-\(name).ts", bytes: bytes), looped: 260)
+    let clip = Self.clips[index]
+    let bytes = try Self.red() + clip.bytes()
+    let played = try Played(try TestMedia.path("looped-red-\(clip.name).ts", bytes: bytes), looped: 260)
     #expect(played.runs.prefix(5).map(\.color) == ["red", "lime", "red", "lime", "red"], "\(played.runs)")
     #expect(played.runs.prefix(5).allSatisfy { (46...54).contains($0.count) }, "\(played.runs)")
     let second = played.tone(at: 4.5...5.5)
@@ -117,7 +136,7 @@ struct JoinedStreamsTests {
   }
 
   @Test func `a clip that comes again behind another one is played twice`() throws {
-    let (red, lime) = (try Self.red(), try Self.lime("joined-pids.ts", Self.h264 + Self.others))
+    let (red, lime) = (try Self.red(), try Self.clips[0].bytes())
     let played = try Played(try TestMedia.path("joined-again.ts", bytes: red + lime + red))
     #expect(played.runs.map(\.color) == ["red", "lime", "red"], "\(played.runs)")
     #expect(abs(played.tone(at: 4.5...5.5) - 440) < 5, "\(played.tone(at: 4.5...5.5)) Hz")

@@ -27,7 +27,7 @@ struct TrackDrift {
   /// Larger differences are jumps of a clock.
   private static let maximumDrift: Int64 = 500_000_000
 
-  /// What is added to the times of the next packet of a track, in nanoseconds; 0 for audio.
+  /// Time to be added to those of the next packet of a track, in nanoseconds; 0 for audio.
   ///
   /// - Parameters:
   ///   - time: Its time on the source's clock, in nanoseconds.
