@@ -9,16 +9,27 @@ struct ImageStreamReaderTests {
 
   /// A chunk of PNG (ISO/IEC 15948 §5.3): length, type, data, CRC, which is not looked at.
   private static func chunk(_ type: String, _ data: [UInt8] = []) -> [UInt8] {
-    [0, 0, 0, UInt8(data.count)] + Array(type.utf8) + data + [1, 2, 3, 4]
+    var chunk: [UInt8] = [0, 0, 0, UInt8(data.count)]
+    chunk += type.utf8
+    chunk += data
+    return chunk + [1, 2, 3, 4]
   }
 
   /// IHDR, two IDAT, the second with the name of the end in its data, IEND.
-  private static let png: [UInt8] =
-    [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", Array(repeating: 7, count: 13))
-    + chunk("IDAT", [5]) + chunk("IDAT", Array("IEND".utf8)) + chunk("IEND")
+  private static let png: [UInt8] = {
+    var png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    png += Self.chunk("IHDR", Array(repeating: 7, count: 13))
+    png += Self.chunk("IDAT", [5])
+    png += Self.chunk("IDAT", Array("IEND".utf8))
+    return png + Self.chunk("IEND")
+  }()
   /// RFC 9649 §2.4: "RIFF", the size of what follows, "WEBP", a chunk of 4 bytes.
-  private static let webP: [UInt8] =
-    Array("RIFF".utf8) + [16, 0, 0, 0] + Array("WEBPVP8L".utf8) + [4, 0, 0, 0, 9, 9, 9, 9]
+  private static let webP: [UInt8] = {
+    var webP = Array("RIFF".utf8)
+    webP += [16, 0, 0, 0]
+    webP += "WEBPVP8L".utf8
+    return webP + [4, 0, 0, 0, 9, 9, 9, 9]
+  }()
   private static let jpeg: [UInt8] =
     [0xFF, 0xD8, 0xFF, 0xC0, 0, 4, 1, 2, 0xFF, 0xDA, 0, 4, 3, 4, 5, 6, 0xFF, 0xD9]
 
