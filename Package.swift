@@ -95,8 +95,9 @@ let package = Package(
     .target(
       name: "MediaInput",
       dependencies: [
-        "Libc", "Media", "Authentication", "Bitstreams", "Containers", "Threading", "RTP", "RTSP", "Capture",
-        "Codecs", "CConnectGuard", "CLibav", nioCore,
+        "Libc", "Media", "Authentication", "Bitstreams", "Threading", "RTP", "RTSP", "Capture", "Codecs",
+        "CConnectGuard",
+        "CLibav", nioCore,
       ],
       swiftSettings: settings),
     .target(name: "Inference", dependencies: ["Media", "CInference"], swiftSettings: settings),

@@ -36,18 +36,7 @@ struct ContainerFuzzCase {
       if case .packet(let packet, _, _) = event { precondition(packet.payload.readableBytes <= limit) }
       if case .clock(let clock) = event { precondition(clock < (1 << 33) * 300 + 212) }
     }
-    self.checkProgramMapScanner()
     self.checkTransportStreamMuxer()
-  }
-
-  /// A change of types has a place in the stream, which does not depend on how its bytes arrive.
-  private func checkProgramMapScanner() {
-    var (whole, pieces) = (ProgramMapScanner(offset: 7), ProgramMapScanner(offset: 7))
-    whole.append(self.input)
-    var rest = self.input
-    while let piece = rest.readSlice(length: min(61, max(1, rest.readableBytes))) { pieces.append(piece) }
-    precondition(whole.change == pieces.change, "pieces do not matter")
-    if let change = whole.change { precondition((7..<7 + Int64(self.input.readableBytes)).contains(change)) }
   }
 
   /// Parses bytes as boxes, to a depth that files do not reach.

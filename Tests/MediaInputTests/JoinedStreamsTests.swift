@@ -104,9 +104,6 @@ struct JoinedStreamsTests {
     Second(name: "map", options: ["-mpegts_service_id", "2", "-mpegts_pmt_start_pid", "4352"]),
     Second(name: "codecs", video: "mpeg2video", audio: "mp2"),
     Second(name: "reordered", audio: "ac3", options: ["-bf", "3"]),
-    // Other types of the same identifiers, which libavformat 5 keeps.
-    Second(name: "types", video: "mpeg2video", audio: "mp2", identifiers: (256, 257)),
-    Second(name: "swapped", identifiers: (257, 256)),
   ]
 
   @Test(arguments: Self.clips.indices)

@@ -54,7 +54,6 @@ enum ParserCoverage {
     "Codecs/JPEGDecoder": "JPEGDecoder",
     "Containers/FragmentScanner": "MovieScan",
     "Containers/MovieScan": "MovieScan",
-    "Containers/ProgramMapScanner": "ProgramMapScanner",
     "Effects/EffectSettings+JSON": "EffectSettings",
     "RTMP/AMF3Reader": "AMF3Reader",
     "RTMP/RTMPChunkReader": "RTMPChunkReader",

@@ -30,27 +30,12 @@ extension FileDecoder {
   /// Seeks to the start of the file; the tracks continue with the streams that it begins with.
   func rewindFile() throws(VidiconError) {
     let streams = MediaKind.allCases.map { ($0, self.file.selectedStream(of: $0)) }
-    let isInLaterPart = self.file.isInLaterPart
     try self.file.rewind()
     for (kind, previous) in streams {
       guard let stream = self.file.selectedStream(of: kind) else { continue }
       if !self.isActive(kind) { self.file.setActive(false, stream: stream) }
-      // In another part of the file, the same index is that of another stream.
-      if stream != previous || isInLaterPart { try self.continueTrack(kind, with: stream) }
+      if stream != previous { try self.continueTrack(kind, with: stream) }
     }
-  }
-
-  /// Continues behind a place at which streams of the file change their types.
-  ///
-  /// - Returns: False where there is none, or nothing behind it can be played.
-  func beginPart() -> Bool {
-    guard (try? self.file.beginPart()) ?? false else { return false }
-    for kind in MediaKind.allCases {
-      guard let stream = self.file.selectedStream(of: kind) else { continue }
-      let isContinued = (try? self.continueTrack(kind, with: stream)) != nil
-      if !isContinued || !self.isActive(kind) { self.file.setActive(false, stream: stream) }
-    }
-    return true
   }
 
   private func continueTrack(_ kind: MediaKind, with index: Int) throws(VidiconError) {

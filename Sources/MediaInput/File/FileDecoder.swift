@@ -343,7 +343,7 @@ final class FileDecoder {
   private func read() {
     let status = self.file.read(into: self.packet)
     guard status == 0 else {
-      if status == vidicon_averror_eagain || self.beginPart() { return }
+      if status == vidicon_averror_eagain { return }
       self.finishPass(status)
       return
     }

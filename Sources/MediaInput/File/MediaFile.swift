@@ -37,17 +37,9 @@ final class MediaFile {
   /// Packets that were read ahead and are returned next, with the streams in the program maps before each.
   private var pending: [(packet: UnsafeMutablePointer<AVPacket>, listed: Set<Int>)] = []
   private var isAtStart = true
-  /// Finds the place where the types of streams change, which libavformat does not follow; nil for others than local MPEG-TS.
-  private var watch: ProgramMapWatch?
-  /// Streams that have packets behind that place, and the number of these packets.
-  private var behind: (streams: Set<Int32>, count: Int) = ([], 0)
-  /// Whether a part of the file is read that begins at such a place.
-  private(set) var isInLaterPart = false
   /// Whether timestamps have jumped, so that a time may be found at several places: no seeking.
   var hasJumped = false
 
-  /// Number of packets in which the last ones of a part are looked for: those of each stream come when its next one begins.
-  private static let maximumTrailingCount = 64
   /// Packets, and bytes of them, that are read ahead to find out whether a stream jumps.
   private static let lookahead = (packetCount: 256, byteCount: 16 << 20)
 
@@ -77,7 +69,6 @@ final class MediaFile {
     self.codecs = Self.codecs(of: context)
     self.mayChangeStreams = ["mpegts", "mpeg"].contains(String(cString: context.pointee.iformat.pointee.name))
     self.listed = ProgramStreams(context)
-    self.watch = Self.watch(context, location, from: 0)
     self.choice = choice
     self.select(video: nil, audio: nil)
   }
@@ -188,12 +179,8 @@ final class MediaFile {
 
   private func readNext(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
     self.isAtStart = false
-    var status: Int32
-    repeat {
-      guard !self.isPartRead else { return vidicon_averror_eof }
-      self.interrupt.callBegins()
-      status = av_read_frame(self.context, packet)
-    } while status == 0 && self.isBehindPart(packet)
+    self.interrupt.callBegins()
+    let status = av_read_frame(self.context, packet)
     if status == 0, self.firstTimes[packet.pointee.stream_index] == nil {
       self.firstTimes[packet.pointee.stream_index] = packet.pointee.dts
     }
@@ -243,11 +230,7 @@ final class MediaFile {
     let isSame = Self.codecs(of: fresh) == self.codecs
     var closing: UnsafeMutablePointer<AVFormatContext>? = isSame ? old : fresh
     if isSame {
-      self.isInLaterPart = false
-      self.watch = Self.watch(fresh, self.location, from: 0)
-      self.behind = ([], 0)
-      // Others are selected again, and a later part may have fewer streams.
-      for index in self.codecs.indices where !self.mayChangeStreams {
+      for index in self.codecs.indices {
         fresh.pointee.streams[index]?.pointee.discard = old.pointee.streams[index]?.pointee.discard ?? AVDISCARD_DEFAULT
       }
       self.context = fresh
@@ -267,64 +250,12 @@ final class MediaFile {
     }
   }
 
-  /// Whether the packets of a part have been read, behind which the types of streams change.
-  private var isPartRead: Bool {
-    guard self.watch?.change != nil else { return false }
-    let selected = [self.videoStream, self.audioStream].compactMap { $0 }.map { Int32($0) }
-    return self.behind.count > Self.maximumTrailingCount || self.behind.streams.isSuperset(of: selected)
-  }
-
-  /// Whether a packet is behind the place where the types of streams change: it is read again with the next part.
-  private func isBehindPart(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
-    guard let watch, let io = self.context.pointee.pb else { return false }
-    if watch.change == nil { watch.advance(to: avio_seek(io, 0, SEEK_CUR)) }
-    guard let change = watch.change else { return false }
-    let (stream, place) = (packet.pointee.stream_index, packet.pointee.pos)
-    // Frames behind the first one of a packet have no place.
-    guard place >= change || place < 0 && self.behind.streams.contains(stream) else { return false }
-    self.behind.streams.insert(stream)
-    self.behind.count += 1
-    av_packet_unref(packet)
-    return true
-  }
-
-  /// Begins the next part, once the packets of one have been read: the streams that it has, of the kinds that are played.
-  ///
-  /// - Returns: False where there is none.
-  func beginPart() throws(VidiconError) -> Bool {
-    guard let start = self.watch?.change, self.pending.isEmpty else { return false }
-    let fresh = try Self.open(
-      self.location, name: self.path, isConfined: self.isConfined, from: start, requests: self.requests,
-      interrupt: self.interrupt)
-    var old: UnsafeMutablePointer<AVFormatContext>? = self.context
-    avformat_close_input(&old)
-    self.context = fresh
-    self.watch = Self.watch(fresh, self.location, from: start)
-    (self.behind, self.isInLaterPart) = (([], 0), true)
-    self.listed.update(fresh)
-    let (choice, initial) = (StreamChoice(fresh), self.initialStreams)
-    self.select(
-      video: initial.video.flatMap { _ in choice.video.first }, audio: initial.audio.flatMap { _ in choice.audio.first }
-    )
-    self.initialStreams = initial
-    return true
-  }
-
-  private static func watch(
-    _ context: UnsafeMutablePointer<AVFormatContext>, _ location: String, from start: Int64
-  ) -> ProgramMapWatch? {
-    guard String(cString: context.pointee.iformat.pointee.name) == "mpegts" else { return nil }
-    return ProgramMapWatch(path: location, from: start)
-  }
-
   private static func open(
-    _ location: String, name path: String, isConfined: Bool, from start: Int64 = 0, requests: RequestOptions,
-    interrupt: LibavInterrupt
+    _ location: String, name path: String, isConfined: Bool, requests: RequestOptions, interrupt: LibavInterrupt
   ) throws(VidiconError) -> UnsafeMutablePointer<AVFormatContext> {
     let url = try Self.url(location, name: path)
     var options: OpaquePointer?
     defer { av_dict_free(&options) }
-    if start > 0 { av_dict_set(&options, "skip_initial_bytes", "\(start)", 0) }
     for (name, value) in isConfined ? Self.confinedOptions : Self.options { av_dict_set(&options, name, value, 0) }
     var opened = avformat_alloc_context()
     guard let allocated = opened else { throw VidiconError(libav: -ENOMEM, source: path) }
