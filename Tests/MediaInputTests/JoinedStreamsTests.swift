@@ -1,3 +1,4 @@
+import CLibav
 import Foundation
 import Media
 import TestSupport
@@ -8,14 +9,15 @@ import Testing
 /// Clips of MPEG-TS and MPEG-PS that were appended to each other, with other packet identifiers, programs or codecs in each.
 @Suite("Files of joined clips with other streams", .timeLimit(.minutes(5)))
 struct JoinedStreamsTests {
-  /// Frames of one color and a tone, of two seconds.
+  /// Frames of one color and a tone.
   private static func clip(
-    _ name: String, _ color: String, size: String, tone: Int, _ options: [String]
+    _ name: String, _ color: String, size: String, tone: Int, seconds: Int = 2, _ options: [String]
   ) throws -> Data {
     let path = try TestMedia.path(
       name,
       [
-        "-f", "lavfi", "-i", "color=\(color):s=\(size):r=25:d=2", "-f", "lavfi", "-i", "sine=\(tone):r=48000:d=2",
+        "-f", "lavfi", "-i", "color=\(color):s=\(size):r=25:d=\(seconds)",
+        "-f", "lavfi", "-i", "sine=\(tone):r=48000:d=\(seconds)",
         "-pix_fmt", "yuv420p", "-g", "25", "-threads", "1",
       ] + options)
     return try Data(contentsOf: URL(filePath: path))
@@ -26,8 +28,8 @@ struct JoinedStreamsTests {
     return try Self.clip("joined-red.\(container)", "red", size: "160x96", tone: 440, codecs)
   }
 
-  private static func lime(_ name: String, _ options: [String]) throws -> Data {
-    try Self.clip(name, "lime", size: "320x192", tone: 880, options)
+  private static func lime(_ name: String, seconds: Int = 2, _ options: [String]) throws -> Data {
+    try Self.clip(name, "lime", size: "320x192", tone: 880, seconds: seconds, options)
   }
 
   /// Frames of one color in succession, and the audio.
@@ -141,11 +143,54 @@ struct JoinedStreamsTests {
 
   @Test func `audio of MPEG-PS that another codec replaces goes on`() throws {
     let options = ["-c:v", "mpeg2video", "-c:a", "ac3"]
-    let bytes = try Self.red("mpg") + Self.lime("joined-ac3.mpg", options)
+    let bytes = try Self.red("mpg") + Self.lime("joined-ac3.mpg", seconds: 6, options)
     let played = try Played(try TestMedia.path("joined-codecs.mpg", bytes: bytes))
     #expect(played.runs.map(\.color) == ["red", "lime"], "\(played.runs)")
     #expect(abs(played.tone(at: 0.2...1.5) - 440) < 5, "\(played.tone(at: 0.2...1.5)) Hz")
-    #expect(abs(played.tone(at: 2.5...3.7) - 880) < 5, "\(played.tone(at: 2.5...3.7)) Hz")
+    #expect(abs(played.tone(at: 2.5...7.5) - 880) < 5, "\(played.tone(at: 2.5...7.5)) Hz")
+  }
+
+  /// Kinds of tracks, the streams of which others would replace in the rest of a file.
+  private static func replacedKinds(in file: MediaFile) throws -> Set<MediaKind> {
+    var packet = av_packet_alloc()
+    defer { av_packet_free(&packet) }
+    let allocated = try #require(packet)
+    var kinds: Set<MediaKind> = []
+    while file.read(into: allocated) == 0 {
+      let stream = Int(allocated.pointee.stream_index)
+      if stream != file.videoStream, stream != file.audioStream, let kind = file.replacedKind(by: allocated) {
+        kinds.insert(kind)
+      }
+      av_packet_unref(allocated)
+    }
+    return kinds
+  }
+
+  @Test func `no stream replaces another one while the tracks are opened`() throws {
+    let path = try TestMedia.path("joined-opening.ts", bytes: try Self.red() + Self.clips[0].bytes())
+    let file = try MediaFile(path: path, isConfined: false, interrupt: LibavInterrupt())
+    file.select(video: 0, audio: 1)
+    let early = try Self.replacedKinds(in: file)
+    #expect(early == [])
+    try file.rewind()
+    file.continuesTracks = true
+    let kinds = try Self.replacedKinds(in: file)
+    #expect(kinds == [.video, .audio])
+    #expect(throws: VidiconError.self) { _ = try file.stream(Int(file.context.pointee.nb_streams)) }
+  }
+
+  @Test func `a second video of a program, beside one with seldom frames, is never played`() throws {
+    let path = try TestMedia.path(
+      "joined-slides.ts",
+      [
+        "-f", "lavfi", "-i", "color=red:s=160x96:r=25:d=16", "-f", "lavfi", "-i", "color=lime:s=96x64:r=25:d=16",
+        "-map", "0", "-map", "1", "-filter:v:0", "fps=1/5", "-pix_fmt", "yuv420p", "-g", "1", "-c:v", "libx264",
+      ])
+    let file = try MediaFile(path: path, isConfined: false, interrupt: LibavInterrupt())
+    file.select(video: 0, audio: nil)
+    file.continuesTracks = true
+    let kinds = try Self.replacedKinds(in: file)
+    #expect(kinds == [])
   }
 
   @Test func `a language that was beside the one that is played goes on where only the former is left`() throws {

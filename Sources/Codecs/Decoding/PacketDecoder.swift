@@ -37,7 +37,8 @@ package final class PacketDecoder {
   /// Queued packets from index ``head`` on; nil stands for the end of the file.
   private var packets: [UnsafeMutablePointer<AVPacket>?] = []
   private var head = 0
-  private var byteCount = 0
+  /// Number of bytes of the queued packets.
+  package private(set) var byteCount = 0
 
   /// Opens the decoder of a stream.
   package convenience init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
@@ -144,13 +145,23 @@ package final class PacketDecoder {
     self.head == self.packets.count
   }
 
-  /// Whether no more packets should be read: a span in nanoseconds, 64 MiB or 8192 packets are queued.
-  package func isFull(span: Int64) -> Bool {
-    if self.byteCount >= 64 << 20 || self.packets.count - self.head >= 8_192 { return true }
-    // Of several frames of audio in a packet of MPEG-TS, the first one may have a time alone.
-    let times = self.packets[self.head...].lazy.compactMap { $0?.pointee.dts }.filter { $0 != vidicon_av_nopts_value }
-    guard let first = times.first, let last = times.last else { return false }
-    return last - first >= span
+  /// Number of queued packets.
+  package var packetCount: Int { self.packets.count - self.head }
+
+  /// Decode time of the first queued packet that has one, in nanoseconds; nil where none has. Of several frames of audio in a packet of
+  /// MPEG-TS, the first one may have a time alone.
+  package var firstQueuedTime: Int64? {
+    self.packets[self.head...].lazy.compactMap { Self.decodeTime($0) }.first
+  }
+
+  /// Likewise of the last one.
+  package var lastQueuedTime: Int64? {
+    self.packets[self.head...].reversed().lazy.compactMap { Self.decodeTime($0) }.first
+  }
+
+  private static func decodeTime(_ packet: UnsafeMutablePointer<AVPacket>?) -> Int64? {
+    guard let time = packet?.pointee.dts, time != vidicon_av_nopts_value else { return nil }
+    return time
   }
 
   /// Enqueues the content of a packet, which is empty afterwards.

@@ -18,6 +18,9 @@ final class DecoderSequence {
   private var ended = (corrupt: 0, frames: 0)
   private var startsAnywhere = false
 
+  /// Each may have threads.
+  private static let maximumPartCount = 16
+
   init(_ decoder: PacketDecoder) {
     self.parts = [Part(decoder: decoder) {}]
   }
@@ -36,8 +39,18 @@ final class DecoderSequence {
   /// Whether no packet is queued.
   var isEmpty: Bool { self.parts.allSatisfy(\.decoder.isEmpty) }
 
-  /// See ``PacketDecoder/isFull(span:)``.
-  func isFull(span: Int64) -> Bool { self.parts.contains { $0.decoder.isFull(span: span) } }
+  /// Whether no more packets should be read: a span in nanoseconds, 64 MiB, 8192 packets or 16 decoders are queued.
+  func isFull(span: Int64) -> Bool {
+    if self.parts.count >= Self.maximumPartCount { return true }
+    let byteCount = self.parts.reduce(0) { $0 + $1.decoder.byteCount }
+    let packetCount = self.parts.reduce(0) { $0 + $1.decoder.packetCount }
+    if byteCount >= 64 << 20 || packetCount >= 8_192 { return true }
+    // The parts are on one timeline.
+    guard let first = self.parts.lazy.compactMap({ $0.decoder.firstQueuedTime }).first,
+      let last = self.parts.reversed().lazy.compactMap({ $0.decoder.lastQueuedTime }).first
+    else { return false }
+    return last - first >= span
+  }
 
   /// Enqueues the content of a packet, which is empty afterwards.
   func append(_ packet: UnsafeMutablePointer<AVPacket>) { self.last.append(packet) }

@@ -20,10 +20,11 @@ extension FileDecoder {
     return kind
   }
 
-  /// Looks for streams that continue tracks whose own streams have ended; called at each packet of a track that is played.
-  func admitReplacements(at kind: MediaKind) {
+  /// Looks for streams that continue tracks whose own streams have ended; called at each packet of the tracks: while the one is switched
+  /// off, or nothing comes of it, at those of the other one.
+  func admitReplacements() {
     // At keyframes alone: a program has tens of streams.
-    guard kind == .video || self.video == nil, self.packet.pointee.flags & AV_PKT_FLAG_KEY != 0 else { return }
+    guard self.packet.pointee.flags & AV_PKT_FLAG_KEY != 0 else { return }
     for kind in MediaKind.allCases { self.file.admitReplacements(of: kind) }
   }
 
@@ -39,10 +40,13 @@ extension FileDecoder {
   }
 
   private func continueTrack(_ kind: MediaKind, with index: Int) throws(VidiconError) {
-    let (stream, path) = (self.file.stream(index), self.file.path)
+    let (stream, path) = (try self.file.stream(index), self.file.path)
     switch kind {
     case .video: try self.video?.replace(by: stream, frameRate: self.file.frameRate(index), source: path)
     case .audio: try self.audio?.replace(by: stream, source: path)
     }
+    guard !self.isActive(kind) else { return }
+    // Decoders of clips that are not decoded would pile up.
+    if kind == .video { self.video?.reset() } else { self.audio?.reset() }
   }
 }

@@ -66,6 +66,7 @@ final class FileDecoder {
     self.isAudioActive = audio != nil
     self.isVideoActive = video != nil
     try self.decodeFirst()
+    file.continuesTracks = true
   }
 
   deinit {
@@ -350,10 +351,10 @@ final class FileDecoder {
     defer { av_packet_unref(self.packet) }
     let stream = Int(self.packet.pointee.stream_index)
     guard let kind = self.kind(ofStream: stream) else { return }
-    self.admitReplacements(at: kind)
+    self.admitReplacements()
     let decoder = kind == .video ? self.video?.decoder : self.audio?.decoder
-    guard let decoder, self.isActive(kind) else { return }
-    self.setTimes(kind, timeBase: self.file.stream(stream).pointee.time_base)
+    guard let decoder, self.isActive(kind), let source = try? self.file.stream(stream) else { return }
+    self.setTimes(kind, timeBase: source.pointee.time_base)
     if kind == .video, self.packetsInPass[.video] == nil {
       self.videoStart = self.timeline.end - self.timeline.passStart
     }

@@ -3,8 +3,12 @@ internal import Media
 
 /// Streams that begin amid the file and replace others.
 extension MediaFile {
-  /// Time of a stream within which every other one that is beside it has a packet, in nanoseconds.
-  private static let span: Int64 = 2_000_000_000
+  /// Time within which streams that begin together have a packet each, in nanoseconds.
+  private static let beginning: Int64 = 2_000_000_000
+  /// Number of packets that are read ahead to find streams that begin together.
+  private static let beginningCount = 256
+  /// Likewise to find out whether a stream has ended: several seconds.
+  private static let successionCount = 1_024
 
   /// The stream of a kind that is read; nil where there is none.
   func selectedStream(of kind: MediaKind) -> Int? {
@@ -17,66 +21,84 @@ extension MediaFile {
   }
 
   /// Whether a packet that was read belongs to a stream that replaces the one of its kind. A stream that is beside that one is not read any
-  /// more. Reads ahead.
+  /// more. Reads ahead where a stream may have ended.
   ///
   /// - Returns: The kind; nil for other packets.
   func replacedKind(by packet: UnsafeMutablePointer<AVPacket>) -> MediaKind? {
     let index = Int(packet.pointee.stream_index)
-    guard self.mayChangeStreams, let kind = self.kind(of: index) else { return nil }
+    // Packets of a stream that is not read any more may have been read ahead.
+    guard self.mayChangeStreams, self.continuesTracks, self.isRead(index), let kind = self.kind(of: index) else {
+      return nil
+    }
     guard let current = self.selectedStream(of: kind) else {
       self.setActive(false, stream: index)
       return nil
     }
-    let (listed, ahead) = (self.listedAtPacket, self.streamsAhead(of: packet.pointee))
-    func place(_ index: Int) -> StreamSuccession.Stream {
-      StreamSuccession.Stream(
-        isListed: listed.contains(index),
-        // Of a stream that is not read, nothing comes.
-        goesOn: ahead[index, default: 0] > 1 || self.stream(index).pointee.discard == AVDISCARD_ALL,
-        hasEnded: self.endedStreams.contains(index))
+    switch self.verdict(on: packet.pointee, besides: current) {
+    case .isRest: return nil
+    case .isBeside: break
+    case .replaces:
+      // Of several that begin, the one that a player would choose.
+      let choice = StreamChoice(self.context, among: self.beginningStreams(with: packet.pointee, behind: current))
+      let streams = kind == .video ? choice.video : choice.audio
+      if streams.first == index { return kind }
+      if streams.contains(index) { return nil }
     }
-    let hasPrograms = !listed.isEmpty
-    switch StreamSuccession.verdict(of: place(index), besides: place(current), hasPrograms: hasPrograms) {
-    case .replaces: break
-    case .isBeside:
-      self.setActive(false, stream: index)
-      return nil
-    case .isLeftover: return nil
-    }
-    // Of several that begin, the one that a player would choose.
-    let others = ahead.keys.filter { $0 != current && (!hasPrograms || listed.contains($0)) }
-    let choice = StreamChoice(self.context, among: Set(others).union([index]))
-    return (kind == .video ? choice.video : choice.audio).first == index ? kind : nil
+    self.setActive(false, stream: index)
+    return nil
   }
 
-  /// Reads packets of all streams of a kind again where the program map leaves out the one that is read: one that was beside it may
-  /// go on alone.
+  private func verdict(on packet: AVPacket, besides current: Int) -> StreamSuccession.Verdict {
+    let index = Int(packet.stream_index)
+    guard self.listedAtPacket.isEmpty else {
+      return StreamSuccession.verdict(
+        isListed: self.listedAtPacket.contains(index), isCurrentListed: self.listedAtPacket.contains(current),
+        hasEnded: self.endedStreams.contains(index))
+    }
+    // Of a stream that is not read, nothing comes.
+    guard self.isRead(current) else { return .isBeside }
+    var succession = StreamSuccession(at: self.time(of: packet))
+    self.readAhead(packetCount: Self.successionCount) { next in
+      let isCurrent = Int(next.stream_index) == current
+      guard isCurrent || next.stream_index == packet.stream_index else { return true }
+      return succession.append(isCurrent: isCurrent, at: self.time(of: next))
+    }
+    return succession.verdict
+  }
+
+  /// Streams of all kinds that have a packet within two seconds of one, without the one of its kind that has ended.
+  private func beginningStreams(with packet: AVPacket, behind ended: Int) -> Set<Int> {
+    var streams: Set = [Int(packet.stream_index)]
+    let start = self.time(of: packet)
+    self.readAhead(packetCount: Self.beginningCount) { next in
+      streams.insert(Int(next.stream_index))
+      guard next.stream_index == packet.stream_index, let start, let time = self.time(of: next) else { return true }
+      return (-Self.beginning...Self.beginning).contains(time &- start)
+    }
+    let listed = self.listedAtPacket
+    return streams.filter { $0 != ended && self.isRead($0) && (listed.isEmpty || listed.contains($0)) }
+  }
+
+  /// Reads packets of the streams of a kind that the program map lists where it leaves out the one that is read: one that was beside
+  /// that one may go on alone.
   func admitReplacements(of kind: MediaKind) {
     guard self.mayChangeStreams, !self.listedAtPacket.isEmpty, let current = self.selectedStream(of: kind),
       !self.listedAtPacket.contains(current)
     else { return }
-    for index in 0..<Int(self.context.pointee.nb_streams) where self.kind(of: index) == kind && index != current {
-      self.setActive(true, stream: index)
-    }
+    for index in self.listedAtPacket where self.kind(of: index) == kind { self.setActive(true, stream: index) }
+  }
+
+  private func isRead(_ index: Int) -> Bool {
+    guard let stream = try? self.stream(index) else { return false }
+    return stream.pointee.discard != AVDISCARD_ALL
   }
 
   private func kind(of index: Int) -> MediaKind? {
-    switch self.stream(index).pointee.codecpar.pointee.codec_type {
+    guard let stream = try? self.stream(index) else { return nil }
+    return switch stream.pointee.codecpar.pointee.codec_type {
     case AVMEDIA_TYPE_VIDEO: .video
     case AVMEDIA_TYPE_AUDIO: .audio
     default: nil
     }
-  }
-
-  /// Numbers of packets that follow one, within two seconds of its stream, by the indices of their streams.
-  private func streamsAhead(of packet: AVPacket) -> [Int: Int] {
-    var counts: [Int: Int] = [:]
-    let start = self.time(of: packet)
-    self.readAhead { next in
-      counts[Int(next.stream_index), default: 0] += 1
-      guard next.stream_index == packet.stream_index, let start, let time = self.time(of: next) else { return true }
-      return (-Self.span...Self.span).contains(time &- start)
-    }
-    return counts
   }
 }

@@ -23,6 +23,8 @@ final class MediaFile {
   private(set) var endedStreams: Set<Int> = []
   /// Whether streams may begin and end amid the file, as where clips were joined.
   let mayChangeStreams: Bool
+  /// Whether streams replace others: not while tracks are opened, which may start again with other streams.
+  var continuesTracks = false
   /// Streams in the program maps that have been read; empty where the container has none.
   private var listed: ProgramStreams
   /// Likewise, up to the packet that was returned last.
@@ -96,15 +98,18 @@ final class MediaFile {
     avformat_close_input(&opened)
   }
 
-  /// The stream at ``videoStream`` or ``audioStream``.
-  func stream(_ index: Int) -> UnsafeMutablePointer<AVStream> {
-    // libavformat has a stream for every index below nb_streams.
-    self.context.pointee.streams[index]!
+  /// A stream.
+  ///
+  /// - Throws: ``VidiconError`` where the file, as far as it was read, has none of this index.
+  func stream(_ index: Int) throws(VidiconError) -> UnsafeMutablePointer<AVStream> {
+    guard (0..<Int(self.context.pointee.nb_streams)).contains(index), let stream = self.context.pointee.streams[index]
+    else { throw VidiconError(libav: vidicon_averror_invaliddata, source: self.path) }
+    return stream
   }
 
   /// Frame rate of a stream.
-  func frameRate(_ index: Int) -> FrameRate {
-    self.context.frameRate(of: self.stream(index))
+  func frameRate(_ index: Int) throws(VidiconError) -> FrameRate {
+    self.context.frameRate(of: try self.stream(index))
   }
 
   /// The earliest timestamp in nanoseconds; nil when libavformat does not know it.
@@ -122,7 +127,8 @@ final class MediaFile {
 
   /// Enables or disables reading packets of a stream.
   func setActive(_ isActive: Bool, stream index: Int) {
-    self.stream(index).pointee.discard = isActive ? AVDISCARD_DEFAULT : AVDISCARD_ALL
+    guard let stream = try? self.stream(index) else { return }
+    stream.pointee.discard = isActive ? AVDISCARD_DEFAULT : AVDISCARD_ALL
   }
 
   /// Reads the next packet.
@@ -145,7 +151,7 @@ final class MediaFile {
   /// Reads packets ahead, at most 256 or 16 MiB of all streams, and calls a function with the decode times of those of a stream, in
   /// nanoseconds, until it returns false.
   func readAhead(_ stream: Int, _ body: (Int64) -> Bool) {
-    self.readAhead { packet in
+    self.readAhead(packetCount: Self.lookahead.packetCount) { packet in
       guard Int(packet.stream_index) == stream, let time = self.time(of: packet) else { return true }
       return body(time)
     }
@@ -154,14 +160,14 @@ final class MediaFile {
   /// Decode time of a packet, or else its presentation time, in nanoseconds; nil where it has none.
   func time(of packet: AVPacket) -> Int64? {
     let time = packet.dts == vidicon_av_nopts_value ? packet.pts : packet.dts
-    guard time != vidicon_av_nopts_value else { return nil }
-    return av_rescale_q(time, self.stream(Int(packet.stream_index)).pointee.time_base, PacketDecoder.timeBase)
+    guard time != vidicon_av_nopts_value, let stream = try? self.stream(Int(packet.stream_index)) else { return nil }
+    return av_rescale_q(time, stream.pointee.time_base, PacketDecoder.timeBase)
   }
 
-  /// Reads packets ahead, likewise, and calls a function with them until it returns false.
-  func readAhead(_ body: (AVPacket) -> Bool) {
+  /// Reads packets of all streams ahead, at most a number of them or 16 MiB, and calls a function with them until it returns false.
+  func readAhead(packetCount: Int, _ body: (AVPacket) -> Bool) {
     var (index, byteCount) = (0, 0)
-    while index < Self.lookahead.packetCount, byteCount < Self.lookahead.byteCount {
+    while index < packetCount, byteCount < Self.lookahead.byteCount {
       if index == self.pending.count {
         var packet = av_packet_alloc()
         guard let next = packet, self.readNext(into: next) == 0 else {

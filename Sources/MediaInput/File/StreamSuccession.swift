@@ -1,41 +1,61 @@
 /// Judges a packet of a file whose stream is another one of its kind than the one that is played. Pure.
 ///
 /// Clips of MPEG-TS and MPEG-PS that were joined have streams that begin and end amid the file, and so have broadcasts at an event. Streams
-/// of other languages and programs are beside each other all the time.
-enum StreamSuccession {
-  /// A stream at the place of the packet in the file.
-  struct Stream: Hashable {
-    /// Whether the program map lists it.
-    var isListed: Bool
-    /// Whether several packets of it follow soon: a single one is what a demuxer has held back.
-    var goesOn: Bool
-    /// Whether another stream has replaced it.
-    var hasEnded = false
-  }
-
+/// of other languages and programs are beside each other all the time. Program maps say which of them there are; without one, a stream has
+/// ended of which nothing comes for ``minimumSpan``.
+struct StreamSuccession {
   /// Consequence for the stream of the packet.
   enum Verdict: Hashable {
     /// The stream continues the track.
     case replaces
     /// The stream is beside the one that is played, and is not read any more.
     case isBeside
-    /// The packet alone is dropped: it is the rest of a stream that has ended, which a demuxer returns at the end of the file.
-    case isLeftover
+    /// The packet alone is dropped: it is the rest of a stream that was played, which may come again.
+    case isRest
   }
 
-  /// Judges the stream of a packet.
+  /// Verdict on a packet of a container without program maps, by the packets that follow: at the end of the file, and where they say nothing,
+  /// the stream is beside the one that is played.
+  private(set) var verdict = Verdict.isBeside
+  /// Time of the last packet of the stream, in nanoseconds; nil where it has none.
+  private var last: Int64?
+  /// Time of the stream without a packet of the one that is played, in nanoseconds.
+  private var span: Int64 = 0
+
+  /// Time of a stream after which the one that is played has ended, in nanoseconds.
+  static let minimumSpan: Int64 = 3_000_000_000
+  /// Maximum step between two packets that counts, in nanoseconds: clocks jump.
+  private static let maximumStep: Int64 = 1_000_000_000
+
+  /// - Parameter time: Time of the packet, in nanoseconds; nil where it has none.
+  init(at time: Int64?) {
+    self.last = time
+  }
+
+  /// Adds a packet that follows: of the same stream, or of the one that is played.
   ///
   /// - Parameters:
-  ///   - stream: The stream of the packet.
-  ///   - current: The stream that is played.
-  ///   - hasPrograms: Whether the container has program maps, as MPEG-TS.
-  static func verdict(of stream: Stream, besides current: Stream, hasPrograms: Bool) -> Verdict {
-    guard hasPrograms else {
-      if current.goesOn { return .isBeside }
-      return stream.hasEnded && !stream.goesOn ? .isLeftover : .replaces
-    }
-    guard stream.isListed else { return .isLeftover }
-    // The map may not have been read yet in which a clip begins.
-    return current.isListed && current.goesOn ? .isBeside : .replaces
+  ///   - isCurrent: Whether it is of the one that is played.
+  ///   - time: Its time, in nanoseconds; nil where it has none.
+  /// - Returns: Whether the verdict needs the next one.
+  mutating func append(isCurrent: Bool, at time: Int64?) -> Bool {
+    guard !isCurrent else { return false }
+    guard let time else { return true }
+    if let last { self.span += min(max(time &- last, 0), Self.maximumStep) }
+    self.last = time
+    guard self.span >= Self.minimumSpan else { return true }
+    self.verdict = .replaces
+    return false
+  }
+
+  /// Verdict on a packet of a container with program maps.
+  ///
+  /// - Parameters:
+  ///   - isListed: Whether a map lists the stream of the packet.
+  ///   - isCurrentListed: Likewise the stream that is played.
+  ///   - hasEnded: Whether the stream of the packet was played, and another one has replaced it.
+  static func verdict(isListed: Bool, isCurrentListed: Bool, hasEnded: Bool) -> Verdict {
+    guard isListed else { return hasEnded ? .isRest : .isBeside }
+    return isCurrentListed ? .isBeside : .replaces
   }
 }
