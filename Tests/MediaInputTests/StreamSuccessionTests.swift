@@ -39,7 +39,8 @@ struct StreamSuccessionTests {
     }
   }
 
-  /// Judges a packet at 0 s, behind which packets follow: of its stream at a time in milliseconds, or nil for one of the stream that is played.
+  /// Judges a packet at 0 s, behind which packets follow: of its stream at a time in milliseconds, or nil for one of the stream that is
+  /// played.
   private static func judge(_ following: [Int64?]) -> Judgement {
     var succession = StreamSuccession(at: 0)
     var count = 0

@@ -14,8 +14,8 @@ struct StreamSuccession {
     case isRest
   }
 
-  /// Verdict on a packet of a container without program maps, by the packets that follow: at the end of the file, and where they say nothing,
-  /// the stream is beside the one that is played.
+  /// Verdict on a packet of a container without program maps, by the packets that follow: at the end of the file, and where they say
+  /// nothing, the stream is beside the one that is played.
   private(set) var verdict = Verdict.isBeside
   /// Time of the last packet of the stream, in nanoseconds; nil where it has none.
   private var last: Int64?

@@ -10,8 +10,9 @@ package import Media
 /// A live source that sends faster than in real time, beyond such a burst, is held back: the offset stays, and samples wait for their
 /// times, as do those of buffered sources. It is live again when what it sends is no longer early.
 ///
-/// Buffered sources (segments, files, pipes): the offset is set ``bufferDelay`` ahead of the arrival. A clock that runs slower or faster is
-/// followed by at most 30 ms a minute, where that time ahead shrinks or grows.
+/// Buffered sources (segments, files, pipes): the offset is set ``bufferDelay`` ahead of the arrival. A clock that runs slower is
+/// followed by at most 30 ms a minute, where that time ahead is less than 0.3 s for five minutes. One that runs faster is not: the source
+/// is held back.
 ///
 /// A jump of the source's timestamps sets a new offset. Mapped timestamps always increase.
 package struct SourceTimeline {
@@ -85,8 +86,10 @@ package struct SourceTimeline {
   /// Likewise of buffered sources, whose segments are longer than the other span.
   static let bufferDriftSpan = MediaDuration.seconds(60)
   static let bufferDriftStep = MediaDuration.milliseconds(30)
-  /// Deviation of the time ahead that is no drift.
-  static let bufferTolerance = MediaDuration.milliseconds(100)
+  /// Deviation of the time ahead from ``bufferDelay`` that is no drift.
+  static let bufferTolerance = MediaDuration.milliseconds(200)
+  /// Number of spans that all have such a deviation: a stall is no drift.
+  static let leadCount = 5
 
   /// Phase of a live source.
   private enum Phase: Hashable {
@@ -113,9 +116,10 @@ package struct SourceTimeline {
   private var lastTimes: [MediaKind: MediaTime] = [:]
   /// Minimum and maximum latency since a time; negative ones of samples that are ahead.
   private var latency: (minimum: MediaDuration, maximum: MediaDuration, since: MediaTime)?
-  /// Minimum time ahead of a buffered source without drift; nil before it is known.
-  private var usualLead: MediaDuration?
-  private var isSettled = false
+  /// Minimum times ahead of a buffered source in the last spans.
+  private var leads: [MediaDuration] = []
+  /// Time by which the offset of a buffered source has followed its clock.
+  private var followed = MediaDuration.zero
   /// Change of the offset that is left, and the time in which it is made: each sample makes a part of it.
   private var correction: (change: MediaDuration, from: MediaTime, to: MediaTime)?
 
@@ -330,7 +334,7 @@ package struct SourceTimeline {
   }
 
   private mutating func forgetDrift() {
-    (self.latency, self.correction, self.usualLead, self.isSettled) = (nil, nil, nil, false)
+    (self.latency, self.correction, self.leads, self.followed) = (nil, nil, [], .zero)
   }
 
   private mutating func follow(_ late: MediaDuration, at arrival: MediaTime) {
@@ -338,22 +342,21 @@ package struct SourceTimeline {
     self.correction = (min(minimum, late, Self.driftStep), arrival, arrival + Self.driftSpan)
   }
 
-  /// Likewise of a buffered source: the minimum time ahead stays what it was in the second span. That of a source that is held back, as a
-  /// file, is the same whatever its clock does.
+  /// Follows a buffered source whose clock runs slower before it runs empty. One that is always ahead, as a file, is read when its samples
+  /// are due, whatever its clock does: the time by which it was followed in vain, as while its server was slow, is given back.
   private mutating func followBuffered(_ late: MediaDuration, at arrival: MediaTime) {
     guard let maximum = self.measure(late, over: Self.bufferDriftSpan, at: arrival)?.maximum else { return }
-    let lead = MediaDuration.zero - maximum
-    guard let usual = self.usualLead, lead < Self.maximumSpan - Self.bufferTolerance || lead < usual else {
-      // The first span has the beginning, which is not ahead.
-      if self.isSettled { self.usualLead = lead }
-      self.isSettled = true
-      return
-    }
-    let missing = usual - lead
-    let excess = max(missing, MediaDuration.zero - missing) - Self.bufferTolerance
-    guard excess > .zero else { return }
-    let change = min(excess / 2, Self.bufferDriftStep)
-    self.correction = (missing > .zero ? change : MediaDuration.zero - change, arrival, arrival + Self.bufferDriftSpan)
+    self.leads.append(MediaDuration.zero - maximum)
+    guard self.leads.count >= Self.leadCount, let best = self.leads.max(), let worst = self.leads.min() else { return }
+    self.leads.removeFirst()
+    let missing = Self.bufferDelay - Self.bufferTolerance - best
+    let excess = worst - Self.bufferDelay - Self.bufferTolerance
+    var change = MediaDuration.zero
+    if missing > .zero { change = min(missing / 2, Self.bufferDriftStep) }
+    if excess > .zero { change = MediaDuration.zero - min(excess, self.followed, Self.bufferDriftStep) }
+    guard change != .zero else { return }
+    self.followed = self.followed + change
+    self.correction = (change, arrival, arrival + Self.bufferDriftSpan)
   }
 
   /// Adds a latency to those of a span.

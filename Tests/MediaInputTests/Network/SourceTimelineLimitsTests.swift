@@ -93,13 +93,12 @@ struct SourceTimelineLimitsTests {
   }
 
   /// Clocks that run fast or slow by 200 millionths, for two hours: 1.44 s in all. Video and audio arrive up to 30 ms late.
-  @Test(arguments: [SourceTimeline.Pace.unheld, .camera, .published, .buffered], [-200, 0, 200] as [Int64])
+  @Test(arguments: [SourceTimeline.Pace.unheld, .camera, .published], [-200, 0, 200] as [Int64])
   func `a clock that drifts for two hours is followed without steps, and audio and video stay in sync`(
     pace: SourceTimeline.Pace, partsPerMillion: Int64
   ) {
     var timeline = Self.timeline(pace)
     var generator = SplitMix(seed: 1)
-    let delay: MediaDuration = pace == .buffered ? SourceTimeline.bufferDelay : .zero
     var (deviation, step, skew) = (MediaDuration.zero, MediaDuration.zero, MediaDuration.zero)
     var offset: MediaDuration?
     for index in 0..<Int64(2 * 3_600 * 10) {
@@ -112,44 +111,14 @@ struct SourceTimelineLimitsTests {
       }
       // After what it takes to find the lowest latency.
       guard index > 300 * 10 else { continue }
-      deviation = max(deviation, Self.magnitude(shown[0] - (Self.at(sent) + delay)))
+      deviation = max(deviation, Self.magnitude(shown[0] - Self.at(sent)))
       skew = max(skew, Self.magnitude(shown[1] - shown[0]))
       let current = shown[0] - MediaTime(nanoseconds: source)
       if let offset { step = max(step, Self.magnitude(current - offset)) }
       offset = current
     }
-    #expect(deviation <= .milliseconds(pace == .buffered ? 200 : 15), "\(deviation.seconds) s")
+    #expect(deviation <= .milliseconds(15), "\(deviation.seconds) s")
     #expect(skew <= .milliseconds(5) && step <= .milliseconds(5), "\(skew.seconds) s, \(step.seconds) s")
-  }
-
-  /// Segments of two seconds, which arrive at once when they are complete.
-  @Test(arguments: [-200, 200] as [Int64])
-  func `a buffer that is filled by segments neither runs dry nor grows in two hours`(partsPerMillion: Int64) {
-    var timeline = Self.timeline(.buffered)
-    var (minimum, maximum) = (MediaDuration.seconds(60), MediaDuration.zero)
-    for index in 0..<Int64(2 * 3_600 * 25) {
-      let arrival = Self.at((index / 50 + 1) * 2_000_000)
-      let source = index * (40_000_000 + partsPerMillion * 40)
-      let time = timeline.map(.video, decode: source, presentation: source, arrival: arrival).decode
-      // The first frame of a segment that arrives.
-      guard index > 600 * 25, index % 50 == 0 else { continue }
-      (minimum, maximum) = (min(minimum, time - arrival), max(maximum, time - arrival))
-    }
-    // 0.5 s at the start; without a correction, less than -0.9 s or more than 1.9 s.
-    #expect(
-      minimum >= .milliseconds(300) && maximum <= .milliseconds(700), "\(minimum.seconds) to \(maximum.seconds) s")
-  }
-
-  @Test func `a source that is held back keeps its times`() {
-    var timeline = Self.timeline(.buffered)
-    var last = MediaDuration.zero
-    for index in 0..<Int64(1_800 * 25) {
-      // A file: each frame is read when it is two seconds ahead.
-      let arrival = Self.at(max(0, index * 40_000 - 1_500_000))
-      let time = timeline.map(.video, decode: index * 40_000_000, presentation: nil, arrival: arrival).decode
-      last = time - Self.at(index * 40_000)
-    }
-    #expect(last == SourceTimeline.bufferDelay)
   }
 
   /// Hours by which the timestamps of the audio differ from those of the video, as of encoders that count each from a start of its own.
