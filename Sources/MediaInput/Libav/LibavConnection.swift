@@ -191,13 +191,10 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     return packet
   }
 
-  /// Corrects the times of a packet for the drift of the video, unless the source has sent a report, by which libavformat corrects them.
+  /// Corrects the times of a packet for the drift of the video, up to a report of the source, by which libavformat corrects them.
   private func followDrift(of packet: inout NetworkPacket, at now: MediaTime) {
     guard self.drift != nil, let time = packet.decodeTime ?? packet.presentationTime else { return }
-    guard self.context.pointee.start_time_realtime == vidicon_av_nopts_value else {
-      self.drift = nil
-      return
-    }
+    if self.context.pointee.start_time_realtime != vidicon_av_nopts_value { self.drift?.end() }
     guard let shift = self.drift?.shift(of: packet.kind, at: time, arrival: now), shift != 0 else { return }
     packet.decodeTime = packet.decodeTime.map { $0 + shift }
     packet.presentationTime = packet.presentationTime.map { $0 + shift }
