@@ -98,7 +98,7 @@ final class MediaFile {
     avformat_close_input(&opened)
   }
 
-  /// A stream.
+  /// Stream of an index.
   ///
   /// - Throws: ``VidiconError`` where the file, as far as it was read, has none of this index.
   func stream(_ index: Int) throws(VidiconError) -> UnsafeMutablePointer<AVStream> {
