@@ -343,7 +343,7 @@ package struct SourceTimeline {
   }
 
   /// Follows a buffered source whose clock runs slower before it runs empty. One that is always ahead, as a file, is read when its samples
-  /// are due, whatever its clock does: the time by which it was followed in vain, as while its server was slow, is given back.
+  /// are due, whatever its clock does: the time by which it was followed in vain, as while its server was slow, is removed again.
   private mutating func followBuffered(_ late: MediaDuration, at arrival: MediaTime) {
     guard let maximum = self.measure(late, over: Self.bufferDriftSpan, at: arrival)?.maximum else { return }
     self.leads.append(MediaDuration.zero - maximum)

@@ -87,7 +87,7 @@ struct BufferedDriftTests {
     #expect(abs(drift + 359 * 60 * 1_000 * partsPerMillion) < 1_000_000, "\(drift) ns")
   }
 
-  @Test func `time that was added while a server was slow is given back`() {
+  @Test func `time that was added while a server was slow is removed again`() {
     var generator = SplitMix(seed: 5)
     var source = Source(distance: 12 * Self.second)
     // For an hour, the fetching of a segment takes up to 1.9 s.
