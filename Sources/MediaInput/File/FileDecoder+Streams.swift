@@ -11,7 +11,7 @@ extension FileDecoder {
     do throws(VidiconError) {
       try self.continueTrack(kind, with: stream)
     } catch {
-      // There is no decoder of its codec.
+      // No decoder knows its codec.
       self.file.setActive(false, stream: stream)
       return nil
     }
