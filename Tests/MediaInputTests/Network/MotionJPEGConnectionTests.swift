@@ -4,6 +4,7 @@ import NIOCore
 import Synchronization
 import TestSupport
 import Testing
+import Threading
 
 @testable import MediaInput
 
