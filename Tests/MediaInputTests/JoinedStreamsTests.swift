@@ -141,6 +141,67 @@ struct JoinedStreamsTests {
     #expect(abs(played.tone(at: 4.5...5.5) - 440) < 5, "\(played.tone(at: 4.5...5.5)) Hz")
   }
 
+  @Test func `audio that was held back since the first clip moves nothing when that comes again`() throws {
+    let codecs = ["-c:v", "libx264", "-c:a", "ac3"]
+    let red = try Self.clip("joined-red-ac3.ts", "red", size: "160x96", tone: 440, codecs)
+    let lime = try Self.lime(
+      "joined-lime-ac3.ts", seconds: 5, codecs + ["-streamid", "0:512", "-streamid", "1:513"])
+    let played = try Played(try TestMedia.path("joined-held.ts", bytes: red + lime + red))
+    #expect(played.runs.map(\.color) == ["red", "lime", "red"], "\(played.runs)")
+    #expect((170...180).contains(played.runs.prefix(2).reduce(0) { $0 + $1.count }), "\(played.runs)")
+    #expect(abs(played.tone(at: 2.5...6.5) - 880) < 5, "\(played.tone(at: 2.5...6.5)) Hz")
+    #expect(abs(played.tone(at: 7.4...8.6) - 440) < 5, "\(played.tone(at: 7.4...8.6)) Hz")
+    #expect(abs(played.duration - 9) < 0.4, "\(played.duration) s")
+  }
+
+  @Test func `another video of the program that is played replaces it, and none of another program`() throws {
+    func clip(
+      _ name: String, _ color: String, size: String, tone: Int, delay: Double, _ identifier: Int
+    ) throws -> Data {
+      let path = try TestMedia.path(
+        name,
+        [
+          "-itsoffset", "\(delay)", "-f", "lavfi", "-i", "color=\(color):s=\(size):r=25:d=2",
+          "-f", "lavfi", "-i", "sine=\(tone):r=48000:d=2",
+          "-f", "lavfi", "-i", "color=yellow:s=128x80:r=25:d=2", "-f", "lavfi", "-i", "sine=660:r=48000:d=2",
+          "-map", "0", "-map", "1", "-map", "2", "-map", "3", "-program", "program_num=1:st=0:st=1",
+          "-program", "program_num=2:st=2:st=3", "-streamid", "0:\(identifier)", "-pix_fmt", "yuv420p", "-g", "25",
+          "-threads", "1",
+        ] + Self.h264)
+      return try Data(contentsOf: URL(filePath: path))
+    }
+    // Audio comes before the other video.
+    let bytes =
+      try clip("joined-programs-1.ts", "red", size: "160x96", tone: 440, delay: 0, 256)
+      + clip("joined-programs-2.ts", "lime", size: "80x48", tone: 880, delay: 0.5, 512)
+    let played = try Played(try TestMedia.path("joined-programs.ts", bytes: bytes))
+    #expect(played.runs.map(\.color) == ["red", "lime"], "\(played.runs)")
+    #expect(abs(played.tone(at: 0.2...1.5) - 440) < 5, "\(played.tone(at: 0.2...1.5)) Hz")
+    #expect(abs(played.tone(at: 2.7...3.7) - 880) < 5, "\(played.tone(at: 2.7...3.7)) Hz")
+  }
+
+  /// A transport stream without its first tables, as one that was cut out of a broadcast: of programs, and the map of the first one.
+  private static func withoutTables(_ clip: Data, count: Int) -> Data {
+    var rest = Data()
+    var seen: [Int: Int] = [:]
+    for start in stride(from: 0, to: clip.count, by: 188) {
+      let identifier = Int(clip[start + 1] & 0x1F) << 8 | Int(clip[start + 2])
+      seen[identifier, default: 0] += 1
+      if [0, 4_096].contains(identifier), seen[identifier, default: 0] <= count { continue }
+      rest += clip[start..<start + 188]
+    }
+    return rest
+  }
+
+  @Test func `a clip that begins before its program map is played from the keyframe behind it on`() throws {
+    // Four tables are 0.4 s.
+    let bytes = try Self.red() + Self.withoutTables(Self.clips[0].bytes(), count: 4)
+    let played = try Played(try TestMedia.path("joined-late-map.ts", bytes: bytes))
+    #expect(played.runs.map(\.color) == ["red", "lime"], "\(played.runs)")
+    #expect(played.runs.last?.count ?? 0 >= 20, "\(played.runs)")
+    #expect(abs(played.tone(at: 2.5...3.4) - 880) < 5, "\(played.tone(at: 2.5...3.4)) Hz")
+  }
+
   @Test func `audio of MPEG-PS that another codec replaces goes on`() throws {
     let options = ["-c:v", "mpeg2video", "-c:a", "ac3"]
     let bytes = try Self.red("mpg") + Self.lime("joined-ac3.mpg", seconds: 6, options)

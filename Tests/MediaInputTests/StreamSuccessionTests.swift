@@ -4,31 +4,6 @@ import Testing
 
 @Suite("Succession of a file's streams")
 struct StreamSuccessionTests {
-  @Test func `a stream of the program map replaces one that the map leaves out`() {
-    for hasEnded in [true, false] {
-      // Also the first clip again, behind another one.
-      let verdict = StreamSuccession.verdict(isListed: true, isCurrentListed: false, hasEnded: hasEnded)
-      #expect(verdict == .replaces)
-    }
-  }
-
-  @Test func `streams of one map are beside each other, however seldom packets come`() {
-    for hasEnded in [true, false] {
-      let verdict = StreamSuccession.verdict(isListed: true, isCurrentListed: true, hasEnded: hasEnded)
-      #expect(verdict == .isBeside)
-    }
-  }
-
-  @Test(arguments: [true, false])
-  func `packets that the map leaves out are dropped, and streams that were not played are read no more`(
-    isCurrentListed: Bool
-  ) {
-    let rest = StreamSuccession.verdict(isListed: false, isCurrentListed: isCurrentListed, hasEnded: true)
-    #expect(rest == .isRest)
-    let other = StreamSuccession.verdict(isListed: false, isCurrentListed: isCurrentListed, hasEnded: false)
-    #expect(other == .isBeside)
-  }
-
   /// A verdict without program maps, and the number of packets that it needed.
   private struct Judgement: Equatable {
     var verdict: StreamSuccession.Verdict

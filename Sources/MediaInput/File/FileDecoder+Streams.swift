@@ -15,7 +15,7 @@ extension FileDecoder {
       self.file.setActive(false, stream: stream)
       return nil
     }
-    self.file.replaceStream(of: kind, by: stream)
+    self.file.replaceStream(of: kind, by: self.packet)
     if !self.isActive(kind) { self.file.setActive(false, stream: stream) }
     return kind
   }
@@ -30,10 +30,10 @@ extension FileDecoder {
 
   /// Seeks to the start of the file; the tracks continue with the streams that it begins with.
   func rewindFile() throws(VidiconError) {
-    let streams = MediaKind.allCases.map { ($0, self.file.selectedStream(of: $0)) }
+    let streams = MediaKind.allCases.map { ($0, self.file.played[$0]?.index) }
     try self.file.rewind()
     for (kind, previous) in streams {
-      guard let stream = self.file.selectedStream(of: kind) else { continue }
+      guard let stream = self.file.played[kind]?.index else { continue }
       if !self.isActive(kind) { self.file.setActive(false, stream: stream) }
       if stream != previous { try self.continueTrack(kind, with: stream) }
     }

@@ -10,14 +10,14 @@ extension MediaFile {
   /// Likewise to find out whether a stream has ended: several seconds.
   private static let successionCount = 1_024
 
-  /// The stream of a kind that is read; nil where there is none.
-  func selectedStream(of kind: MediaKind) -> Int? {
-    kind == .video ? self.videoStream : self.audioStream
-  }
+  /// Index of the video stream that is read; nil when there is none.
+  var videoStream: Int? { self.played[.video]?.index }
+  /// Index of the audio stream that is read; nil when there is none.
+  var audioStream: Int? { self.played[.audio]?.index }
 
   /// Whether a stream is of a kind that is played, and may begin where another one ends.
   func mayReplaceStream(_ index: Int) -> Bool {
-    self.mayChangeStreams && self.kind(of: index).flatMap { self.selectedStream(of: $0) } != nil
+    self.mayChangeStreams && self.kind(of: index).map { self.played[$0] != nil } ?? false
   }
 
   /// Whether a packet that was read belongs to a stream that replaces the one of its kind. A stream that is beside that one is not read any
@@ -30,7 +30,7 @@ extension MediaFile {
     guard self.mayChangeStreams, self.continuesTracks, self.isRead(index), let kind = self.kind(of: index) else {
       return nil
     }
-    guard let current = self.selectedStream(of: kind) else {
+    guard let current = self.played[kind] else {
       self.setActive(false, stream: index)
       return nil
     }
@@ -48,13 +48,14 @@ extension MediaFile {
     return nil
   }
 
-  private func verdict(on packet: AVPacket, besides current: Int) -> StreamSuccession.Verdict {
-    let index = Int(packet.stream_index)
-    guard self.listedAtPacket.isEmpty else {
-      return StreamSuccession.verdict(
-        isListed: self.listedAtPacket.contains(index), isCurrentListed: self.listedAtPacket.contains(current),
-        hasEnded: self.endedStreams.contains(index))
-    }
+  private func verdict(on packet: AVPacket, besides current: PlayedStream) -> StreamSuccession.Verdict {
+    let verdict =
+      current.verdict(onPacketOf: Int(packet.stream_index), listed: self.listedAtPacket)
+      ?? self.verdictWithoutMaps(on: packet, besides: current.index)
+    return verdict == .replaces && !current.isBefore(packet.pos) ? .isRest : verdict
+  }
+
+  private func verdictWithoutMaps(on packet: AVPacket, besides current: Int) -> StreamSuccession.Verdict {
     // Of a stream that is not read, nothing comes.
     guard self.isRead(current) else { return .isBeside }
     var succession = StreamSuccession(at: self.time(of: packet))
@@ -66,8 +67,8 @@ extension MediaFile {
     return succession.verdict
   }
 
-  /// Streams of all kinds that have a packet within two seconds of one, without the one of its kind that has ended.
-  private func beginningStreams(with packet: AVPacket, behind ended: Int) -> Set<Int> {
+  /// Streams of all kinds that have a packet within two seconds of one, and may replace the one of its kind that has ended.
+  private func beginningStreams(with packet: AVPacket, behind ended: PlayedStream) -> Set<Int> {
     var streams: Set = [Int(packet.stream_index)]
     let start = self.time(of: packet)
     self.readAhead(packetCount: Self.beginningCount) { next in
@@ -75,17 +76,19 @@ extension MediaFile {
       guard next.stream_index == packet.stream_index, let start, let time = self.time(of: next) else { return true }
       return (-Self.beginning...Self.beginning).contains(time &- start)
     }
-    let listed = self.listedAtPacket
-    return streams.filter { $0 != ended && self.isRead($0) && (listed.isEmpty || listed.contains($0)) }
+    let successors = ended.successors(in: self.listedAtPacket)
+    return streams.filter {
+      $0 != ended.index && self.isRead($0) && (successors.isEmpty || successors.contains($0))
+    }
   }
 
-  /// Reads packets of the streams of a kind that the program map lists where it leaves out the one that is read: one that was beside
-  /// that one may go on alone.
+  /// Reads packets of the streams of a kind that may replace the one that is read where the program map leaves that out: one that was
+  /// beside it may go on alone.
   func admitReplacements(of kind: MediaKind) {
-    guard self.mayChangeStreams, !self.listedAtPacket.isEmpty, let current = self.selectedStream(of: kind),
-      !self.listedAtPacket.contains(current)
-    else { return }
-    for index in self.listedAtPacket where self.kind(of: index) == kind { self.setActive(true, stream: index) }
+    guard let current = self.played[kind] else { return }
+    for index in current.successors(in: self.listedAtPacket) where self.kind(of: index) == kind {
+      self.setActive(true, stream: index)
+    }
   }
 
   private func isRead(_ index: Int) -> Bool {

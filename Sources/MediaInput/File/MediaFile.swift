@@ -13,22 +13,18 @@ final class MediaFile {
   private let isConfined: Bool
   /// Tracks that may be played.
   let choice: StreamChoice
-  /// Index of the video stream that is read; nil when there is none.
-  private(set) var videoStream: Int?
-  /// Index of the audio stream that is read; nil when there is none.
-  private(set) var audioStream: Int?
+  /// The streams that are read.
+  private(set) var played: [MediaKind: PlayedStream] = [:]
   /// The streams with which a pass begins.
   private var initialStreams: (video: Int?, audio: Int?) = (nil, nil)
-  /// Streams that others have replaced in this pass.
-  private(set) var endedStreams: Set<Int> = []
   /// Whether streams may begin and end amid the file, as where clips were joined.
   let mayChangeStreams: Bool
   /// Whether streams replace others: not while tracks are opened, which may start again with other streams.
   var continuesTracks = false
-  /// Streams in the program maps that have been read; empty where the container has none.
+  /// Streams in the program maps that have been read.
   private var listed: ProgramStreams
-  /// Likewise, up to the packet that was returned last.
-  private(set) var listedAtPacket: Set<Int> = []
+  /// Likewise, up to the packet that was returned last: indices of programs by that of each stream; empty where the container has none.
+  private(set) var listedAtPacket: [Int: Set<Int>] = [:]
   private let interrupt: LibavInterrupt
   private let requests: RequestOptions
   private(set) var context: UnsafeMutablePointer<AVFormatContext>
@@ -37,7 +33,7 @@ final class MediaFile {
   /// Decode time of the first packet of each stream, in its time base.
   private var firstTimes: [Int32: Int64] = [:]
   /// Packets that were read ahead and are returned next, with the streams in the program maps before each.
-  private var pending: [(packet: UnsafeMutablePointer<AVPacket>, listed: Set<Int>)] = []
+  private var pending: [(packet: UnsafeMutablePointer<AVPacket>, listed: [Int: Set<Int>])] = []
   private var isAtStart = true
   /// Whether timestamps have jumped, so that a time may be found at several places: no seeking.
   var hasJumped = false
@@ -77,19 +73,18 @@ final class MediaFile {
 
   /// Chooses the streams with which each pass begins.
   func select(video: Int?, audio: Int?) {
-    (self.videoStream, self.audioStream) = (video, audio)
+    self.played[.video] = video.map { PlayedStream($0) }
+    self.played[.audio] = audio.map { PlayedStream($0) }
     self.initialStreams = (video, audio)
-    self.endedStreams = []
     for index in 0..<Int(self.context.pointee.nb_streams) {
       self.setActive(index == video || index == audio || self.mayReplaceStream(index), stream: index)
     }
   }
 
-  /// Reads a stream from now on in place of the one of its kind.
-  func replaceStream(of kind: MediaKind, by index: Int) {
-    if let current = self.selectedStream(of: kind) { self.endedStreams.insert(current) }
-    self.endedStreams.remove(index)
-    if kind == .video { self.videoStream = index } else { self.audioStream = index }
+  /// Reads the stream of a packet from now on in place of the one of its kind.
+  func replaceStream(of kind: MediaKind, by packet: UnsafeMutablePointer<AVPacket>) {
+    self.played[kind]?.replace(
+      by: Int(packet.pointee.stream_index), at: packet.pointee.pos, listed: self.listedAtPacket)
   }
 
   deinit {
@@ -135,17 +130,23 @@ final class MediaFile {
   ///
   /// - Returns: 0, or a status of libavformat; `AVERROR_EOF` at the end of the file.
   func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
-    guard self.pending.isEmpty else {
+    if self.pending.isEmpty {
+      let status = self.readNext(into: packet)
+      guard status == 0 else { return status }
+      self.listedAtPacket = self.listed.programs
+    } else {
       let first = self.pending.removeFirst()
       self.listedAtPacket = first.listed
       var next: UnsafeMutablePointer<AVPacket>? = first.packet
       av_packet_move_ref(packet, next)
       av_packet_free(&next)
-      return 0
     }
-    let status = self.readNext(into: packet)
-    self.listedAtPacket = self.listed.indices
-    return status
+    guard self.mayChangeStreams else { return 0 }
+    for kind in MediaKind.allCases {
+      self.played[kind]?.handle(
+        packetOf: Int(packet.pointee.stream_index), at: packet.pointee.pos, listed: self.listedAtPacket)
+    }
+    return 0
   }
 
   /// Reads packets ahead, at most 256 or 16 MiB of all streams, and calls a function with the decode times of those of a stream, in
@@ -174,7 +175,7 @@ final class MediaFile {
           av_packet_free(&packet)
           return
         }
-        self.pending.append((next, self.listed.indices))
+        self.pending.append((next, self.listed.programs))
       }
       let packet = self.pending[index].packet.pointee
       guard body(packet) else { return }
@@ -212,7 +213,7 @@ final class MediaFile {
     guard avformat_seek_file(self.context, -1, .min, start, start, 0) >= 0, let packet = av_packet_alloc() else {
       return false
     }
-    self.pending = [(packet, self.listed.indices)]
+    self.pending = [(packet, self.listed.programs)]
     self.interrupt.callBegins()
     if av_read_frame(self.context, packet) == 0, packet.pointee.dts == self.firstTimes[packet.pointee.stream_index] {
       return true

@@ -1,8 +1,8 @@
 /// Judges a packet of a file whose stream is another one of its kind than the one that is played. Pure.
 ///
 /// Clips of MPEG-TS and MPEG-PS that were joined have streams that begin and end amid the file, and so have broadcasts at an event. Streams
-/// of other languages and programs are beside each other all the time. Program maps say which of them there are; without one, a stream has
-/// ended of which nothing comes for ``minimumSpan``.
+/// of other languages and programs are beside each other all the time. Program maps say which of them there are (``PlayedStream``); where
+/// none has listed the one that is played, that has ended of which nothing comes for ``minimumSpan``.
 struct StreamSuccession {
   /// Consequence for the stream of the packet.
   enum Verdict: Hashable {
@@ -10,7 +10,7 @@ struct StreamSuccession {
     case replaces
     /// The stream is beside the one that is played, and is not read any more.
     case isBeside
-    /// The packet alone is dropped: it is the rest of a stream that was played, which may come again.
+    /// The packet alone is dropped: the rest of a stream that was played, or the start of one that the next map lists.
     case isRest
   }
 
@@ -46,16 +46,5 @@ struct StreamSuccession {
     guard self.span >= Self.minimumSpan else { return true }
     self.verdict = .replaces
     return false
-  }
-
-  /// Verdict on a packet of a container with program maps.
-  ///
-  /// - Parameters:
-  ///   - isListed: Whether a map lists the stream of the packet.
-  ///   - isCurrentListed: Likewise the stream that is played.
-  ///   - hasEnded: Whether the stream of the packet was played, and another one has replaced it.
-  static func verdict(isListed: Bool, isCurrentListed: Bool, hasEnded: Bool) -> Verdict {
-    guard isListed else { return hasEnded ? .isRest : .isBeside }
-    return isCurrentListed ? .isBeside : .replaces
   }
 }
