@@ -211,6 +211,45 @@ struct JoinedStreamsTests {
     #expect(abs(played.tone(at: 2.5...7.5) - 880) < 5, "\(played.tone(at: 2.5...7.5)) Hz")
   }
 
+  @Test func `audio of MPEG-PS goes on beside video of more than 16 MiB in three seconds`() throws {
+    // Stuffing of 48 Mbit/s.
+    let path = try TestMedia.path(
+      "joined-large.mpg",
+      [
+        "-f", "lavfi", "-i", "color=lime:s=1920x1088:r=25:d=4", "-f", "lavfi", "-i", "sine=880:r=48000:d=4",
+        "-pix_fmt", "yuv420p", "-g", "25", "-threads", "1", "-c:v", "mpeg2video", "-b:v", "48M", "-minrate", "48M",
+        "-maxrate", "48M", "-bufsize", "2M", "-c:a", "ac3",
+      ])
+    let large = try Data(contentsOf: URL(filePath: path))
+    try #require(large.count > 4 * (16 << 20) / 3)
+    let played = try Played(try TestMedia.path("joined-large-codecs.mpg", bytes: try Self.red("mpg") + large))
+    #expect(abs(played.tone(at: 2.5...5.5) - 880) < 5, "\(played.tone(at: 2.5...5.5)) Hz")
+  }
+
+  @Test func `audio of MPEG-PS whose codec changes while it is switched off is heard when it is switched on`() throws {
+    let lime = try Self.lime("joined-off.mpg", seconds: 8, ["-c:v", "mpeg2video", "-c:a", "ac3"])
+    let path = try TestMedia.path("joined-off-codecs.mpg", bytes: try Self.red("mpg") + lime)
+    let playback = try FileDecoder(path: path, isLooped: false, isConfined: false, interrupt: LibavInterrupt())
+    playback.setActive(video: true, audio: false)
+    var audio: [AudioBlock] = []
+    var isOn = false
+    while true {
+      if playback.advance(isLate: false) { continue }
+      guard let next = playback.next else { break }
+      switch next {
+      case .audio: if let block = playback.dequeueAudio() { audio.append(block) }
+      case .frame: _ = playback.dequeueFrame()
+      }
+      guard !isOn, next.time > 4_000_000_000 else { continue }
+      playback.setActive(video: true, audio: true, at: next.time)
+      isOn = true
+    }
+    #expect(isOn && playback.error == nil)
+    // Five seconds are left, the first of which may be silent.
+    let heard = audio.filter { $0.timestamp.nanoseconds > 6_000_000_000 }
+    #expect(abs(heard.tone() - 880) < 5, "\(heard.tone()) Hz")
+  }
+
   /// Kinds of tracks, the streams of which others would replace in the rest of a file.
   private static func replacedKinds(in file: MediaFile) throws -> Set<MediaKind> {
     var packet = av_packet_alloc()
@@ -238,6 +277,28 @@ struct JoinedStreamsTests {
     let kinds = try Self.replacedKinds(in: file)
     #expect(kinds == [.video, .audio])
     #expect(throws: VidiconError.self) { _ = try file.stream(Int(file.context.pointee.nb_streams)) }
+  }
+
+  @Test func `a stream without a decoder is tried once in a pass`() throws {
+    let path = try TestMedia.path("joined-refused.ts", bytes: try Self.red() + Self.clips[0].bytes())
+    let file = try MediaFile(path: path, isConfined: false, interrupt: LibavInterrupt())
+    file.select(video: 0, audio: 1)
+    file.continuesTracks = true
+    var packet = av_packet_alloc()
+    defer { av_packet_free(&packet) }
+    let allocated = try #require(packet)
+    var count = 0
+    while file.read(into: allocated) == 0 {
+      let stream = Int(allocated.pointee.stream_index)
+      if stream != file.videoStream, stream != file.audioStream, file.replacedKind(by: allocated) == .video {
+        count += 1
+        file.refuse(stream: stream)
+      }
+      // At packets of the other track.
+      file.admitReplacements(of: .video)
+      av_packet_unref(allocated)
+    }
+    #expect(count == 1)
   }
 
   @Test func `a second video of a program, beside one with seldom frames, is never played`() throws {

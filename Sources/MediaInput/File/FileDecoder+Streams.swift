@@ -12,7 +12,7 @@ extension FileDecoder {
       try self.continueTrack(kind, with: stream)
     } catch {
       // No decoder knows its codec.
-      self.file.setActive(false, stream: stream)
+      self.file.refuse(stream: stream)
       return nil
     }
     self.file.replaceStream(of: kind, by: self.packet)

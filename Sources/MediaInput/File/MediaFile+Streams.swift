@@ -5,10 +5,10 @@ internal import Media
 extension MediaFile {
   /// Time within which streams that begin together have a packet each, in nanoseconds.
   private static let beginning: Int64 = 2_000_000_000
-  /// Number of packets that are read ahead to find streams that begin together.
-  private static let beginningCount = 256
-  /// Likewise to find out whether a stream has ended: several seconds.
-  private static let successionCount = 1_024
+  /// What is read ahead to find streams that begin together.
+  private static let beginningLimit = (packetCount: 256, byteCount: 16 << 20)
+  /// Likewise to find out whether a stream has ended: three seconds of 170 Mbit/s.
+  private static let successionLimit = (packetCount: 1_024, byteCount: 64 << 20)
 
   /// Index of the video stream that is read; nil when there is none.
   var videoStream: Int? { self.played[.video]?.index }
@@ -56,10 +56,10 @@ extension MediaFile {
   }
 
   private func verdictWithoutMaps(on packet: AVPacket, besides current: Int) -> StreamSuccession.Verdict {
-    // Of a stream that is not read, nothing comes.
-    guard self.isRead(current) else { return .isBeside }
+    // Of a stream that is not read, nothing comes: the verdict waits until it is.
+    guard self.isRead(current) else { return .isRest }
     var succession = StreamSuccession(at: self.time(of: packet))
-    self.readAhead(packetCount: Self.successionCount) { next in
+    self.readAhead(within: Self.successionLimit) { next in
       let isCurrent = Int(next.stream_index) == current
       guard isCurrent || next.stream_index == packet.stream_index else { return true }
       return succession.append(isCurrent: isCurrent, at: self.time(of: next))
@@ -71,7 +71,7 @@ extension MediaFile {
   private func beginningStreams(with packet: AVPacket, behind ended: PlayedStream) -> Set<Int> {
     var streams: Set = [Int(packet.stream_index)]
     let start = self.time(of: packet)
-    self.readAhead(packetCount: Self.beginningCount) { next in
+    self.readAhead(within: Self.beginningLimit) { next in
       streams.insert(Int(next.stream_index))
       guard next.stream_index == packet.stream_index, let start, let time = self.time(of: next) else { return true }
       return (-Self.beginning...Self.beginning).contains(time &- start)
@@ -86,9 +86,8 @@ extension MediaFile {
   /// beside it may go on alone.
   func admitReplacements(of kind: MediaKind) {
     guard let current = self.played[kind] else { return }
-    for index in current.successors(in: self.listedAtPacket) where self.kind(of: index) == kind {
-      self.setActive(true, stream: index)
-    }
+    for index in current.successors(in: self.listedAtPacket).subtracting(self.refused)
+    where self.kind(of: index) == kind { self.setActive(true, stream: index) }
   }
 
   private func isRead(_ index: Int) -> Bool {

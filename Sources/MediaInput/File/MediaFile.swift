@@ -15,6 +15,8 @@ final class MediaFile {
   let choice: StreamChoice
   /// The streams that are read.
   private(set) var played: [MediaKind: PlayedStream] = [:]
+  /// Streams without a decoder.
+  private(set) var refused: Set<Int> = []
   /// The streams with which a pass begins.
   private var initialStreams: (video: Int?, audio: Int?) = (nil, nil)
   /// Whether streams may begin and end amid the file, as where clips were joined.
@@ -76,6 +78,7 @@ final class MediaFile {
     self.played[.video] = video.map { PlayedStream($0) }
     self.played[.audio] = audio.map { PlayedStream($0) }
     self.initialStreams = (video, audio)
+    self.refused = []
     for index in 0..<Int(self.context.pointee.nb_streams) {
       self.setActive(index == video || index == audio || self.mayReplaceStream(index), stream: index)
     }
@@ -85,6 +88,12 @@ final class MediaFile {
   func replaceStream(of kind: MediaKind, by packet: UnsafeMutablePointer<AVPacket>) {
     self.played[kind]?.replace(
       by: Int(packet.pointee.stream_index), at: packet.pointee.pos, listed: self.listedAtPacket)
+  }
+
+  /// Reads a stream without a decoder no more in this pass.
+  func refuse(stream index: Int) {
+    self.refused.insert(index)
+    self.setActive(false, stream: index)
   }
 
   deinit {
@@ -152,7 +161,7 @@ final class MediaFile {
   /// Reads packets ahead, at most 256 or 16 MiB of all streams, and calls a function with the decode times of those of a stream, in
   /// nanoseconds, until it returns false.
   func readAhead(_ stream: Int, _ body: (Int64) -> Bool) {
-    self.readAhead(packetCount: Self.lookahead.packetCount) { packet in
+    self.readAhead(within: Self.lookahead) { packet in
       guard Int(packet.stream_index) == stream, let time = self.time(of: packet) else { return true }
       return body(time)
     }
@@ -165,10 +174,10 @@ final class MediaFile {
     return av_rescale_q(time, stream.pointee.time_base, PacketDecoder.timeBase)
   }
 
-  /// Reads packets of all streams ahead, at most a number of them or 16 MiB, and calls a function with them until it returns false.
-  func readAhead(packetCount: Int, _ body: (AVPacket) -> Bool) {
+  /// Reads packets of all streams ahead, up to a limit, and calls a function with them until it returns false.
+  func readAhead(within limit: (packetCount: Int, byteCount: Int), _ body: (AVPacket) -> Bool) {
     var (index, byteCount) = (0, 0)
-    while index < packetCount, byteCount < Self.lookahead.byteCount {
+    while index < limit.packetCount, byteCount < limit.byteCount {
       if index == self.pending.count {
         var packet = av_packet_alloc()
         guard let next = packet, self.readNext(into: next) == 0 else {

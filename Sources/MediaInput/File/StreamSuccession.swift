@@ -10,7 +10,8 @@ struct StreamSuccession {
     case replaces
     /// The stream is beside the one that is played, and is not read any more.
     case isBeside
-    /// The packet alone is dropped: the rest of a stream that was played, or the start of one that the next map lists.
+    /// The packet alone is dropped: the rest of a stream that was played, or the start of one that is judged later, as that which the next
+    /// map lists.
     case isRest
   }
 
