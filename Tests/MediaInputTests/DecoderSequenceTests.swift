@@ -61,4 +61,17 @@ struct DecoderSequenceTests {
     sequence.reset()
     #expect(!sequence.isFull(span: .max) && sequence.isEmpty && sequence.current === last)
   }
+
+  @Test func `video whose size is not known may be large: several threads decode it`() throws {
+    for (width, threadCount) in [(0, 4), (64, 1), (3_840, 4)] as [(Int32, Int32)] {
+      let container = avformat_alloc_context()
+      defer { avformat_free_context(container) }
+      let stream = try #require(avformat_new_stream(container, nil))
+      stream.pointee.codecpar.pointee.codec_type = AVMEDIA_TYPE_VIDEO
+      stream.pointee.codecpar.pointee.codec_id = AV_CODEC_ID_H264
+      (stream.pointee.codecpar.pointee.width, stream.pointee.codecpar.pointee.height) = (width, width)
+      let decoder = try PacketDecoder(stream: stream, source: "test")
+      #expect(decoder.context.pointee.thread_count == threadCount, "\(width)")
+    }
+  }
 }

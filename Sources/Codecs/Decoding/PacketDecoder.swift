@@ -40,12 +40,13 @@ package final class PacketDecoder {
   /// Number of bytes of the queued packets.
   package private(set) var byteCount = 0
 
-  /// Opens the decoder of a stream.
+  /// Opens the decoder of a stream. The size of video that begins amid a file is not known.
   package convenience init(stream: UnsafeMutablePointer<AVStream>, source: String) throws(VidiconError) {
     // No trap: every stream has parameters.
+    let parameters = stream.pointee.codecpar!
     try self.init(
-      stream.pointee.codecpar!, pixel: stream.pointee.sample_aspect_ratio, hasOpacity: Self.hasOpacity(stream),
-      source: source)
+      parameters, mayBeLarge: parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO && parameters.pointee.width == 0,
+      pixel: stream.pointee.sample_aspect_ratio, hasOpacity: Self.hasOpacity(stream), source: source)
   }
 
   /// Whether packets of a stream have the opacity of their frames beside them, as VP8 and VP9 in WebM.
@@ -74,13 +75,14 @@ package final class PacketDecoder {
   /// - Parameters:
   ///   - isLowDelay: Whether each frame is output as soon as it is complete: no threads that work on several frames, and no wait for
   ///     frames that may precede it.
+  ///   - mayBeLarge: Whether frames may be larger than the parameters say.
   ///   - pixel: Ratio of a pixel's width to its height that the container states, which rules over that of the first frame; 0 for
   ///     none.
   ///   - hasOpacity: See ``hasOpacity(_:)``.
   ///   - source: Subject of errors, such as the path of the file.
   /// - Throws: ``VidiconError`` `invalidData` when libavcodec has no decoder for the codec.
   package init(
-    _ parameters: UnsafePointer<AVCodecParameters>, isLowDelay: Bool = false,
+    _ parameters: UnsafePointer<AVCodecParameters>, isLowDelay: Bool = false, mayBeLarge: Bool = false,
     pixel: AVRational = AVRational(num: 0, den: 1), hasOpacity: Bool = false, source: String
   ) throws(VidiconError) {
     guard let codec = Self.decoder(of: parameters.pointee.codec_id, hasOpacity: hasOpacity) else {
@@ -100,7 +102,7 @@ package final class PacketDecoder {
       context.pointee.pkt_timebase = Self.timeBase
       // One thread is the cheapest, and fast enough up to full HD.
       let isLarge = Int64(parameters.pointee.width) * Int64(parameters.pointee.height) > 1920 * 1088
-      context.pointee.thread_count = isLarge ? 4 : 1
+      context.pointee.thread_count = isLarge || mayBeLarge ? 4 : 1
       context.pointee.thread_type = isLowDelay ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE
       if isLowDelay { context.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY }
       status = avcodec_open2(context, codec, nil)
