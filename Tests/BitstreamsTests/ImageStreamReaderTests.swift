@@ -69,6 +69,29 @@ struct ImageStreamReaderTests {
     #expect(Self.images(of: [bytes], step: step).images.map(\.format) == [.png, .png, .webP, .jpeg])
   }
 
+  @Test(arguments: [1, 2, 7, 10_000]) func `line ends before an image are skipped`(step: Int) {
+    let lineEnd = Array("\r\n".utf8)
+    var bytes = lineEnd + Self.png
+    bytes += lineEnd + Self.webP
+    bytes += Array("\n".utf8) + Self.png
+    bytes += lineEnd + lineEnd
+    bytes += Self.jpeg
+    let (images, dropped) = Self.images(of: [bytes], step: step)
+    #expect(images.map(\.format) == [.png, .webP, .png, .jpeg] && dropped == 0)
+    #expect(images.first?.bytes == ByteBuffer(bytes: Self.png))
+  }
+
+  @Test func `a response that begins with no image is foreign, although JPEG may follow`() {
+    for (start, isForeign) in [([0x47, 0x40], true), ([0x0D, 0x0A], false), ([], false)] as [([UInt8], Bool)] {
+      for image in [Self.png, Self.webP, Self.jpeg] {
+        var reader = ImageStreamReader()
+        reader.append(ByteBuffer(bytes: start + image))
+        _ = reader.next()
+        #expect(reader.isForeign == isForeign)
+      }
+    }
+  }
+
   @Test func `an image is returned with its last byte`() {
     for (format, bytes) in [(Format.png, Self.png), (.webP, Self.webP)] {
       let short = Self.images(of: [Array(bytes.dropLast())], step: 1)

@@ -2,9 +2,9 @@ package import NIOCore
 
 /// Finds the images of a response that has a snapshot: JPEG (ITU-T T.81), PNG (ISO/IEC 15948) or WebP (RFC 9649).
 ///
-/// The first bytes of the response, and those behind an image of PNG and WebP, say which of them follows. Bytes of neither PNG nor WebP are
-/// left to a ``JPEGStreamReader``, which finds its images amid anything. Memory is bounded by its maximum length of an image, and the bytes
-/// of one call of ``append(_:)``.
+/// The first bytes of the response, and those behind an image of PNG and WebP, say which of them follows; line ends before them are skipped.
+/// Bytes of neither PNG nor WebP are left to a ``JPEGStreamReader``, which finds its images amid anything. Memory is bounded by its maximum
+/// length of an image, and the bytes of one call of ``append(_:)``.
 package struct ImageStreamReader: Sendable {
   /// File format of an image.
   package enum Format: Hashable, Sendable {
@@ -36,6 +36,9 @@ package struct ImageStreamReader: Sendable {
 
   /// Number of images that were dropped: damaged, cut off, or too long.
   package var droppedCount: Int { self.damagedCount + self.jpeg.droppedCount }
+
+  /// Whether no image begins where one was expected last; JPEG may follow.
+  package private(set) var isForeign = false
 
   private var state: State
   private var jpeg = JPEGStreamReader()
@@ -111,13 +114,17 @@ package struct ImageStreamReader: Sendable {
 
   private mutating func begin(_ format: Format) {
     (self.state, self.position) = (.decided(format), Self.pngSignature.count)
+    // The first byte of each marker, T.81 §B.1.1.2.
+    self.isForeign = format == .jpeg && self.buffer.readableBytesView.first != 0xFF
     guard format == .jpeg else { return }
     self.jpeg.append(self.buffer)
     self.buffer.clear()
   }
 
   /// Format by the signature; nil when more bytes are needed.
-  private func findFormat() -> Format? {
+  private mutating func findFormat() -> Format? {
+    let lineEnds = self.buffer.readableBytesView.prefix { $0 == 0x0D || $0 == 0x0A }
+    self.buffer.moveReaderIndex(forwardBy: lineEnds.count)
     let view = self.buffer.readableBytesView
     if Self.pngSignature.starts(with: view.prefix(Self.pngSignature.count)) {
       return view.count >= Self.pngSignature.count ? .png : nil

@@ -10,7 +10,10 @@ final class ImageResponse {
   enum Content {
     /// `multipart/x-mixed-replace` and the like.
     case parts
-    case image
+    /// An image of JPEG.
+    case jpeg
+    /// An image of PNG or WebP.
+    case otherImage
     /// None, or bytes of any type.
     case unstated
     case other
@@ -25,15 +28,17 @@ final class ImageResponse {
       let type = String(cString: value).lowercased()
       if type.hasPrefix("multipart/") {
         self = .parts
-      } else if Self.imageTypes.contains(where: { type.hasPrefix($0) }) {
-        self = .image
+      } else if Self.jpegTypes.contains(where: { type.hasPrefix($0) }) {
+        self = .jpeg
+      } else if type.hasPrefix("image/png") || type.hasPrefix("image/webp") {
+        self = .otherImage
       } else {
         self = type.isEmpty || type.hasPrefix("application/octet-stream") ? .unstated : .other
       }
     }
 
-    /// Of JPEG also names that are no standard's.
-    private static let imageTypes = ["image/jpeg", "image/jpg", "image/pjpeg", "image/png", "image/webp"]
+    /// `image/jpeg`, and names that are no standard's.
+    private static let jpegTypes = ["image/jpeg", "image/jpg", "image/pjpeg"]
   }
 
   let content: Content
@@ -45,7 +50,7 @@ final class ImageResponse {
   /// The response to a demuxer's request; nil, and the body is left to the demuxer, where it does not say that it has images.
   init?(_ body: UnsafeMutablePointer<AVIOContext>) {
     let content = Content(body)
-    guard content == .parts || content == .image else { return nil }
+    guard [.parts, .jpeg, .otherImage].contains(content) else { return nil }
     (self.content, self.body) = (content, body)
   }
 

@@ -59,6 +59,13 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
         throw VidiconError(network: vidicon_averror_invaliddata, of: specification)
       }
       guard let image = reader.next() else {
+        // A stream in disguise would be waited for in vain. A response that is called JPEG may begin with anything.
+        guard response.content != .otherImage || !reader.isForeign else {
+          throw VidiconError(
+            .invalidData, subject: specification.description,
+            cause: "its type is that of an image, but no image begins its content",
+            nextStep: "check the address in a browser, and the type that the server sends")
+        }
         reader.append(try response.receive(of: specification, interrupt, within: Self.timeout))
         continue
       }

@@ -314,6 +314,24 @@ struct MotionJPEGConnectionTests {
     #expect(connection is LibavConnection && connection.tracks.video != nil)
   }
 
+  @Test(arguments: ["image/png", "image/webp"])
+  func `a stream that is called an image is refused at once`(type: String) throws {
+    // A packet of MPEG-TS, ISO/IEC 13818-1 §2.4.3.2.
+    var packet: [UInt8] = [0x47, 0x40, 0x00, 0x10]
+    packet += Array(repeating: 0xFF, count: 184)
+    let bytes = packet
+    let server = try LocalServer { connection in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nConnection: close\r\n\r\n")
+      connection.write(bytes)
+      connection.waitForEnd()
+    }
+    for name in ["live", "live.png"] {
+      let error = #expect(throws: VidiconError.self) { _ = try Self.open(server, name, times: .init()) }
+      #expect(error?.code == .invalidData && error?.description.contains("no image begins") ?? false)
+    }
+  }
+
   private static func packet(_ connection: any NetworkConnection) throws -> NetworkPacket {
     while true {
       if case .packet(let packet)? = try connection.read() { return packet }
