@@ -2,7 +2,7 @@ package import NIOCore
 
 /// Finds the images of a response that has a snapshot: JPEG (ITU-T T.81), PNG (ISO/IEC 15948) or WebP (RFC 9649).
 ///
-/// The first bytes of the response, and those behind an image of PNG and WebP, say which of them follows; line ends before them are skipped.
+/// The first bytes of the response, and those behind an image of PNG and WebP, say which of them follows, behind line ends.
 /// Bytes of neither PNG nor WebP are left to a ``JPEGStreamReader``, which finds its images amid anything. Memory is bounded by its maximum
 /// length of an image, and the bytes of one call of ``append(_:)``.
 package struct ImageStreamReader: Sendable {
