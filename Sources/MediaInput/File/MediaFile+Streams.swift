@@ -5,7 +5,7 @@ internal import Media
 extension MediaFile {
   /// Time within which streams that begin together have a packet each, in nanoseconds.
   private static let beginning: Int64 = 2_000_000_000
-  /// What is read ahead to find streams that begin together.
+  /// Limits of what is read ahead to find streams that begin together.
   private static let beginningLimit = (packetCount: 256, byteCount: 16 << 20)
   /// Likewise to find out whether a stream has ended: three seconds of 170 Mbit/s.
   private static let successionLimit = (packetCount: 1_024, byteCount: 64 << 20)
