@@ -223,7 +223,8 @@ struct JoinedStreamsTests {
     let large = try Data(contentsOf: URL(filePath: path))
     try #require(large.count > 4 * (16 << 20) / 3)
     let played = try Played(try TestMedia.path("joined-large-codecs.mpg", bytes: try Self.red("mpg") + large))
-    #expect(abs(played.tone(at: 2.5...5.5) - 880) < 5, "\(stride(from: 1.5, to: 6, by: 0.1).map { ($0, played.tone(at: $0...($0 + 0.1))) }) Hz")
+    // Without the last block, which ends in silence.
+    #expect(abs(played.tone(at: 2.5...4.8) - 880) < 5, "\(played.tone(at: 2.5...4.8)) Hz")
   }
 
   @Test func `audio of MPEG-PS whose codec changes while it is switched off is heard when it is switched on`() throws {
