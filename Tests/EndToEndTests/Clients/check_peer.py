@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""A server for `vidicon check`, healthy or with one planted fault; prints "ready" and the arguments of the check once it serves.
+
+usage: check_peer.py FOLDER PORT,PORT PEER [OPTION...]
+
+The ports are free; files are written to the folder. Ends with its process group. VIDICON is the path of the program.
+"""
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+import check_http
+import check_rtsp
+
+FOLDER, PORTS, PEER, *OPTIONS = sys.argv[1:]
+FIRST, SECOND = PORTS.split(",")
+HOST = "127.0.0.1"
+FFMPEG = ["ffmpeg", "-nostdin", "-v", "error", "-y"]
+VIDEO = ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=30"]
+TONE = ["-f", "lavfi", "-i", "sine=1000:r=48000"]
+H264 = ["-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-pix_fmt", "yuv420p", "-g", "30"]
+H265 = ["-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:keyint=30:bframes=0", "-tag:v", "hvc1"]
+AAC = ["-c:a", "aac", "-ac", "2"]
+LIMIT = 120
+
+
+def has(option):
+    return option in OPTIONS
+
+
+def value(option, default=None):
+    """The text behind `option=`."""
+    return next((text.split("=", 1)[1] for text in OPTIONS if text.startswith(option + "=")), default)
+
+
+def start(command, **options):
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+
+
+def wait_until(condition):
+    end = time.monotonic() + LIMIT
+    while not condition():
+        if time.monotonic() > end:
+            sys.exit("the peer is not ready in time")
+        time.sleep(0.05)
+
+
+def listens(port):
+    """Whether a program listens there, without a connection, which some servers have one of only."""
+    number = f":{int(port):04X}"
+    with open("/proc/net/tcp") as table, open("/proc/net/tcp6") as other:
+        rows = [line.split() for line in list(table) + list(other)]
+    return any(row[1].endswith(number) and row[3] == "0A" for row in rows)
+
+
+def certificate(*options):
+    """A certificate for localhost and its key."""
+    paths = [os.path.join(FOLDER, name) for name in ("cert.pem", "key.pem")]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=DNS:" + value("name", "localhost"), "-keyout", paths[1], "-out", paths[0]]
+    subprocess.run(command + ["-days", "2"], check=True, stderr=subprocess.DEVNULL)
+    if has("expired"):
+        # openssl req has no dates before version 3.4: a certificate authority of one certificate has.
+        with open(os.path.join(FOLDER, "ca.cnf"), "w") as file:
+            file.write(
+                f"[ca]\ndefault_ca=d\n[d]\nnew_certs_dir={FOLDER}\ndatabase={FOLDER}/index\nserial={FOLDER}/serial\n"
+                f"default_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n[e]\nsubjectAltName=DNS:localhost\n")
+        open(os.path.join(FOLDER, "index"), "w").close()
+        with open(os.path.join(FOLDER, "serial"), "w") as file:
+            file.write("01\n")
+        request = os.path.join(FOLDER, "request.pem")
+        subprocess.run(["openssl", "req", "-new", "-key", paths[1], "-subj", "/CN=localhost", "-out", request], check=True)
+        command = ["openssl", "ca", "-batch", "-config", os.path.join(FOLDER, "ca.cnf"), "-selfsign", "-keyfile", paths[1]]
+        command += ["-in", request, "-out", paths[0], "-startdate", "20240101000000Z", "-enddate", "20250101000000Z"]
+        subprocess.run(command + ["-extensions", "e", "-notext"], check=True, stderr=subprocess.DEVNULL)
+    return paths
+
+
+def write_hls(*options):
+    """HLS of ffmpeg in the folder, as it goes on or as a whole; returns the process."""
+    codec = H265 if has("h265") else H264
+    inputs = VIDEO + (TONE if has("audio") else [])
+    encoders = list(codec) + (AAC if has("audio") else [])
+    if has("open-segments"):
+        encoders += ["-g", "75"]
+    if has("chroma"):
+        encoders += ["-pix_fmt", "yuv422p", "-profile:v", "high422"]
+    options = list(options) + ["-f", "hls", "-hls_time", value("segment", "1")]
+    flags = ["split_by_time"] if has("open-segments") else []
+    if has("fmp4"):
+        options += ["-hls_segment_type", "fmp4"]
+    playlist = os.path.join(FOLDER, "live.m3u8")
+    if has("variants"):
+        # ffmpeg lists no variant whose bitrate is not set.
+        encoders += ["-b:v", "400k"]
+        options += ["-master_pl_name", "live.m3u8"]
+        playlist = os.path.join(FOLDER, "media.m3u8")
+    if has("whole"):
+        command = FFMPEG + inputs + encoders + ["-t", "12", "-hls_playlist_type", "vod"] + options + [playlist]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+        return None
+    if has("event"):
+        options += ["-hls_playlist_type", "event"]
+    else:
+        flags.append("delete_segments")
+    if flags:
+        options += ["-hls_flags", "+".join(flags)]
+    writer = start(FFMPEG + ["-re"] + inputs[:4] + (["-re"] + inputs[4:] if has("audio") else []) + encoders + options + [playlist])
+
+    def has_begun():
+        try:
+            with open(playlist) as file:
+                return file.read().count("#EXTINF") >= 4
+        except OSError:
+            return False
+    wait_until(has_begun)
+    return writer
+
+
+def publish(url, video=H264):
+    start(FFMPEG + ["-re"] + VIDEO + (["-re"] + TONE if has("audio") else []) + video + (AAC if has("audio") else [])
+          + ["-f", "flv", url])
+
+
+def source_file():
+    """A file of H.264 with AAC where it is asked for, which VLC repeats."""
+    path = os.path.join(FOLDER, "source.ts")
+    video = H265 if has("h265") else H264
+    inputs = VIDEO + (TONE if has("audio") else [])
+    subprocess.run(FFMPEG + inputs + video + (AAC if has("audio") else []) + ["-t", "40", path], check=True)
+    return path
+
+
+def login(right=True):
+    """The user and password of a URL, as the options say."""
+    return {"none": "", "wrong": "viewer:wr0ng@"}.get(value("password"), "viewer:s3cret@") if value("login") else ""
+
+
+def rtsp():
+    tls = certificate() if has("tls") else None
+    schemes = tuple(value("login").split("+")) if value("login") else ()
+    server = check_rtsp.Server(value("fault"), has("audio"), schemes, tls)
+    host = value("host", "localhost" if tls else HOST)
+    scheme = value("scheme", "rtsps" if tls else "rtsp")
+    port = {"closed": FIRST}.get(value("port"), server.port)
+    return f"{scheme}://{login()}{host}:{port}/{value('path', 'live')}{value('query', '')}"
+
+
+def http_files():
+    tls = certificate() if has("tls") else None
+    writer = write_hls()
+    if value("fault") == "stopped":
+        writer.send_signal(signal.SIGSTOP)
+    port = check_http.serve(check_http.files(FOLDER, value("fault")), tls)
+    scheme, host = value("scheme", "https" if tls else "http"), "localhost" if tls else HOST
+    return f"{scheme}://{host}:{port}/{value('path', 'live.m3u8')}{value('query', '')}"
+
+
+def images():
+    return f"http://{HOST}:{check_http.serve(check_http.images(value('fault')))}/mjpeg"
+
+
+def whep():
+    return f"http://{HOST}:{check_http.serve(check_http.whep(value('fault')))}/live/whep"
+
+
+def mediamtx():
+    return {"rtsp": rtsp, "hls": http_files, "whep": whep}[OPTIONS[0]]()
+
+
+def gstreamer():
+    server = start(["/usr/bin/python3", os.path.join(os.path.dirname(__file__), "check_gst.py"), FIRST] + [
+        option for option in OPTIONS if option != "tls"] + (["tls"] + certificate() if has("tls") else []))
+    wait_until(lambda: listens(FIRST) or server.poll() is not None)
+    user = "viewer:s3cret@" if has("digest") else ""
+    return f"rtsps://{user}localhost:{FIRST}/live?insecure=1" if has("tls") else f"rtsp://{user}{HOST}:{FIRST}/live"
+
+
+def nginx():
+    """nginx as a web server, or with its RTMP module, that ffmpeg publishes to."""
+    root = os.path.join(FOLDER, "nginx")
+    os.mkdir(root)
+    lines = ["daemon off; master_process off; worker_processes 1;", f"pid {root}/pid; error_log {root}/errors info;"]
+    if PEER == "nginx-rtmp":
+        lines.append("load_module /usr/lib/nginx/modules/ngx_rtmp_module.so;")
+        lines.append(f"rtmp {{ server {{ listen {FIRST}; application app {{ live on; wait_key on; hls on; hls_path {FOLDER};")
+        lines.append("hls_fragment 1s; } } }")
+    else:
+        writer_needed = not has("images")
+        if writer_needed:
+            write_hls()
+        else:
+            stream = check_http.serve(check_http.images(None))
+    listen = f"listen {SECOND} ssl http2; ssl_certificate {certificate()[0]}; ssl_certificate_key {FOLDER}/key.pem;" if has("tls") else f"listen {SECOND};"
+    guard = f"auth_basic peer; auth_basic_user_file {FOLDER}/users;" if value("login") else ""
+    place = f"proxy_pass http://{HOST}:{stream}; proxy_buffering off;" if has("images") else f"root {FOLDER};"
+    folders = " ".join(f"{name}_temp_path {root}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    lines.append("events { worker_connections 64; }")
+    lines.append(f"http {{ include /etc/nginx/mime.types; access_log off; {folders} server {{ {listen} location / {{ {guard} {place} }} }} }}")
+    with open(os.path.join(FOLDER, "users"), "w") as file:
+        file.write("viewer:{PLAIN}s3cret\n")
+    with open(os.path.join(root, "conf"), "w") as file:
+        file.write("\n".join(lines) + "\n")
+    start(["nginx", "-p", root, "-c", os.path.join(root, "conf")])
+    wait_until(lambda: listens(SECOND))
+    if PEER == "nginx":
+        scheme, host = ("https", "localhost") if has("tls") else ("http", HOST)
+        return f"{scheme}://{login()}{host}:{SECOND}/{'mjpeg' if has('images') else 'live.m3u8'}{'?insecure=1' if has('tls') else ''}"
+    video = [option for option in H264]
+    if has("b-frames"):
+        video = ["-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-bf", "2", "-b_strategy", "0", "-g", "30"]
+    elif has("high"):
+        video = ["-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-bf", "0", "-g", "60"]
+    publish(f"rtmp://{HOST}:{FIRST}/app/live", video)
+
+    def text(path):
+        try:
+            with open(path) as file:
+                return file.read()
+        except OSError:
+            return ""
+    wait_until(lambda: "publish: name='live'" in text(f"{root}/errors"))
+    if has("hls"):
+        wait_until(lambda: text(f"{FOLDER}/live.m3u8").count("#EXTINF") >= 3)
+        return f"http://{HOST}:{SECOND}/live.m3u8"
+    return f"rtmp://{HOST}:{FIRST}/{value('app', 'app')}/{value('name', 'live')}"
+
+
+def ffmpeg():
+    """ffmpeg as a server of one viewer, and its HLS."""
+    if OPTIONS[0] == "rtmp":
+        url, output = f"rtmp://{HOST}:{FIRST}/app/live", ["-listen", "1", "-f", "flv"]
+        start(FFMPEG + ["-re"] + VIDEO + (["-re"] + TONE if has("audio") else []) + H264 + (AAC if has("audio") else [])
+              + output + [url])
+    elif OPTIONS[0] == "images":
+        url = f"http://{HOST}:{FIRST}/mjpeg"
+        start(FFMPEG + ["-re"] + VIDEO + ["-pix_fmt", "yuvj420p", "-listen", "1", "-content_type",
+                                          "multipart/x-mixed-replace;boundary=ffmpeg", "-f", "mpjpeg", url])
+    else:
+        return http_files()
+    wait_until(lambda: listens(FIRST))
+    return url
+
+
+def vlc():
+    chain = {
+        "rtsp": f"#rtp{{sdp=rtsp://{HOST}:{FIRST}/live}}",
+        "images": f"#transcode{{vcodec=MJPG,fps=10}}:std{{access=http{{mime=multipart/x-mixed-replace;boundary="
+        f"7b3cc56e5f51db803f790dad720ed50a}},mux=mpjpeg,dst={HOST}:{FIRST}/mjpeg}}",
+        "hls": f"#std{{access=livehttp{{seglen=1,delsegs=true,numsegs=6,index={FOLDER}/live.m3u8,"
+        f"index-url=live-########.ts}},mux=ts{{use-key-frames}},dst={FOLDER}/live-########.ts}}",
+    }[OPTIONS[0]]
+    os.chmod(FOLDER, 0o777)
+    source = source_file()
+    command = ["cvlc", "--intf", "dummy", "--no-color", "--quiet", "--loop", source, "--sout", chain, "--sout-keep"]
+    if os.getuid() == 0:
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", f"HOME={FOLDER}"] + command
+    start(command, stderr=subprocess.DEVNULL)
+    if OPTIONS[0] == "hls":
+        playlist = os.path.join(FOLDER, "live.m3u8")
+        wait_until(lambda: os.path.exists(playlist) and open(playlist).read().count("#EXTINF") >= 3)
+        return f"http://{HOST}:{file_server()}/live.m3u8"
+    wait_until(lambda: listens(FIRST))
+    return f"rtsp://{HOST}:{FIRST}/live" if OPTIONS[0] == "rtsp" else f"http://{HOST}:{FIRST}/mjpeg"
+
+
+def file_server():
+    """Python's file server, which knows nothing of HLS."""
+    start([sys.executable, "-m", "http.server", SECOND, "--bind", HOST, "--directory", FOLDER],
+          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: listens(SECOND))
+    return SECOND
+
+
+def files():
+    write_hls()
+    return f"http://{HOST}:{file_server()}/live.m3u8"
+
+
+def vidicon():
+    path = {"rtsp": "live", "rtmp": "live/live", "hls": "live/live.m3u8", "images": "live/mjpeg", "whep": "live/whep"}[OPTIONS[0]]
+    port = {"rtsp": "--rtsp-port", "rtmp": "--rtmp-port"}.get(OPTIONS[0], "--http-port")
+    command = [os.environ["VIDICON"], "serve", "--no-discovery", "--webrtc-port", "0", "--source", "plasma", "--audio", "tone"]
+    command += ["--size", "320x180", "--fps", "15", "--bitrate", "300k", port, FIRST]
+    for other in ("--rtsp-port", "--http-port"):
+        command += [] if other == port else [other, "0"]
+    start(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: listens(FIRST))
+    scheme = OPTIONS[0] if OPTIONS[0] in ("rtsp", "rtmp") else "http"
+    return f"{scheme}://{HOST}:{FIRST}/{path}"
+
+
+PEERS = {
+    "mediamtx": mediamtx, "gstreamer": gstreamer, "nginx": nginx, "nginx-rtmp": nginx, "ffmpeg": ffmpeg, "vlc": vlc,
+    "files": files, "vidicon": vidicon, "rtsp": rtsp, "http": http_files, "images": images, "whep": whep,
+}
+print("ready", PEERS[PEER](), flush=True)
+threading.Event().wait()
