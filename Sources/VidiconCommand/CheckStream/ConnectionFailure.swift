@@ -24,6 +24,10 @@ enum ConnectionFailure: Error, Equatable, Sendable {
   case noResponse
   /// The server does not speak TLS at this port.
   case notTLS
+  /// The server accepts the connection, and does not respond to the first message of TLS.
+  case silentTLS
+  /// The server speaks TLS at this port, at which the scheme, as `rtsps`, is the right one.
+  case isTLS(String)
   /// The certificate of the server is not trusted, or of another name or time.
   case untrusted
   /// TLS ends with an alert, as without a common version.
@@ -97,6 +101,13 @@ enum ConnectionFailure: Error, Equatable, Sendable {
         "check that the source of the stream delivers, and that the port is the right one"
       )
     case .notTLS: ("the server does not speak TLS at this port", "use the port for TLS, or the scheme without s")
+    case .silentTLS:
+      (
+        "the server accepts the connection, and does not speak TLS at this port, or hangs",
+        "use the port for TLS, or the scheme without s"
+      )
+    case .isTLS(let scheme):
+      ("the server speaks TLS at this port", "write \(scheme):// in the address, or use the port without TLS")
     case .untrusted:
       (
         "its certificate is not from an authority that this machine trusts, has expired, or is for another host name",

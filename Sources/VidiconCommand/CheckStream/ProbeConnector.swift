@@ -27,14 +27,21 @@ struct ProbeConnector: Sendable {
   ///
   /// - Parameters:
   ///   - isVerifying: Whether connections to servers with other certificates than trusted ones fail.
+  ///   - isOfHost: Whether those to servers with a certificate of another host do.
   ///   - protocols: Protocols that are offered by ALPN, RFC 7301.
   /// - Throws: ``ConnectionFailure`` where the library refuses the configuration.
-  static func tlsContext(isVerifying: Bool, protocols: [String] = []) throws(ConnectionFailure) -> NIOSSLContext {
+  static func tlsContext(
+    isVerifying: Bool, isOfHost: Bool = true, protocols: [String] = []
+  ) throws(ConnectionFailure) -> NIOSSLContext {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = .tlsv12
     configuration.shutdownTimeout = .milliseconds(300)
     configuration.applicationProtocols = protocols
-    if !isVerifying { configuration.certificateVerification = .none }
+    if !isVerifying {
+      configuration.certificateVerification = .none
+    } else if !isOfHost {
+      configuration.certificateVerification = .noHostnameVerification
+    }
     do {
       return try NIOSSLContext(configuration: configuration)
     } catch {

@@ -14,6 +14,8 @@ extension RTSPObservation {
       findings.append(
         StreamFinding(.connection, .ok("RTSP", "describes the stream after \(TrackObservation.text(seconds)) s")))
       findings += self.unplayedTracks.map(\.unplayedFinding)
+    } else if self.playsOverDatagramsAlone {
+      findings += self.datagramPlayFindings
     } else if let obstacle = self.obstacle {
       findings.append(obstacle)
     } else {
@@ -25,7 +27,23 @@ extension RTSPObservation {
     }
     return StreamVerdict(
       clients: self.clients, findings: findings, observations: self.lines,
-      success: AnnouncedTrack.success(played: self.tracks.map(\.kind), others: self.unplayedTracks))
+      success: self.playsOverDatagramsAlone
+        ? "plays over UDP" : AnnouncedTrack.success(played: self.tracks.map(\.kind), others: self.unplayedTracks))
+  }
+
+  /// Whether the server sends over UDP, and not over TCP, as VLC does: players have both.
+  private var playsOverDatagramsAlone: Bool { self.refusesTCP && self.datagrams == .received }
+
+  private var datagramPlayFindings: [StreamFinding] {
+    let finding = CheckFinding(
+      subject: "RTSP", verdict: .ok,
+      meaning:
+        "plays over UDP; it refuses TCP (\(self.exchanges.last?.status ?? 461)), which players behind routers need",
+      remedy: .advice("allow RTP over TCP (interleaved) at the server, if it can"))
+    let judged = StreamFinding(
+      .tracks, .ok("tracks", "of those over UDP, no more is judged than that datagrams of the first one arrive"))
+    let others = self.announced.filter { !$0.isOfPlayedCodec }
+    return [StreamFinding(.connection, finding), judged] + others.map(\.unplayedFinding)
   }
 
   /// Whether the server has described a stream none of whose tracks a check plays.
@@ -92,7 +110,7 @@ extension RTSPObservation {
       let schemes = self.loginSchemes.joined(separator: ", ")
       return fault("its login schemes are not known: \(schemes)", "switch on Digest (RFC 7616) at the server")
     }
-    if last?.method == "SETUP" {
+    if self.refusesTCP {
       return fault(
         "it does not send over TCP (\(last?.status ?? 461)), which players use behind routers",
         "allow RTP over TCP (interleaved) at the server")

@@ -65,4 +65,10 @@ struct RTSPObservation: Equatable, Sendable {
   /// Time after PLAY at which the server has closed the connection; nil where it has not.
   var closed: Double?
   var datagrams = Datagrams.notRequested
+
+  /// Whether the server does not send over TCP.
+  var refusesTCP: Bool {
+    guard self.failure == .unsupported, let last = self.exchanges.last else { return false }
+    return last.method == "SETUP" && !(300..<400).contains(last.status)
+  }
 }

@@ -32,7 +32,13 @@ extension StreamCheck {
     switch await self.playHTTP(address, &visit, inspected?.observation) {
     case .failure(let failure):
       let connector = ProbeConnector(host: visit.place.host, port: visit.place.port)
-      verdict = self.verdict(failure, connector, clients: clients)
+      let isTLS =
+        if !visit.place.isEncrypted, failure == .closed || failure == .notHTTP {
+          await self.speaksTLS(connector)
+        } else {
+          false
+        }
+      verdict = self.verdict(isTLS ? .isTLS("https") : failure, connector, clients: clients)
     case .redirect(let next):
       verdict = await self.checkHTTP(at: next, next.getsPassword(of: address) ? credentials : nil)
       verdict.findings.insert(
@@ -64,6 +70,12 @@ extension StreamCheck {
     case .failure(let failure): return .failure(failure)
     case .success(let (result, place)):
       if place.isEncrypted, !address.isEncrypted { return .redirect(place) }
+      // Servers that know HTTP behind TLS say so with this status.
+      if result.status == 400, !place.isEncrypted,
+        await self.speaksTLS(ProbeConnector(host: place.host, port: place.port))
+      {
+        return .failure(.isTLS("https"))
+      }
       if Self.isMotionJPEG(result) { return .verdict(MotionJPEGObservation(result).verdict) }
       if let endpoint = Self.endpoint(ofPage: result, at: place) { return await self.openWHEP(endpoint, &visit) }
       var probe = HLSProbe(visit: visit, tls: tls, deadline: self.deadline)

@@ -133,7 +133,16 @@ struct StreamCheck {
       url: url, credentials: credentials.map { RTSPClientSession.Credentials(user: $0.user, password: $0.password) },
       isEncrypted: isEncrypted,
       clientNonce: Self.makeNonce(), deadline: self.deadline, playTime: self.limits.play)
-    switch await self.playRTSP(request, over: connector) {
+    let result = await self.playRTSP(request, over: connector)
+    let isUnanswered =
+      switch result {
+      case .failure(let failure): failure == .closed
+      case .success(let observation): observation.exchanges.isEmpty && observation.failure != nil
+      }
+    if isUnanswered, await self.speaksTLS(connector) {
+      return self.verdict(.isTLS("rtsps"), connector, clients: clients)
+    }
+    switch result {
     case .failure(let failure): return self.verdict(failure, connector, clients: clients)
     case .success(let observation):
       var verdict = observation.verdict
@@ -160,6 +169,10 @@ struct StreamCheck {
     continuation.finish()
     let session = await datagrams
     guard case .success(var observation) = result else { return result }
+    guard !observation.refusesTCP else {
+      observation.datagrams = await self.playDatagrams(second, over: connector)
+      return .success(observation)
+    }
     let outcome = session.map { DatagramProbe.outcome(of: $0, beside: observation) } ?? .unknown
     let rest = self.deadline - StreamClock.system.now()
     if observation.closed != nil, session?.observation.isPlaying == true, rest > self.limits.play / 2 {
@@ -169,6 +182,27 @@ struct StreamCheck {
     }
     observation.datagrams = outcome
     return .success(observation)
+  }
+
+  /// Whether the first track of a server arrives over UDP that does not send over TCP.
+  private func playDatagrams(
+    _ request: RTSPProbe.Request, over connector: ProbeConnector
+  ) async -> RTSPObservation.Datagrams {
+    let (start, continuation) = AsyncStream.makeStream(of: Void.self)
+    continuation.yield()
+    continuation.finish()
+    let session = await DatagramProbe.run(request, over: connector, when: start)
+    return session.map { $0.packetCount > 0 } == true ? .received : .unknown
+  }
+
+  /// Whether a server that did not respond to a request in clear speaks TLS at the port.
+  func speaksTLS(_ connector: ProbeConnector) async -> Bool {
+    guard connector.tls == nil else { return false }
+    let result = await TLSInspection.run(
+      host: connector.host, port: connector.port, protocols: [], isInsecure: true,
+      until: min(StreamClock.system.now() + self.limits.inspection, self.deadline))
+    if case .success = result { return true }
+    return false
   }
 
   // MARK: RTMP
@@ -196,6 +230,14 @@ struct StreamCheck {
     // A server that wants a password ends the connection, and gets the answer in the next one.
     if case .success(let observation) = result, let answer = observation.failure?.authentication, url.login != nil {
       result = await self.playRTMP(url.authenticated(with: answer), over: connector)
+    }
+    let isUnanswered =
+      switch result {
+      case .failure(let failure): failure == .closed
+      case .success(let observation): observation.started == nil && observation.failure?.step == .handshake
+      }
+    if isUnanswered, await self.speaksTLS(connector) {
+      return self.verdict(.isTLS("rtmps"), connector, clients: clients)
     }
     switch result {
     case .failure(let failure): return self.verdict(failure, connector, clients: clients)

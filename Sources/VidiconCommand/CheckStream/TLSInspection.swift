@@ -27,6 +27,8 @@ enum TLSInspection {
     }
     let isTrusted = await trusted
     switch result {
+    // A server of text waits for the end of a line, which TLS does not send.
+    case .failure(.noResponse): return .failure(.silentTLS)
     case .failure(let failure): return .failure(failure)
     case .success(let negotiated):
       var observation = TLSObservation(
@@ -52,7 +54,8 @@ enum TLSInspection {
   ) async -> Result<String?, ConnectionFailure> {
     let context: NIOSSLContext
     do throws(ConnectionFailure) {
-      context = try ProbeConnector.tlsContext(isVerifying: true, protocols: protocols)
+      // The library compares the names of a certificate beside a verification of its own, too.
+      context = try ProbeConnector.tlsContext(isVerifying: true, isOfHost: verify == nil, protocols: protocols)
     } catch {
       return .failure(error)
     }

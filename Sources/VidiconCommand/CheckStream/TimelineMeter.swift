@@ -6,6 +6,8 @@ struct TimelineMeter: Sendable {
   private static let minimumSpan = 2.5
   /// Minimum time by which a timestamp jumps, or an arrival stalls.
   private static let jump = 1.0
+  /// Number of frames after which a timestamp stands still: packets of one frame share theirs.
+  private static let minimumRepetitionCount = 8
 
   private var first: Double?
   private var last: (media: Double, arrival: Double)?
@@ -16,15 +18,27 @@ struct TimelineMeter: Sendable {
   private(set) var jumpCount = 0
   /// Number of times that nothing has arrived while the timestamps go on as before.
   private(set) var stallCount = 0
+  /// The last timestamp that differs from the one before, its arrival, and the number of frames that have repeated it.
+  private var held: (media: Double, arrival: Double, count: Int)?
+  /// Maximum time for which frames have had the same timestamp.
+  private(set) var stillTime = 0.0
 
-  /// Adds a timestamp.
+  /// Adds the timestamp of a frame.
   mutating func append(media: Double, arrival: Double) {
+    guard media != self.held?.media else { return self.noteRepetition(arrival) }
+    self.held = (media, arrival, 0)
     let first = self.first ?? arrival
     self.first = first
     guard arrival - first >= Self.settlingTime else { return }
     if let last { self.compare(media - last.media, arrival - last.arrival) }
     self.last = (media, arrival)
     self.points.append((media, arrival))
+  }
+
+  private mutating func noteRepetition(_ arrival: Double) {
+    guard let held else { return }
+    self.held?.count = held.count + 1
+    if held.count + 1 >= Self.minimumRepetitionCount { self.stillTime = max(self.stillTime, arrival - held.arrival) }
   }
 
   private mutating func compare(_ mediaStep: Double, _ arrivalStep: Double) {

@@ -59,7 +59,8 @@ struct TrackMeter: Sendable {
     let age = (now - self.start).seconds - (self.observation.firstPacket ?? 0)
     if age >= TimelineMeter.settlingTime { self.steady?.handle(header, arrival: now) }
     let ticks = self.unwrapper.unwrap(header.timestamp)
-    if ticks != self.lastTicks {
+    // The last packet of a frame of video has the marker, RFC 6184 §5.1.
+    if ticks != self.lastTicks || header.marker {
       self.timeline.append(media: Double(ticks) / Double(clockRate), arrival: now.seconds)
     }
     // By the timestamps themselves: the clock that samples are mapped to follows sender reports.
@@ -120,6 +121,7 @@ struct TrackMeter: Sendable {
     observation.clockRatio = self.timeline.ratio
     observation.jumpCount = self.timeline.jumpCount
     observation.stallCount = self.timeline.stallCount
+    observation.stillTime = self.timeline.stillTime
     if let statistics {
       observation.expectedCount = Int(clamping: statistics.expectedCount)
       observation.lostCount = Int(clamping: max(0, statistics.lostCount))

@@ -7,6 +7,8 @@ extension TrackObservation {
   private static let maximumLoss = 0.005
   /// Jitter in seconds that the buffers of players even out.
   private static let maximumJitter = 0.1
+  /// Time for which frames of a source that pauses may have the same timestamp.
+  private static let maximumStillTime = 1.0
   /// Difference of clocks in seconds that is not visible.
   private static let maximumReportError = 0.1
 
@@ -16,7 +18,14 @@ extension TrackObservation {
     let advice = CheckFinding.Remedy.advice(
       "let the sender stamp frames by its clock; ffmpeg: -use_wallclock_as_timestamps 1")
     var findings: [StreamFinding] = []
-    if self.jumpCount > 0 {
+    if self.stillTime > Self.maximumStillTime {
+      findings.append(
+        StreamFinding(
+          .timing,
+          .warning(
+            subject, "they stand still for \(Self.text(self.stillTime)) s while frames arrive, so that players stall",
+            advice)))
+    } else if self.jumpCount > 0 {
       findings.append(
         StreamFinding(.timing, .warning(subject, "they jump by more than a second, \(self.jumpCount) times", advice)))
     } else if self.stallCount == 0, let ratio = self.clockRatio, abs(ratio - 1) > Self.maximumPaceDeviation {
@@ -31,7 +40,9 @@ extension TrackObservation {
     } else if self.stallCount == 0, self.clockRatio != nil {
       findings.append(StreamFinding(.timing, .ok(subject, "they keep pace with the clock")))
     }
-    if let error = self.senderReportError, error > Self.maximumReportError {
+    // Reports compare the wall clock with the timestamps: wrong ones are named already.
+    let isPaced = findings.allSatisfy { $0.finding.verdict == .ok }
+    if isPaced, let error = self.senderReportError, error > Self.maximumReportError {
       findings.append(
         StreamFinding(
           .timing,

@@ -41,6 +41,8 @@ struct TrackObservation: Equatable, Sendable {
   var jumpCount = 0
   /// Number of times that nothing has arrived for more than a second while the timestamps go on as before.
   var stallCount = 0
+  /// Maximum time for which frames have had the same timestamp.
+  var stillTime = 0.0
   /// Number of packets of RTP in each second since the server has begun to send.
   var packetCounts: [Int] = []
   /// Number of packets that were expected by their sequence numbers; 0 without these.

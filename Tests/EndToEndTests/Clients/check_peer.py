@@ -129,11 +129,14 @@ def publish(url, video=H264):
 
 
 def source_file():
-    """A file of H.264 with AAC where it is asked for, which VLC repeats."""
+    """A file, which VLC repeats: of H.264, with AAC where it is asked for, or of JPEG images."""
     path = os.path.join(FOLDER, "source.ts")
-    video = H265 if has("h265") else H264
+    if OPTIONS[0] == "images":
+        path = os.path.join(FOLDER, "source.avi")
+        subprocess.run(FFMPEG + VIDEO + ["-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-t", "40", path], check=True)
+        return path
     inputs = VIDEO + (TONE if has("audio") else [])
-    subprocess.run(FFMPEG + inputs + video + (AAC if has("audio") else []) + ["-t", "40", path], check=True)
+    subprocess.run(FFMPEG + inputs + H264 + (AAC if has("audio") else []) + ["-t", "40", path], check=True)
     return path
 
 
@@ -211,7 +214,7 @@ def nginx():
     wait_until(lambda: listens(SECOND))
     if PEER == "nginx":
         scheme, host = ("https", "localhost") if has("tls") else ("http", HOST)
-        return f"{scheme}://{login()}{host}:{SECOND}/{'mjpeg' if has('images') else 'live.m3u8'}{'?insecure=1' if has('tls') else ''}"
+        return f"{scheme}://{login()}{host}:{SECOND}/{'mjpeg' if has('images') else 'live.m3u8'}{value('query', '')}"
     video = [option for option in H264]
     if has("b-frames"):
         video = ["-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-bf", "2", "-b_strategy", "0", "-g", "30"]
@@ -251,7 +254,7 @@ def ffmpeg():
 def vlc():
     chain = {
         "rtsp": f"#rtp{{sdp=rtsp://{HOST}:{FIRST}/live}}",
-        "images": f"#transcode{{vcodec=MJPG,fps=10}}:std{{access=http{{mime=multipart/x-mixed-replace;boundary="
+        "images": f"#std{{access=http{{mime=multipart/x-mixed-replace;boundary="
         f"7b3cc56e5f51db803f790dad720ed50a}},mux=mpjpeg,dst={HOST}:{FIRST}/mjpeg}}",
         "hls": f"#std{{access=livehttp{{seglen=1,delsegs=true,numsegs=6,index={FOLDER}/live.m3u8,"
         f"index-url=live-########.ts}},mux=ts{{use-key-frames}},dst={FOLDER}/live-########.ts}}",
@@ -296,9 +299,58 @@ def vidicon():
     return f"{scheme}://{HOST}:{FIRST}/{path}"
 
 
+def machine():
+    """Arguments, and variables before them, for a check of this machine whose configuration has a fault."""
+    fault, arguments = value("fault"), []
+    if not has("default-ports"):
+        arguments += ["--http-port", "0", "--webrtc-port", "0", "--no-discovery"]
+    ports = [] if has("default-ports") else ["--rtsp-port", SECOND if value("port") == "free" else "0"]
+    source, path = "bars", os.path.join(FOLDER, "recordings")
+
+    def write(name, text, mode=0o600):
+        path = os.path.join(FOLDER, name)
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return path
+    if fault == "taken-port":
+        threading.Thread(target=socket.create_server((HOST, int(FIRST))).accept, daemon=True).start()
+        ports = ["--rtsp-port", FIRST]
+    elif fault == "camera":
+        source = "v4l2:/dev/video99"
+    elif fault == "address":
+        arguments += ["--bind", "192.0.2.77"]
+    elif fault == "screen":
+        arguments, source = ["DISPLAY="] + arguments, "screen:"
+    elif fault == "encoder":
+        arguments += ["--encoder", "h264_nvenc"]
+    elif fault in ("models", "damaged-models"):
+        folder = os.path.join(FOLDER, "models")
+        os.mkdir(folder)
+        arguments = [f"VIDICON_MODELS={folder}"] + arguments
+    elif fault == "no-space":
+        os.mkdir(path)
+        arguments += ["--keep-free", "900T"]
+    if has("faces"):
+        arguments += ["--faces", "track"]
+    if has("record"):
+        arguments += ["--record", os.path.join(path, "%Y.mp4")]
+        if has("folder"):
+            os.makedirs(path, exist_ok=True)
+    if has("tls"):
+        arguments += ["--https-port", "0", "--tls-cert", *certificate()[:1], "--tls-key", os.path.join(FOLDER, "key.pem")]
+    if value("key"):
+        arguments += ["--config", write("vidicon.yaml", f"{value('key')}: 0\n")]
+    if value("mode"):
+        text = "streams:\n  - name: live\n    source: bars\n    size: 320x180\n    push: rtmp://192.0.2.1/app/key\n"
+        return shlex.join(arguments + ports + ["--config", write("vidicon.yaml", text, int(value("mode"), 8))])
+    return shlex.join(arguments + ports + ["--source", source, "--size", value("size", "320x180")])
+
+
 PEERS = {
     "mediamtx": mediamtx, "gstreamer": gstreamer, "nginx": nginx, "nginx-rtmp": nginx, "ffmpeg": ffmpeg, "vlc": vlc,
     "files": files, "vidicon": vidicon, "rtsp": rtsp, "http": http_files, "images": images, "whep": whep,
+    "machine": machine,
 }
 print("ready", PEERS[PEER](), flush=True)
 threading.Event().wait()

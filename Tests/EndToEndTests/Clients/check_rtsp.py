@@ -59,7 +59,7 @@ class Server:
     """Accepts connections until the process ends.
 
     - audio: whether there is a second track
-    - login: nil, or the schemes that are offered: basic, digest, unknown
+    - login: the schemes that are offered: basic, digest, unknown
     - fault: what is wrong; None for a healthy server
     """
 
@@ -162,8 +162,6 @@ class Connection:
     def handle(self, method, url, headers):
         fault = self.server.fault
         if method == "OPTIONS":
-            if fault == "not-found-session" and self.playing:
-                return self.respond(headers, "454 Session Not Found")
             methods = "DESCRIBE, ANNOUNCE, SETUP, PLAY, RECORD, PAUSE, GET_PARAMETER, TEARDOWN"
             return self.respond(headers, fields=[f"Public: {methods}"])
         if self.server.login and method == "DESCRIBE" and not self.is_allowed(method, headers):
@@ -174,17 +172,12 @@ class Connection:
             fields = [f"WWW-Authenticate: {challenges[scheme]}" for scheme in self.server.login]
             return self.respond(headers, "401 Unauthorized", fields)
         if method == "DESCRIBE":
-            if fault == "close-at-describe":
-                return False
-            refusals = {"forbidden": "403 Forbidden", "unavailable": "503 Service Unavailable"}
-            if fault in refusals or not url.rstrip("/").endswith("/live"):
-                return self.respond(headers, refusals.get(fault, "404 Not Found"))
+            if not url.rstrip("/").endswith("/live"):
+                return self.respond(headers, "404 Not Found")
             return self.respond(headers, fields=[f"Content-Base: {url}/"], body=self.server.description())
         if method == "SETUP":
             return self.set_up(url, headers)
         if method == "PLAY":
-            if fault == "sessions" and self.playing:
-                return self.respond(headers, "453 Not Enough Bandwidth")
             self.respond(headers, fields=["Session: 7A3C;timeout=60", "Range: npt=0.000-"])
             self.playing = True
             threading.Thread(target=self.send, daemon=True).start()
@@ -193,6 +186,9 @@ class Connection:
             self.playing = False
             self.respond(headers)
             return False
+        # A request that keeps the session.
+        if fault == "not-found-session":
+            return self.respond(headers, "454 Session Not Found")
         return self.respond(headers, fields=["Session: 7A3C;timeout=60"])
 
     def set_up(self, url, headers):
@@ -276,7 +272,7 @@ class Track:
     def send_next(self):
         is_silent = self.fault == ("silent-audio" if self.number else "silent-video")
         if not is_silent:
-            if self.due >= self.next_report and self.packets and self.fault != "no-reports":
+            if self.due >= self.next_report and self.packets:
                 self.report()
             frame = (self.media.audio if self.number else self.media.video)[(self.index + self.offset) % self.count]
             if self.number:

@@ -15,7 +15,8 @@ struct ConnectionVerdictTests {
       (.untrusted, "not from an authority"), (.handshake, "no version from 1.2 on"), (.notHTTP, "does not speak HTTP"),
       (.redirect(302, .invalid), "not to an address of HTTP"), (.redirect(301, .insecure), "(301) from HTTPS to HTTP"),
       (.redirect(307, .tooMany), "again and again (307)"), (.invalidAddress, "none of HTTP"),
-      (.notTLS, "does not speak TLS"), (.closed, "without a response"),
+      (.notTLS, "does not speak TLS"), (.silentTLS, "or hangs"), (.isTLS("rtsps"), "speaks TLS"),
+      (.closed, "without a response"),
       (.other("the pipe is broken"), "the pipe is broken"),
     ] as [(ConnectionFailure, String)])
   func `each failure of a connection has its cause and a next step`(failure: ConnectionFailure, cause: String) {

@@ -83,6 +83,21 @@ struct RTSPVerdictTests {
     #expect(facts(.invalid, pending: nil)[0].contains("breaks the protocol"))
   }
 
+  @Test func `a server that sends over UDP alone plays, with what players behind routers need`() {
+    var facts = RTSPObservation(failure: .unsupported)
+    facts.exchanges = [.init(method: "SETUP", status: 461, seconds: 0.01)]
+    facts.announced = [.init(kind: "video", codec: "H264"), .init(kind: "audio", codec: "mpeg4-generic")]
+    facts.datagrams = .received
+    let verdict = facts.verdict
+    #expect(verdict.problems == [] && verdict.line(.players) == "ok: plays over UDP", "\(verdict)")
+    #expect(verdict.findings.contains { $0.finding.meaning.contains("refuses TCP (461)") && $0.finding.remedy != nil })
+    // Where nothing arrives over UDP either, it is the fault.
+    facts.datagrams = .unknown
+    #expect(facts.verdict.problems.count == 1 && facts.verdict.problems[0].contains("does not send over TCP (461)"))
+    facts.exchanges = [.init(method: "SETUP", status: 302, seconds: 0.01)]
+    #expect(!facts.refusesTCP)
+  }
+
   @Test func `a redirect, a server without TCP, and a description without media are faults with their cause`() {
     #expect(Self.refusal("DESCRIBE", 302, failure: .unsupported).problems[0].contains("redirects"))
     #expect(Self.refusal("SETUP", 461, failure: .unsupported).problems[0].contains("does not send over TCP (461)"))

@@ -91,6 +91,27 @@ struct TrackObservationTests {
     #expect(Self.video { $0.clockRatio = nil }.problems == [])
   }
 
+  @Test func `timestamps that stand still while frames arrive are a warning, and reports by them none`() {
+    let verdict = Self.video { ($0.stillTime, $0.clockRatio, $0.senderReportError) = (8, nil, 2.5) }
+    #expect(verdict.problems.count == 1 && verdict.problems[0].contains("they stand still for 8.0 s"), "\(verdict)")
+    // The timestamps are the cause of both.
+    let slow = Self.video { ($0.clockRatio, $0.senderReportError) = (0.5, 1.3) }
+    #expect(slow.problems.count == 1 && slow.problems[0].contains("50% slower"), "\(slow)")
+    #expect(Self.video { $0.stillTime = 0.9 }.problems == [])
+  }
+
+  @Test func `a timestamp stands still where frames repeat it, and not where packets of one frame share it`() {
+    var meter = TimelineMeter()
+    for index in 0..<100 { meter.append(media: 7, arrival: Double(index) / 25) }
+    #expect(meter.stillTime == 3.96)
+    // A large frame over a slow link: its first and last packet.
+    var large = TimelineMeter()
+    for second in 0..<8 {
+      for part in [0, 0.9] { large.append(media: Double(second), arrival: Double(second) + part) }
+    }
+    #expect(large.stillTime == 0 && large.stallCount == 0)
+  }
+
   @Test func `sender reports that disagree, and tracks that are apart by them, are warnings`() {
     #expect(Self.video { $0.senderReportError = 0.4 }.problems[0].contains("two clocks differ by 0.4 s"))
     var audio = StreamFixtures.audio
