@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 
 import check_http
 import check_rtsp
@@ -25,7 +24,6 @@ FFMPEG = ["ffmpeg", "-nostdin", "-v", "error", "-y"]
 VIDEO = ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=30"]
 TONE = ["-f", "lavfi", "-i", "sine=1000:r=48000"]
 H264 = ["-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-pix_fmt", "yuv420p", "-g", "30"]
-H265 = ["-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:keyint=30:bframes=0", "-tag:v", "hvc1"]
 AAC = ["-c:a", "aac", "-ac", "2"]
 LIMIT = 120
 
@@ -59,7 +57,16 @@ def listens(port):
     return any(row[1].endswith(number) and row[3] == "0A" for row in rows)
 
 
-def certificate(*options):
+def text(path):
+    """The text of a file; empty where there is none."""
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def certificate():
     """A certificate for localhost and its key."""
     paths = [os.path.join(FOLDER, name) for name in ("cert.pem", "key.pem")]
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
@@ -82,16 +89,22 @@ def certificate(*options):
     return paths
 
 
-def write_hls(*options):
+def live_inputs():
+    """Inputs of ffmpeg in real time."""
+    return ["-re"] + VIDEO + (["-re"] + TONE if has("audio") else [])
+
+
+def audio_encoder():
+    return AAC if has("audio") else []
+
+
+def write_hls():
     """HLS of ffmpeg in the folder, as it goes on or as a whole; returns the process."""
-    codec = H265 if has("h265") else H264
     inputs = VIDEO + (TONE if has("audio") else [])
-    encoders = list(codec) + (AAC if has("audio") else [])
+    encoders = H264 + audio_encoder()
     if has("open-segments"):
         encoders += ["-g", "75"]
-    if has("chroma"):
-        encoders += ["-pix_fmt", "yuv422p", "-profile:v", "high422"]
-    options = list(options) + ["-f", "hls", "-hls_time", value("segment", "1")]
+    options = ["-f", "hls", "-hls_time", value("segment", "1")]
     flags = ["split_by_time"] if has("open-segments") else []
     if has("fmp4"):
         options += ["-hls_segment_type", "fmp4"]
@@ -111,21 +124,13 @@ def write_hls(*options):
         flags.append("delete_segments")
     if flags:
         options += ["-hls_flags", "+".join(flags)]
-    writer = start(FFMPEG + ["-re"] + inputs[:4] + (["-re"] + inputs[4:] if has("audio") else []) + encoders + options + [playlist])
-
-    def has_begun():
-        try:
-            with open(playlist) as file:
-                return file.read().count("#EXTINF") >= 4
-        except OSError:
-            return False
-    wait_until(has_begun)
+    writer = start(FFMPEG + live_inputs() + encoders + options + [playlist])
+    wait_until(lambda: text(playlist).count("#EXTINF") >= 4)
     return writer
 
 
 def publish(url, video=H264):
-    start(FFMPEG + ["-re"] + VIDEO + (["-re"] + TONE if has("audio") else []) + video + (AAC if has("audio") else [])
-          + ["-f", "flv", url])
+    start(FFMPEG + live_inputs() + video + audio_encoder() + ["-f", "flv", url])
 
 
 def source_file():
@@ -136,11 +141,11 @@ def source_file():
         subprocess.run(FFMPEG + VIDEO + ["-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-t", "40", path], check=True)
         return path
     inputs = VIDEO + (TONE if has("audio") else [])
-    subprocess.run(FFMPEG + inputs + H264 + (AAC if has("audio") else []) + ["-t", "40", path], check=True)
+    subprocess.run(FFMPEG + inputs + H264 + audio_encoder() + ["-t", "40", path], check=True)
     return path
 
 
-def login(right=True):
+def login():
     """The user and password of a URL, as the options say."""
     return {"none": "", "wrong": "viewer:wr0ng@"}.get(value("password"), "viewer:s3cret@") if value("login") else ""
 
@@ -151,7 +156,7 @@ def rtsp():
     server = check_rtsp.Server(value("fault"), has("audio"), schemes, tls)
     host = value("host", "localhost" if tls else HOST)
     scheme = value("scheme", "rtsps" if tls else "rtsp")
-    port = {"closed": FIRST}.get(value("port"), server.port)
+    port = FIRST if value("port") == "closed" else server.port
     return f"{scheme}://{login()}{host}:{port}/{value('path', 'live')}{value('query', '')}"
 
 
@@ -186,48 +191,47 @@ def gstreamer():
 
 
 def nginx():
-    """nginx as a web server, or with its RTMP module, that ffmpeg publishes to."""
-    root = os.path.join(FOLDER, "nginx")
+    """nginx as a web server of a folder, or of another server's images, or with its RTMP module, that ffmpeg publishes to."""
+    root, is_rtmp = os.path.join(FOLDER, "nginx"), PEER == "nginx-rtmp"
     os.mkdir(root)
+    if not is_rtmp and not has("images"):
+        write_hls()
     lines = ["daemon off; master_process off; worker_processes 1;", f"pid {root}/pid; error_log {root}/errors info;"]
-    if PEER == "nginx-rtmp":
-        lines.append("load_module /usr/lib/nginx/modules/ngx_rtmp_module.so;")
-        lines.append(f"rtmp {{ server {{ listen {FIRST}; application app {{ live on; wait_key on; hls on; hls_path {FOLDER};")
-        lines.append("hls_fragment 1s; } } }")
-    else:
-        writer_needed = not has("images")
-        if writer_needed:
-            write_hls()
-        else:
-            stream = check_http.serve(check_http.images(None))
-    listen = f"listen {SECOND} ssl http2; ssl_certificate {certificate()[0]}; ssl_certificate_key {FOLDER}/key.pem;" if has("tls") else f"listen {SECOND};"
-    guard = f"auth_basic peer; auth_basic_user_file {FOLDER}/users;" if value("login") else ""
-    place = f"proxy_pass http://{HOST}:{stream}; proxy_buffering off;" if has("images") else f"root {FOLDER};"
-    folders = " ".join(f"{name}_temp_path {root}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     lines.append("events { worker_connections 64; }")
-    lines.append(f"http {{ include /etc/nginx/mime.types; access_log off; {folders} server {{ {listen} location / {{ {guard} {place} }} }} }}")
-    with open(os.path.join(FOLDER, "users"), "w") as file:
-        file.write("viewer:{PLAIN}s3cret\n")
+    if is_rtmp:
+        lines.append("load_module /usr/lib/nginx/modules/ngx_rtmp_module.so;")
+        lines.append(f"rtmp {{ server {{ listen {FIRST}; application app {{ live on; wait_key on;")
+        lines.append(f"hls on; hls_path {FOLDER}; hls_fragment 1s; }} }} }}")
+    folders = [f"{name}_temp_path {root}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")]
+    lines += ["http { include /etc/nginx/mime.types; access_log off;"] + folders + ["server {"]
+    if has("tls"):
+        chain, key = certificate()
+        lines.append(f"listen {SECOND} ssl http2; ssl_certificate {chain}; ssl_certificate_key {key};")
+    else:
+        lines.append(f"listen {SECOND};")
+    if value("login"):
+        users = os.path.join(root, "users")
+        with open(users, "w") as file:
+            file.write("viewer:{PLAIN}s3cret\n")
+        lines.append(f"auth_basic peer; auth_basic_user_file {users};")
+    if has("images"):
+        stream = check_http.serve(check_http.images(None))
+        lines.append(f"location / {{ proxy_pass http://{HOST}:{stream}; proxy_buffering off; }} }} }}")
+    else:
+        lines.append(f"location / {{ root {FOLDER}; }} }} }}")
     with open(os.path.join(root, "conf"), "w") as file:
         file.write("\n".join(lines) + "\n")
     start(["nginx", "-p", root, "-c", os.path.join(root, "conf")])
     wait_until(lambda: listens(SECOND))
-    if PEER == "nginx":
+    if not is_rtmp:
         scheme, host = ("https", "localhost") if has("tls") else ("http", HOST)
         return f"{scheme}://{login()}{host}:{SECOND}/{'mjpeg' if has('images') else 'live.m3u8'}{value('query', '')}"
-    video = [option for option in H264]
+    video = H264
     if has("b-frames"):
         video = ["-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-bf", "2", "-b_strategy", "0", "-g", "30"]
     elif has("high"):
         video = ["-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-bf", "0", "-g", "60"]
     publish(f"rtmp://{HOST}:{FIRST}/app/live", video)
-
-    def text(path):
-        try:
-            with open(path) as file:
-                return file.read()
-        except OSError:
-            return ""
     wait_until(lambda: "publish: name='live'" in text(f"{root}/errors"))
     if has("hls"):
         wait_until(lambda: text(f"{FOLDER}/live.m3u8").count("#EXTINF") >= 3)
@@ -239,8 +243,7 @@ def ffmpeg():
     """ffmpeg as a server of one viewer, and its HLS."""
     if OPTIONS[0] == "rtmp":
         url, output = f"rtmp://{HOST}:{FIRST}/app/live", ["-listen", "1", "-f", "flv"]
-        start(FFMPEG + ["-re"] + VIDEO + (["-re"] + TONE if has("audio") else []) + H264 + (AAC if has("audio") else [])
-              + output + [url])
+        start(FFMPEG + live_inputs() + H264 + audio_encoder() + output + [url])
     elif OPTIONS[0] == "images":
         url = f"http://{HOST}:{FIRST}/mjpeg"
         start(FFMPEG + ["-re"] + VIDEO + ["-pix_fmt", "yuvj420p", "-listen", "1", "-content_type",
@@ -267,7 +270,7 @@ def vlc():
     start(command, stderr=subprocess.DEVNULL)
     if OPTIONS[0] == "hls":
         playlist = os.path.join(FOLDER, "live.m3u8")
-        wait_until(lambda: os.path.exists(playlist) and open(playlist).read().count("#EXTINF") >= 3)
+        wait_until(lambda: text(playlist).count("#EXTINF") >= 3)
         return f"http://{HOST}:{file_server()}/live.m3u8"
     wait_until(lambda: listens(FIRST))
     return f"rtsp://{HOST}:{FIRST}/live" if OPTIONS[0] == "rtsp" else f"http://{HOST}:{FIRST}/mjpeg"
@@ -302,15 +305,14 @@ def vidicon():
 def machine():
     """Arguments, and variables before them, for a check of this machine whose configuration has a fault."""
     fault, arguments = value("fault"), []
-    if not has("default-ports"):
-        arguments += ["--http-port", "0", "--webrtc-port", "0", "--no-discovery"]
-    ports = [] if has("default-ports") else ["--rtsp-port", SECOND if value("port") == "free" else "0"]
+    arguments += ["--http-port", "0", "--webrtc-port", "0", "--no-discovery"]
+    ports = ["--rtsp-port", SECOND if value("port") == "free" else "0"]
     source, path = "bars", os.path.join(FOLDER, "recordings")
 
-    def write(name, text, mode=0o600):
+    def write(name, content, mode=0o600):
         path = os.path.join(FOLDER, name)
         with open(path, "w") as file:
-            file.write(text)
+            file.write(content)
         os.chmod(path, mode)
         return path
     if fault == "taken-port":
@@ -323,8 +325,8 @@ def machine():
     elif fault == "screen":
         arguments, source = ["DISPLAY="] + arguments, "screen:"
     elif fault == "encoder":
-        arguments += ["--encoder", "h264_nvenc"]
-    elif fault in ("models", "damaged-models"):
+        arguments += ["--encoder", "h264_none"]
+    elif fault == "models":
         folder = os.path.join(FOLDER, "models")
         os.mkdir(folder)
         arguments = [f"VIDICON_MODELS={folder}"] + arguments
@@ -338,13 +340,14 @@ def machine():
         if has("folder"):
             os.makedirs(path, exist_ok=True)
     if has("tls"):
-        arguments += ["--https-port", "0", "--tls-cert", *certificate()[:1], "--tls-key", os.path.join(FOLDER, "key.pem")]
+        chain, key = certificate()
+        arguments += ["--https-port", "0", "--tls-cert", chain, "--tls-key", key]
     if value("key"):
         arguments += ["--config", write("vidicon.yaml", f"{value('key')}: 0\n")]
     if value("mode"):
-        text = "streams:\n  - name: live\n    source: bars\n    size: 320x180\n    push: rtmp://192.0.2.1/app/key\n"
-        return shlex.join(arguments + ports + ["--config", write("vidicon.yaml", text, int(value("mode"), 8))])
-    return shlex.join(arguments + ports + ["--source", source, "--size", value("size", "320x180")])
+        streams = "streams:\n  - name: live\n    source: bars\n    size: 320x180\n    push: rtmp://192.0.2.1/app/key\n"
+        return shlex.join(arguments + ports + ["--config", write("vidicon.yaml", streams, int(value("mode"), 8))])
+    return shlex.join(arguments + ports + ["--source", source, "--size", "320x180"])
 
 
 PEERS = {

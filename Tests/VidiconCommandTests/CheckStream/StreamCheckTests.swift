@@ -80,9 +80,14 @@ struct StreamCheckTests {
     var limits = StreamCheck.Limits()
     // The end of the check is that of each step.
     (limits.whole, limits.step) = (.seconds(3), .seconds(60))
+    limits.inspection = .seconds(1)
     let expected = [
       "rtsp": "fault RTSP: the server does not respond to OPTIONS",
       "rtmp": "fault RTMP: the server does not respond in time",
+      // As a server of text, which waits for the end of a line.
+      "rtsps":
+        "fault connection to 127.0.0.1:\(listener.port): the server accepts the connection, and does not speak TLS at this "
+        + "port, or hangs",
     ]
     for (scheme, problem) in expected {
       let url = "\(scheme)://127.0.0.1:\(listener.port)/live/door"

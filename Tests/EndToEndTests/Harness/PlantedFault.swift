@@ -7,7 +7,7 @@ struct PlantedFault: CustomStringConvertible, Sendable {
   var subject: String
   /// Words of its meaning.
   var cause: String
-  /// Words of its advice or command.
+  /// Words of its advice or command; empty where they depend on the machine.
   var step: String
   /// Arguments of Clients/check_peer.py for the same without the fault, by the step; empty where the command itself is run.
   var mended: String
@@ -21,6 +21,17 @@ struct PlantedFault: CustomStringConvertible, Sendable {
 }
 
 extension PlantedFault {
+  /// The problem of a report that is this fault, with its next step; nil where there is none.
+  func finding(in report: StreamReport) -> StreamReport.Finding? {
+    report.problems.first { problem in
+      problem.subject.hasPrefix(self.subject) && problem.meaning.contains(self.cause)
+        && (self.step.isEmpty || problem.step?.contains(self.step) == true) && problem.step != nil
+    }
+  }
+
+  /// Whether a report has this fault.
+  func isNamed(by report: StreamReport) -> Bool { self.finding(in: report) != nil }
+
   /// Faults of connections, certificates and logins.
   static let connections = [
     PlantedFault(
@@ -86,13 +97,13 @@ extension PlantedFault {
       "stamp frames by its clock", then: "rtsp"),
     PlantedFault(
       "timestamps run at half the pace", "rtsp fault=slow-timestamps", names: "video timestamps",
-      "50% slower than the clock", "stamp frames by its clock", then: "rtsp"),
+      "slower than the clock", "stamp frames by its clock", then: "rtsp"),
     PlantedFault(
       "timestamps jump", "rtsp fault=jumping-timestamps", names: "video timestamps", "they jump by more than a second",
       "stamp frames by its clock", then: "rtsp"),
     PlantedFault(
       "sender reports disagree", "rtsp fault=drifting-reports", names: "video sender reports",
-      "two clocks differ by 3.0 s",
+      "two clocks differ",
       "update the firmware", then: "rtsp"),
     PlantedFault(
       "keyframes are twelve seconds apart", "rtsp fault=rare-keyframes", names: "keyframes", "s apart",
@@ -165,7 +176,7 @@ extension PlantedFault {
       "images are damaged", "images fault=damaged-images", names: "images", "are damaged", "update the firmware",
       then: "images"),
     PlantedFault(
-      "images come every three seconds", "images fault=slow-images", names: "Motion JPEG", "0.3 images per second",
+      "images come every three seconds", "images fault=slow-images", names: "Motion JPEG", "images per second",
       "lower the size", then: "images"),
     PlantedFault(
       "no WHEP endpoint is there", "whep fault=no-whep", names: "WHEP", "no WHEP endpoint is there (405)",
@@ -188,7 +199,7 @@ extension PlantedFault {
       "another program has the port", "machine fault=taken-port", names: "RTSP port", "in use", "--rtsp-port",
       then: "machine port=free"),
     PlantedFault(
-      "a key of the file is mistyped", "machine key=rtspPotr", names: "/", "unknown key \"rtspPotr\"", "rtspPort",
+      "a key of the file is mistyped", "machine key=rtspPotr", names: "/", "unknown key", "rtspPort",
       then: "machine key=httpPort"),
     PlantedFault(
       "the address is not this machine's", "machine fault=address", names: "address 192.0.2.77",
@@ -200,7 +211,8 @@ extension PlantedFault {
       "there is no display", "machine fault=screen", names: "screen", "DISPLAY is not set", "the session of the screen",
       then: "machine"),
     PlantedFault(
-      "the encoder does not open", "machine fault=encoder", names: "encoder of live", "", "--encoder libx264",
+      "the encoder does not exist", "machine fault=encoder", names: "encoder of live", "there is no such H.264 encoder",
+      "choose one of",
       then: "machine"),
     PlantedFault(
       "face models are missing", "machine fault=models faces", names: "face models", "finds faces", "setup",
@@ -217,7 +229,7 @@ extension PlantedFault {
       "openssl x509",
       then: "machine tls"),
     PlantedFault(
-      "all users read the keys of pushes", "machine mode=644", names: "configuration", "all users of this machine",
+      "all users read the keys of pushes", "machine mode=644", names: "/", "all users of this machine",
       "chmod 600",
       then: "machine mode=600"),
   ]
