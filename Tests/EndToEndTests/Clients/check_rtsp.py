@@ -4,7 +4,6 @@ Each session begins within a group of frames, as with a server that passes on wh
 """
 import base64
 import hashlib
-import os
 import socket
 import ssl
 import struct

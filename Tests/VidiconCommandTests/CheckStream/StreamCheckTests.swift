@@ -80,7 +80,6 @@ struct StreamCheckTests {
     var limits = StreamCheck.Limits()
     // The end of the check is that of each step.
     (limits.whole, limits.step) = (.seconds(3), .seconds(60))
-    limits.inspection = .seconds(1)
     let expected = [
       "rtsp": "fault RTSP: the server does not respond to OPTIONS",
       "rtmp": "fault RTMP: the server does not respond in time",
