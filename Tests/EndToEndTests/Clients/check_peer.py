@@ -26,6 +26,7 @@ TONE = ["-f", "lavfi", "-i", "sine=1000:r=48000"]
 H264 = ["-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-pix_fmt", "yuv420p", "-g", "30"]
 AAC = ["-c:a", "aac", "-ac", "2"]
 LIMIT = 120
+STARTED = []
 
 
 def has(option):
@@ -38,14 +39,15 @@ def value(option, default=None):
 
 
 def start(command, **options):
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+    STARTED.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, **options))
+    return STARTED[-1]
 
 
 def wait_until(condition):
     end = time.monotonic() + LIMIT
     while not condition():
-        if time.monotonic() > end:
-            sys.exit("the peer is not ready in time")
+        if time.monotonic() > end or any(process.poll() is not None for process in STARTED):
+            sys.exit("a program of the peer has ended, or is not ready in time")
         time.sleep(0.05)
 
 
@@ -183,9 +185,9 @@ def mediamtx():
 
 
 def gstreamer():
-    server = start(["/usr/bin/python3", os.path.join(os.path.dirname(__file__), "check_gst.py"), FIRST] + [
+    start(["/usr/bin/python3", os.path.join(os.path.dirname(__file__), "check_gst.py"), FIRST] + [
         option for option in OPTIONS if option != "tls"] + (["tls"] + certificate() if has("tls") else []))
-    wait_until(lambda: listens(FIRST) or server.poll() is not None)
+    wait_until(lambda: listens(FIRST))
     user = "viewer:s3cret@" if has("digest") else ""
     return f"rtsps://{user}localhost:{FIRST}/live?insecure=1" if has("tls") else f"rtsp://{user}{HOST}:{FIRST}/live"
 
@@ -197,9 +199,10 @@ def nginx():
     if not is_rtmp and not has("images"):
         write_hls()
     lines = ["daemon off; master_process off; worker_processes 1;", f"pid {root}/pid; error_log {root}/errors info;"]
-    lines.append("events { worker_connections 64; }")
     if is_rtmp:
         lines.append("load_module /usr/lib/nginx/modules/ngx_rtmp_module.so;")
+    lines.append("events { worker_connections 64; }")
+    if is_rtmp:
         lines.append(f"rtmp {{ server {{ listen {FIRST}; application app {{ live on; wait_key on;")
         lines.append(f"hls on; hls_path {FOLDER}; hls_fragment 1s; }} }} }}")
     folders = [f"{name}_temp_path {root}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")]
