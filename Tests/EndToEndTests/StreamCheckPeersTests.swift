@@ -24,7 +24,7 @@ extension EndToEnd {
     private static let healthy = [
       "mediamtx rtsp", "mediamtx rtsp audio login=digest+basic", "mediamtx rtsp audio tls query=?insecure=1",
       "mediamtx hls fmp4 variants", "mediamtx whep",
-      "gstreamer h264", "gstreamer h264 audio", "gstreamer h264 digest", "gstreamer h264 audio digest",
+      "gstreamer h264", "gstreamer h264 audio", "gstreamer h264 digest", "gstreamer h264 few",
       "gstreamer h264 digest tls",
       "nginx", "nginx fmp4 audio", "nginx tls query=?insecure=1", "nginx login=basic tls query=?insecure=1",
       "nginx images",

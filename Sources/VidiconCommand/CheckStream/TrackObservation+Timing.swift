@@ -5,6 +5,8 @@ extension TrackObservation {
   private static let maximumPaceDeviation = 0.05
   /// Share of lost packets that players conceal.
   private static let maximumLoss = 0.005
+  /// Number of lost packets up to which they say nothing: a server may leave out some where the second session of a check begins.
+  private static let harmlessLossCount = 4
   /// Jitter in seconds that the buffers of players even out.
   private static let maximumJitter = 0.1
   /// Time for which frames of a source that pauses may have the same timestamp.
@@ -69,7 +71,7 @@ extension TrackObservation {
     }
     guard self.expectedCount > 0 else { return [] }
     let share = Double(max(0, self.lostCount)) / Double(self.expectedCount)
-    if share > Self.maximumLoss {
+    if share > Self.maximumLoss, self.lostCount > Self.harmlessLossCount {
       return [
         StreamFinding(
           .transport,

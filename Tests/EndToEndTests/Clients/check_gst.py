@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """GStreamer's RTSP server with a stream that it encodes for its viewers.
 
-usage: check_gst.py PORT h264|h265 [audio] [digest [tls CERTIFICATE KEY]]
+usage: check_gst.py PORT h264|h265 [audio] [few] [digest [tls CERTIFICATE KEY]]
+
+With "few", eight frames a second of a packet or two.
 """
 import sys
 
@@ -21,7 +23,10 @@ ENCODERS = {
 Gst.init(None)
 port, codec, *options = sys.argv[1:]
 server = GstRtspServer.RTSPServer(address="127.0.0.1", service=port)
-launch = f"( videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate=30/1 ! {ENCODERS[codec]}"
+rate, encoder = 30, ENCODERS[codec]
+if "few" in options:
+    rate, encoder = 8, encoder.replace("gop-size=30 bitrate=400000", "gop-size=8 bitrate=60000")
+launch = f"( videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate={rate}/1 ! {encoder}"
 if "audio" in options:
     launch += " audiotestsrc is-live=true ! audio/x-raw,rate=48000,channels=2 ! voaacenc ! aacparse ! rtpmp4gpay name=pay1 pt=97"
 factory = GstRtspServer.RTSPMediaFactory(launch=launch + " )", shared=True)

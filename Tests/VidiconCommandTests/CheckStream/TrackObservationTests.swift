@@ -123,6 +123,9 @@ struct TrackObservationTests {
 
   @Test func `loss and jitter of packets are warnings above what players even out`() {
     #expect(Self.video { $0.lostCount = 5 }.problems == [])
+    // As of GStreamer's server with few packets, when a second viewer begins.
+    #expect(Self.video { ($0.expectedCount, $0.lostCount) = (172, 2) }.problems == [])
+    #expect(Self.video { ($0.expectedCount, $0.lostCount) = (172, 5) }.problems.count == 1)
     #expect(Self.video { $0.lostCount = 60 }.problems == ["warning video packets: 60 of 2000 are missing"])
     #expect(Self.video { $0.jitter = 0.25 }.problems[0].contains("a jitter of 250 ms"))
   }
