@@ -35,7 +35,7 @@ extension EndToEnd {
       "files", "files audio", "files fmp4", "files whole", "files event",
     ]
 
-    @Test(arguments: healthy)
+    @Test(arguments: Self.healthy)
     func `a healthy server is all right`(peer: String) async throws {
       let report = try await CheckedPeer.serving(peer) { try await $0.check() }
       #expect(report.lasting.isEmpty && report.findings.count > 1, "\(report)")

@@ -83,7 +83,7 @@ struct StreamCheckTests {
     let expected = [
       "rtsp": "fault RTSP: the server does not respond to OPTIONS",
       "rtmp": "fault RTMP: the server does not respond in time",
-      // As a server of text, which waits for the end of a line.
+      // A server of text waits for the end of a line.
       "rtsps":
         "fault connection to 127.0.0.1:\(listener.port): the server accepts the connection, and does not speak TLS at this "
         + "port, or hangs",

@@ -123,7 +123,7 @@ struct TrackObservationTests {
 
   @Test func `loss and jitter of packets are warnings above what players even out`() {
     #expect(Self.video { $0.lostCount = 5 }.problems == [])
-    // As of GStreamer's server with few packets, when a second viewer begins.
+    // GStreamer's server leaves out so many of few packets, when a second viewer begins.
     #expect(Self.video { ($0.expectedCount, $0.lostCount) = (172, 2) }.problems == [])
     #expect(Self.video { ($0.expectedCount, $0.lostCount) = (172, 5) }.problems.count == 1)
     #expect(Self.video { $0.lostCount = 60 }.problems == ["warning video packets: 60 of 2000 are missing"])
