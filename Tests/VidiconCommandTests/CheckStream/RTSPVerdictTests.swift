@@ -91,7 +91,7 @@ struct RTSPVerdictTests {
     let verdict = facts.verdict
     #expect(verdict.problems == [] && verdict.line(.players) == "ok: plays over UDP", "\(verdict)")
     #expect(verdict.findings.contains { $0.finding.meaning.contains("refuses TCP (461)") && $0.finding.remedy != nil })
-    // Where nothing arrives over UDP either, it is the fault.
+    // Without anything over UDP either, it is the fault.
     facts.datagrams = .unknown
     #expect(facts.verdict.problems.count == 1 && facts.verdict.problems[0].contains("does not send over TCP (461)"))
     facts.exchanges = [.init(method: "SETUP", status: 302, seconds: 0.01)]
