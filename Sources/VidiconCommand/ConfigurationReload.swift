@@ -142,7 +142,8 @@ final class ConfigurationReload: Sendable {
         self.update { ($0.access.users, $0.access.tokens) = (next.access.users, next.access.tokens) }
         tokens = self.setUsers()
         let isOpen = !self.starter.server.access.isWatchingProtected
-        entry.changes.append(isOpen ? "users have changed; anyone on this network can watch" : "users have changed")
+        let place = configuration.isLocal ? "machine" : "network"
+        entry.changes.append("users have changed" + (isOpen ? "; anyone on this \(place) can watch" : ""))
       case .removed(let name):
         _ = await self.running.remove(name)
         self.update { $0.streams.removeAll { $0.name == name } }

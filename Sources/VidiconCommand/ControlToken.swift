@@ -70,6 +70,8 @@ struct AccessSummary: Sendable {
   var control: ControlPolicy
   /// Whether watching needs a password or token.
   var isWatchingProtected: Bool
+  /// Whether the ports are open to this machine alone.
+  var isLocal = false
   /// Keys of the streams whose source is `rtmp:`, `rtsp:` or `whip:`.
   var publishers: [PublisherAccess] = []
 
@@ -89,7 +91,8 @@ struct AccessSummary: Sendable {
   var notes: [String] {
     var notes: [String] = []
     if !self.isWatchingProtected {
-      notes.append("anyone on this network can watch; --user NAME:PASSWORD asks for a password")
+      let place = self.isLocal ? "machine" : "network"
+      notes.append("anyone on this \(place) can watch; --user NAME:PASSWORD asks for a password")
     }
     switch self.control {
     case .all: notes.append("everyone who can watch can control, since --control is all")

@@ -107,11 +107,16 @@ struct RunningServer {
       if response.status == 401 { _ = try self.requireToken() }
       let text = String(decoding: response.body.prefix(1_000), as: UTF8.self).trimmingCharacters(
         in: .whitespacesAndNewlines)
-      throw VidiconError(
-        .failed, subject: self.subject,
-        cause: text.isEmpty ? "the server answers with status \(response.status)" : "the server refuses: \(text)",
-        nextStep: "see what \"vidicon status\" shows")
+      throw Self.refusal(by: self.subject, text.isEmpty ? "the server answers with status \(response.status)" : text)
     }
+  }
+
+  /// The error of a server that says why it does not do what it was asked, and mostly what to do.
+  static func refusal(by subject: String, _ text: String) -> VidiconError {
+    let parts = text.ranges(of: "; ").last.map { (text[..<$0.lowerBound], text[$0.upperBound...]) }
+    return VidiconError(
+      .failed, subject: subject, cause: parts.map { String($0.0) } ?? text,
+      nextStep: parts.map { String($0.1) } ?? "see what \"vidicon status\" shows")
   }
 
   /// An operator's token of this user.

@@ -191,7 +191,8 @@ struct ServeCommand: AsyncParsableCommand {
   /// Makes the operator token, unless control is off, or open to every viewer.
   private static func makeAccessSummary(_ server: CameraServer, _ configuration: ServeConfiguration) -> AccessSummary {
     let control = server.access.settings.control
-    var summary = AccessSummary(control: control, isWatchingProtected: server.access.isWatchingProtected)
+    var summary = AccessSummary(
+      control: control, isWatchingProtected: server.access.isWatchingProtected, isLocal: configuration.isLocal)
     if control != .none, control != .all, let port = server.ports?.http {
       summary.token = ControlToken(server.access.makeToken(role: .operator), port: port)
     }

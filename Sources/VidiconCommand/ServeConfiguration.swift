@@ -9,6 +9,8 @@ import Vidicon
 package struct ServeConfiguration: Equatable {
   package var streams: [StreamOptions] = []
   var bind: String?
+  /// Whether the ports are open to this machine alone.
+  var isLocal: Bool { self.bind.flatMap { IPAddress(parsing: $0) }?.isLoopback == true }
   /// Nil for 8554, or another one where that is in use; so are the other ports without one.
   package var rtspPort: Int?
   var rtspUDP = false

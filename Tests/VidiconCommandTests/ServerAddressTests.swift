@@ -21,6 +21,25 @@ struct ServerAddressTests {
     #expect(Self.summary(control, isWatchingProtected: isProtected).notes == notes)
   }
 
+  @Test func `at a loopback address the machine alone can watch`() {
+    for (bind, place) in [(nil, "network"), ("::", "network"), ("127.0.0.1", "machine"), ("::1", "machine")] {
+      var configuration = ServeConfiguration()
+      configuration.bind = bind
+      let summary = AccessSummary(control: .operators, isWatchingProtected: false, isLocal: configuration.isLocal)
+      #expect(summary.notes == ["anyone on this \(place) can watch; --user NAME:PASSWORD asks for a password"])
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("port 80: is in use; choose another one", "port 80: is in use", "choose another one"),
+      ("a: b; c; d", "a: b; c", "d"), ("there is no stream", "there is no stream", "see what \"vidicon status\" shows"),
+    ])
+  func `the refusal of a server says what the server says`(text: String, cause: String, nextStep: String) {
+    let error = RunningServer.refusal(by: "server", text)
+    #expect(error.cause == cause && error.nextStep == nextStep && error.subject == "server")
+  }
+
   @Test func `without a token nothing leads to control`() {
     for isTerminal in [false, true] {
       #expect(Self.summary(.none).controlText(page: "http://h/live", isTerminal: isTerminal) == nil)

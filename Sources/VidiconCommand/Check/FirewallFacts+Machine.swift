@@ -6,8 +6,7 @@ import Libc
 extension FirewallFacts {
   /// Reads the rules where this user is root, and otherwise what is readable for all users.
   init(_ configuration: ServeConfiguration) {
-    let isLocal = configuration.bind.flatMap { IPAddress(parsing: $0) }?.isLoopback == true
-    self.init(ports: isLocal ? [] : PortFacts.ports(of: configuration).filter { $0.number != 0 })
+    self.init(ports: configuration.isLocal ? [] : PortFacts.ports(of: configuration).filter { $0.number != 0 })
     #if os(Linux)
     guard !self.ports.isEmpty else { return }
     let settings = Self.text("/etc/ufw/ufw.conf") ?? ""

@@ -56,8 +56,8 @@ export class CheckPanel {
 /** Shows faults, then warnings, and folds what is all right. */
 function show(state, findings) {
   element("check-state").textContent = state;
-  const found = ["fault", "warning"].filter((verdict) => countOf(findings, verdict)).flatMap((verdict) =>
-    [create("h3", countOf(findings, verdict)), listOf(findings, verdict)]);
+  const found = [["Faults", "fault"], ["Warnings", "warning"]].filter(([, verdict]) => countOf(findings, verdict))
+    .flatMap(([title, verdict]) => [create("h3", title), listOf(findings, verdict)]);
   const rest = listOf(findings, "ok"), count = rest.children.length;
   if (count > 0) {
     const details = create("details");

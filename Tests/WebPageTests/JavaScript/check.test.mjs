@@ -44,7 +44,7 @@ test("faults come first, then warnings, and what is all right is folded", async 
   assert.deepEqual(server.requests, [{ url: "/api/check", method: "POST", json: {} }]);
   assert.equal(state(), "1 fault, 1 warning");
   assert.deepEqual(shown(), [
-    ["h3", "1 fault"], ["ul", "c"], ["h3", "1 warning"], ["ul", "b"], ["details", "2 checks are all right", "a", "d"]]);
+    ["h3", "Faults"], ["ul", "c"], ["h3", "Warnings"], ["ul", "b"], ["details", "2 checks are all right", "a", "d"]]);
   assert.equal(element("check-findings").children[4].open, false);
 });
 
