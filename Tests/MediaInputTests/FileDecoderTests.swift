@@ -131,6 +131,48 @@ struct FileDecoderTests {
     #expect(abs(duration.nanoseconds - 102_000_000_000) < 200_000_000)
   }
 
+  /// Seconds of the tracks of a file.
+  struct Lengths: Sendable {
+    var video: Int64
+    var audio: Int64
+  }
+
+  @Test(arguments: ["mp4", "ts", "mkv"], [Lengths(video: 1, audio: 4), Lengths(video: 4, audio: 1)])
+  func `a file lasts as long as its longer track, with its last frame or with silence`(
+    container: String, lengths: Lengths
+  ) throws {
+    let path = try TestMedia.path(
+      "lengths-\(lengths.video)-\(lengths.audio).\(container)",
+      [
+        "-f", "lavfi", "-i", "color=lime:s=160x96:r=25:d=\(lengths.video)", "-f", "lavfi", "-i",
+        "sine=440:r=48000:d=\(lengths.audio)", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a",
+        "aac",
+      ])
+    let playback = try FileDecoder(path: path, isLooped: false, isConfined: false, interrupt: LibavInterrupt())
+    while playback.advance(isLate: false) {}
+    let first = try #require(playback.next).time
+    playback.begin(at: first)
+    var ends: [MediaKind: Int64] = [:]
+    while let next = playback.next {
+      // Either end is one of the recording.
+      #expect(!playback.isVideoEnded && !playback.isAudioEnded)
+      switch next {
+      case .frame:
+        if let frame = playback.dequeueFrame() { ends[.video] = frame.timestamp.nanoseconds + 40_000_000 - first }
+      case .audio:
+        if let block = playback.dequeueAudio() {
+          ends[.audio] = (block.timestamp + block.duration).nanoseconds - first
+        }
+      }
+      while playback.advance(isLate: false) {}
+    }
+    #expect(playback.isVideoEnded && playback.isAudioEnded)
+    for kind in MediaKind.allCases {
+      let end = try #require(ends[kind])
+      #expect(abs(end - 4_000_000_000) < 250_000_000, "\(kind): \(end) ns")
+    }
+  }
+
   /// A file of MP4 with other edit lists in its tracks: durations, and places in the media, in seconds.
   private static func edited(_ file: ArraySlice<UInt8>, _ edits: [(duration: Double, start: Double)]) -> [UInt8] {
     func number(_ place: Int) -> Int { file[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }

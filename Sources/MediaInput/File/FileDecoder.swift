@@ -111,15 +111,13 @@ final class FileDecoder {
     self.audio?.dequeueNext(isGap: self.isAudioGap)
   }
 
-  /// Whether the video track has ended.
+  /// Whether the video track has ended: with the audio, up to which its last frame stays.
   var isVideoEnded: Bool {
-    self.isEnded && self.video?.isDrained ?? true && !self.isVideoGap
+    self.isEnded && self.isDrained && !self.isVideoGap
   }
 
-  /// Whether the audio track has ended.
-  var isAudioEnded: Bool {
-    self.isEnded && self.audio?.isDrained ?? true && !self.isAudioGap
-  }
+  /// Whether the audio track has ended: with the video, up to which it is silent.
+  var isAudioEnded: Bool { self.isEnded && self.isDrained }
 
   /// Enables and disables tracks; packets of a disabled track are not read where the container format allows it.
   ///
@@ -184,34 +182,36 @@ final class FileDecoder {
   }
 
   /// Whether one track has queued enough packets while the other waits for its next one.
-  private var isFull: Bool {
-    self.isVideoFull || self.isAudioFull
-  }
+  private var isFull: Bool { self.isVideoFull || self.isAudioFull }
 
+  /// Whether a span of video is queued in which the file has no audio where that has a gap: the video of broadcasts lies up to some
+  /// seconds before the audio of its time.
   private var isVideoFull: Bool {
-    self.isVideoActive && self.video?.decoder.isFull(span: self.span(5_000_000_000)) ?? false
+    self.isVideoActive && self.video?.decoder.isFull(span: 5_000_000_000) ?? false
   }
 
+  /// Likewise of audio: the video of slide shows, whose frames demuxers of transport streams return when the next ones have begun, lies
+  /// twice their interval behind it.
   private var isAudioFull: Bool {
-    self.isAudioActive && self.audio?.decoder.isFull(span: self.span(30_000_000_000)) ?? false
+    self.isAudioActive && self.audio?.decoder.isFull(span: 30_000_000_000) ?? false
   }
 
-  /// Time of one track, in nanoseconds, in which the file has nothing of the other one where that has a gap: the video of broadcasts
-  /// lies up to some seconds before the audio of its time, and that of slide shows, whose frames demuxers of transport streams return
-  /// when the next ones have begun, twice their interval behind it. Once all is read, a second is left without silence and repeated
-  /// frames.
-  private func span(_ span: Int64) -> Int64 {
-    self.isEnded ? 1_000_000_000 : span
-  }
+  /// Whether nothing is left of both tracks.
+  private var isDrained: Bool { self.video?.isDrained ?? true && self.audio?.isDrained ?? true }
 
   private var isVideoGap: Bool {
     guard let video = self.video, video.isDrained else { return false }
-    return video.isStill || self.isAudioFull
+    return video.isStill || (self.isEnded ? self.isBeforeEnd(video.nextTime(isGap: true)) : self.isAudioFull)
   }
 
   private var isAudioGap: Bool {
     guard let audio = self.audio, audio.isDrained else { return false }
-    return self.isVideoFull
+    return self.isEnded ? self.isBeforeEnd(audio.nextTime(isGap: true)) : self.isVideoFull
+  }
+
+  /// Whether more than 0.2 s are left of the other track behind a time, once all is read: less is no gap.
+  private func isBeforeEnd(_ time: Int64?) -> Bool {
+    !self.isDrained && time.map { $0 + 200_000_000 < self.timeline.end } ?? false
   }
 
   private var frameCount: Int {
