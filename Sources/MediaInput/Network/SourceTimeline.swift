@@ -14,7 +14,8 @@ package import Media
 /// followed by at most 30 ms a minute, where that time ahead is less than 0.3 s for five minutes. One that runs faster is not: the source
 /// is held back.
 ///
-/// A jump of the source's timestamps sets a new offset. Mapped timestamps always increase.
+/// A jump of the source's timestamps sets a new offset. While they alternate between several clocks, each track goes on with its own steps.
+/// Mapped timestamps always increase.
 package struct SourceTimeline {
   /// Arrival of samples relative to their capture.
   enum Pace: Hashable {
@@ -114,6 +115,7 @@ package struct SourceTimeline {
   /// The last timestamps, shifted.
   private var lastSource: [MediaKind: MediaTime] = [:]
   private var lastTimes: [MediaKind: MediaTime] = [:]
+  private var clocks = AlternatingClocks()
   /// Minimum and maximum latency since a time; negative ones of samples that are ahead.
   private var latency: (minimum: MediaDuration, maximum: MediaDuration, since: MediaTime)?
   /// Minimum times ahead of a buffered source in the last spans.
@@ -133,7 +135,7 @@ package struct SourceTimeline {
   mutating func restart(_ pace: Pace) {
     (self.pace, self.phase, self.burst) = (pace, .live, nil)
     (self.offset, self.shifts, self.skipping) = (nil, [:], [])
-    self.lastSource = [:]
+    (self.lastSource, self.clocks) = ([:], AlternatingClocks())
     self.forgetDrift()
   }
 
@@ -180,7 +182,13 @@ package struct SourceTimeline {
   }
 
   private mutating func map(_ kind: MediaKind, _ source: Int64, arrival: MediaTime) -> MediaTime {
-    let source = self.shifted(kind, MediaTime(nanoseconds: source), arrival: arrival)
+    let unshifted = MediaTime(nanoseconds: source)
+    switch self.clocks.append(kind, at: unshifted) {
+    case .single: break
+    case .alternating(let step): return self.mapAlternating(kind, step, arrival: arrival)
+    case .ended: self.restart(self.pace)
+    }
+    let source = self.shifted(kind, unshifted, arrival: arrival)
     defer { self.lastSource[kind] = source }
     self.correct(at: arrival)
     guard let offset else { return self.begin(source, arrival: arrival) }
@@ -241,6 +249,12 @@ package struct SourceTimeline {
       self.followBuffered(late, at: arrival)
       return time
     }
+  }
+
+  /// Time of a sample of one of several clocks, between which a step is no gap: after the one before it, or as it comes.
+  private func mapAlternating(_ kind: MediaKind, _ step: MediaDuration?, arrival: MediaTime) -> MediaTime {
+    guard self.bufferedSpan != nil, let last = self.lastTimes[kind] else { return arrival }
+    return max(last + (step ?? .milliseconds(20)), arrival)
   }
 
   /// Maps a sample that comes too late: to its time while what follows comes less late, as after a stall of the network.
