@@ -264,7 +264,7 @@ extension WebRTCRefusal {
   /// The refusal of a publisher's offer.
   fileprivate init(_ refusal: WebRTCAnswer.Refusal) {
     switch refusal {
-    case .nothingFits, .packetizationMode, .profile, .level: self = .nothingReceivable
+    case .nothingFits, .receivesNothing, .packetizationMode, .profile, .level: self = .nothingReceivable
     case .noTransport: self = .malformed("the offer has no ICE credentials, or no fingerprint of SHA-2")
     case .holdsConnection: self = .malformed(Self.held)
     }

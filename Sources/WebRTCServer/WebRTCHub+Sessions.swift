@@ -88,6 +88,7 @@ extension WebRTCRefusal {
   init(ofViewer refusal: WebRTCAnswer.Refusal) {
     switch refusal {
     case .nothingFits: self = .nothingFits
+    case .receivesNothing: self = .receivesNothing
     case .packetizationMode:
       self = .noDecoder(
         "the offer has H.264 without packetization-mode=1, and this stream cannot be encoded for the mode that it has; "

@@ -101,7 +101,8 @@ struct WHEPTests {
   @Test(
     arguments: [
       (.notFound, "404", ""), (.noMedia, "409", "Retry-After: 2"), (.malformed("m"), "400", ""),
-      (.nothingFits, "406", ""), (.noDecoder("a profile"), "406", ""), (.tooManySessions, "503", "Retry-After: 5"),
+      (.nothingFits, "406", ""), (.receivesNothing, "406", ""), (.noDecoder("a profile"), "406", ""),
+      (.tooManySessions, "503", "Retry-After: 5"),
       (.preconditionRequired, "428", ""),
       (.preconditionFailed, "412", ""),
     ] as [(WebRTCRefusal, String, String)])

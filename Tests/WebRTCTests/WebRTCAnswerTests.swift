@@ -308,6 +308,37 @@ struct WebRTCAnswerTests {
     #expect(Self.lines(answer, track: 1).contains("a=inactive"))
   }
 
+  @Test(arguments: ["a=sendonly", "a=inactive"])
+  func `an offer that receives nothing of the stream is refused with that cause`(direction: String) throws {
+    let (video, audio) = (Self.video(), Self.audio())
+    func refusal(_ lines: [String], hasAudio: Bool = true) throws -> WebRTCAnswer.Refusal? {
+      let offer = try Self.parse(
+        ["a=group:BUNDLE 0 1"] + Self.transport + lines.map { $0.replacing("a=recvonly", with: direction) })
+      let configuration = try Self.configuration(hasAudio: hasAudio)
+      return #expect(throws: WebRTCAnswer.Refusal.self) { try WebRTCAnswer(offer, configuration) }
+    }
+    for lines in [video + audio, video, audio] { #expect(try refusal(lines) == .receivesNothing) }
+    // The stream has no audio, whichever direction that has.
+    #expect(try refusal(audio, hasAudio: false) == .nothingFits)
+  }
+
+  @Test(arguments: [
+    ("42e00a", WebRTCAnswer.Refusal.level), ("42e01f", .profile), ("f4001f", .profile), ("4d000a", .level),
+  ])
+  func `a level that is too low for Constrained Baseline is the cause, although the stream has another profile`(
+    offered: String, refusal: WebRTCAnswer.Refusal
+  ) throws {
+    let lines = Self.video(profile: offered).map { $0.replacing("level-asymmetry-allowed=1;", with: "") }
+    let offer = try Self.parse(["a=group:BUNDLE 0"] + Self.transport + lines)
+    #expect(throws: refusal) { try WebRTCAnswer(offer, Self.configuration(video: "640028")) }
+    // Beside a format that can have Constrained Baseline, the profile is what is missing.
+    var both = lines
+    both[0] += " 98"
+    both += ["a=rtpmap:98 H264/90000", "a=fmtp:98 packetization-mode=1;profile-level-id=42e01f"]
+    let other = try Self.parse(["a=group:BUNDLE 0"] + Self.transport + both)
+    #expect(throws: WebRTCAnswer.Refusal.profile) { try WebRTCAnswer(other, Self.configuration(video: "640028")) }
+  }
+
   @Test(arguments: [
     ("a=setup:actpass", "a=setup:holdconn", WebRTCAnswer.Refusal.holdsConnection),
     ("a=ice-ufrag:clnt", "a=x", .noTransport),

@@ -89,8 +89,12 @@ extension HTTPRefusal {
     case .nothingFits:
       self.init(
         .notAcceptable,
-        "the offer has no H.264 or Opus in a track of its bundle with a=rtcp-mux; HLS plays this stream"
-      )
+        "no track of the offer can carry anything of this stream, which takes H.264 or Opus, in its bundle, with a=rtcp-mux; "
+          + "HLS plays this stream")
+    case .receivesNothing:
+      self.init(
+        .notAcceptable,
+        "the offer receives no track of this stream, since its tracks are a=sendonly or a=inactive; offer a=recvonly")
     case .noDecoder(let reason): self.init(.notAcceptable, "\(reason); HLS plays this stream")
     case .nothingReceivable:
       self.init(.unprocessableContent, "the offer sends neither H.264 nor VP8 nor Opus in a track that can be received")

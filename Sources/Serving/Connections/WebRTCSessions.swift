@@ -39,6 +39,8 @@ package enum WebRTCRefusal: Error, Hashable, Sendable {
   case malformed(String)
   /// No track of a viewer's offer can carry anything of the stream: 406.
   case nothingFits
+  /// A viewer's offer wants to receive no track that the stream could fill: 406.
+  case receivesNothing
   /// The H.264 of a viewer's offer does not decode the stream, for a reason: 406.
   case noDecoder(String)
   /// No track of a publisher's offer has a codec that can be received: 422.

@@ -43,12 +43,17 @@ package struct WebRTCAnswer: Hashable, Sendable {
       self.hasAudio = hasAudio
       self.ssrcs = ssrcs
     }
+
+    /// Whether the stream has media of a kind, "video" or "audio".
+    fileprivate func hasMedia(_ kind: String) -> Bool { kind == "video" ? self.video != nil : self.hasAudio }
   }
 
   /// Reasons why an offer is not answered.
   package enum Refusal: Error, Hashable, Sendable, CaseIterable {
     /// No track of the offer can carry anything of the stream: HTTP 406.
     case nothingFits
+    /// The offer wants to receive no track that the stream could fill: all are `a=sendonly` or `a=inactive`: HTTP 406.
+    case receivesNothing
     /// The H.264 of the offer has packetization mode 2, or mode 0 where the stream's NAL units do not fit into packets: HTTP 406.
     case packetizationMode
     /// The H.264 of the offer has no profile that decodes the stream: HTTP 406.
@@ -141,7 +146,10 @@ package struct WebRTCAnswer: Hashable, Sendable {
       }
       self.append(media, selection, configuration, isFirst: index == first)
     }
-    guard self.video != nil || self.audio != nil else { throw .nothingFits }
+    guard self.video != nil || self.audio != nil else {
+      let hasMedia = accepted.contains { configuration.hasMedia(offer.media[$0].kind) }
+      throw hasMedia ? Refusal.receivesNothing : .nothingFits
+    }
     self.description.attributes = [
       SDPAttribute("ice-lite"), WebRTCAnswer.iceOptions, SDPAttribute("msid-semantic", "WMS *"),
     ]
@@ -190,8 +198,8 @@ package struct WebRTCAnswer: Hashable, Sendable {
     _ media: WebRTCOfferMedia, _ selection: Selection, _ configuration: Configuration, isFirst: Bool
   ) {
     let isVideo = media.kind == "video"
-    let hasMedia = isVideo ? configuration.video != nil : configuration.hasAudio
-    let isSent = hasMedia && (media.direction == .receiveOnly || media.direction == .sendReceive)
+    let isWanted = media.direction == .receiveOnly || media.direction == .sendReceive
+    let isSent = isWanted && configuration.hasMedia(media.kind)
     let track = Track(
       mid: media.mid, payloadType: selection.format.payloadType,
       ssrc: isVideo ? configuration.ssrcs.video : configuration.ssrcs.audio,
@@ -389,7 +397,12 @@ extension WebRTCAnswer {
       VideoDecoder.mode($0).map { $0.rawValue >= configuration.packetizationMode.rawValue } ?? false
     }
     guard !suitable.isEmpty else { return .packetizationMode }
-    return suitable.contains { VideoDecoder($0)?.profileLevel.rank(for: video) != nil } ? .level : .profile
+    let decoders = suitable.compactMap { VideoDecoder($0) }
+    if decoders.contains(where: { $0.profileLevel.rank(for: video) != nil }) { return .level }
+    // A client whose profiles do not decode the stream gets Constrained Baseline, unless its level is too low for that as well.
+    let baseline = decoders.filter { $0.profileLevel.rank(for: .constrainedBaseline) != nil }
+    return baseline.isEmpty || baseline.contains { $0.decodes(.constrainedBaseline, configuration.packetizationMode) }
+      ? .profile : .level
   }
 
   /// Opus, RFC 7587 §7; its map is always 48,000 Hz and 2 channels. Embedded clients leave the channels out, which means one in RFC
