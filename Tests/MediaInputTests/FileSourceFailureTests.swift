@@ -30,6 +30,14 @@ struct FileSourceFailureTests {
     }
   }
 
+  @Test func `an animated WebP file is refused by its format, and not for a player that fails too`() throws {
+    let path = try TestMedia.path(
+      "animated.webp", ["-f", "lavfi", "-i", "testsrc=s=160x96:r=5:d=1", "-c:v", "libwebp_anim"])
+    let error = #expect(throws: VidiconError.self) { try FileSource(path: path) }
+    #expect(error?.code == .unsupported && error?.cause.contains("WebP") == true, "\(error?.cause ?? "")")
+    #expect(error?.nextStep.contains("ffplay") == false)
+  }
+
   @Test func `a path that looks like a URL is a file name when the file exists`() throws {
     let good = try Data(contentsOf: URL(fileURLWithPath: TestMedia.flashAndBeep()))
     let path = try TestMedia.path("12:30.mp4", bytes: good)

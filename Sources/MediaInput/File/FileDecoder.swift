@@ -253,12 +253,12 @@ final class FileDecoder {
   private func decodeFirst() throws(VidiconError) {
     repeat { self.decodeFirstOfBoth() } while self.startAnywhere() || self.selectNext()
     if self.isVideoUndecodable {
-      self.failures[.video] = self.failure("none of its video can be decoded")
+      self.failures[.video] = self.failure(of: .video)
       self.setActive(video: false, audio: self.isAudioActive)
       self.video = nil
     }
     if self.isAudioUndecodable {
-      self.failures[.audio] = self.failure("none of its audio can be decoded")
+      self.failures[.audio] = self.failure(of: .audio)
       self.setActive(video: self.isVideoActive, audio: false)
       self.audio = nil
     }
@@ -313,12 +313,7 @@ final class FileDecoder {
     return true
   }
 
-  private func failure(_ cause: String) -> VidiconError {
-    self.error
-      ?? VidiconError(
-        .invalidData, subject: self.file.path, cause: cause,
-        nextStep: "check whether this plays it: ffplay \(self.file.path)")
-  }
+  private func failure(of kind: MediaKind) -> VidiconError { self.error ?? self.file.undecodable(kind) }
 
   /// Decodes the first frame and audio block; gives up on one of them after ``firstFrameSpan``.
   private func decodeFirstOfBoth() {

@@ -111,6 +111,19 @@ final class MediaFile {
     return stream
   }
 
+  /// The error of a file none of whose tracks of a kind can be decoded.
+  func undecodable(_ kind: MediaKind) -> VidiconError {
+    // libavcodec decodes stills of this format only.
+    if kind == .video, self.choice.video.contains(where: { self.codecs[$0] == AV_CODEC_ID_WEBP }) {
+      return VidiconError(
+        .unsupported, subject: self.path, cause: "its WebP image is damaged, or animated, which is not supported",
+        nextStep: "convert an animation to MP4, GIF or animated PNG")
+    }
+    return VidiconError(
+      .invalidData, subject: self.path, cause: "none of its \(kind) can be decoded",
+      nextStep: "check whether this plays it: ffplay \(self.path)")
+  }
+
   /// Frame rate of a stream.
   func frameRate(_ index: Int) throws(VidiconError) -> FrameRate {
     self.context.frameRate(of: try self.stream(index))
