@@ -6,8 +6,8 @@ package import RTP
 /// The client's side of an RTSP session that receives a stream interleaved in its connection or, for a check of that, as datagrams,
 /// RFC 2326: OPTIONS, DESCRIBE, SETUP of each track, PLAY, and keep-alive. Pure: `now` is an argument.
 ///
-/// Receives the first video and the first audio track; other media, as ONVIF metadata, are left out, and audio that the server
-/// announces and then refuses, as of a microphone that is off. One request is under way at a time.
+/// Receives the first video and the first audio track; other media, as ONVIF metadata and back channels, are left out, and audio that
+/// the server announces and then refuses, as of a microphone that is off. One request is under way at a time.
 package struct RTSPClientSession: Sendable {
   /// A user and a password, for servers that ask for them.
   package struct Credentials: Hashable, Sendable {
@@ -73,6 +73,8 @@ package struct RTSPClientSession: Sendable {
 
   /// The tracks, of which there is at least one while the server sends.
   package private(set) var tracks: [Track] = []
+  /// Audio of the description that the server receives, and that is not set up; none before the response to DESCRIBE.
+  package private(set) var backChannels = RTSPBackChannels()
 
   private let url: String
   private let delivery: Delivery
@@ -213,8 +215,10 @@ package struct RTSPClientSession: Sendable {
     do throws(ParsingError) {
       let session = try SessionDescription(parsing: response.body)
       self.aggregateURL = Self.resolve(session.attributes.value(of: "control"), base: base)
+      self.backChannels = RTSPBackChannels(session)
+      let received = self.backChannels.received(of: session)
       for kind in ["video", "audio"] {
-        guard let media = session.media.first(where: { $0.media == kind }) else { continue }
+        guard let media = received.first(where: { $0.media == kind }) else { continue }
         guard let format = try self.format(of: media) else { continue }
         let channel = UInt8(2 * self.tracks.count)
         self.tracks.append(

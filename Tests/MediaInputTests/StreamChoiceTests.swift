@@ -1,3 +1,4 @@
+import CLibav
 import Media
 import Testing
 
@@ -25,6 +26,26 @@ struct StreamChoiceTests {
       Self.audio(2) { $0.isSpecial = true }, Self.video(3) { $0.pixelCount = 10 },
     ])
     #expect(choice.video == [3, 1] && choice.audio == [2, 0])
+  }
+
+  @Test func `audio that sends nothing comes behind audio that does`() {
+    let silent = Self.audio(0) { $0.hasPackets = false }
+    #expect(StreamChoice([silent, Self.audio(1) { $0.isSpecial = true }]).audio == [1, 0])
+    #expect(StreamChoice([Self.audio(1) { $0.hasDecoder = false }, silent]).audio == [0, 1])
+  }
+
+  @Test func `audio that an RTSP server receives is no candidate, by its place in the description`() throws {
+    let context = try #require(avformat_alloc_context())
+    defer { avformat_free_context(context) }
+    for (place, type) in [AVMEDIA_TYPE_AUDIO, AVMEDIA_TYPE_VIDEO, AVMEDIA_TYPE_AUDIO].enumerated() {
+      let stream = try #require(avformat_new_stream(context, nil))
+      stream.pointee.id = Int32(place)
+      stream.pointee.codecpar.pointee.codec_type = type
+    }
+    // Video is never hidden.
+    context.hideStreams([0, 1])
+    let choice = StreamChoice(context)
+    #expect(choice.video == [1] && choice.audio == [2])
   }
 
   @Test func `cover images are no video`() {

@@ -140,6 +140,45 @@ struct RTSPClientSessionTests {
     #expect(Dialogue().requestSign() == "", "before PLAY")
   }
 
+  /// ONVIF Streaming Specification §5.3: what the client may send.
+  private static let talkBack = "m=audio 0 RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=sendonly\r\na=control:back\r\n"
+
+  @Test(
+    arguments: [
+      [talkBack, video + "a=recvonly\r\n", audio + "a=recvonly\r\n"], [video, talkBack, audio],
+      [video, audio, talkBack], [video + "a=sendrecv\r\n", talkBack + talkBack, audio],
+    ] as [[String]])
+  func `audio that a camera receives is neither set up nor played`(media: [String]) {
+    let dialogue = Dialogue()
+    _ = dialogue.answer(200)
+    #expect(dialogue.answer(200, body: Self.head + media.joined()).contains("trackID=0 "))
+    #expect(dialogue.answer(200, ["Session": "s"]).contains("trackID=1 "))
+    #expect(dialogue.answer(200, ["Session": "s"]).hasPrefix("PLAY"))
+    #expect(dialogue.session.tracks.map(\.format.kind) == [.video, .audio])
+    #expect(!dialogue.session.backChannels.indices.isEmpty && !dialogue.session.backChannels.areAllAudio)
+  }
+
+  @Test func `video beside nothing but audio that a camera receives is played alone`() {
+    let dialogue = Dialogue()
+    _ = dialogue.answer(200)
+    _ = dialogue.answer(200, body: Self.head + Self.talkBack + Self.video)
+    #expect(dialogue.answer(200, ["Session": "s"]).hasPrefix("PLAY"))
+    #expect(dialogue.session.tracks.map(\.format.kind) == [.video])
+    #expect(dialogue.session.backChannels.indices == [0] && dialogue.session.backChannels.areAllAudio)
+  }
+
+  @Test func `a server that describes all that it sends as sendonly is played`() {
+    let sending = "a=sendonly\r\n"
+    for text in [Self.video + sending + Self.audio + sending, sending + Self.video + Self.audio, Self.audio + sending] {
+      let dialogue = Dialogue()
+      _ = dialogue.answer(200)
+      _ = dialogue.answer(200, body: Self.head + text)
+      while dialogue.output.hasPrefix("SETUP") { _ = dialogue.answer(200, ["Session": "s"]) }
+      #expect(dialogue.output.hasPrefix("PLAY") && dialogue.session.tracks.last?.format.kind == .audio)
+      #expect(dialogue.session.backChannels == RTSPBackChannels())
+    }
+  }
+
   @Test func `a challenge is answered once, and wrong credentials end the session`() throws {
     let challenge = #"Digest realm="r", nonce="n", algorithm=MD5"#
     var dialogue = Dialogue(credentials: .init(user: "u", password: "p"))

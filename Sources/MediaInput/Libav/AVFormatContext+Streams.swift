@@ -20,6 +20,19 @@ extension UnsafeMutablePointer<AVFormatContext> {
     return status
   }
 
+  /// Makes audio streams of RTSP data, of which nothing is waited for and nothing chosen.
+  ///
+  /// - Parameter places: Their places among the video and audio of the description, which libavformat has as identifiers.
+  func hideStreams(_ places: Set<Int>) {
+    for index in 0..<Int(self.pointee.nb_streams) {
+      guard let stream = self.pointee.streams[index], places.contains(Int(stream.pointee.id)),
+        stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
+      else { continue }
+      stream.pointee.discard = AVDISCARD_ALL
+      stream.pointee.codecpar.pointee.codec_type = AVMEDIA_TYPE_DATA
+    }
+  }
+
   /// Whether a program has a stream: the program map of a transport stream that has changed leaves out those that have ended.
   func isInProgram(_ index: Int) -> Bool {
     (0..<Int(self.pointee.nb_programs)).contains { number in

@@ -3,6 +3,7 @@ internal import CLibav
 internal import Codecs
 internal import Media
 internal import NIOCore
+internal import RTSP
 internal import Threading
 
 /// A network stream opened by libavformat: its tracks and packets. Used by one thread at a time.
@@ -57,9 +58,11 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   /// - Parameters:
   ///   - interrupt: Interrupts blocking calls.
   ///   - snapshots: Times of images that are requested one by one.
+  ///   - backChannels: Audio of an RTSP server's description that is not received.
   static func connect(
     _ specification: NetworkSpecification, interrupt: LibavInterrupt,
-    snapshots: MotionJPEGConnection.Snapshots = MotionJPEGConnection.Snapshots()
+    snapshots: MotionJPEGConnection.Snapshots = MotionJPEGConnection.Snapshots(),
+    backChannels: RTSPBackChannels = RTSPBackChannels()
   ) throws(VidiconError) -> any NetworkConnection {
     func show(_ response: ImageResponse) throws(VidiconError) -> any NetworkConnection {
       try MotionJPEGConnection(response, specification, interrupt: interrupt, snapshots: snapshots)
@@ -72,7 +75,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let requests = RequestOptions(
       Self.requestOptions(of: specification), keepsImages: specification.scheme.hasPrefix("http"))
     do throws(VidiconError) {
-      let connection = try LibavConnection(specification, requests: requests, interrupt: interrupt)
+      let connection = try LibavConnection(
+        specification, requests: requests, interrupt: interrupt, backChannels: backChannels)
       guard connection.isSnapshot else { return connection }
     } catch {
       guard let response = requests.takeImages() else { throw error }
@@ -82,12 +86,13 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   }
 
   private init(
-    _ specification: NetworkSpecification, requests: RequestOptions, interrupt: LibavInterrupt
+    _ specification: NetworkSpecification, requests: RequestOptions, interrupt: LibavInterrupt,
+    backChannels: RTSPBackChannels
   ) throws(VidiconError) {
     let fifo = specification.isFIFO ? try FIFOReader(path: specification.url, interrupt: interrupt) : nil
     let context = try Self.open(
       specification, url: fifo.map { "pipe:\($0.descriptor)" } ?? specification.url, requests: requests,
-      interrupt: interrupt)
+      interrupt: interrupt, backChannels: backChannels)
     var streams: [MediaKind: Int] = [:]
     do throws(VidiconError) {
       self.tracks = try NetworkTracks(context, streams: &streams, source: specification.description)
@@ -291,7 +296,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   }
 
   private static func open(
-    _ specification: NetworkSpecification, url: String, requests: RequestOptions, interrupt: LibavInterrupt
+    _ specification: NetworkSpecification, url: String, requests: RequestOptions, interrupt: LibavInterrupt,
+    backChannels: RTSPBackChannels
   ) throws(VidiconError) -> UnsafeMutablePointer<AVFormatContext> {
     if specification.scheme == "rtsps", !specification.isInsecure, !Self.verifiesRTSPS {
       throw .unverifiableRTSPS(specification.description)
@@ -304,6 +310,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     requests.attach(to: allocated)
     var options = Self.options(of: specification)
     defer { av_dict_free(&options) }
+    if backChannels.areAllAudio { av_dict_set(&options, "allowed_media_types", "video", 0) }
     let timeout = specification.isFIFO ? Self.writerTimeout : .seconds(10)
     interrupt.callBegins(limit: timeout)
     LibavLog.silence()
@@ -315,6 +322,7 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
       throw isRefused
         ? .refusedLinkLocal(specification.description) : VidiconError(network: status, of: specification)
     }
+    if !backChannels.areAllAudio { context.hideStreams(backChannels.indices) }
     interrupt.callBegins(limit: timeout)
     let search = ConnectGuard.run(isActive: isGuarded) { context.findStreamInformation() }
     status = search.result

@@ -4,9 +4,9 @@ internal import Media
 
 /// Tracks of a container in the order in which they are tried: the first is the one that a player would choose. Pure.
 ///
-/// Left out are cover images, and audio of another program than the video's. Those without a decoder come last, before them tracks for
-/// some listeners only, such as comments and descriptions, then those without the flag "default", of another language than the
-/// video's, and smaller ones.
+/// Left out are cover images, and audio of another program than the video's. Those without a decoder come last, before them audio of
+/// RTSP of which nothing has come, then tracks for some listeners only, such as comments and descriptions, those without the flag
+/// "default", of another language than the video's, and smaller ones.
 struct StreamChoice: Hashable {
   /// A track of the container.
   struct Candidate: Hashable {
@@ -16,6 +16,8 @@ struct StreamChoice: Hashable {
     var hasDecoder = true
     /// Whether sample rate and channels, or width and height, are known: they are found by decoding.
     var hasFormat = true
+    /// Whether something of it has come while it was probed; known of the audio of RTSP, where back channels are announced as well.
+    var hasPackets = true
     var isCoverImage = false
     var isDefault = false
     /// Whether it is not meant for everybody: for the impaired, with comments, for singing.
@@ -51,7 +53,8 @@ struct StreamChoice: Hashable {
       // "und" is no language: MP4 has it where nothing was said.
       let isOfLanguage = video?.language != nil && video?.language != "und" && video?.language == candidate.language
       let flags = [
-        candidate.hasDecoder, candidate.hasFormat, !candidate.isSpecial, candidate.isDefault, isOfLanguage,
+        candidate.hasDecoder, candidate.hasFormat, candidate.hasPackets, !candidate.isSpecial, candidate.isDefault,
+        isOfLanguage,
       ].map { $0 ? 1 : 0 as Int64 }
       return flags + [candidate.pixelCount, Int64(-candidate.index)]
     }
@@ -71,9 +74,14 @@ extension StreamChoice {
         programs[Int(program.stream_index[entry]), default: []].insert(number)
       }
     }
+    let format = context.pointee.iformat?.pointee
+    let isRTSP = format.map { String(cString: $0.name) == "rtsp" } ?? false
     self.init(
-      (0..<Int(context.pointee.nb_streams)).filter { indices?.contains($0) ?? true }.compactMap { index in
-        context.pointee.streams[index].flatMap { Candidate($0.pointee, index: index, programs: programs[index] ?? []) }
+      (0..<Int(context.pointee.nb_streams)).filter { indices?.contains($0) ?? true }.compactMap { index -> Candidate? in
+        guard let stream = context.pointee.streams[index]?.pointee else { return nil }
+        var candidate = Candidate(stream, index: index, programs: programs[index] ?? [])
+        if isRTSP, candidate?.kind == .audio { candidate?.hasPackets = stream.start_time != vidicon_av_nopts_value }
+        return candidate
       })
   }
 

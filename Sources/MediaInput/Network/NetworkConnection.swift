@@ -1,4 +1,5 @@
 internal import Media
+internal import RTSP
 
 /// A connection to a network source: its tracks and packets. Used by one thread at a time.
 protocol NetworkConnection: AnyObject, Sendable {
@@ -41,13 +42,17 @@ enum NetworkConnections {
   static func open(
     _ specification: NetworkSpecification, interrupt: LibavInterrupt
   ) throws(VidiconError) -> any NetworkConnection {
+    var backChannels = RTSPBackChannels()
     if RTSPConnection.supports(specification) {
       do throws(RTSPTransfer.Failure) {
         return try RTSPConnection(specification, interrupt: interrupt)
       } catch {
-        if case .failed(let error) = error { throw error }
+        switch error {
+        case .failed(let error): throw error
+        case .unsupported(let described): backChannels = described
+        }
       }
     }
-    return try LibavConnection.connect(specification, interrupt: interrupt)
+    return try LibavConnection.connect(specification, interrupt: interrupt, backChannels: backChannels)
   }
 }

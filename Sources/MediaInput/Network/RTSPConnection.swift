@@ -45,7 +45,7 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
     let deadline = StreamClock.system.now() + Self.descriptionTimeout
     while transfer.hasVideo ? video == nil : audio == nil {
       guard StreamClock.system.now() < deadline, !interrupt.isCancelled else {
-        guard transfer.hasReceivedVideo, !interrupt.isCancelled else { throw .unsupported }
+        guard transfer.hasReceivedVideo, !interrupt.isCancelled else { throw transfer.unsupported }
         break
       }
       for output in try transfer.receive(until: deadline) {
@@ -60,14 +60,14 @@ final class RTSPConnection: NetworkConnection, @unchecked Sendable {
       }
       // Audio without end, and no video.
       guard outputs.count <= PlayoutBuffer.maximumPacketCount, byteCount <= PlayoutBuffer.maximumByteCount else {
-        throw .unsupported
+        throw transfer.unsupported
       }
     }
     guard
       let tracks = NetworkTracks(
         video: video, audio: audio, awaitsVideo: transfer.hasVideo && video == nil, source: specification.description),
       (tracks.videoFormat != nil) == transfer.hasVideo
-    else { throw .unsupported }
+    else { throw transfer.unsupported }
     self.tracks = tracks
     self.interrupt = interrupt
     self.specification = specification

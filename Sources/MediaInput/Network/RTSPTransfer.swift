@@ -11,8 +11,9 @@ internal import Threading
 struct RTSPTransfer: ~Copyable {
   /// The reason for there being no stream.
   enum Failure: Error {
-    /// libavformat may be able to receive it: it has other codecs, or the server redirects, or does not interleave.
-    case unsupported
+    /// libavformat may be able to receive it: it has other codecs, or the server redirects, or does not interleave. Back channels of
+    /// its description, if that has come, are left out.
+    case unsupported(RTSPBackChannels)
     /// The error of the source.
     case failed(VidiconError)
   }
@@ -95,6 +96,9 @@ struct RTSPTransfer: ~Copyable {
     request.serialize(into: &bytes)
     try? self.socket.send(bytes, until: StreamClock.system.now())
   }
+
+  /// The failure of a stream that libavformat may be able to receive.
+  var unsupported: Failure { .unsupported(self.session.backChannels) }
 
   /// Whether the server has announced video.
   var hasVideo: Bool { self.session.tracks.contains { $0.format.kind == .video } }
@@ -194,7 +198,7 @@ struct RTSPTransfer: ~Copyable {
       do throws(ParsingError) {
         self.outputs += try self.receiver.addTrack(index, format: track.format, reorders: false)
       } catch {
-        throw .unsupported
+        throw self.unsupported
       }
     }
   }
@@ -223,7 +227,7 @@ struct RTSPTransfer: ~Copyable {
     case .refused(.unauthorized): self.failure(vidicon_averror_http_unauthorized)
     case .refused(.forbidden): self.failure(vidicon_averror_http_forbidden)
     case .refused(.notFound): self.failure(vidicon_averror_http_not_found)
-    case .refused, .unsupported, .invalid: self.isPlaying ? self.failure(vidicon_averror_eof) : .unsupported
+    case .refused, .unsupported, .invalid: self.isPlaying ? self.failure(vidicon_averror_eof) : self.unsupported
     }
   }
 

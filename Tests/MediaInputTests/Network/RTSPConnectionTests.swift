@@ -188,6 +188,16 @@ struct RTSPConnectionTests {
     #expect(log.methods.filter { $0 == "PLAY" }.count == 1)
   }
 
+  @Test func `audio that a camera receives is not set up by libavformat where there is no other`() throws {
+    let log = RequestLog()
+    let media =
+      "m=audio 0 RTP/AVP 0\r\na=sendonly\r\na=control:back\r\n" + "m=video 0 RTP/AVP 26\r\na=control:0\r\n"
+    let server = try Self.server(sending: 0, ending: .close, media: media, requests: log)
+    _ = try? Self.open(server)
+    let requested = log.all.filter { $0.hasPrefix("SETUP") }
+    #expect(requested.count == 1 && !log.all.contains { $0.contains("/back") })
+  }
+
   @Test(arguments: ["$\u{0}", "garbage without an end of line\r\n\r\n", "RTSP/2.0 200 OK\r\nCSeq: 1\r\n\r\n"])
   func `a server that answers nonsense, and nothing, ends in an error`(answer: String) throws {
     let server = try LocalServer { connection in
