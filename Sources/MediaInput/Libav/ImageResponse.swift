@@ -1,5 +1,6 @@
 internal import CLibav
 internal import Codecs
+internal import Libc
 internal import Media
 internal import NIOCore
 
@@ -52,6 +53,18 @@ final class ImageResponse {
     let content = Content(body)
     guard [.parts, .jpeg, .otherImage].contains(content) else { return nil }
     (self.content, self.body) = (content, body)
+  }
+
+  /// Whether a body of unknown length begins with an image of JPEG (ITU-T T.81 §B.1.1.3), which stays to be read. Without knowing,
+  /// libavformat collects some kilobytes to find out, for which small images at a few in a second take longer than it may.
+  static func isJPEGStream(_ body: UnsafeMutablePointer<AVIOContext>) -> Bool {
+    guard avio_size(body) < 0 else { return false }
+    // The marker SOI, and the first byte of the next one.
+    let signature: [UInt8] = [0xFF, 0xD8, 0xFF]
+    var bytes = [UInt8](repeating: 0, count: signature.count)
+    let count = avio_read_partial(body, &bytes, Int32(signature.count))
+    guard count > 0 else { return false }
+    return avio_seek(body, Int64(-count), SEEK_CUR) >= 0 && bytes == signature
   }
 
   /// Requests an address, which takes at most 10 seconds.

@@ -112,8 +112,11 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let name = String(cString: context.pointee.iformat.pointee.name)
     let isSegmented = name.hasPrefix("hls") || name.hasPrefix("dash")
     let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
+    // Of a stream of images, the first one ends where the second one begins.
+    let isWhole = name == "mjpeg" && !isFile && context.pointee.pb.map { $0.pointee.eof_reached != 0 } ?? false
     self.isSnapshot =
-      specification.scheme.hasPrefix("http") && ["jpeg_pipe", "png_pipe", "webp_pipe"].contains(name)
+      specification.scheme.hasPrefix("http")
+      && (isWhole || ["jpeg_pipe", "png_pipe", "webp_pipe"].contains(name))
     let isCamera = specification.scheme.hasPrefix("rtsp")
     let isDatagrams = specification.scheme == "srt" || specification.transport == .udp
     if ["rtsp", "sdp", "rtp"].contains(name), streams.count > 1 { self.drift = TrackDrift() }

@@ -53,7 +53,10 @@ final class RequestOptions {
       let status = original(context, io, url, flags, options)
       guard status >= 0, self.keepsImages, let body = io?.pointee else { return status }
       self.keepsImages = false
-      guard let response = ImageResponse(body) else { return status }
+      guard let response = ImageResponse(body) else {
+        if ImageResponse.isJPEGStream(body) { context?.pointee.iformat = av_find_input_format("mjpeg") }
+        return status
+      }
       self.images = response
       io?.pointee = nil
       return -ECANCELED

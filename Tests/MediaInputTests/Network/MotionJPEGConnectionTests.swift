@@ -285,6 +285,44 @@ struct MotionJPEGConnectionTests {
     #expect(count.value == 1)
   }
 
+  /// An image of some hundred bytes.
+  private static func smallImage() throws -> [UInt8] {
+    let path = try TestMedia.path(
+      "small.jpg", ["-f", "lavfi", "-i", "color=red:s=64x64:r=1:d=1", "-frames:v", "1", "-q:v", "31"])
+    return [UInt8](try Data(contentsOf: URL(filePath: path)))
+  }
+
+  @Test(arguments: ["application/octet-stream", "video/x-motion-jpeg", nil] as [String?])
+  func `small images of a stream without a length are shown before more of them have come`(type: String?) throws {
+    let image = try Self.smallImage()
+    // libavformat looks at 2048 bytes at least to find out the format.
+    try #require(image.count * 3 < 2048)
+    let server = try LocalServer { connection in
+      _ = connection.readHead()
+      let field = type.map { "Content-Type: \($0)\r\n" } ?? ""
+      connection.write("HTTP/1.1 200 OK\r\n\(field)Connection: close\r\n\r\n")
+      connection.write(image + image + image)
+      connection.waitForEnd()
+    }
+    let connection = try Self.open(server)
+    #expect(connection is LibavConnection && connection.tracks.video?.format.width == 64)
+    #expect(try Array(Self.packet(connection).bytes.readableBytesView) == image)
+  }
+
+  @Test func `a snapshot without type and length is requested again and again`() throws {
+    let image = try Self.smallImage()
+    let count = SharedCount()
+    let server = try LocalServer { connection in
+      count.increase()
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+      connection.write(image)
+    }
+    let connection = try Self.open(server, "image", times: .init(interval: .milliseconds(20), timeout: .seconds(300)))
+    for _ in 0..<3 { #expect(try Array(Self.packet(connection).bytes.readableBytesView) == image) }
+    #expect(connection is MotionJPEGConnection && count.value >= 3)
+  }
+
   @Test func `a snapshot is lost when its response goes on without an image`() throws {
     let image = try Self.image()
     let count = SharedCount()
