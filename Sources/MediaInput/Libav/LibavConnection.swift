@@ -21,6 +21,8 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
   private var streams: [MediaKind: Int]
   /// Whether the response is an image that does not say so.
   private let isSnapshot: Bool
+  /// Format of a response that is an image of another format than those of snapshots, such as "BMP"; nil for others.
+  private let otherImage: String?
   /// Whether packets have no timestamps.
   private let isUntimed: Bool
   /// Times of packets without timestamps that can be held back; nil where those of the arrival are taken.
@@ -77,7 +79,10 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     do throws(VidiconError) {
       let connection = try LibavConnection(
         specification, requests: requests, interrupt: interrupt, backChannels: backChannels)
-      guard connection.isSnapshot else { return connection }
+      guard connection.isSnapshot else {
+        guard let format = connection.otherImage else { return connection }
+        throw .unsupportedImage(format, of: specification.description)
+      }
     } catch {
       guard let response = requests.takeImages() else { throw error }
       return try show(response)
@@ -113,10 +118,12 @@ final class LibavConnection: NetworkConnection, @unchecked Sendable {
     let isSegmented = name.hasPrefix("hls") || name.hasPrefix("dash")
     let isFile = specification.scheme.hasPrefix("http") && context.pointee.pb.map { avio_size($0) > 0 } ?? false
     // Of a stream of images, the first one ends where the second one begins.
-    let isWhole = name == "mjpeg" && !isFile && context.pointee.pb.map { $0.pointee.eof_reached != 0 } ?? false
+    let isWhole =
+      specification.scheme.hasPrefix("http") && context.pointee.pb.map { $0.pointee.eof_reached != 0 } ?? false
     self.isSnapshot =
-      specification.scheme.hasPrefix("http")
-      && (isWhole || ["jpeg_pipe", "png_pipe", "webp_pipe"].contains(name))
+      specification.scheme.hasPrefix("http") && ["jpeg_pipe", "png_pipe", "webp_pipe"].contains(name)
+      || isWhole && !isFile && name == "mjpeg"
+    self.otherImage = isWhole && name.hasSuffix("_pipe") ? String(name.dropLast("_pipe".count)).uppercased() : nil
     let isCamera = specification.scheme.hasPrefix("rtsp")
     let isDatagrams = specification.scheme == "srt" || specification.transport == .udp
     if ["rtsp", "sdp", "rtp"].contains(name), streams.count > 1 { self.drift = TrackDrift() }

@@ -33,6 +33,13 @@ extension VidiconError {
     }
   }
 
+  /// The error of a snapshot in a format whose images are not requested again and again.
+  static func unsupportedImage(_ format: String, of source: String) -> VidiconError {
+    VidiconError(
+      .unsupported, subject: source, cause: "it is a single image of the format \(format)",
+      nextStep: "let the server send JPEG, PNG or WebP")
+  }
+
   /// The reason why a publisher's track is not taken.
   package static func unsupportedCodec(_ codec: String) -> VidiconError {
     VidiconError(

@@ -323,6 +323,20 @@ struct MotionJPEGConnectionTests {
     #expect(connection is MotionJPEGConnection && count.value >= 3)
   }
 
+  @Test(arguments: ["image/bmp", "application/octet-stream"], [true, false])
+  func `a snapshot in another format is refused by its name, and not shown once`(type: String, hasLength: Bool) throws {
+    let path = try TestMedia.path("still.bmp", ["-f", "lavfi", "-i", "color=white:s=160x96:r=1:d=1", "-frames:v", "1"])
+    let image = [UInt8](try Data(contentsOf: URL(filePath: path)))
+    let server = try LocalServer { connection in
+      _ = connection.readHead()
+      let length = hasLength ? "Content-Length: \(image.count)\r\n" : ""
+      connection.write("HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\n\(length)Connection: close\r\n\r\n")
+      connection.write(image)
+    }
+    let error = #expect(throws: VidiconError.self) { try Self.open(server) }
+    #expect(error?.code == .unsupported && error?.cause.contains("BMP") == true, "\(String(describing: error))")
+  }
+
   @Test func `a snapshot is lost when its response goes on without an image`() throws {
     let image = try Self.image()
     let count = SharedCount()
