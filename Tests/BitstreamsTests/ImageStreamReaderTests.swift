@@ -116,8 +116,30 @@ struct ImageStreamReaderTests {
     }
   }
 
-  @Test func `a response of parts has JPEG alone`() {
-    let bytes = Array("--b\r\n\r\n".utf8) + Self.png + Array("\r\n--b\r\n\r\n".utf8) + Self.jpeg
-    #expect(Self.images(of: [bytes], step: 3, hasParts: true).images == [Self.image(.jpeg, Self.jpeg)])
+  /// Images as parts, each behind a delimiter and fields.
+  private static func parts(_ images: [[UInt8]]) -> [UInt8] {
+    images.flatMap { image in
+      Array("--Rb\r\nContent-Type: image/x\r\n\r\n".utf8) + image + Array("\r\n".utf8)
+    }
+  }
+
+  @Test(arguments: [1, 2, 7, 10_000]) func `parts of each format are found amid delimiters and fields`(step: Int) {
+    let text = Array("RIFF 0 \u{FF}\u{89}PNG".utf8)
+    let bytes = Self.parts([Self.png, text, Self.png, Self.webP, [0xFF, 0xD8], [0x89, 0x50]])
+    let (images, dropped) = Self.images(of: [bytes + Self.parts([Self.png])], step: step, hasParts: true)
+    #expect(images.map(\.format) == [.png, .png, .webP, .png] && dropped == 0)
+    #expect(images.first == Self.image(.png, Self.png) && images.dropFirst(2).first == Self.image(.webP, Self.webP))
+  }
+
+  @Test(arguments: [1, 2, 7, 10_000]) func `from the first part of JPEG on all parts are JPEG`(step: Int) {
+    let bytes = Self.parts([Self.png, Self.jpeg, Self.png, Self.jpeg])
+    let expected = [Self.image(.png, Self.png), Self.image(.jpeg, Self.jpeg), Self.image(.jpeg, Self.jpeg)]
+    #expect(Self.images(of: [bytes], step: step, hasParts: true).images == expected)
+  }
+
+  @Test func `a damaged part takes nothing from the next one`() {
+    let long = Array(Self.png.prefix(8)) + [0x7F, 0xFF, 0xFF, 0xFF] + Array("IDAT".utf8)
+    let (images, dropped) = Self.images(of: [Self.parts([long, Self.png])], step: 5, hasParts: true)
+    #expect(images == [Self.image(.png, Self.png)] && dropped == 1)
   }
 }

@@ -57,12 +57,12 @@ struct InputFuzzCase {
       }
     }
     self.checkStream()
-    self.checkSnapshot()
+    for hasParts in [false, true] { self.checkImages(hasParts: hasParts) }
   }
 
   /// Images of a response are found however its bytes arrive.
-  private func checkSnapshot() {
-    var (whole, single) = (ImageStreamReader(), ImageStreamReader())
+  private func checkImages(hasParts: Bool) {
+    var (whole, single) = (ImageStreamReader(hasParts: hasParts), ImageStreamReader(hasParts: hasParts))
     whole.append(ByteBuffer(bytes: self.bytes))
     var images: [ImageStreamReader.Image] = []
     while let image = whole.next() {

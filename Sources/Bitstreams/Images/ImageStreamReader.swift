@@ -1,10 +1,11 @@
 package import NIOCore
 
-/// Finds the images of a response that has a snapshot: JPEG (ITU-T T.81), PNG (ISO/IEC 15948) or WebP (RFC 9649).
+/// Finds the images of a response: JPEG (ITU-T T.81), PNG (ISO/IEC 15948) or WebP (RFC 9649).
 ///
-/// The first bytes of the response, and those behind an image of PNG and WebP, say which of them follows, behind line ends.
-/// Bytes of neither PNG nor WebP are left to a ``JPEGStreamReader``, which finds its images amid anything. Memory is bounded by its maximum
-/// length of an image, and the bytes of one call of ``append(_:)``.
+/// The first bytes of a snapshot's response, and those behind an image of PNG and WebP, say which of them follows, behind line ends.
+/// Where images are parts of a response, their signatures are looked for amid anything. Bytes of neither PNG nor WebP, and all that
+/// follows the first part of JPEG, are left to a ``JPEGStreamReader``, which finds its images amid anything. Memory is bounded by its
+/// maximum length of an image, and the bytes of one call of ``append(_:)``.
 package struct ImageStreamReader: Sendable {
   /// File format of an image.
   package enum Format: Hashable, Sendable {
@@ -17,6 +18,13 @@ package struct ImageStreamReader: Sendable {
   package struct Image: Hashable, Sendable {
     package var format: Format
     package var bytes: ByteBuffer
+  }
+
+  /// Result of a look at the first bytes of an image.
+  private enum Signature {
+    case format(Format)
+    case needsBytes
+    case unknown
   }
 
   private enum State {
@@ -40,7 +48,8 @@ package struct ImageStreamReader: Sendable {
   /// Whether no image begins where one was expected last; JPEG may follow.
   package private(set) var isForeign = false
 
-  private var state: State
+  private let hasParts: Bool
+  private var state = State.undecided
   private var jpeg = JPEGStreamReader()
   private var damagedCount = 0
   private var buffer = ByteBuffer()
@@ -48,15 +57,17 @@ package struct ImageStreamReader: Sendable {
   private var position = Self.pngSignature.count
 
   private static let maximumLength = JPEGStreamReader.maximumLength
+  /// The marker SOI, and the first byte of the next one, T.81 §B.1.1.3.
+  private static let jpegSignature: [UInt8] = [0xFF, 0xD8, 0xFF]
   private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
   /// The type `IEND` of a PNG chunk, §11.2.5.
   private static let imageEnd: UInt32 = 0x4945_4E44
 
   /// Creates a reader before the first byte.
   ///
-  /// - Parameter hasParts: Whether images of JPEG are the parts of one response.
+  /// - Parameter hasParts: Whether images are the parts of one response, between delimiters and headers.
   package init(hasParts: Bool = false) {
-    self.state = hasParts ? .decided(.jpeg) : .undecided
+    self.hasParts = hasParts
   }
 
   /// Begins another response. JPEG images without an end, as some cameras send, end where the next one begins.
@@ -88,7 +99,7 @@ package struct ImageStreamReader: Sendable {
       case .damaged: return nil
       case .decided(let decided): format = decided
       case .undecided:
-        guard let found = self.findFormat() else { return nil }
+        guard let found = self.hasParts ? self.findPart() : self.findFormat() else { return nil }
         self.begin(found)
         continue
       }
@@ -102,8 +113,14 @@ package struct ImageStreamReader: Sendable {
       case .needsBytes: return nil
       case .damaged:
         self.damagedCount += 1
-        self.buffer.clear()
-        self.state = .damaged
+        if self.hasParts {
+          // Further parts begin behind what was looked at, so that no byte is looked at again and again.
+          self.buffer.moveReaderIndex(forwardBy: self.position)
+          self.state = .undecided
+        } else {
+          self.buffer.clear()
+          self.state = .damaged
+        }
       case .found(let length):
         guard let bytes = self.buffer.readSlice(length: length) else { return nil }
         self.state = .undecided
@@ -125,14 +142,42 @@ package struct ImageStreamReader: Sendable {
   private mutating func findFormat() -> Format? {
     let lineEnds = self.buffer.readableBytesView.prefix { $0 == 0x0D || $0 == 0x0A }
     self.buffer.moveReaderIndex(forwardBy: lineEnds.count)
-    let view = self.buffer.readableBytesView
+    switch Self.signature(self.buffer.readableBytesView) {
+    case .format(let format): return format
+    case .needsBytes: return nil
+    case .unknown: return .jpeg
+    }
+  }
+
+  /// Format of the next part that is an image; nil when more bytes are needed. What comes before it is skipped.
+  private mutating func findPart() -> Format? {
+    while let start = self.buffer.readableBytesView.firstIndex(where: Self.mayBegin) {
+      self.buffer.moveReaderIndex(to: start)
+      let view = self.buffer.readableBytesView
+      switch Self.signature(view) {
+      case .format(let format): return format
+      case .needsBytes: return nil
+      case .unknown where Self.jpegSignature.starts(with: view.prefix(Self.jpegSignature.count)):
+        return view.count >= Self.jpegSignature.count ? .jpeg : nil
+      case .unknown: self.buffer.moveReaderIndex(forwardBy: 1)
+      }
+    }
+    self.buffer.clear()
+    return nil
+  }
+
+  /// Whether a byte is the first of a signature.
+  private static func mayBegin(_ byte: UInt8) -> Bool { byte == 0xFF || byte == 0x89 || byte == UInt8(ascii: "R") }
+
+  /// Format of PNG or WebP by the first bytes of an image.
+  private static func signature(_ view: ByteBufferView) -> Signature {
     if Self.pngSignature.starts(with: view.prefix(Self.pngSignature.count)) {
-      return view.count >= Self.pngSignature.count ? .png : nil
+      return view.count >= Self.pngSignature.count ? .format(.png) : .needsBytes
     }
     // RFC 9649 §2.4: "RIFF", the size, "WEBP".
-    guard "RIFF".utf8.starts(with: view.prefix(4)) else { return .jpeg }
-    guard view.count >= 12 else { return nil }
-    return view.dropFirst(8).starts(with: "WEBP".utf8) ? .webP : .jpeg
+    guard "RIFF".utf8.starts(with: view.prefix(4)) else { return .unknown }
+    guard view.count >= 12 else { return .needsBytes }
+    return view.dropFirst(8).starts(with: "WEBP".utf8) ? .format(.webP) : .unknown
   }
 
   /// PNG §5.3: chunks of length, type, data and CRC, 12 bytes without the data. The last one is IEND.

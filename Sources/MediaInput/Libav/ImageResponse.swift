@@ -4,7 +4,7 @@ internal import Libc
 internal import Media
 internal import NIOCore
 
-/// Response of an HTTP server with images: parts of JPEG that replace each other, as Motion JPEG has, or one image of JPEG, PNG or WebP, a
+/// Response of an HTTP server with images of JPEG, PNG or WebP: parts that replace each other, as Motion JPEG has, or one image, a
 /// snapshot. libavformat performs the request. Used by one thread at a time.
 final class ImageResponse {
   /// Content by the field `Content-Type`, RFC 9110 §8.3.

@@ -5,8 +5,8 @@ internal import Media
 internal import NIOCore
 internal import Threading
 
-/// Images of an HTTP server: JPEG in the parts of one response, `multipart/x-mixed-replace`, or JPEG, PNG or WebP of a snapshot that is
-/// requested again and again. Used by one thread at a time.
+/// Images of an HTTP server, JPEG, PNG or WebP: the parts of one response, `multipart/x-mixed-replace`, or a snapshot that is requested
+/// again and again. Used by one thread at a time.
 ///
 /// libavformat performs the requests. Its own demuxer of parts requires delimiters as in RFC 2046 §5.1.1, which many cameras do not
 /// send; browsers show them nevertheless.
@@ -27,10 +27,10 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
   /// Nil between two requests of snapshots.
   private var response: ImageResponse?
   private var reader: ImageStreamReader
-  /// Format of the first image, which the decoder has.
-  private let format: ImageStreamReader.Format
+  /// Format of the first image, which the decoder has, or JPEG where later parts have it.
+  private var format: ImageStreamReader.Format
   /// The image that was read for its size.
-  private var first: ByteBuffer?
+  private var first: ImageStreamReader.Image?
   private var life = SourceLife(at: StreamClock.system.now())
   /// Nil where images come in parts.
   private let snapshots: Snapshots?
@@ -69,11 +69,7 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
         reader.append(try response.receive(of: specification, interrupt, within: Self.timeout))
         continue
       }
-      guard let parameters = CodecParameters(image) else { continue }
-      defer { withExtendedLifetime(parameters) {} }
-      track = try NetworkVideoTrack(
-        parameters.pointer, displayMatrix: nil, isLowDelay: true, frameRate: FrameRate(25),
-        source: specification.description)
+      track = try Self.track(of: image, specification)
       first = image
     }
     self.tracks = NetworkTracks(video: track)
@@ -81,10 +77,21 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
     self.interrupt = interrupt
     self.response = response
     self.reader = reader
-    self.first = first?.bytes
+    self.first = first
     self.format = first?.format ?? .jpeg
     self.snapshots = response.content == .parts ? nil : snapshots
     (self.nextRequest, self.lastImage) = (start + snapshots.interval, start)
+  }
+
+  /// A track of images like one; nil where that cannot be decoded.
+  private static func track(
+    of image: ImageStreamReader.Image, _ specification: NetworkSpecification
+  ) throws(VidiconError) -> NetworkVideoTrack? {
+    guard let parameters = CodecParameters(image) else { return nil }
+    defer { withExtendedLifetime(parameters) {} }
+    return try NetworkVideoTrack(
+      parameters.pointer, displayMatrix: nil, isLowDelay: true, frameRate: FrameRate(25),
+      source: specification.description)
   }
 
   func read() throws(VidiconError) -> NetworkItem? {
@@ -92,20 +99,25 @@ final class MotionJPEGConnection: NetworkConnection, @unchecked Sendable {
       if let snapshots { try self.request(snapshots) } else { try self.receive() }
       return nil
     }
+    if image.format != self.format {
+      guard let track = try Self.track(of: image, self.specification) else { return nil }
+      (self.format, self.first) = (image.format, image)
+      return .changedVideo(track)
+    }
     self.lastImage = StreamClock.system.now()
     self.imageCount += 1
     // Without times, those of the arrival are taken.
     let sample = EncodedSample(
-      kind: .video, payload: image, presentationTime: .zero, duration: .zero, isKeyframe: true)
+      kind: .video, payload: image.bytes, presentationTime: .zero, duration: .zero, isKeyframe: true)
     var packet = NetworkPacket(sample)
     (packet.decodeTime, packet.presentationTime) = (nil, nil)
     return .packet(packet)
   }
 
-  /// The next image of the format that the decoder has; nil when more bytes are needed.
-  private func nextImage() -> ByteBuffer? {
+  /// The next image of the format that the decoder has, or of JPEG, which all further parts have then; nil when more bytes are needed.
+  private func nextImage() -> ImageStreamReader.Image? {
     while let image = self.reader.next() {
-      if image.format == self.format { return image.bytes }
+      if image.format == self.format || self.snapshots == nil && image.format == .jpeg { return image }
     }
     return nil
   }

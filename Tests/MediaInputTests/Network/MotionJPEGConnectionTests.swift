@@ -76,6 +76,35 @@ struct MotionJPEGConnectionTests {
     #expect(count.value == 1)
   }
 
+  @Test func `parts of PNG are shown, and those of JPEG from the first one on`() throws {
+    let path = try TestMedia.path(
+      "part.png", ["-f", "lavfi", "-i", "color=white:s=160x96:r=1:d=1", "-frames:v", "1", "-pix_fmt", "rgb24"])
+    let png = [UInt8](try Data(contentsOf: URL(filePath: path)))
+    let jpeg = try Self.image()
+    let server = try LocalServer { connection in
+      _ = connection.readHead()
+      connection.write("HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=b\r\n\r\n")
+      for (type, image) in [("png", png), ("png", png), ("jpeg", jpeg), ("png", png), ("jpeg", jpeg)] {
+        connection.write("--b\r\nContent-Type: image/\(type)\r\n\r\n".utf8 + image + "\r\n".utf8)
+      }
+      connection.waitForEnd()
+    }
+    let connection = try Self.open(server)
+    #expect(connection.tracks.video?.format.width == 160)
+    var images: [[UInt8]] = []
+    var changes: [Int] = []
+    while images.count < 4 {
+      switch try connection.read() {
+      case .packet(let packet)?: images.append(Array(packet.bytes.readableBytesView))
+      case .changedVideo(let track)?:
+        changes.append(images.count)
+        #expect(track.format.width == 160 && track.format.height == 96)
+      default: continue
+      }
+    }
+    #expect(images == [png, png, jpeg, jpeg] && changes == [2])
+  }
+
   @Test func `the end of the response is the end of the source, and no image is an error`() throws {
     let image = try Self.image()
     for (body, isOpened) in [(image, true), (Array("--b\r\nContent-Type: text/plain\r\n\r\nhello\r\n".utf8), false)] {
