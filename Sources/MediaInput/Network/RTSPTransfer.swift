@@ -11,8 +11,8 @@ internal import Threading
 struct RTSPTransfer: ~Copyable {
   /// The reason for there being no stream.
   enum Failure: Error {
-    /// libavformat may be able to receive it: it has other codecs, or the server redirects, or does not interleave. Back channels of
-    /// its description, if that has come, are left out.
+    /// libavformat may be able to receive it: it has other codecs, or the server redirects, or does not interleave. The description,
+    /// where it has come, has these back channels, which are left out.
     case unsupported(RTSPBackChannels)
     /// The error of the source.
     case failed(VidiconError)

@@ -324,7 +324,7 @@ struct MotionJPEGConnectionTests {
   @Test(arguments: ["application/octet-stream", "video/x-motion-jpeg", nil] as [String?])
   func `small images of a stream without a length are shown before more of them have come`(type: String?) throws {
     let image = try Self.smallImage()
-    // libavformat looks at 2048 bytes at least to find out the format.
+    // libavformat collects 2048 bytes before it looks for the format.
     try #require(image.count * 3 < 2048)
     let server = try LocalServer { connection in
       _ = connection.readHead()
