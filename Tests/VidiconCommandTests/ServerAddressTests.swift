@@ -1,5 +1,6 @@
 import Authentication
 import Foundation
+import Media
 import Testing
 
 @testable import VidiconCommand
