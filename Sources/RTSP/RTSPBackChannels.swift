@@ -13,7 +13,7 @@ package struct RTSPBackChannels: Hashable, Sendable {
   /// None.
   package init() {}
 
-  /// Those of a description.
+  /// Back channels of a description.
   init(_ description: SessionDescription) {
     let media = Self.tracks(of: description)
     func isSendOnly(_ media: MediaDescription) -> Bool {

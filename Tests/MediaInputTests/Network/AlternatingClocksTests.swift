@@ -53,7 +53,7 @@ struct AlternatingClocksTests {
     var source: Int64
   }
 
-  /// What programs write that play in real time: a frame each 40 ms and audio each 20 ms, in runs of some milliseconds.
+  /// Packets of programs that play in real time: a frame each 40 ms and audio each 20 ms, in runs of some milliseconds.
   private static func written(_ programs: [(start: Int64, length: Int64)], run: Int64) -> [Written] {
     var runs: [(time: Int64, samples: [Written])] = []
     for program in programs {
