@@ -48,9 +48,6 @@ struct ConfigurationChanges: Equatable {
       list.append(.removed(stream.name))
     }
     let changes = next.streams.compactMap { options -> Change? in
-      var options = options
-      // WebRTC is switched on or off at the next start.
-      options.isForWebRTC = current.isWebRTCOn
       let present = current.streams.first { $0.name == options.name }
       return Self.change(from: present, to: options, publishing: publishing)
     }

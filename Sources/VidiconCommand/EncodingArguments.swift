@@ -29,8 +29,7 @@ struct EncodingArguments: ParsableArguments {
 
   @Option(
     help: """
-      Length of the encoder's rate control buffer, 0.25 to 2 seconds; a short one makes small keyframes. (default: 0.5, \
-      1 with --webrtc off and in recordings without a server)
+      Length of the encoder's rate control buffer, 0.25 to 2 seconds; a short one makes small keyframes. (default: 1)
       """)
   var vbv: String?
 

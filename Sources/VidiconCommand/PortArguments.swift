@@ -43,7 +43,7 @@ struct PortArguments: ParsableArguments {
 
   @Option(
     help: """
-      on, or off: no WebRTC, and larger keyframes unless --vbv is given. (default: on)
+      on, or off: no WebRTC. (default: on)
       """)
   var webrtc: String?
 

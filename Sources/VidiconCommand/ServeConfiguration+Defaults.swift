@@ -39,7 +39,7 @@ extension StreamOptions {
     case .scaling: initial.scaling.rawValue
     case .encoder: initial.encoder
     case .profile, .rendition: "auto"
-    case .vbv: self.isForWebRTC ? "0.5" : "1"
+    case .vbv: "1"
     case .passThrough: initial.passThrough.rawValue
     case .audioBitrate: "\(initial.audioBitrate / 1000)k"
     case .faces: initial.effects.settings.faces.rawValue

@@ -70,7 +70,6 @@ extension ServeConfiguration {
     }
     try self.apply(command.push, environment: ProcessInfo.processInfo.environment)
     self.exitsOnFailure = command.options.exitOnFailure
-    for index in self.streams.indices { self.streams[index].isForWebRTC = self.isWebRTCOn }
   }
 
   /// Reads a configuration file, if there is one.

@@ -24,10 +24,7 @@ package struct StreamOptions: Equatable {
   var scaling = VideoSettings.Scaling.fit
   /// Nil for `auto`.
   var profile: H264Profile?
-  /// Nil for 1 s, and 0.5 s for WebRTC.
-  var rateBuffer: MediaDuration?
-  /// Whether encoders make small keyframes, unless others are requested.
-  var isForWebRTC = false
+  var rateBuffer = MediaDuration.seconds(1)
   var encoder = "libx264"
   var passThrough = VideoSettings.PassThrough.auto
   var renditions = RenditionChoice.automatic
@@ -164,7 +161,7 @@ package struct StreamOptions: Equatable {
       width: self.size?.width, height: self.size?.height, frameRate: self.frameRate, bitrate: self.bitrate,
       encoder: self.encoder, scaling: self.scaling, passThrough: self.passThrough, renditions: self.renditions,
       profile: self.profile,
-      rateBuffer: self.rateBuffer ?? (self.isForWebRTC ? .milliseconds(500) : .seconds(1)))
+      rateBuffer: self.rateBuffer)
     if self.publishScheme == .whip { video.slateText = "WAITING FOR A CAMERA" }
     return video
   }

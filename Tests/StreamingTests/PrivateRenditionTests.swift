@@ -48,6 +48,28 @@ struct PrivateRenditionTests {
     await stream.stop()
   }
 
+  @Test(arguments: [(1000, 500), (2000, 500), (250, 250)] as [(Int64, Int64)])
+  func `only an encoding for viewers has a rate control buffer of half a second at most`(length: Int64, own: Int64)
+    async throws
+  {
+    let low = RenditionSettings(name: "low", width: 32, height: 24, bitrate: 100_000, frameRate: 15)
+    let stream = LiveStream(
+      "test",
+      video: VideoSettings(
+        sourceTimeout: .seconds(1000), renditions: .list([low]), rateBuffer: .milliseconds(length)))
+    stream.attachVideo(self.source)
+    async let start: Void = stream.start()
+    try await stream.eventually { self.source.isStarted }
+    self.source.deliver(at: StreamClock.system.now())
+    try await start
+    let forViewers = try #require(stream.makePrivateRendition(like: stream.main, bitrate: 50_000, isForViewers: true))
+    let forPush = try #require(stream.makePrivateRendition(like: stream.main, bitrate: 50_000))
+    #expect(forViewers.encoding?.rateBuffer == .milliseconds(own))
+    #expect(forPush.encoding?.rateBuffer == .milliseconds(length))
+    #expect(stream.rendition(named: "low")?.encoding?.rateBuffer == .milliseconds(length))
+    await stream.stop()
+  }
+
   @Test func `an encoding for viewers makes keyframes on request alone`() async throws {
     // One frame in a keyframe interval.
     let stream = LiveStream(

@@ -16,13 +16,8 @@ struct ConfigurationChangesTests {
       - {name: yard, source: plasma, bitrate: 1M}
     """
 
-  /// The configuration of a file, marked for WebRTC as `serve` does.
   private static func configuration(_ yaml: String) throws -> ServeConfiguration {
-    var configuration = try ServeConfiguration(yaml: yaml, path: "vidicon.yaml")
-    for index in configuration.streams.indices {
-      configuration.streams[index].isForWebRTC = configuration.isWebRTCOn
-    }
-    return configuration
+    try ServeConfiguration(yaml: yaml, path: "vidicon.yaml")
   }
 
   /// The changes from ``start`` to the same text with one replacement.
@@ -34,9 +29,7 @@ struct ConfigurationChangesTests {
   }
 
   private static func stream(_ text: String) throws -> StreamOptions {
-    var options = try StreamOptions(parsing: text, defaults: StreamOptions())
-    options.isForWebRTC = true
-    return options
+    try StreamOptions(parsing: text, defaults: StreamOptions())
   }
 
   @Test func `equal files, in other words or another order, change nothing`() throws {

@@ -93,9 +93,7 @@ struct ConfigurationReloadTests {
     /// The configuration of streams, small ones that cost little.
     private static func configuration(_ streams: [String], users: String = "[]") throws -> ServeConfiguration {
       let list = streams.map { "  - {\($0), size: 64x48, fps: 10, rendition: none}\n" }.joined()
-      var configuration = try ServeConfiguration(yaml: "users: \(users)\nstreams:\n\(list)", path: "vidicon.yaml")
-      for index in configuration.streams.indices { configuration.streams[index].isForWebRTC = true }
-      return configuration
+      return try ServeConfiguration(yaml: "users: \(users)\nstreams:\n\(list)", path: "vidicon.yaml")
     }
 
     /// Changes the file, and has it read.

@@ -159,6 +159,16 @@ struct ServeConfigurationTests {
     #expect(configuration.streams[1].source == nil)
   }
 
+  @Test(arguments: [([], 1000), (["--vbv", "0.25"], 250), (["--vbv", "2"], 2000)] as [([String], Int64)])
+  func `encoders have the same settings with WebRTC on and off`(options: [String], length: Int64) throws {
+    let all = try ([[], ["--webrtc", "on"], ["--webrtc", "off"]] as [[String]]).map { webRTC in
+      let streams = try ServeConfiguration(ServeCommand.parse(["--source", "bars"] + options + webRTC)).streams
+      return try #require(streams.first).video
+    }
+    #expect(all.allSatisfy { $0.rateBuffer == .milliseconds(length) && $0.profile == nil })
+    #expect(Set(all).count == 1)
+  }
+
   @Test(arguments: [("on", true), ("true", true), ("off", false), ("false", false)])
   func `WebRTC is on or off, or true or false, on either side`(text: String, isOn: Bool) throws {
     #expect(try self.configuration("webrtc: \(text)").isWebRTCOn == isOn)

@@ -144,8 +144,8 @@ struct SettingTableTests {
 
   @Test func `a default that is printed is the one in force`() throws {
     let initial = try Self.initial.get()
-    // Given, these are required, as a length of the buffer is kept without WebRTC.
-    let isOther: Set<String> = ["rtspPort", "httpPort", "webrtcPort", "vbv"]
+    // Given, these are required.
+    let isOther: Set<String> = ["rtspPort", "httpPort", "webrtcPort"]
     var count = 0
     for key in ServeConfiguration.Key.allCases where !isOther.contains(key.rawValue) {
       guard let text = initial.defaultText(of: key) else { continue }
@@ -161,7 +161,7 @@ struct SettingTableTests {
       #expect(stream == initial.streams[0], "\(key)")
       count += 1
     }
-    #expect(count == 23, "settings with a default text were \(count)")
+    #expect(count == 24, "settings with a default text were \(count)")
   }
 
   @Test func `an option overrides the file, and --stream its streams`() throws {

@@ -54,18 +54,6 @@ struct StreamOptionsTests {
     #expect(throws: VidiconError.self) { try self.option(.size, text) }
   }
 
-  @Test func `encoders make High and pass sources through, with small keyframes for WebRTC, unless others are given`()
-    throws
-  {
-    var options = StreamOptions()
-    options.isForWebRTC = true
-    #expect(options.video.profile == nil)
-    #expect(options.video.rateBuffer == .milliseconds(500))
-    try options.set([(.profile, "high"), (.vbv, "2")])
-    #expect(options.video.profile == .high && options.video.rateBuffer == .seconds(2))
-    #expect(StreamOptions().video.rateBuffer == .seconds(1))
-  }
-
   @Test func `passing through is automatic, on or off`() throws {
     #expect(StreamOptions().video.passThrough == .auto)
     for (text, mode) in [("auto", .auto), ("on", .on), ("off", .off)] as [(String, VideoSettings.PassThrough)] {

@@ -135,6 +135,10 @@ final class RenditionSet: Sendable {
     rendition.waitForThread(until: StreamClock.system.now() + Self.closingTimeout)
   }
 
+  /// Maximum length of the rate control buffer of an encoding for viewers alone, which show each frame when it has come: small keyframes
+  /// come soon.
+  static let viewerRateBuffer = MediaDuration.milliseconds(500)
+
   /// Adds an encoding for one output alone, of the same frames and profile as the stream; not used yet.
   ///
   /// - Parameters:
@@ -142,8 +146,8 @@ final class RenditionSet: Sendable {
   ///   - bitrate: First bitrate, in bits per second.
   ///   - profile: Profile; nil for that of the stream's encoders.
   ///   - maximumSliceLength: Maximum length of a slice in bytes; nil without a limit.
-  ///   - isForViewers: Whether keyframes are made on request alone, frames are encoded beside those of the stream, and the encoder stays
-  ///     open for a while after its last use.
+  ///   - isForViewers: Whether keyframes are made on request alone, with a rate control buffer of ``viewerRateBuffer`` at most, frames are
+  ///     encoded beside those of the stream, and the encoder stays open for a while after its last use.
   /// - Returns: Nil before the stream has started, and after its end.
   func makePrivate(
     like other: RenditionEncoding?, bitrate: Int, profile: H264Profile? = nil, maximumSliceLength: Int? = nil,
@@ -154,6 +158,7 @@ final class RenditionSet: Sendable {
     }
     var video = settings
     if let profile { video.profile = profile }
+    if isForViewers { video.rateBuffer = min(video.rateBuffer, Self.viewerRateBuffer) }
     let size = other?.format ?? format
     var encoder = other?.settings.encoder ?? video.encoder
     // A device has one encoder, or a few; and that of a viewer is to follow its network.
