@@ -110,8 +110,8 @@ public final class LiveStream: Sendable {
   ///   - maximumSliceLength: Maximum length of a slice in bytes, for packets of one NAL unit; nil without a limit. Where the
   ///     stream's encoder has no such option, libx264 encodes.
   ///   - isForViewers: Whether its output has viewers that request the keyframes that they need: no others are made, frames are encoded
-  ///     beside the stream's instead of behind them, the rate control buffer is 0.5 s at most, and the encoder stays open for 10 s after its
-  ///     last use.
+  ///     beside the stream's instead of behind them, the rate control buffer is 0.5 s at most, and the encoder stays open for 10 s after
+  ///     its last use.
   /// - Returns: Nil while the stream does not run.
   package func makePrivateRendition(
     like rendition: Rendition, bitrate: Int, profile: H264Profile? = nil, maximumSliceLength: Int? = nil,
