@@ -29,18 +29,56 @@ extension EndToEnd {
       return part
     }
 
+    @Test(.tags(.pacing), arguments: ["rtsp", "rtmp"])
+    func `the wait for the first recovery point is shown, in words too, until it comes`(scheme: String) async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        let film = "\(folder)/film.ts"
+        // Recovery points each 15 s; the publisher begins one second after the first one.
+        let made = try await Tool.run(
+          "ffmpeg",
+          FFmpeg.quiet + [
+            "-f", "lavfi", "-i", "testsrc2=s=640x360:r=30:d=60", "-c:v", "libx264", "-preset", "ultrafast", "-x264opts",
+            "intra-refresh=1:keyint=450:min-keyint=450:bframes=0:scenecut=0", "-pix_fmt", "yuv420p", film,
+          ], within: .seconds(60))
+        try #require(made.succeeded, "\(made.errors)")
+        let words = "connected, no frame yet: no keyframe has come"
+        try await Self.serving(scheme) { vidicon, target in
+          let before = try await vidicon.status { $0.isSlateShown == true }
+          #expect(before.isSourceWaiting == false && !vidicon.child.errors.text.contains(words))
+          let publisher = try ChildProcess(
+            Tool("ffmpeg").path,
+            ["-nostdin", "-v", "error", "-re", "-i", film, "-c:v", "copy", "-bsf:v", "noise=drop=lt(n\\,30)"] + target)
+          defer { publisher.kill() }
+          let waiting = try await vidicon.status { $0.isSourceWaiting == true }
+          #expect(waiting.isSlateShown == true)
+          try await vidicon.child.complains(words)
+          _ = try await vidicon.status { $0.isSlateShown == false && $0.isSourceWaiting == false }
+          #expect(publisher.isRunning, "\(publisher.errors.text)")
+          #expect(vidicon.child.errors.text.components(separatedBy: words).count == 2, "\(vidicon.child.errors.text)")
+        }
+      }
+    }
+
+    /// Serves a source for publishers, which send to the output options that `body` gets.
+    private static func serving(_ scheme: String, _ body: (VidiconProcess, [String]) async throws -> Void) async throws
+    {
+      let source = ["--source", "\(scheme):?key=\(Self.key)", "--size", "640x360", "--fps", "30"]
+      let ports = scheme == "rtmp" ? ["--rtmp-port", "0"] : []
+      try await VidiconProcess.serving(source + ports) { vidicon in
+        try await body(
+          vidicon,
+          scheme == "rtmp"
+            ? ["-f", "flv", vidicon.rtmp("live/\(Self.key)")]
+            : ["-f", "rtsp", "-rtsp_transport", "tcp", vidicon.url() + "?key=\(Self.key)"])
+      }
+    }
+
     @Test(.tags(.pacing), arguments: Self.encoders.indices, ["rtsp", "rtmp"])
     func `the publisher is shown, moving, and its waiting ended nothing`(index: Int, scheme: String) async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let film = try await Self.film(Self.encoders[index], in: folder)
-        let source = ["--source", "\(scheme):?key=\(Self.key)", "--size", "640x360", "--fps", "30"]
-        let ports = scheme == "rtmp" ? ["--rtmp-port", "0"] : []
-        try await VidiconProcess.serving(source + ports) { vidicon in
+        try await Self.serving(scheme) { vidicon, target in
           _ = try await vidicon.status { $0.isSlateShown == true }
-          let target =
-            try scheme == "rtmp"
-            ? ["-f", "flv", vidicon.rtmp("live/\(Self.key)")]
-            : ["-f", "rtsp", "-rtsp_transport", "tcp", vidicon.url() + "?key=\(Self.key)"]
           let publisher = try ChildProcess(
             Tool("ffmpeg").path,
             ["-nostdin", "-v", "error", "-re", "-stream_loop", "20", "-i", film, "-c:v", "copy", "-c:a", "aac"] + target

@@ -154,6 +154,26 @@ struct StreamSnapshotsTests {
     await stream.stop()
   }
 
+  @Test func `the slate of a source that is connected and waits for a keyframe says so`() async throws {
+    // Large enough for the words.
+    let capturer = ScriptedVideoCapturer(format: VideoFormat(width: 640, height: 360))
+    let stream = LiveStream("test", video: VideoSettings(sourceTimeout: .milliseconds(50)))
+    stream.attachVideo(capturer)
+    stream.add(self.output)
+    try await stream.start()
+    capturer.wait(VidiconError(.invalidData, subject: "camera", cause: "no keyframe has come", nextStep: "wait"))
+    try await stream.eventually { stream.statistics.isSlateShown && stream.statistics.isSourceWaiting }
+    let encoded = self.output.samples.count
+    // A slate that is being encoded may have the words of before.
+    _ = self.output.samples(atLeast: encoded + 3)
+    let slates = try ["CONNECTED, NO FRAME YET", "NO SIGNAL"].map { text in
+      try JPEGEncoder(format: capturer.format).encode(ReleasedFrame.slate(text, format: capturer.format))
+    }
+    #expect(slates[0] != slates[1])
+    #expect(try await stream.snapshots.snapshot() == slates[0])
+    await stream.stop()
+  }
+
   @Test func `motion JPEG delivers each new frame, and ends with the stream`() async throws {
     let stream = try await self.startedStream()
     var images = stream.snapshots.motionJPEG(frameRate: 30).makeAsyncIterator()
