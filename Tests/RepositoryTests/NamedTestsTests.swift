@@ -28,4 +28,19 @@ struct NamedTestsTests {
     #expect(bare == [])
     #expect(types.count > 5 && sentences.count > 15)
   }
+
+  @Test func `each section of docs/sources.md names tests, which exist`() throws {
+    let text = try String(contentsOf: Repository.top.appending(path: "docs/sources.md"), encoding: .utf8)
+    let tests = try Repository.swiftFiles(in: "Tests").flatMap { $0.lines.map(\.text) }.joined(separator: "\n")
+    let sections = text.components(separatedBy: "\n## ").dropFirst()
+    // A table may have a column for tests.
+    #expect(sections.filter { !$0.contains("\n\nShown by ") && !$0.contains(" | tests |\n") } == [])
+    let paragraphs = text.components(separatedBy: "\n\n").filter { $0.hasPrefix("Shown by ") }
+      .map { $0.replacing("\n", with: " ") }
+    let types = Set(paragraphs.flatMap { $0.matches(of: /`([A-Za-z0-9]+)`/).map { String($0.1) } })
+    let sentences = Set(paragraphs.flatMap { $0.matches(of: /\*([^*]+)\*/).map { String($0.1) } })
+    #expect(types.filter { !tests.contains("struct \($0) {") } == [])
+    #expect(sentences.filter { !tests.contains("`\($0)`") } == [])
+    #expect(types.count > 20 && sentences.count > 20)
+  }
 }
