@@ -93,12 +93,14 @@ extension EndToEnd {
         #expect(events.dropLast().allSatisfy { $0.pts.map(frames.contains) ?? false })
         #expect(events.allSatisfy { $0.data?.contains("TXXX") ?? false })
 
+        // With segments of one second hls.js may stall once at its start, beside the search for faces.
+        let acceptedErrors = [[], ["hls.js: bufferStalledError"]]
         let arguments = ["hlsjs", vidicon.page("/live/index.m3u8"), "--library", try TestMedia.file("hls.mjs")]
         let run = try await Tool.run(
           "python3", [TestMedia.client("hls_play.py")] + arguments + ["--seconds", "1"], within: .seconds(60))
         try #require(run.succeeded, "\(run.errors)")
         let played = try JSONDecoder().decode(Played.self, from: Data(run.output))
-        #expect(HLSPlayers.acceptedErrors.contains(played.errors), "\(played.errors)")
+        #expect(acceptedErrors.contains(played.errors), "\(played.errors)")
         let cues = played.cues.filter { $0.name == "faces" }
         try #require(cues.count > 10, "\(played.cues.count) cues")
         let offsets = try cues.map { cue in

@@ -85,13 +85,9 @@ extension EndToEnd {
       }
     }
 
-    /// Errors of hls_play.py that are accepted: with segments of one second hls.js starts so close to the live edge that it
-    /// may stall once.
-    static let acceptedErrors = [[], ["hls.js: bufferStalledError"]]
-    /// Maximum number of thirty starts that may have such a stall. When hls.js began with the smaller rendition and left it, half of
-    /// the starts had one, which one stall for each start would accept. No figure is known since; the test reports
-    /// one.
-    private static let maximumStallCount = 3
+    /// Maximum number of thirty starts that may have a stall. When hls.js began with the smaller rendition and left it, half of the
+    /// starts had one; measured since: 0 of 30 starts with a stall (2026-11-28, docs/testing.md).
+    private static let maximumStallCount = 0
 
     /// Output of hls_play.py.
     private struct Seen: Decodable {
@@ -102,7 +98,8 @@ extension EndToEnd {
       var audioBytes: Int
       var playedSeconds: Double
       var elapsedSeconds: Double
-      var medianLatency: Double
+      /// Nil when no frame was presented, or no strip was readable.
+      var medianLatency: Double?
       var latencies: Int
       var restarts: [Restart]
 
@@ -138,14 +135,17 @@ extension EndToEnd {
         #expect(abs(seen.playedSeconds - seen.elapsedSeconds) < 1)
         #expect(seen.decoded > 200)
         #expect(seen.latencies > 100)
-        report("median latency, s, \(way) \(playlist)", seen.medianLatency, limit: maximumLatency)
-        #expect(seen.medianLatency < maximumLatency)
-        #expect(Self.acceptedErrors.contains(seen.errors), "\(seen.errors)")
+        #expect(seen.medianLatency != nil)
+        if let latency = seen.medianLatency {
+          report("median latency, s, \(way) \(playlist)", latency, limit: maximumLatency)
+          #expect(latency < maximumLatency)
+        }
+        #expect(seen.errors == [])
         #expect(seen.restarts.count == restarts)
         for restart in seen.restarts {
           #expect(restart.width == 1280)
           #expect(abs(restart.playedSeconds - restart.elapsedSeconds) < 1)
-          #expect(Self.acceptedErrors.contains(restart.errors), "\(restart.errors)")
+          #expect(restart.errors == [])
         }
         guard restarts > 0 else { return }
         let stallCount = ([seen.errors] + seen.restarts.map(\.errors)).count { !$0.isEmpty }
