@@ -144,5 +144,54 @@ extension EndToEnd {
         #expect(early.output.text == "HTTP/1.0 200 OK\n", "\(early.output.text)")
       }
     }
+
+    @Test(arguments: ["rtmp", "rtsp"])
+    func `a publisher that connects as soon as the port is open is accepted, and shown`(scheme: String) async throws {
+      let (port, relayPort, key) = try (FreePort.take(), FreePort.take(), "0123456789abcdef0123")
+      // Accepts a publisher, connects to the program again and again, and passes on as soon as that is possible.
+      let script = """
+        import socket, threading, time
+        server = socket.create_server(("127.0.0.1", \(relayPort)))
+        print("listening", flush=True)
+        publisher, _ = server.accept()
+        print("connected", flush=True)
+        for _ in range(200000):
+            try:
+                program = socket.create_connection(("127.0.0.1", \(port)))
+                break
+            except OSError:
+                time.sleep(.001)
+        def pass_on(source, target):
+            try:
+                while data := source.recv(65536): target.sendall(data)
+            except OSError:
+                pass
+            target.close()
+        threading.Thread(target=pass_on, args=(program, publisher), daemon=True).start()
+        pass_on(publisher, program)
+        """
+      let relay = try ChildProcess(Tool("python3").path, ["-c", script])
+      defer { relay.kill() }
+      try await relay.says("listening")
+      let target =
+        scheme == "rtmp"
+        ? ["-f", "flv", "rtmp://127.0.0.1:\(relayPort)/live/\(key)"]
+        : ["-f", "rtsp", "-rtsp_transport", "tcp", "rtsp://127.0.0.1:\(relayPort)/live?key=\(key)"]
+      let publisher = try ChildProcess(
+        Tool("ffmpeg").path,
+        ["-nostdin", "-v", "error", "-re"] + RTMPPublisher.video + RTMPPublisher.encodingVideo + target)
+      defer { publisher.kill() }
+      try await relay.says("connected")
+      // The last port of a kind counts.
+      let options = ["--source", "\(scheme):?key=\(key)", "--size", "320x180", "--fps", "30"]
+      try await VidiconProcess.serving(options + ["--\(scheme)-port", "\(port)"]) { vidicon in
+        _ = try await vidicon.status(within: .seconds(60)) { $0.isSlateShown == false && ($0.framesIn ?? 0) > 30 }
+        let play = try await FFmpeg.play(vidicon.url(), frames: 40, audio: false)
+        try #require(play.frames.count >= 40, "\(play.run.errors)")
+        #expect(play.frames.difference(0, 39) > 0.3)
+        #expect(publisher.isRunning && publisher.errors.text == "", "\(publisher.errors.text)")
+        #expect(!vidicon.child.errors.text.contains("no stream of this name"))
+      }
+    }
   }
 }
