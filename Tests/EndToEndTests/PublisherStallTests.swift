@@ -26,7 +26,7 @@ extension EndToEnd {
             let stalled = try await vidicon.status { _ in ContinuousClock.now >= end }
             publisher.signal(SIGCONT)
             #expect((stalled.framesIn ?? 0) - (before.framesIn ?? 0) < 120, "it stands still")
-            // Those of the stall, and of six seconds more.
+            // Frames of the stall, and of six seconds more.
             _ = try await vidicon.status(within: .seconds(60)) { ($0.framesIn ?? 0) > (stalled.framesIn ?? 0) + 400 }
             #expect(publisher.isRunning, "\(publisher.errors.text)")
           }
