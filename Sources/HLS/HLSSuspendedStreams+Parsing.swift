@@ -63,7 +63,7 @@ extension HLSSuspendedStreams.Stream {
     let counts = 0...HLSSuspendedStreams.maximumSegmentCount
     for _ in 0..<(try reader.number("initialization segment count", as: UInt16.self, in: counts)) {
       let number = try reader.number("initialization segment", as: Int64.self, in: 1...state.initialization)
-      state.initializations[number] = try reader.bytes("initialization segment")
+      state.initializations[number] = try reader.bytesOfOwn("initialization segment")
     }
     let count = try reader.number("segment count", as: UInt16.self, in: counts)
     guard count <= state.nextNumber else { throw reader.error(.invalid, "segment count") }
@@ -109,7 +109,7 @@ extension HLSSegment {
     guard self.duration < .seconds(state.targetSeconds) + .milliseconds(500) else {
       throw reader.error(.tooLarge, "segment duration")
     }
-    self.transportStream = try reader.bytes("segment")
+    self.transportStream = try reader.bytesOfOwn("segment")
     self.join()
   }
 }
@@ -159,6 +159,11 @@ private struct SuspendedStreamReader {
     let length = try self.number(field, as: UInt32.self, in: 1...Int(UInt32.max))
     guard let bytes = self.rest.readSlice(length: length) else { throw self.error(.truncated, field) }
     return bytes
+  }
+
+  /// Likewise in memory of their own: the bytes of all streams are freed when they are read.
+  mutating func bytesOfOwn(_ field: String) throws(ParsingError) -> ByteBuffer {
+    ByteBuffer(bytes: try self.bytes(field).readableBytesView)
   }
 
   /// A reader of bytes behind their length.

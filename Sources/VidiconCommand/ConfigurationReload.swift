@@ -142,8 +142,7 @@ final class ConfigurationReload: Sendable {
         self.update { ($0.access.users, $0.access.tokens) = (next.access.users, next.access.tokens) }
         tokens = self.setUsers()
         let isOpen = !self.starter.server.access.isWatchingProtected
-        let place = configuration.isLocal ? "machine" : "network"
-        entry.changes.append("users have changed" + (isOpen ? "; anyone on this \(place) can watch" : ""))
+        entry.changes.append("users have changed" + (isOpen ? "; watching needs no password" : ""))
       case .removed(let name):
         _ = await self.running.remove(name)
         self.update { $0.streams.removeAll { $0.name == name } }

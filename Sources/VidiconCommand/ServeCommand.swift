@@ -86,7 +86,8 @@ struct ServeCommand: AsyncParsableCommand {
     let startup = Task { try await Self.start(configuration, with: starter) }
     // Before the streams are served, an interruption leaves nothing to end in order.
     guard let (streams, choice) = try await startup.result(unless: interruption)?.get() else { return }
-    let access = Self.makeAccessSummary(server, configuration)
+    let access = Self.makeAccessSummary(
+      server, configuration, isLocal: configuration.isLocal && store.areSocketsLocal)
     defer { access.token?.remove() }
     let addressFile = server.ports.flatMap { ports in
       ports.http.flatMap { ServerAddress(bind: configuration.bind, port: $0, securePort: ports.https).write() }
@@ -189,10 +190,12 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   /// Makes the operator token, unless control is off, or open to every viewer.
-  private static func makeAccessSummary(_ server: CameraServer, _ configuration: ServeConfiguration) -> AccessSummary {
+  private static func makeAccessSummary(
+    _ server: CameraServer, _ configuration: ServeConfiguration, isLocal: Bool
+  ) -> AccessSummary {
     let control = server.access.settings.control
     var summary = AccessSummary(
-      control: control, isWatchingProtected: server.access.isWatchingProtected, isLocal: configuration.isLocal)
+      control: control, isWatchingProtected: server.access.isWatchingProtected, isLocal: isLocal)
     if control != .none, control != .all, let port = server.ports?.http {
       summary.token = ControlToken(server.access.makeToken(role: .operator), port: port)
     }

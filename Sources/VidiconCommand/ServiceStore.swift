@@ -14,6 +14,8 @@ struct ServiceStore {
   let sockets: ListeningSockets
   /// Lines for the owner about what the last run has left.
   let lines: [String]
+  /// Whether the sockets that servers take are open to this machine alone.
+  let areSocketsLocal: Bool
   /// Segments that the last run has left, until they are taken.
   private var segments: ByteBuffer?
   /// Whether the service manager has segments of the last run.
@@ -61,6 +63,7 @@ struct ServiceStore {
         role.transports.allSatisfy { PortFacts.errorOfOpening(port, $0, address: bound) == 0 }
       })
     for socket in assignment.unused { Self.drop(socket.descriptor, socket.name, manager) }
+    self.areSocketsLocal = assignment.isLocal
     let used = assignment.sockets.values
     // A name may have had two descriptors, of which one is used.
     for socket in used where assignment.unused.contains(where: { $0.name == socket.name }) {

@@ -12,6 +12,8 @@ struct SocketAssignment: Equatable {
   private(set) var unused: [PassedSocket] = []
   /// Lines for the owner.
   private(set) var lines: [String] = []
+  /// Whether the sockets that servers take are open to this machine alone.
+  var isLocal: Bool { self.sockets.values.allSatisfy { $0.address.isLoopback } }
 
   /// - Parameters:
   ///   - passed: The sockets.
@@ -27,7 +29,7 @@ struct SocketAssignment: Equatable {
         if let kept = KeptDescriptor(name: socket.name) {
           self.assign(socket, kept: kept, choices: choices, addresses: addresses, isFree: isFree)
         } else {
-          self.assign(socket, choices: choices)
+          self.assign(socket, choices: choices, addresses: addresses)
         }
       if !isAssigned { self.unused.append(socket) }
     }
@@ -59,13 +61,15 @@ struct SocketAssignment: Equatable {
     return true
   }
 
-  /// Assigns a socket of a socket unit.
-  private mutating func assign(_ socket: PassedSocket, choices: [ListeningSockets.Role: PortChoice]) -> Bool {
+  /// Assigns a socket of a socket unit. One with the name of a server is for that one alone.
+  private mutating func assign(
+    _ socket: PassedSocket, choices: [ListeningSockets.Role: PortChoice], addresses: [IPAddress]
+  ) -> Bool {
     let roles = ListeningSockets.Role.allCases.filter { role in
       choices[role] != nil && role.isDatagram == socket.isDatagram && self.sockets[role] == nil
     }
     let named = ListeningSockets.Role(rawValue: socket.name)
-    let found = roles.first { $0 == named } ?? roles.first { choices[$0]?.port == socket.port }
+    let found = roles.first { named == nil ? choices[$0]?.port == socket.port : $0 == named }
     guard let role = found, let choice = choices[role] else {
       let names = ListeningSockets.Role.allCases.map(\.rawValue).joined(separator: ", ")
       self.lines.append(
@@ -78,6 +82,11 @@ struct SocketAssignment: Equatable {
       self.lines.append(
         "\(role.title) is served on port \(socket.port), that of the service manager's socket, and not on \(choice.port)"
       )
+    }
+    if !addresses.contains(socket.address), let wanted = addresses.first {
+      self.lines.append(
+        "\(role.title) is served at the address \(socket.address), that of the service manager's socket, and not at "
+          + "\(wanted)")
     }
     return true
   }

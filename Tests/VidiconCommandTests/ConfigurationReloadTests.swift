@@ -227,7 +227,7 @@ struct ConfigurationReloadTests {
       #expect(other.changes == ["gate: started again with its changes"])
       #expect(access.publisherToken(of: "gate")?.text == "fedcba9876543210")
       let open = try await program.reload(["name: door, \(Self.bars)"])
-      #expect(open.changes == ["users have changed; anyone on this network can watch", "gate: stopped"])
+      #expect(open.changes == ["users have changed; watching needs no password", "gate: stopped"])
       #expect(access.publisherToken(of: "gate") == nil && !access.isWatchingProtected)
     }
   }

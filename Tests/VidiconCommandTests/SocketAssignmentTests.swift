@@ -66,7 +66,25 @@ struct SocketAssignmentTests {
     let (named, plain) = (Self.socket("http", 80), Self.socket("vidicon.socket", 8554, address: "192.0.2.7"))
     let assignment = self.assign([named, plain])
     #expect(assignment.sockets == [.http: named, .rtsp: plain] && assignment.unused == [])
-    #expect(assignment.lines == ["HTTP is served on port 80, that of the service manager's socket, and not on 8080"])
+    #expect(
+      assignment.lines == [
+        "HTTP is served on port 80, that of the service manager's socket, and not on 8080",
+        "RTSP is served at the address 192.0.2.7, that of the service manager's socket, and not at ::",
+      ])
+  }
+
+  @Test func `a socket of a unit that opens more than the configuration asks for is said, and no longer local`() {
+    let (local, open) = (Self.socket("http", 8080, address: "127.0.0.1"), Self.socket("rtsp", 8554))
+    #expect(self.assign([local], addresses: ["127.0.0.1"]).isLocal)
+    let assignment = self.assign([local, open], addresses: ["127.0.0.1"])
+    #expect(!assignment.isLocal && assignment.lines.count == 1)
+    #expect(assignment.lines.first?.contains("RTSP is served at the address ::") == true)
+  }
+
+  @Test func `a socket with the name of a server that is off is used by no other`() {
+    let socket = Self.socket("https", 8080)
+    let assignment = self.assign([socket])
+    #expect(assignment.sockets == [:] && assignment.unused == [socket] && assignment.lines.count == 1)
   }
 
   @Test func `a socket of a unit that no server uses is a line`() {

@@ -157,6 +157,4 @@ package enum PacketIdentifier {
   static let metadata: UInt16 = 0x0102
   /// Null packets; as PCR_PID, a program without clock.
   static let null: UInt16 = 0x1FFF
-  /// All that the muxer assigns, and the program association table.
-  static let muxed: Set<UInt16> = [programAssociation, programMap, video, audio, metadata]
 }

@@ -44,9 +44,12 @@ public struct TransportStreamMuxer: Sendable {
   ///   that counters and clock do not continue, §2.4.3.5.
   public init(_ descriptions: [CodecDescription], isContinuation: Bool = false) {
     self.descriptions = descriptions
-    if isContinuation { self.discontinuous = PacketIdentifier.muxed }
     self.programMap = ProgramMap(version: 0, clockPacketIdentifier: PacketIdentifier.null, streams: [])
     self.apply(descriptions)
+    if isContinuation {
+      self.discontinuous = [PacketIdentifier.programAssociation, PacketIdentifier.programMap]
+      self.discontinuous.formUnion(self.programMap.streams.map(\.packetIdentifier))
+    }
   }
 
   /// Writes PAT and PMT, the start of each segment. Audio that is not flushed follows them.
