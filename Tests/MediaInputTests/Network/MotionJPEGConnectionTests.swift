@@ -198,10 +198,10 @@ struct MotionJPEGConnectionTests {
 
   /// Snapshots of 160 × 96 in other formats: name, media type, and options of the output.
   private static let otherSnapshots: [(name: String, type: String?, options: [String])] = [
-    ("still.png", "image/png", ["-pix_fmt", "rgb24"]),
-    ("still-alpha.png", "application/octet-stream", ["-pix_fmt", "rgba"]),
-    ("still.webp", "image/webp", ["-c:v", "libwebp", "-pix_fmt", "yuv420p"]),
-    ("still-lossless.webp", nil, ["-c:v", "libwebp", "-lossless", "1", "-pix_fmt", "bgra"]),
+    ("snapshot.png", "image/png", ["-pix_fmt", "rgb24"]),
+    ("snapshot-alpha.png", "application/octet-stream", ["-pix_fmt", "rgba"]),
+    ("snapshot.webp", "image/webp", ["-c:v", "libwebp", "-pix_fmt", "yuv420p"]),
+    ("snapshot-lossless.webp", nil, ["-c:v", "libwebp", "-lossless", "1", "-pix_fmt", "bgra"]),
   ]
 
   @Test(arguments: Self.otherSnapshots.indices, [true, false])
@@ -354,7 +354,7 @@ struct MotionJPEGConnectionTests {
 
   @Test(arguments: ["image/bmp", "application/octet-stream"], [true, false])
   func `a snapshot in another format is refused by its name, and not shown once`(type: String, hasLength: Bool) throws {
-    let path = try TestMedia.path("still.bmp", ["-f", "lavfi", "-i", "color=white:s=160x96:r=1:d=1", "-frames:v", "1"])
+    let path = try TestMedia.path("snapshot.bmp", ["-f", "lavfi", "-i", "color=white:s=160x96:r=1:d=1", "-frames:v", "1"])
     let image = [UInt8](try Data(contentsOf: URL(filePath: path)))
     let server = try LocalServer { connection in
       _ = connection.readHead()
