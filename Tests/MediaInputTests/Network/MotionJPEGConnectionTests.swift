@@ -354,7 +354,8 @@ struct MotionJPEGConnectionTests {
 
   @Test(arguments: ["image/bmp", "application/octet-stream"], [true, false])
   func `a snapshot in another format is refused by its name, and not shown once`(type: String, hasLength: Bool) throws {
-    let path = try TestMedia.path("snapshot.bmp", ["-f", "lavfi", "-i", "color=white:s=160x96:r=1:d=1", "-frames:v", "1"])
+    let path = try TestMedia.path(
+      "snapshot.bmp", ["-f", "lavfi", "-i", "color=white:s=160x96:r=1:d=1", "-frames:v", "1"])
     let image = [UInt8](try Data(contentsOf: URL(filePath: path)))
     let server = try LocalServer { connection in
       _ = connection.readHead()
