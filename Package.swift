@@ -39,6 +39,14 @@ let package = Package(
     .executable(name: "vidicon", targets: ["VidiconMain"]),
     // For the package FuzzTesting only.
     .library(name: "_FuzzBodies", targets: ["FuzzBodies"]),
+    // For scripts/api-check only, which compares libraries: the other targets of which `import Vidicon` re-exports something.
+    .library(
+      name: "_Reexported",
+      targets: [
+        "Authentication", "ControlAPI", "Discovery", "HLSServer", "HTTPServer", "MediaInput", "Pushing", "RTMP",
+        "RTMPServer", "RTSPServer", "Recording", "Serving", "StreamControl", "Streaming", "Threading", "WebRTC",
+        "WebRTCServer",
+      ]),
     // For CaptureDevicesTests only: ALSA loads it.
     .library(name: "_ALSATestDevice", type: .dynamic, targets: ["ALSATestDevice"]),
   ],

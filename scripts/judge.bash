@@ -144,7 +144,7 @@ report_long_suite() {
   {
     printf 'Commit %s, %s, %s s on %s cores of %s, %s GiB, beside a load of %s.\n' \
       "$(git rev-parse --short=12 HEAD)$([ -z "$(git status --porcelain --untracked-files=no)" ] || printf -- '-dirty')" \
-      "$(date -u +%Y-%m-%d)" "$3" "$(nproc)" "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" \
+      "$(date -u +%Y-%m-%d)" "$3" "$(nproc)" "$(LC_ALL=C lscpu | sed -n 's/^Model name: *//p' | head -n 1)" \
       "$(awk '/MemTotal/ { printf "%d", $2 / 1048576 }' /proc/meminfo)" "$4"
     printf '\n%s tests passed.' "$test_count"
     if [ "${#failures[@]}" -eq 0 ] && [ "${#again[@]}" -eq 0 ]; then printf ' None failed.'; fi

@@ -26,7 +26,7 @@ public enum NetworkAddresses {
     // POSIX allows 255 bytes; a truncated name may lack its NUL.
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return "" }
-    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self)
   }
 
   /// The machine's host name, and the names that `/etc/hosts` gives its addresses, its domain name among them. No name server

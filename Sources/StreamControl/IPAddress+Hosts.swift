@@ -37,6 +37,6 @@ extension IPAddress {
     guard let address, [AF_INET, AF_INET6].contains(Int32(address.pointee.sa_family)) else { return nil }
     var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     guard getnameinfo(address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else { return nil }
-    self.init(parsing: String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    self.init(parsing: String(decoding: text.prefix { $0 != 0 }.map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self))
   }
 }

@@ -94,7 +94,7 @@ func names(in folder: String) -> [String] {
 private func link(_ path: String) -> String? {
   var bytes = [CChar](repeating: 0, count: 4096)
   let count = readlink(path, &bytes, bytes.count)
-  return count > 0 ? String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+  return count > 0 ? String(decoding: bytes[..<count].map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self) : nil
 }
 
 /// The path with all symbolic links resolved; nil when it does not exist.

@@ -43,7 +43,7 @@ struct CertificateNames: Hashable, Sendable {
     var buffer = [CChar](repeating: 0, count: 256)
     let hostName =
       gethostname(&buffer, buffer.count - 1) == 0
-      ? String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
+      ? String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self) : ""
     let addresses = ((try? System.enumerateDevices()) ?? []).compactMap { device -> [UInt8]? in
       guard let address = device.address, let text = address.ipAddress else { return nil }
       var bytes = [UInt8](repeating: 0, count: address.protocol == .inet6 ? 16 : 4)

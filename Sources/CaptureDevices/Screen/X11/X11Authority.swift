@@ -26,7 +26,7 @@ struct X11Authority: Hashable, Sendable {
   }
 
   private static func find(family: Int32, address: [UInt8], number: [UInt8]) -> (name: [UInt8], data: [UInt8])? {
-    var kind = Self.kind.map { CChar(bitPattern: $0) }
+    var kind = Self.kind.map { CChar(truncatingIfNeeded: $0) }
     let entry = kind.withUnsafeMutableBufferPointer { kind in
       var names: [UnsafeMutablePointer<CChar>?] = [kind.baseAddress]
       var lengths = [Int32(kind.count)]
@@ -67,7 +67,7 @@ struct X11Authority: Hashable, Sendable {
     }
     var name = [CChar](repeating: 0, count: 256)
     gethostname(&name, name.count - 1)
-    return (FamilyLocal, name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) })
+    return (FamilyLocal, name.prefix { $0 != 0 }.map { UInt8(truncatingIfNeeded: $0) })
   }
 }
 #endif

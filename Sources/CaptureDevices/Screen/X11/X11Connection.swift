@@ -140,8 +140,8 @@ final class X11Connection: @unchecked Sendable {
   private static func connect(
     _ display: X11Display, _ authority: X11Authority, screen: inout Int32
   ) -> OpaquePointer? {
-    var name = authority.name.map { CChar(bitPattern: $0) } + [0]
-    var data = authority.data.map { CChar(bitPattern: $0) } + [0]
+    var name = authority.name.map { CChar(truncatingIfNeeded: $0) } + [0]
+    var data = authority.data.map { CChar(truncatingIfNeeded: $0) } + [0]
     return name.withUnsafeMutableBufferPointer { name in
       data.withUnsafeMutableBufferPointer { data in
         var information = xcb_auth_info_t(
