@@ -15,17 +15,22 @@ package enum TestMedia {
   package static let folder: URL = FileManager.default.temporaryDirectory.appendingPathComponent(
     "vidicon-capture-\(UUID().uuidString)")
 
-  private static let made = Mutex<Set<String>>([])
+  /// Arguments with which files were made, by their names.
+  private static let made = Mutex<[String: [String]]>([:])
 
-  /// The path of a file, generated with these arguments of ffmpeg unless a file of this name exists.
+  /// The path of a file, generated with these arguments of ffmpeg unless a file of this name exists. A name is for one file: two tests that
+  /// mean other ones would depend on their order.
   package static func path(_ name: String, _ arguments: [String]) throws -> String {
     try self.made.withLock { made in
       let file = self.folder.appendingPathComponent(name)
-      if made.contains(name) { return file.path }
+      if let other = made[name] {
+        guard other == arguments else { throw Failure(description: "another test makes \(name) with other arguments") }
+        return file.path
+      }
       try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
       let status = try self.run(["-v", "error", "-nostdin", "-y"] + arguments + [file.path])
       guard status == 0 else { throw Failure(description: "ffmpeg could not make \(name)") }
-      made.insert(name)
+      made[name] = arguments
       return file.path
     }
   }
