@@ -26,13 +26,8 @@ final class AudioPipeline {
   private var resampler: AudioResampler?
   private var meter = AudioLevelMeter()
   private var passthrough: AACPassthrough
-  /// Time after the expected arrival of a block at which silence replaces it.
-  private var timeout: MediaDuration
-  /// Initial value of ``timeout``.
-  private let minimumTimeout: MediaDuration
+  private var timeout: AudioTimeout
 
-  /// Maximum of ``timeout``, and thereby of the latency that a source with late blocks adds to the audio.
-  private static let maximumTimeout = MediaDuration.seconds(2)
   /// Time without a block after which the audio counts as missing.
   private static let maximumSilence = MediaDuration.seconds(1)
 
@@ -48,8 +43,7 @@ final class AudioPipeline {
     self.feed = feed
     self.shared = shared
     self.format = settings.format(for: source)
-    self.minimumTimeout = settings.timeout
-    self.timeout = settings.timeout
+    self.timeout = AudioTimeout(settings.timeout)
     self.encoder = try LibavAACEncoder(format: self.format, bitrate: settings.bitrate)
     self.passthrough = AACPassthrough(
       self.encoder.description, isWanted: settings.bitrate == AudioSettings.defaultBitrate)
@@ -77,7 +71,7 @@ final class AudioPipeline {
   func run() throws(VidiconError) {
     while true {
       let expected = self.nextTime ?? self.startTime
-      switch self.inputQueue.next(until: expected + self.timeout) {
+      switch self.inputQueue.next(until: self.timeout.deadline(expected: expected)) {
       case .closed: return
       case .ended(let error):
         self.hasSourceEnded = true
@@ -89,8 +83,7 @@ final class AudioPipeline {
         if now - self.lastArrival > Self.maximumSilence {
           self.shared.statistics.withLock { $0.isAudioMissing = true }
         }
-        // Keeps the latency of the source.
-        let missing = now - (self.timeout - self.minimumTimeout / 2) - expected
+        let missing = self.timeout.silence(expected: expected, at: now)
         try self.fill(count: Int(missing.ticks(timescale: Int32(self.format.sampleRate))), at: expected)
       }
     }
@@ -107,7 +100,7 @@ final class AudioPipeline {
       self.shared.report(.sourceBack(.audio))
     }
     var block = audio.block
-    block.timestamp = block.timestamp.checked(at: now, timeout: self.timeout)
+    block.timestamp = block.timestamp.checked(at: now, timeout: self.timeout.limit)
     self.shared.audioLevel = self.meter.measure(block)
     if block.format != self.format {
       if self.resampler?.input != block.format {
@@ -119,11 +112,12 @@ final class AudioPipeline {
     let alignment = AudioAlignment(
       start: block.timestamp, expected: expected, sampleRate: self.format.sampleRate,
       tolerance: isCut ? .zero : AudioAlignment.tolerance)
+    if alignment.excess < block.sampleCount { self.timeout.handleUse(at: now) }
     let passed = self.passthrough.samples(
       for: block, at: expected, follows: !isCut && alignment.isNone, isMuted: isMuted)
     guard passed.isEmpty else { return self.pass(passed) }
     try self.fill(count: alignment.silence, at: expected)
-    if alignment.excess >= block.sampleCount { self.wait(for: block, at: now) }
+    if alignment.excess >= block.sampleCount { self.timeout.raise(to: now - block.timestamp) }
     block.samples.removeFirst(min(alignment.excess, block.sampleCount) * self.format.channelCount)
     if isMuted { block.samples = [Float](repeating: 0, count: block.samples.count) }
     try self.encode(block)
@@ -133,17 +127,8 @@ final class AudioPipeline {
   private func change(to feed: AudioFeed) {
     self.feed = feed
     self.resampler = nil
-    self.timeout = self.minimumTimeout
+    self.timeout.reset()
     self.shared.report(.sourceSwitched(.audio))
-  }
-
-  /// Raises the timeout to the latency of a block that silence has replaced, so that a source of high latency is not
-  /// replaced forever.
-  private func wait(for block: AudioBlock, at now: MediaTime) {
-    let latency = now - block.timestamp
-    // Of a stall, after which blocks come in time again.
-    guard latency <= Self.maximumTimeout else { return }
-    self.timeout = max(self.timeout, min(latency + self.minimumTimeout / 2, Self.maximumTimeout))
   }
 
   /// Encodes silence; after a gap of more than a second, such as a suspended machine, advances the time instead.

@@ -121,7 +121,7 @@ extension NetworkSession {
   private func read(
     _ connection: any NetworkConnection, _ timeline: inout SourceTimeline, onPacket: () -> Void
   ) throws(VidiconError) -> Bool {
-    timeline.restart(connection.pace)
+    timeline.restart(connection.pace, startWaits: connection.pace != .counted)
     self.buffer.append(.tracks(connection.tracks))
     while !self.interrupt.isCancelled {
       guard let item = try connection.read() else { continue }
@@ -149,6 +149,7 @@ extension NetworkSession {
       packet.times = timeline.map(
         packet.kind, decode: packet.decodeTime, presentation: packet.presentationTime,
         arrival: StreamClock.system.now())
+      if let end = timeline.startEnd { self.buffer.holdStart(until: end, movedBy: timeline.takeMove()) }
       guard !timeline.skips(packet.kind, at: packet.times, isKeyframe: packet.isKeyframe) else { continue }
       if let span = timeline.bufferedSpan {
         guard self.buffer.appendWaiting(packet, span: span) else { return false }

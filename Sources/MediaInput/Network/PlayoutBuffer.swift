@@ -34,6 +34,8 @@ final class PlayoutBuffer: Sendable {
     var byteCount = 0
     var needsKeyframe = false
     var dropped = 0
+    /// Time up to which the first packets of a connection wait for each other; nil where none do.
+    var startEnd: MediaTime?
     /// Arrival of packets; nil before the first one, and after the source was lost.
     var life: SourceLife?
     /// Whether the source counts as lost since it has sent nothing.
@@ -151,6 +153,25 @@ final class PlayoutBuffer: Sendable {
     } ?? false
   }
 
+  /// Lets the first packets of a connection wait for each other, and makes those that wait earlier.
+  ///
+  /// - Parameters:
+  ///   - end: Time up to which they wait.
+  ///   - time: Time by which they are earlier now.
+  func holdStart(until end: MediaTime, movedBy time: MediaDuration) {
+    self.state.withLock { state in
+      state.startEnd = end
+      guard time > .zero else { return }
+      let before = state.items.lastIndex { if case .tracks = $0 { true } else { false } }
+      for index in state.items.indices where before.map({ index > $0 }) ?? true {
+        guard case .packet(var packet) = state.items[index] else { continue }
+        packet.times = SourceTimeline.Times(
+          decode: packet.times.decode - time, presentation: packet.times.presentation - time)
+        state.items[index] = .packet(packet)
+      }
+    }
+  }
+
   private static func isFull(_ state: State) -> Bool {
     state.byteCount >= Self.maximumByteCount || state.items.count >= Self.maximumPacketCount
   }
@@ -179,6 +200,10 @@ final class PlayoutBuffer: Sendable {
           guard StreamClock.system.now() >= end else { return wake == end ? nil : .wait(end) }
           state.isSilent = true
           return .item(.lost(silence(life.mediaTimeout)))
+        }
+        if case .packet = first, let end = state.startEnd {
+          guard StreamClock.system.now() >= end else { return wake == end ? nil : .wait(end) }
+          state.startEnd = nil
         }
         if case .packet(let packet) = first, packet.times.decode > StreamClock.system.now() {
           return wake == packet.times.decode ? nil : .wait(packet.times.decode)

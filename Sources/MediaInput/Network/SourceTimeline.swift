@@ -3,7 +3,8 @@ package import Media
 /// Maps timestamps of a network source to the stream's clock, with one offset for audio and video.
 ///
 /// Live sources: the sample with the lowest network latency defines the offset, so that its capture time is its arrival. A burst at
-/// the start, as from a server that first sends the last seconds, moves the offset with each frame, so that no latency remains.
+/// the start, as from a server that first sends the last seconds, moves the offset with each frame, so that no latency remains. The
+/// first samples of a connection wait for each other for a moment, and move along (``StartBurst``).
 /// A source clock that runs slower is followed by at most 5 ms per 10 s, a part with each sample. Samples that come late after a stall keep
 /// their times, unless they stay late: then the source's clock has stopped meanwhile.
 ///
@@ -122,6 +123,8 @@ package struct SourceTimeline {
   private var leads: [MediaDuration] = []
   /// Time by which the offset of a buffered source has followed its clock.
   private var followed = MediaDuration.zero
+  /// The first samples of the connection; nil behind them, and where they do not wait for each other.
+  private var startBurst: StartBurst?
   /// Change of the offset that is left, and the time in which it is made: each sample makes a part of it.
   private var correction: (change: MediaDuration, from: MediaTime, to: MediaTime)?
 
@@ -131,13 +134,23 @@ package struct SourceTimeline {
     return self.pace == .buffered ? Self.maximumSpan : nil
   }
 
+  /// End of the wait of the samples with which the connection begins; nil behind it.
+  var startEnd: MediaTime? { self.startBurst?.end }
+
   /// Resets the mapping for a new connection; mapped timestamps continue to increase.
-  mutating func restart(_ pace: Pace) {
+  ///
+  /// - Parameter startWaits: Whether the owner lets samples of a live source wait up to ``startEnd``, and moves those that wait by
+  ///   ``takeMove()``.
+  mutating func restart(_ pace: Pace, startWaits: Bool = false) {
     (self.pace, self.phase, self.burst) = (pace, .live, nil)
     (self.offset, self.shifts, self.skipping) = (nil, [:], [])
     (self.lastSource, self.clocks) = ([:], AlternatingClocks())
+    self.startBurst = startWaits && pace != .buffered ? StartBurst(after: self.lastTimes.values.max()) : nil
     self.forgetDrift()
   }
+
+  /// Removes and returns the time by which the samples that wait are to be earlier, since the last call.
+  mutating func takeMove() -> MediaDuration { self.startBurst?.takeMove() ?? .zero }
 
   /// Maps the timestamps of the next sample of a track.
   ///
@@ -146,13 +159,14 @@ package struct SourceTimeline {
   ///   - presentation: Presentation time, likewise.
   ///   - arrival: Arrival time on the stream's clock.
   mutating func map(_ kind: MediaKind, decode: Int64?, presentation: Int64?, arrival: MediaTime) -> Times {
-    let earliest = self.lastTimes[kind].map { $0 + Self.minimumStep }
     var time = arrival
     if let source = decode ?? presentation {
+      if self.startBurst?.handleArrival(at: arrival) == false { self.startBurst = nil }
       time = self.map(kind, source, arrival: arrival)
     }
     if !self.skipping.contains(kind) {
-      if let earliest { time = max(time, earliest) }
+      if let last = self.lastTimes[kind] { time = max(time, last + Self.minimumStep) }
+      self.startBurst?.note(time)
       self.lastTimes[kind] = time
     }
     var reordering = MediaDuration.zero
@@ -214,6 +228,7 @@ package struct SourceTimeline {
         }
         if self.isJump(to: source) { return self.jump(kind, source, to: arrival, at: arrival) }
         guard let burst, self.usesBurst(.zero - late, burst.recovery, at: arrival) > burst.limit else {
+          self.moveStart(by: .zero - late)
           return self.rebase(source, to: arrival)
         }
         self.phase = .held(minimum: .zero - late, maximum: .zero - late, since: arrival)
@@ -249,6 +264,12 @@ package struct SourceTimeline {
       self.followBuffered(late, at: arrival)
       return time
     }
+  }
+
+  /// Lets the samples that wait at the start keep their distance from one that comes early.
+  private mutating func moveStart(by early: MediaDuration) {
+    guard self.startBurst?.move(by: early) == true else { return }
+    for kind in self.lastSource.keys { self.lastTimes[kind] = self.lastTimes[kind].map { $0 - early } }
   }
 
   /// Time of a sample of one of several clocks, between which a step is no gap: after the one before it, or as it comes.
