@@ -28,7 +28,7 @@ public struct StreamStatistics: Hashable, Sendable {
   public var videoBytes = 0
   /// Bytes of the AAC frames that were output, encoded and passed through, whatever the number of viewers.
   public var audioBytes = 0
-  /// Audio blocks dropped because a second of audio was queued, or because their source had been replaced.
+  /// Audio blocks dropped because audio was queued for a second, or because their source had been replaced.
   public var audioBlocksDropped = 0
   /// Samples of silence inserted for missing audio.
   public var silentSamples = 0

@@ -1,6 +1,7 @@
 internal import Capture
 internal import Media
 internal import Synchronization
+internal import Threading
 
 /// A block of audio and its source.
 struct SourceAudio: Sendable {
@@ -26,7 +27,8 @@ final class AudioFeed: AudioConsumer, SourceFeed {
   }
 
   func consume(_ block: AudioBlock) {
-    guard let reason = self.inputQueue.consume(SourceAudio(block: block, feed: self)) else { return }
+    let now = StreamClock.system.now()
+    guard let reason = self.inputQueue.consume(SourceAudio(block: block, feed: self), at: now) else { return }
     self.state.withLock { $0.capturer }?.didDrop(FrameDrop(timestamp: block.timestamp, reason: reason))
   }
 

@@ -4,8 +4,9 @@ internal import Threading
 
 /// Bounded queue between the audio source and the pipeline.
 ///
-/// Drop policy: while one second of audio waits, further blocks are dropped, counted and reported; the pipeline fills
-/// the gap with silence, so that audio stays in sync.
+/// Drop policy: while one second of audio waits, and has done so for a second, or six seconds wait, further blocks are dropped, counted
+/// and reported; the pipeline fills the gap with silence, so that audio stays in sync. Blocks of a network source may come at once, as at
+/// the start of a connection: that is no slow pipeline.
 final class AudioInputQueue: SourceInputQueue {
   /// Events delivered to the pipeline thread.
   enum Event {
@@ -16,29 +17,38 @@ final class AudioInputQueue: SourceInputQueue {
 
   private struct State {
     var slot = SourceSlot<AudioFeed>()
-    var queue: [SourceAudio] = []
+    var queue: [(audio: SourceAudio, arrival: MediaTime)] = []
     var queued = MediaDuration.zero
     var ending: VidiconError??
     var dropped = 0
 
-    mutating func append(_ audio: SourceAudio) {
+    mutating func append(_ audio: SourceAudio, at now: MediaTime) {
       self.queued = self.queued + audio.block.duration
-      self.queue.append(audio)
+      self.queue.append((audio, now))
+    }
+
+    /// Whether the pipeline is too slow for a further block.
+    func isFull(at now: MediaTime) -> Bool {
+      guard self.queued >= AudioInputQueue.capacity, let first = self.queue.first else { return false }
+      return now - first.arrival >= AudioInputQueue.capacity || self.queued >= AudioInputQueue.burstCapacity
     }
   }
 
   private static let capacity = MediaDuration.seconds(1)
+  /// Maximum duration of blocks that come at once.
+  private static let burstCapacity = MediaDuration.seconds(6)
   private let state = Monitor(State())
 
   /// Enqueues a block.
   ///
+  /// - Parameter now: Its arrival.
   /// - Returns: The reason when the block is dropped.
-  func consume(_ audio: SourceAudio) -> FrameDrop.Reason? {
+  func consume(_ audio: SourceAudio, at now: MediaTime) -> FrameDrop.Reason? {
     self.state.withLock { state in
       switch state.slot.role(of: audio.feed) {
       case .current:
-        guard state.queued < Self.capacity else { break }
-        state.append(audio)
+        guard !state.isFull(at: now) else { break }
+        state.append(audio, at: now)
         return nil
       case .waiting:
         guard Self.duration(of: state.slot.waitingItems) < Self.capacity else { break }
@@ -77,7 +87,7 @@ final class AudioInputQueue: SourceInputQueue {
     self.state.take(until: deadline) { state in
       if state.slot.isClosed { return .closed }
       if !state.queue.isEmpty {
-        let audio = state.queue.removeFirst()
+        let audio = state.queue.removeFirst().audio
         state.queued = state.queued - audio.block.duration
         return .audio(audio)
       }
@@ -113,7 +123,8 @@ extension AudioInputQueue {
   func cut(to feed: AudioFeed) -> Bool {
     self.state.withLock { state in
       guard let (blocks, ending) = state.slot.promote(feed) else { return false }
-      for audio in blocks { state.append(audio) }
+      let now = StreamClock.system.now()
+      for audio in blocks { state.append(audio, at: now) }
       state.ending = ending
       return true
     }
