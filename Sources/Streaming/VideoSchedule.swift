@@ -217,6 +217,7 @@ extension VideoSchedule {
   /// The time of a frame or sample on the viewers' timeline, see ``SwitchOffset``.
   private mutating func mapped(_ time: MediaTime, of source: SourceID, at now: MediaTime) -> MediaTime {
     if source != self.timeline.source { self.timeline = (source, self.switchOffset(to: time, at: now)) }
+    self.timeline.offset = self.timeline.offset?.limited(for: time, at: now)
     return self.timeline.offset?.applied(to: time) ?? time
   }
 
@@ -227,7 +228,7 @@ extension VideoSchedule {
     let (step, interval) = (time - lastTime, self.frameInterval)
     let isBehind = step <= .zero - interval
     let isAhead = step > interval * 2 && now - moment <= interval * 2
-    return isBehind || isAhead ? SwitchOffset(interval - step, from: time) : nil
+    return isBehind || isAhead ? SwitchOffset(interval - step, from: time, at: now) : nil
   }
 
   private mutating func encodeLastAgain(timestamp: MediaTime, of source: SourceID, at now: MediaTime) -> Action {

@@ -56,6 +56,31 @@ struct VideoScheduleSourceTests {
     }
   }
 
+  @Test(arguments: [(0, 0), (90, 77)] as [(Int64, Int64)])
+  func `a source that begins with two seconds at once is shown as it comes, and has its own times from then on`(
+    ahead: Int64, lead: Int64
+  ) {
+    for arrival in stride(from: 0, to: 4_000, by: 40) as StrideTo<Int64> { _ = self.dialogue.frame(at: arrival) }
+    // The output is ahead of its arrival, as with frames that are reordered: the next one would be an interval later.
+    if ahead > 0 { _ = self.dialogue.frame(at: 3_960, latency: -ahead) }
+    var last = 3_960 + ahead
+    for index in 0..<200 as Range<Int64> {
+      // 57 frames within 56 ms, then one each 40 ms, of which every other one is late by 10 ms.
+      let captured = 4_069 + (index - 56) * 40
+      let arrival = index <= 56 ? 4_013 + index : captured + index % 2 * 10
+      let action = self.dialogue.frame(at: arrival, latency: arrival - captured, from: VideoScheduleDialogue.other)
+      guard case .encodeNewest(let timestamp, _) = action else {
+        Issue.record("\(action) at \(arrival)")
+        continue
+      }
+      let time = (timestamp - MediaTime.zero).ticks(timescale: 1000)
+      #expect(time > last && time <= arrival + lead, "\(time) after \(last) at \(arrival)")
+      // The lead decays within a second.
+      if index >= (ahead > 0 ? 100 : 56) { #expect(time == captured) }
+      last = time
+    }
+  }
+
   @Test func `a source that follows a pause in the frames keeps its times`() {
     _ = self.dialogue.frame(at: 0)
     #expect(
