@@ -12,7 +12,7 @@ final class NetworkSession: Sendable {
   private let first: Mutex<(any NetworkConnection)?>
   /// Whether the source is tried again until its first packet, without a report.
   private let connectsLater: Bool
-  private let buffer = PlayoutBuffer()
+  let buffer = PlayoutBuffer()
   private let reading = WorkerThread(name: "network")
   private let playing = WorkerThread(name: "network-play")
   private let isReading = Monitor(true)
@@ -81,6 +81,8 @@ extension NetworkSession {
     // Before the first packet the source has not ended, and only errors that do not pass are news.
     var isFirst = connection == nil || self.connectsLater
     var isLost = isFirst
+    // Before any other connection the slate may have been shown: no frame is to have an earlier time than that.
+    var startWaits = connection != nil
     while !signal.isStopped {
       do throws(VidiconError) {
         if connection == nil {
@@ -91,7 +93,9 @@ extension NetworkSession {
         guard let current = connection.take() else { continue }
         let start = StreamClock.system.now()
         defer { if StreamClock.system.now() - start >= Self.stableDuration { backoff = Self.initialBackoff } }
-        let hasEnded = try self.read(current, &timeline) { (isLost, isFirst) = (false, false) }
+        let isFromStart = startWaits
+        startWaits = false
+        let hasEnded = try self.read(current, &timeline, startWaits: isFromStart) { (isLost, isFirst) = (false, false) }
         if hasEnded, !isLost {
           isLost = true
           self.buffer.append(.lost(nil))
@@ -117,11 +121,16 @@ extension NetworkSession {
 
   /// Reads until the connection is lost or the buffer is closed.
   ///
+  /// - Parameters:
+  ///   - startWaits: Whether the first packets wait for each other: of the first connection alone.
+  ///   - onPacket: Called for each packet.
+  ///   - now: The clock on which packets arrive.
   /// - Returns: Whether the source has ended, without a failure.
-  private func read(
-    _ connection: any NetworkConnection, _ timeline: inout SourceTimeline, onPacket: () -> Void
+  func read(
+    _ connection: any NetworkConnection, _ timeline: inout SourceTimeline, startWaits: Bool, onPacket: () -> Void,
+    now: () -> MediaTime = { StreamClock.system.now() }
   ) throws(VidiconError) -> Bool {
-    timeline.restart(connection.pace, startWaits: connection.pace != .counted)
+    timeline.restart(connection.pace, startWaits: startWaits && connection.pace != .counted)
     self.buffer.append(.tracks(connection.tracks))
     while !self.interrupt.isCancelled {
       guard let item = try connection.read() else { continue }
@@ -147,8 +156,7 @@ extension NetworkSession {
       }
       onPacket()
       packet.times = timeline.map(
-        packet.kind, decode: packet.decodeTime, presentation: packet.presentationTime,
-        arrival: StreamClock.system.now())
+        packet.kind, decode: packet.decodeTime, presentation: packet.presentationTime, arrival: now())
       if let end = timeline.startEnd { self.buffer.holdStart(until: end, movedBy: timeline.takeMove()) }
       guard !timeline.skips(packet.kind, at: packet.times, isKeyframe: packet.isKeyframe) else { continue }
       if let span = timeline.bufferedSpan {

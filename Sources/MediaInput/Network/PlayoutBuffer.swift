@@ -34,8 +34,10 @@ final class PlayoutBuffer: Sendable {
     var byteCount = 0
     var needsKeyframe = false
     var dropped = 0
-    /// Time up to which the first packets of a connection wait for each other; nil where none do.
+    /// Time up to which the first packets wait for each other; nil where none do.
     var startEnd: MediaTime?
+    /// Whether a packet has been delivered.
+    var isStarted = false
     /// Arrival of packets; nil before the first one, and after the source was lost.
     var life: SourceLife?
     /// Whether the source counts as lost since it has sent nothing.
@@ -153,17 +155,18 @@ final class PlayoutBuffer: Sendable {
     } ?? false
   }
 
-  /// Lets the first packets of a connection wait for each other, and makes those that wait earlier.
+  /// Lets the first packets wait for each other, and makes those that wait earlier. Has no effect once one has been delivered:
+  /// those behind it would come before it.
   ///
   /// - Parameters:
   ///   - end: Time up to which they wait.
   ///   - time: Time by which they are earlier now.
   func holdStart(until end: MediaTime, movedBy time: MediaDuration) {
     self.state.withLock { state in
+      guard !state.isStarted else { return }
       state.startEnd = end
       guard time > .zero else { return }
-      let before = state.items.lastIndex { if case .tracks = $0 { true } else { false } }
-      for index in state.items.indices where before.map({ index > $0 }) ?? true {
+      for index in state.items.indices {
         guard case .packet(var packet) = state.items[index] else { continue }
         packet.times = SourceTimeline.Times(
           decode: packet.times.decode - time, presentation: packet.times.presentation - time)
@@ -201,14 +204,12 @@ final class PlayoutBuffer: Sendable {
           state.isSilent = true
           return .item(.lost(silence(life.mediaTimeout)))
         }
-        if case .packet = first, let end = state.startEnd {
-          guard StreamClock.system.now() >= end else { return wake == end ? nil : .wait(end) }
-          state.startEnd = nil
+        if case .packet(let packet) = first {
+          let due = max(packet.times.decode, state.startEnd ?? packet.times.decode)
+          guard StreamClock.system.now() >= due else { return wake == due ? nil : .wait(due) }
+          state.isStarted = true
+          state.byteCount -= packet.byteCount
         }
-        if case .packet(let packet) = first, packet.times.decode > StreamClock.system.now() {
-          return wake == packet.times.decode ? nil : .wait(packet.times.decode)
-        }
-        if case .packet(let packet) = first { state.byteCount -= packet.byteCount }
         return .item(state.items.removeFirst())
       }
       switch step {

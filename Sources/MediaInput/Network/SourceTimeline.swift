@@ -4,7 +4,7 @@ package import Media
 ///
 /// Live sources: the sample with the lowest network latency defines the offset, so that its capture time is its arrival. A burst at
 /// the start, as from a server that first sends the last seconds, moves the offset with each frame, so that no latency remains. The
-/// first samples of a connection wait for each other for a moment, and move along (``StartBurst``).
+/// samples with which a source begins wait for each other for a moment, and move along (``StartBurst``).
 /// A source clock that runs slower is followed by at most 5 ms per 10 s, a part with each sample. Samples that come late after a stall keep
 /// their times, unless they stay late: then the source's clock has stopped meanwhile.
 ///
@@ -123,7 +123,7 @@ package struct SourceTimeline {
   private var leads: [MediaDuration] = []
   /// Time by which the offset of a buffered source has followed its clock.
   private var followed = MediaDuration.zero
-  /// The first samples of the connection; nil behind them, and where they do not wait for each other.
+  /// The first samples of the source; nil behind them, and where they do not wait for each other.
   private var startBurst: StartBurst?
   /// Change of the offset that is left, and the time in which it is made: each sample makes a part of it.
   private var correction: (change: MediaDuration, from: MediaTime, to: MediaTime)?
@@ -134,18 +134,18 @@ package struct SourceTimeline {
     return self.pace == .buffered ? Self.maximumSpan : nil
   }
 
-  /// End of the wait of the samples with which the connection begins; nil behind it.
+  /// End of the wait of the samples with which the source begins; nil behind it.
   var startEnd: MediaTime? { self.startBurst?.end }
 
   /// Resets the mapping for a new connection; mapped timestamps continue to increase.
   ///
   /// - Parameter startWaits: Whether the owner lets samples of a live source wait up to ``startEnd``, and moves those that wait by
-  ///   ``takeMove()``.
+  ///   ``takeMove()``; of the first connection alone, since samples of another one may be moved before the end of the one before.
   mutating func restart(_ pace: Pace, startWaits: Bool = false) {
     (self.pace, self.phase, self.burst) = (pace, .live, nil)
     (self.offset, self.shifts, self.skipping) = (nil, [:], [])
     (self.lastSource, self.clocks) = ([:], AlternatingClocks())
-    self.startBurst = startWaits && pace != .buffered ? StartBurst(after: self.lastTimes.values.max()) : nil
+    self.startBurst = startWaits && pace != .buffered ? StartBurst() : nil
     self.forgetDrift()
   }
 
@@ -166,7 +166,6 @@ package struct SourceTimeline {
     }
     if !self.skipping.contains(kind) {
       if let last = self.lastTimes[kind] { time = max(time, last + Self.minimumStep) }
-      self.startBurst?.note(time)
       self.lastTimes[kind] = time
     }
     var reordering = MediaDuration.zero
@@ -269,7 +268,7 @@ package struct SourceTimeline {
   /// Lets the samples that wait at the start keep their distance from one that comes early.
   private mutating func moveStart(by early: MediaDuration) {
     guard self.startBurst?.move(by: early) == true else { return }
-    for kind in self.lastSource.keys { self.lastTimes[kind] = self.lastTimes[kind].map { $0 - early } }
+    self.lastTimes = self.lastTimes.mapValues { $0 - early }
   }
 
   /// Time of a sample of one of several clocks, between which a step is no gap: after the one before it, or as it comes.

@@ -1,6 +1,6 @@
 internal import Media
 
-/// The samples with which a connection begins: what has come while its streams were found out, or what a server sends at once. Pure.
+/// The samples with which a source begins: what has come while its streams were found out, or what a server sends at once. Pure.
 ///
 /// They wait for each other, so that those before a sample that comes early can still be moved: all keep their distances, and the
 /// newest one has its time of arrival.
@@ -14,18 +14,10 @@ struct StartBurst {
 
   /// Time up to which samples wait; nil before the first one.
   private(set) var end: MediaTime?
-  /// Last time of the connection before.
-  private let floor: MediaTime?
+  /// Arrival of the first one.
   private var first: MediaTime?
-  /// The earliest time of a sample, moved.
-  private var earliest: MediaTime?
   /// Time by which samples have been moved, and the part of it that the owner has not taken.
   private var moved = (whole: MediaDuration.zero, new: MediaDuration.zero)
-
-  /// - Parameter floor: The last time of a sample before; nil without one.
-  init(after floor: MediaTime?) {
-    self.floor = floor
-  }
 
   /// Notes the arrival of a sample.
   ///
@@ -38,18 +30,11 @@ struct StartBurst {
     return true
   }
 
-  /// Notes the time of a sample on the stream's clock.
-  mutating func note(_ time: MediaTime) {
-    self.earliest = min(self.earliest ?? time, time)
-  }
-
   /// Moves the samples that wait.
   ///
-  /// - Returns: False where they would be too old, or before those of the connection before.
+  /// - Returns: False where they would be too old.
   mutating func move(by time: MediaDuration) -> Bool {
-    guard let earliest, self.moved.whole + time <= Self.maximumMove, self.floor.map({ $0 < earliest - time }) ?? true
-    else { return false }
-    self.earliest = earliest - time
+    guard self.moved.whole + time <= Self.maximumMove else { return false }
     self.moved = (self.moved.whole + time, self.moved.new + time)
     return true
   }

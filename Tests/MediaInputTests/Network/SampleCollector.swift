@@ -16,6 +16,8 @@ final class SampleCollector: VideoConsumer {
     var lastTime: MediaTime?
     var formats: [VideoFormat] = []
     var ends: [VidiconError?] = []
+    /// Number of samples before each end.
+    var countsAtEnds: [Int] = []
     var waits: [VidiconError] = []
   }
 
@@ -48,7 +50,10 @@ final class SampleCollector: VideoConsumer {
   }
 
   func captureEnded(_ error: VidiconError?) {
-    self.state.withLock { $0.ends.append(error) }
+    self.state.withLock { state in
+      state.ends.append(error)
+      state.countsAtEnds.append(state.samples.count)
+    }
   }
 
   /// The collected state once a condition holds, or after a timeout.

@@ -4,7 +4,7 @@ import Testing
 @testable import MediaInput
 @testable import Threading
 
-@Suite("Start of a connection")
+@Suite("Start of a source")
 struct StartBurstTests {
   private static let start = MediaTime(nanoseconds: 1_000_000_000_000)
 
@@ -19,7 +19,7 @@ struct StartBurstTests {
     var arrival: Int64
   }
 
-  /// A timeline of a connection whose first samples wait.
+  /// A timeline of a source whose first samples wait.
   private static func timeline(_ pace: SourceTimeline.Pace) -> SourceTimeline {
     var timeline = SourceTimeline()
     timeline.restart(pace, startWaits: true)
@@ -84,16 +84,6 @@ struct StartBurstTests {
     #expect(times.last.map { (0...100_000).contains($0) } == true)
   }
 
-  @Test func `the start of a connection stays behind the end of the one before`() {
-    var timeline = Self.timeline(.pulled)
-    let before = (0..<25 as Range<Int64>).map { Sample(source: $0 * 40, arrival: $0 * 40) }
-    let last = Self.shown(before, &timeline).last
-    #expect(last == 960_000)
-    timeline.restart(.pulled, startWaits: true)
-    let times = Self.shown((0..<57 as Range<Int64>).map { Sample(source: $0 * 40, arrival: 2_000) }, &timeline)
-    #expect(times.first == 1_000_000 && Self.isAscending(times))
-  }
-
   @Test func `what comes after a pause, or after the maximum wait, moves nothing`() {
     var paused = Self.timeline(.pulled)
     let late = Self.shown([Sample(source: 0, arrival: 0), Sample(source: 1_000, arrival: 100)], &paused)
@@ -101,7 +91,8 @@ struct StartBurstTests {
     var steady = Self.timeline(.pulled)
     let samples = (0..<8 as Range<Int64>).map { Sample(source: $0 * 20, arrival: $0 * 20) }
     let times = Self.shown(samples + [Sample(source: 1_160, arrival: 160)], &steady)
-    #expect(times == [0, 20, 40, 60, 80, 100, 120, 140, 160].map { $0 * 1_000 })
+    let expected = (0...8 as ClosedRange<Int64>).map { $0 * 20_000 }
+    #expect(times == expected)
   }
 
   @Test func `samples without timestamps, of buffered sources and of publishers wait for no others`() {
@@ -118,21 +109,33 @@ struct StartBurstTests {
     #expect(published.startEnd == nil && move == .zero)
   }
 
-  @Test func `packets of the start wait for its end, and those of their connection are moved`() {
+  @Test func `packets of the start wait for its end, and are moved`() {
     let buffer = PlayoutBuffer()
-    let due = [1_000, 2_000, 2_040].map { MediaTime.zero + .milliseconds($0) }
-    buffer.appendLive(PlayoutBufferTests.packet(.video, isKeyframe: true, due: due[0]))
+    let due = [2_000, 2_040].map { MediaTime.zero + .milliseconds($0) }
     buffer.append(.tracks(NetworkTracks(video: nil)))
-    buffer.appendLive(PlayoutBufferTests.packet(.video, due: due[1]))
-    buffer.appendLive(PlayoutBufferTests.packet(.audio, due: due[2]))
+    buffer.appendLive(PlayoutBufferTests.packet(.video, isKeyframe: true, due: due[0]))
+    buffer.appendLive(PlayoutBufferTests.packet(.audio, due: due[1]))
     let end = StreamClock.system.now() + .milliseconds(120)
     buffer.holdStart(until: end, movedBy: .milliseconds(40))
-    let first = PlayoutBufferTests.take(buffer)
-    #expect(StreamClock.system.now() >= end)
-    #expect(first?.times.decode == due[0])
-    if case .tracks = buffer.next() {} else { Issue.record("the connection follows the packet before it") }
+    if case .tracks = buffer.next() {} else { Issue.record("the tracks precede their packets") }
     let moved = [PlayoutBufferTests.take(buffer), PlayoutBufferTests.take(buffer)].compactMap { $0?.times }
-    let expected = due.dropFirst().map { $0 - .milliseconds(40) }
+    #expect(StreamClock.system.now() >= end)
+    let expected = due.map { $0 - .milliseconds(40) }
     #expect(moved.map(\.decode) == expected && moved.map(\.presentation) == expected)
+  }
+
+  @Test func `packets behind one that has been delivered are neither moved nor waited for`() {
+    let buffer = PlayoutBuffer()
+    let due = [2_000, 2_040].map { MediaTime.zero + .milliseconds($0) }
+    for time in due { buffer.appendLive(PlayoutBufferTests.packet(.audio, due: time)) }
+    // The end of the wait has come.
+    buffer.holdStart(until: .zero, movedBy: .milliseconds(40))
+    let first = PlayoutBufferTests.take(buffer)
+    // A packet that arrived before that end, and whose reader comes late.
+    let end = StreamClock.system.now() + .seconds(60)
+    buffer.holdStart(until: end, movedBy: .seconds(2))
+    let second = PlayoutBufferTests.take(buffer)
+    #expect(first?.times.decode == due[0] - .milliseconds(40))
+    #expect(second?.times.decode == due[1] - .milliseconds(40))
   }
 }
