@@ -112,12 +112,15 @@ final class AudioPipeline {
     let alignment = AudioAlignment(
       start: block.timestamp, expected: expected, sampleRate: self.format.sampleRate,
       tolerance: isCut ? .zero : AudioAlignment.tolerance)
-    if alignment.excess < block.sampleCount { self.timeout.handleUse(at: now) }
+    if alignment.excess < block.sampleCount {
+      self.timeout.handleUse(at: now)
+    } else {
+      self.timeout.handleCut(block.duration, latency: now - block.timestamp, at: now)
+    }
     let passed = self.passthrough.samples(
       for: block, at: expected, follows: !isCut && alignment.isNone, isMuted: isMuted)
     guard passed.isEmpty else { return self.pass(passed) }
     try self.fill(count: alignment.silence, at: expected)
-    if alignment.excess >= block.sampleCount { self.timeout.raise(to: now - block.timestamp) }
     block.samples.removeFirst(min(alignment.excess, block.sampleCount) * self.format.channelCount)
     if isMuted { block.samples = [Float](repeating: 0, count: block.samples.count) }
     try self.encode(block)

@@ -7,6 +7,8 @@ internal import Media
 struct AudioTimeout {
   /// Maximum of ``limit``, and thereby of the latency that a source with late blocks adds to the audio.
   static let maximum = MediaDuration.seconds(2)
+  /// Maximum silence at once because of a block that came late: in place of more, the pipeline leaves a gap.
+  static let maximumSilence = MediaDuration.seconds(1)
 
   /// Time after the expected arrival of a block at which silence replaces it.
   private(set) var limit: MediaDuration
@@ -14,6 +16,8 @@ struct AudioTimeout {
   private let minimum: MediaDuration
   /// Arrival of the last block that was used.
   private var lastUse: MediaTime?
+  /// The blocks that silence has replaced since then: arrival of the first one, and duration of all.
+  private var cut: (since: MediaTime, duration: MediaDuration)?
 
   /// - Parameter minimum: Initial value of ``limit``.
   init(_ minimum: MediaDuration) {
@@ -27,25 +31,31 @@ struct AudioTimeout {
     max(expected, self.lastUse ?? expected) + self.limit
   }
 
-  /// Duration of the silence to insert at the deadline: up to the latency of the source.
+  /// Duration of the silence to insert at the deadline: up to the latency of the source. Of what a late block has delayed, a second; the
+  /// rest is due at once.
   func silence(expected: MediaTime, at now: MediaTime) -> MediaDuration {
-    now - (self.limit - self.minimum / 2) - expected
+    let missing = now - (self.limit - self.minimum / 2) - expected
+    let delayed = max(expected, self.lastUse ?? expected) - expected
+    // Of other gaps all is missing, as after the machine was suspended.
+    return missing - delayed > Self.maximumSilence ? missing : min(missing, Self.maximumSilence)
   }
 
   /// Records a block of which a part at least is used.
   mutating func handleUse(at now: MediaTime) {
-    self.lastUse = now
+    (self.lastUse, self.cut) = (now, nil)
   }
 
-  /// Raises the limit to the latency of a block that silence has replaced, so that a source of high latency is not replaced forever.
-  mutating func raise(to latency: MediaDuration) {
-    // Of a stall, after which blocks come in time again.
-    guard latency <= Self.maximum else { return }
+  /// Records a block that silence has replaced. Where several come in real time, the limit is raised to their latency, so that a source of
+  /// high latency is not replaced forever; those that come at once, as at its start or after a stall, are followed by others in time.
+  mutating func handleCut(_ duration: MediaDuration, latency: MediaDuration, at now: MediaTime) {
+    let (since, before) = self.cut ?? (now, .zero)
+    self.cut = (since, before + duration)
+    guard before > .zero, now - since >= before / 2, latency <= Self.maximum else { return }
     self.limit = max(self.limit, min(latency + self.minimum / 2, Self.maximum))
   }
 
   /// Returns to the initial limit, for another source.
   mutating func reset() {
-    self.limit = self.minimum
+    (self.limit, self.cut) = (self.minimum, nil)
   }
 }
