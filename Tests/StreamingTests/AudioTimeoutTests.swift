@@ -70,7 +70,8 @@ struct AudioTimeoutTests {
     #expect(timeout.limit == .milliseconds(950))
   }
 
-  @Test func `silence behind a block that came late is made in pieces of a second, that of a suspended machine is not`() {
+  @Test func `silence behind a block that came late is made in pieces of a second, that of a suspended machine is not`()
+  {
     var timeout = AudioTimeout(Self.limit)
     timeout.handleUse(at: Self.start)
     var expected = Self.start - .milliseconds(2_500)
