@@ -54,12 +54,9 @@ package struct ImageStreamReader: Sendable {
   private var damagedCount = 0
   private var buffer = ByteBuffer()
   /// Offset of the next chunk of a PNG image, which begins at the reader index.
-  private var position = Self.pngSignature.count
+  private var position = ImageSignature.png.count
 
   private static let maximumLength = JPEGStreamReader.maximumLength
-  /// The marker SOI, and the first byte of the next one, T.81 §B.1.1.3.
-  private static let jpegSignature: [UInt8] = [0xFF, 0xD8, 0xFF]
-  private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
   /// The type `IEND` of a PNG chunk, §11.2.5.
   private static let imageEnd: UInt32 = 0x4945_4E44
 
@@ -130,7 +127,7 @@ package struct ImageStreamReader: Sendable {
   }
 
   private mutating func begin(_ format: Format) {
-    (self.state, self.position) = (.decided(format), Self.pngSignature.count)
+    (self.state, self.position) = (.decided(format), ImageSignature.png.count)
     // The first byte of each marker, T.81 §B.1.1.2.
     self.isForeign = format == .jpeg && self.buffer.readableBytesView.first != 0xFF
     guard format == .jpeg else { return }
@@ -157,8 +154,8 @@ package struct ImageStreamReader: Sendable {
       switch Self.signature(view) {
       case .format(let format): return format
       case .needsBytes: return nil
-      case .unknown where Self.jpegSignature.starts(with: view.prefix(Self.jpegSignature.count)):
-        return view.count >= Self.jpegSignature.count ? .jpeg : nil
+      case .unknown where ImageSignature.jpeg.starts(with: view.prefix(ImageSignature.jpeg.count)):
+        return view.count >= ImageSignature.jpeg.count ? .jpeg : nil
       case .unknown: self.buffer.moveReaderIndex(forwardBy: 1)
       }
     }
@@ -171,8 +168,8 @@ package struct ImageStreamReader: Sendable {
 
   /// Format of PNG or WebP by the first bytes of an image.
   private static func signature(_ view: ByteBufferView) -> Signature {
-    if Self.pngSignature.starts(with: view.prefix(Self.pngSignature.count)) {
-      return view.count >= Self.pngSignature.count ? .format(.png) : .needsBytes
+    if ImageSignature.png.starts(with: view.prefix(ImageSignature.png.count)) {
+      return view.count >= ImageSignature.png.count ? .format(.png) : .needsBytes
     }
     // RFC 9649 §2.4: "RIFF", the size, "WEBP".
     guard "RIFF".utf8.starts(with: view.prefix(4)) else { return .unknown }

@@ -116,8 +116,7 @@ package struct JPEGStreamReader: Sendable {
     var skipped = view.count
     var index = view.startIndex
     while let found = view[index...].firstIndex(of: 0xFF) {
-      let rest = view[found...].prefix(3)
-      if [0xFF, 0xD8, 0xFF].starts(with: rest) {
+      if ImageSignature.jpeg.starts(with: view[found...].prefix(ImageSignature.jpeg.count)) {
         skipped = found - view.startIndex
         break
       }

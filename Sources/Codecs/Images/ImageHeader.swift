@@ -1,3 +1,4 @@
+internal import Bitstreams
 package import Media
 
 /// Format and size of a PNG (ISO/IEC 15948) or JPEG (ITU-T T.81) file.
@@ -20,22 +21,20 @@ package struct ImageHeader: Hashable {
   /// - Throws: A ``ParsingError`` for an unknown format, a missing or malformed header, a size of zero, and a file
   ///   without its end marker (`IEND` or `EOI`).
   package init(parsing bytes: [UInt8]) throws(ParsingError) {
-    if bytes.starts(with: Self.pngSignature) {
+    if bytes.starts(with: ImageSignature.png) {
       try self.init(png: bytes)
-    } else if bytes.starts(with: [0xFF, 0xD8]) {
+    } else if bytes.starts(with: ImageSignature.jpeg.prefix(2)) {
       try self.init(jpeg: bytes)
     } else {
       throw ParsingError(bytes.isEmpty ? .missing : .unsupported, field: "signature", offset: 0)
     }
   }
 
-  private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-
   /// PNG §5.3: chunks of length, type, data and CRC, 12 bytes without the data. The first one is IHDR with width and
   /// height (§11.2.2), the last one IEND.
   private init(png bytes: [UInt8]) throws(ParsingError) {
     func uint32(_ offset: Int) -> Int { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
-    var offset = Self.pngSignature.count
+    var offset = ImageSignature.png.count
     var size: (width: Int, height: Int)?
     while bytes.count - offset >= 12 {
       let (length, type) = (uint32(offset), bytes[offset + 4..<offset + 8])

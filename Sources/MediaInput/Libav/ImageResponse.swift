@@ -1,3 +1,4 @@
+internal import Bitstreams
 internal import CLibav
 internal import Codecs
 internal import Libc
@@ -59,8 +60,7 @@ final class ImageResponse {
   /// libavformat collects some kilobytes to find out, for which small images at a few in a second take longer than it may.
   static func isJPEGStream(_ body: UnsafeMutablePointer<AVIOContext>) -> Bool {
     guard avio_size(body) < 0 else { return false }
-    // The marker SOI, and the first byte of the next one.
-    let signature: [UInt8] = [0xFF, 0xD8, 0xFF]
+    let signature = ImageSignature.jpeg
     var bytes = [UInt8](repeating: 0, count: signature.count)
     let count = avio_read_partial(body, &bytes, Int32(signature.count))
     guard count > 0 else { return false }

@@ -1,3 +1,4 @@
+import Bitstreams
 import Media
 import MediaInput
 import NIOCore
@@ -119,6 +120,6 @@ extension StreamCheck {
   private static func isMotionJPEG(_ result: HTTPResult) -> Bool {
     guard result.status == 200 else { return false }
     return result.contentType?.hasPrefix("multipart/") == true || result.contentType == "image/jpeg"
-      || result.body.readableBytesView.starts(with: [0xFF, 0xD8, 0xFF])
+      || result.body.readableBytesView.starts(with: ImageSignature.jpeg)
   }
 }
