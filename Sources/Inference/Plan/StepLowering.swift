@@ -129,7 +129,8 @@ struct StepLowering {
     guard count <= InferencePlan.maximumFloatCount - place else {
       throw ParsingError(.tooLarge, field: "memory of all weights")
     }
-    self.constants.append(contentsOf: repeatElement(0, count: place + count - self.constants.count))
+    // An array is copied at once; a debug build would iterate over `repeatElement`, for a second with all models.
+    self.constants += [Float](repeating: 0, count: place + count - self.constants.count)
     return place
   }
 
