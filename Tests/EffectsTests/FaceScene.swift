@@ -1,5 +1,6 @@
 import Foundation
 import Media
+import Synchronization
 
 @testable import Effects
 
@@ -33,13 +34,21 @@ struct FaceScene {
     Model(center: SIMD2(266, 124), side: 101),
   ]
   private static let photo = Result { try RealImage.frame("multi_face.jpg", width: 1000, height: 666).buffer }
+  /// Rooms without faces by their size, each decoded once.
+  private static let rooms = Mutex<[SIMD2<Int>: PixelBuffer]>([:])
 
   let buffer: PixelBuffer
   private(set) var labels: [Label] = []
 
   /// A room without faces.
   init(width: Int, height: Int) throws {
-    self.buffer = try RealImage.frame("no_face.mp4", width: width, height: height, at: 0).buffer
+    let room = try Self.rooms.withLock { rooms in
+      if let room = rooms[SIMD2(width, height)] { return room }
+      let room = try RealImage.frame("no_face.mp4", width: width, height: height, at: 0).buffer
+      rooms[SIMD2(width, height)] = room
+      return room
+    }
+    self.init(copying: room)
   }
 
   /// A copy of a buffer.
@@ -61,23 +70,26 @@ struct FaceScene {
     let photo = try Self.photo.get()
     let factor = model.side / side
     let reach = Int(0.95 * side)
+    let size = max(1, Int(factor))
+    // Numbers instead of vectors in the loop, and no generic functions, which are slow in debug builds.
+    let (right, down) = (Self.turned(SIMD2(1, 0), orientation), Self.turned(SIMD2(0, 1), orientation))
     for plane in 0..<3 {
       let unit = plane == 0 ? 1 : 2
       let (source, target) = (photo.unsafePlane(plane), self.buffer.unsafePlane(plane))
       let (sourceStride, rowLength) = (photo.format.bytesPerRow[plane], self.buffer.format.bytesPerRow[plane])
       let (width, height) = (self.buffer.format.width / unit, self.buffer.format.height / unit)
-      for y in stride(from: -reach / unit, through: reach / unit, by: 1) {
-        for x in stride(from: -reach / unit, through: reach / unit, by: 1) {
-          let place = SIMD2(Int(center.x) / unit + x, Int(center.y) / unit + y)
+      let (middle, scale) = (SIMD2(Int(center.x) / unit, Int(center.y) / unit), Float(unit) * factor)
+      let columns = max(-reach / unit, -middle.x)..<min(reach / unit + 1, width - middle.x)
+      for y in max(-reach / unit, -middle.y)..<min(reach / unit + 1, height - middle.y) {
+        for x in columns {
           // An oval: its corners would be those of a photo.
           let radius = Float(x * x + y * y).squareRoot() * Float(unit) / Float(reach)
-          guard (0..<width).contains(place.x), (0..<height).contains(place.y), radius < 1 else { continue }
-          let offset = Self.turned(SIMD2(Float(x), Float(y)), orientation) * Float(unit) * factor
-          let value = Self.mean(
-            source, sourceStride, photo.format.width / unit, photo.format.height / unit,
-            (model.center + offset) / Float(unit), max(1, Int(factor)))
-          let weight = min(1, (1 - radius) * 8)
-          let index = place.y * rowLength + place.x
+          if radius >= 1 { continue }
+          let column = (model.center.x + (right.x * Float(x) + down.x * Float(y)) * scale) / Float(unit)
+          let row = (model.center.y + (right.y * Float(x) + down.y * Float(y)) * scale) / Float(unit)
+          let value = Self.mean(source, sourceStride, Int(column), Int(row), size)
+          let weight = radius > 0.875 ? (1 - radius) * 8 : 1
+          let index = (middle.y + y) * rowLength + middle.x + x
           target[index] = UInt8(Float(value) * weight + Float(target[index]) * (1 - weight))
         }
       }
@@ -95,20 +107,25 @@ struct FaceScene {
     }
   }
 
+  /// Mean of the square around a position; all heads are inside of the photo.
   private static func mean(
-    _ plane: UnsafeMutableRawBufferPointer, _ stride: Int, _ width: Int, _ height: Int, _ center: SIMD2<Float>,
-    _ size: Int
+    _ plane: UnsafeMutableRawBufferPointer, _ stride: Int, _ x: Int, _ y: Int, _ size: Int
   ) -> Int {
-    var (sum, count) = (0, 0)
-    for y in 0..<size {
-      for x in 0..<size {
-        let column = max(0, min(width - 1, Int(center.x) + x - size / 2))
-        let row = max(0, min(height - 1, Int(center.y) + y - size / 2))
-        sum += Int(plane[row * stride + column])
-        count += 1
-      }
+    var sum = 0
+    let first = (y - size / 2) * stride + x - size / 2
+    for row in 0..<size {
+      for column in 0..<size { sum += Int(plane[first + row * stride + column]) }
     }
-    return sum / count
+    return sum / (size * size)
+  }
+
+  /// Divides the luma of the whole frame.
+  func darken(by divisor: UInt8) {
+    let luma = self.buffer.unsafePlane(0)
+    for index in 0..<luma.count {
+      let value = luma[index]
+      luma[index] = value > 16 ? 16 + (value - 16) / divisor : 16
+    }
   }
 
   /// The faces of which a part is to be seen in a frame that privacy has covered.
