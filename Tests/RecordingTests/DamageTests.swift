@@ -52,7 +52,6 @@ struct DamageTests {
     func frames(of path: String) throws -> [Int] {
       let bytes = try Data(contentsOf: URL(filePath: path))
       if let known = self.frames.withLock({ $0[bytes] }) { return known }
-      #expect(try Tools.warnings(path) == "")
       let frames = try Tools.play(path).frames.map(\.number)
       self.frames.withLock { $0[bytes] = frames }
       return frames
@@ -252,7 +251,7 @@ struct DamageTests {
       guard case .finished(let finished) = try await Recordings.repair(path) else {
         throw VidiconError(.failed, subject: path, cause: "not finished", nextStep: "")
       }
-      return (finished, try Tools.times(path, "v:0").count)
+      return (finished, try Tools.packetCount(path, "v:0"))
     }
   }
 

@@ -31,61 +31,80 @@ enum Tools {
       errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
   }
 
-  /// A file as decoded by ffmpeg; any warning is a test failure.
+  /// A file as decoded by ffmpeg, and read by ffprobe; any warning is a test failure.
   struct Playback {
     /// Timecode strip values of the frames, and their presentation times in seconds.
-    var frames: [(number: Int, time: Double)]
+    var frames: [(number: Int, time: Double)] = []
     /// Start times of flashes, in seconds.
-    var flashes: [Double]
+    var flashes: [Double] = []
     /// Start times of beeps, in seconds.
-    var beeps: [Double]
-    var videoDuration: Double
-    var audioDuration: Double
+    var beeps: [Double] = []
+    var videoDuration = 0.0
+    var audioDuration = 0.0
+    /// Number of encoded audio frames.
+    var audioFrameCount = 0
   }
 
+  /// Decodes a file, and reads the times of all its packets: one program each, whose start takes longer than its work.
   static func play(_ path: String, hasVideo: Bool = true, hasAudio: Bool = true) throws -> Playback {
-    let quiet = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"]
-    var playback = Playback(frames: [], flashes: [], beeps: [], videoDuration: 0, audioDuration: 0)
+    let folder = FileManager.default.temporaryDirectory.appending(path: "play-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (video, audio) = (folder.appending(path: "video"), folder.appending(path: "audio"))
+    var arguments = [
+      "-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning", "-xerror", "-noautorotate", "-i", path,
+    ]
+    if hasVideo {
+      arguments += ["-map", "0:v", "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-vf", "format=gray"]
+      arguments += ["-f", "rawvideo", video.path]
+    }
+    if hasAudio { arguments += ["-map", "0:a", "-f", "s16le", audio.path] }
+    let decoded = try self.run("ffmpeg", arguments)
+    #expect(decoded.status == 0 && decoded.errors == "", "\(decoded.errors)")
+    let read = try self.run(
+      "ffprobe",
+      [
+        "-v", "warning", "-show_entries", "packet=codec_type,pts_time:stream=codec_type,duration", "-of", "csv", path,
+      ])
+    #expect(read.status == 0 && read.errors == "", "\(read.errors)")
+    let lines = read.text.split(separator: "\n").map { $0.split(separator: ",", omittingEmptySubsequences: false) }
+    func numbers(_ section: String, _ kind: String) -> [Double] {
+      lines.filter { $0.count > 2 && $0[0] == section && $0[1] == kind }.compactMap { Double($0[2]) }
+    }
+    var playback = Playback()
     if hasVideo {
       let (width, height) = (EncodedStream.width, EncodedStream.height)
-      let decoded = try self.run(
-        "ffmpeg",
-        quiet + [
-          "-xerror", "-noautorotate", "-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-enc_time_base",
-          "1:90000",
-        ]
-          + ["-vf", "format=gray", "-f", "rawvideo", "pipe:1"])
-      #expect(decoded.status == 0 && decoded.errors == "", "\(decoded.errors)")
-      let times = try self.times(path, "v:0")
-      let count = decoded.output.count / (width * height)
+      let images = try Data(contentsOf: video)
+      let times = numbers("packet", "video")
+      let count = images.count / (width * height)
       #expect(times.count == count)
       var wasBright = true
       for (index, time) in zip(0..<count, times) {
-        let frame = decoded.output.dropFirst(index * width * height).prefix(width * height)
+        let frame = images.dropFirst(index * width * height).prefix(width * height)
         let number = frame.withUnsafeBytes { Strip.read($0, width: width, height: height) }
         playback.frames.append((number ?? -1, time))
         let isBright = frame[frame.startIndex + (height - 4) * width + 8] > 140
         if isBright, !wasBright { playback.flashes.append(time) }
         wasBright = isBright
       }
-      playback.videoDuration = try self.duration(path, "v:0")
+      playback.videoDuration = numbers("stream", "video").first ?? 0
     }
     if hasAudio {
-      let decoded = try self.run(
-        "ffmpeg", quiet + ["-xerror", "-i", path, "-map", "0:a", "-f", "s16le", "pipe:1"])
-      #expect(decoded.status == 0 && decoded.errors == "", "\(decoded.errors)")
-      let start = try #require(try self.times(path, "a:0").first)
-      let samples = decoded.output.withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
+      let times = numbers("packet", "audio")
+      let start = try #require(times.first)
+      let samples = try Data(contentsOf: audio).withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
       var quietCount = 0
-      for (index, sample) in samples.enumerated() {
-        if abs(Int(sample)) > 4000 {
+      for index in 0..<samples.count {
+        let sample = samples[index]
+        if sample > 4000 || sample < -4000 {
           if quietCount > 13_000 { playback.beeps.append(start + Double(index) / 44_100) }
           quietCount = 0
         } else {
           quietCount += 1
         }
       }
-      playback.audioDuration = try self.duration(path, "a:0")
+      playback.audioDuration = numbers("stream", "audio").first ?? 0
+      playback.audioFrameCount = times.count
     }
     return playback
   }
@@ -100,16 +119,11 @@ enum Tools {
     try self.run("ffprobe", ["-v", "warning", "-show_format", "-show_streams", "-count_packets", path]).errors
   }
 
-  static func times(_ path: String, _ stream: String) throws -> [Double] {
+  /// Number of packets of a stream that has times.
+  static func packetCount(_ path: String, _ stream: String) throws -> Int {
     let arguments = ["-v", "error", "-select_streams", stream, "-show_entries", "packet=pts_time", "-of", "csv=p=0"]
-    return try self.run("ffprobe", arguments + [path]).text.split(separator: "\n").compactMap {
-      Double($0.split(separator: ",")[0])
+    return try self.run("ffprobe", arguments + [path]).text.split(separator: "\n").count {
+      Double($0.split(separator: ",")[0]) != nil
     }
-  }
-
-  static func duration(_ path: String, _ stream: String) throws -> Double {
-    let arguments = ["-v", "error", "-select_streams", stream, "-show_entries", "stream=duration", "-of", "csv=p=0"]
-    let text = try self.run("ffprobe", arguments + [path]).text
-    return text.split { $0.isNewline || $0 == "," }.first.flatMap { Double($0) } ?? 0
   }
 }
