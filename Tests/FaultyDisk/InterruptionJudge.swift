@@ -1,9 +1,12 @@
+import NIOCore
+
 /// Replays the calls of one recording, and judges what each interruption leaves.
 public struct InterruptionJudge {
   /// Path of the recording.
   private let path: String
   private var replay = DiskReplay()
-  private var known: [[UInt8]: RecordedSamples?] = [:]
+  /// Judged contents, as buffers: arrays hash each byte on its own.
+  private var known: [ByteBuffer: RecordedSamples?] = [:]
   /// Samples of the fragments whose synchronization has returned.
   public private(set) var promised = 0
   /// Number of interruptions that were judged.
@@ -45,9 +48,10 @@ public struct InterruptionJudge {
   }
 
   private mutating func count(_ bytes: [UInt8]) -> RecordedSamples? {
-    if let known = self.known[bytes] { return known }
+    let content = ByteBuffer(bytes: bytes)
+    if let known = self.known[content] { return known }
     let samples = RecordedSamples(bytes)
-    self.known[bytes] = .some(samples)
+    self.known[content] = .some(samples)
     return samples
   }
 }

@@ -33,7 +33,7 @@ public struct HeadCopy: Hashable, Sendable {
     guard self.head.readableBytes <= Self.maximumLength else { return }
     buffer.writeBox("uuid") {
       $0.writeBytes(Self.userType)
-      $0.writeInteger(SectionCRC.checksum(self.head.readableBytesView))
+      $0.writeInteger(self.head.withUnsafeReadableBytes(SectionCRC.checksum))
       $0.writeImmutableBuffer(self.head)
     }
   }
@@ -48,7 +48,7 @@ public struct HeadCopy: Hashable, Sendable {
     }
     guard let checksum = content.readInteger(as: UInt32.self) else { throw ParsingError(.truncated, field: "CRC_32") }
     guard content.readableBytes <= Self.maximumLength else { throw ParsingError(.tooLarge, field: "head") }
-    guard SectionCRC.checksum(content.readableBytesView) == checksum else {
+    guard content.withUnsafeReadableBytes(SectionCRC.checksum) == checksum else {
       throw ParsingError(.invalid, field: "CRC_32")
     }
     self.head = content

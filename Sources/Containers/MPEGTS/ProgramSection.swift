@@ -33,7 +33,7 @@ package struct ProgramSection {
       rest.readInteger(as: UInt16.self) != nil, let version = rest.readInteger(as: UInt8.self),
       rest.readInteger(as: UInt16.self) != nil, let content = rest.readSlice(length: sectionLength - Self.frameLength)
     else { throw ParsingError(.truncated, field: "section_length", offset: 1) }
-    guard SectionCRC.checksum(whole.readableBytesView) == 0 else {
+    guard whole.withUnsafeReadableBytes(SectionCRC.checksum) == 0 else {
       throw ParsingError(.invalid, field: "CRC_32", offset: Self.headLength + sectionLength - 4)
     }
     guard version & 1 == 1 else { throw ParsingError(.unsupported, field: "current_next_indicator", offset: 5) }
@@ -50,7 +50,7 @@ package struct ProgramSection {
     section.append(0b11 << 6 | (version & 0b1_1111) << 1 | 1)
     section += [0, 0]
     section += content
-    section.appendInteger(SectionCRC.checksum(section))
+    section.appendInteger(section.withUnsafeBytes(SectionCRC.checksum))
     return section
   }
 
@@ -79,12 +79,13 @@ extension [UInt8] {
 /// not inverted.
 enum SectionCRC {
   /// Checksum of bytes; 0 over a section with its CRC.
-  static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
-    // Bit by bit: two sections of about 30 bytes per segment do not justify a table.
-    bytes.reduce(UInt32.max) { register, byte in
-      (0..<8).reduce(register ^ UInt32(byte) << 24) { register, _ in
-        register & 1 << 31 != 0 ? register << 1 ^ 0x04C1_1DB7 : register << 1
-      }
+  static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    // Bit by bit: sections of about 30 bytes and heads of recordings do not justify a table.
+    var register = UInt32.max
+    for index in 0..<bytes.count {
+      register ^= UInt32(bytes[index]) << 24
+      for _ in 0..<8 { register = register & 1 << 31 != 0 ? register << 1 ^ 0x04C1_1DB7 : register << 1 }
     }
+    return register
   }
 }
