@@ -23,11 +23,17 @@ final class ScreenViewer: VideoConsumer {
       x: Int = 0, y: Int = 0, width: Int? = nil, height: Int? = nil, from expected: (Int, Int) -> UInt32
     ) -> Int {
       let (width, height) = (width ?? self.frame.format.width, height ?? self.frame.format.height)
-      var count = 0
-      for row in y..<(y + height) {
-        for column in x..<(x + width) where self.color(column, row) != expected(column, row) { count += 1 }
+      let rowLength = self.frame.format.bytesPerRow[0]
+      return self.frame.withPlane(0) { bytes in
+        var count = 0
+        for row in y..<(y + height) {
+          for column in x..<(x + width) {
+            let pixel = bytes.loadUnaligned(fromByteOffset: row * rowLength + column * 4, as: UInt32.self)
+            if UInt32(littleEndian: pixel) & 0xFFFFFF != expected(column, row) { count += 1 }
+          }
+        }
+        return count
       }
-      return count
     }
   }
 
