@@ -1,7 +1,7 @@
 /// The comments of a source file, line by line; of Swift and JavaScript tests also the names.
-struct CommentText {
+struct CommentText: Sendable {
   /// A line of a comment, or the name of a test.
-  struct Line {
+  struct Line: Sendable {
     /// Line number, counted from 1.
     var number: Int
     /// The text, with the marks of the comment.
@@ -24,7 +24,7 @@ struct CommentText {
   }
 
   /// Kind of a comment that begins its line.
-  enum Kind {
+  enum Kind: Sendable {
     /// `///`, `/** */`, a docstring, or the title of a section.
     case documentation
     /// Any other comment.
@@ -119,9 +119,10 @@ struct CommentText {
   /// A comment to the end of the line, or a line of a block comment. `://` begins no comment: it is part of a URL.
   private static func slashComment(_ line: Substring, isInBlock: inout Bool) -> Substring? {
     if isInBlock || line.drop(while: \.isWhitespace).hasPrefix("/*") {
-      isInBlock = !line.contains("*/")
+      isInBlock = !line.has("*/")
       return line
     }
+    guard line.has("//") else { return nil }
     return line.ranges(of: "//").first { range in
       range.lowerBound == line.startIndex || line[line.index(before: range.lowerBound)] != ":"
     }.map { line[$0.lowerBound...] }
@@ -130,7 +131,9 @@ struct CommentText {
   /// The name of a test or a suite.
   private static func name(_ line: Substring) -> Substring? {
     let prefixes = ["func `", "@Suite(\"", "  test(\"", "test(\"", "describe(\""]
-    guard let start = prefixes.lazy.compactMap({ line.firstRange(of: $0)?.upperBound }).first else { return nil }
+    guard let prefix = prefixes.first(where: line.has), let start = line.firstRange(of: prefix)?.upperBound else {
+      return nil
+    }
     return line[start...].prefix { $0 != "`" && $0 != "\"" }
   }
 

@@ -47,7 +47,7 @@ struct PackageManifest {
       let imported = Set(texts.flatMap { $0.imports.map(\.module) })
       let run = Set(
         texts.flatMap { text in
-          text.lines.contains { $0.code.contains("BuiltProgram(") } ? text.strings.map(\.text) : []
+          text.lines.contains { $0.code.has("BuiltProgram(") } ? text.strings.map(\.text) : []
         })
       let left = declared.subtracting(imported).subtracting(run)
       if !left.isEmpty { unused[target] = left }

@@ -13,8 +13,8 @@ struct ParserCoverageTests {
     let declared = try Self.sources().filter { _, text in
       text.lines.contains { line in
         (line.words.contains("init") || line.words.contains("func"))
-          && (line.code.contains("(parsing") || line.code.contains(", parsing "))
-          && !line.code.contains(".init")
+          && (line.code.has("(parsing") || line.code.has(", parsing "))
+          && !line.code.has(".init")
       }
     }
     let parsers = try ParserCoverage.parsers()
@@ -32,7 +32,7 @@ struct ParserCoverageTests {
     for (file, owner) in ParserCoverage.filesOfOtherForm {
       let path = try #require(sources[file], "\(file) is gone").path
       let isMade = lines.contains { line in
-        line.words.contains(owner[...]) && ["\(owner)(", "\(owner)."].contains(where: line.code.contains)
+        line.words.contains(owner[...]) && ["\(owner)(", "\(owner)."].contains(where: line.code.has)
       }
       #expect(isMade, "no fuzz case makes \(owner)")
       // The file is named after its type.

@@ -29,6 +29,7 @@ enum Repository {
 
   /// The files that were read, by their paths: most rules read the same ones.
   private static let texts = Mutex<[String: SwiftText]>([:])
+  private static let commentTexts = Mutex<[String: CommentText]>([:])
 
   private static func text(of url: URL) throws -> SwiftText {
     let path = String(url.path.dropFirst(Self.top.path.count))
@@ -36,6 +37,13 @@ enum Repository {
     let text = SwiftText(path: path, text: try String(contentsOf: url, encoding: .utf8))
     Self.texts.withLock { $0[path] = text }
     return text
+  }
+
+  /// All lines of the Swift files of the tests, without the spaces around them.
+  static func textOfTests() throws -> String { try self.tests.get() }
+
+  private static let tests = Result {
+    try Self.swiftFiles(in: "Tests").flatMap { $0.lines.map(\.text) }.joined(separator: "\n")
   }
 
   /// Comments of all files in C, JavaScript, Python, shell and CSS, of configuration files and Swift files, and the text of Markdown,
@@ -51,11 +59,14 @@ enum Repository {
         at: top, includingPropertiesForKeys: [.isRegularFileKey], options: .skipsHiddenFiles)
       return try ([top] + (enumerator?.compactMap { $0 as? URL } ?? [])).compactMap { url -> CommentText? in
         let path = String(url.path.dropFirst(Self.top.path.count))
-        guard endings.contains(url.pathExtension), !path.contains("/Seeds/"), !path.contains("/FailCases/"),
-          try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true,
+        guard endings.contains(url.pathExtension), !path.has("/Seeds/"), !path.has("/FailCases/") else { return nil }
+        if let known = Self.commentTexts.withLock({ $0[path] }) { return known }
+        guard try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true,
           let text = String(data: try Data(contentsOf: url), encoding: .utf8)
         else { return nil }
-        return CommentText(path: path, text: text)
+        let comments = CommentText(path: path, text: text)
+        Self.commentTexts.withLock { $0[path] = comments }
+        return comments
       }
     }
   }

@@ -25,7 +25,7 @@ struct RepositoryTests {
     let files = try Repository.swiftFiles(in: "Sources")
     #expect(files.flatMap(SourceRules.releases) == [])
     // The rule sees the places that it is about.
-    let names = files.filter { file in file.lines.contains { $0.code.contains("notPrivate:") } }.map(\.path)
+    let names = files.filter { file in file.lines.contains { $0.code.has("notPrivate:") } }.map(\.path)
     #expect(names.count == 3, "\(names)")
   }
 

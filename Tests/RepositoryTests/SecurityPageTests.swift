@@ -19,9 +19,9 @@ struct SecurityPageTests {
 
   @Test func `each threat names a test, and each named test exists`() throws {
     let (types, sentences) = try Self.named()
-    let tests = try Repository.swiftFiles(in: "Tests").flatMap { $0.lines.map(\.text) }.joined(separator: "\n")
-    #expect(types.filter { !tests.contains("struct \($0)") && !tests.contains("enum \($0)") } == [])
-    #expect(sentences.filter { !tests.contains("`\($0)`") && !tests.contains("@Suite(\"\($0)\"") } == [])
+    let tests = try Repository.textOfTests()
+    #expect(types.filter { !tests.has("struct \($0)") && !tests.has("enum \($0)") } == [])
+    #expect(sentences.filter { !tests.has("`\($0)`") && !tests.has("@Suite(\"\($0)\"") } == [])
     #expect(types.count > 10 && sentences.count > 10)
   }
 }

@@ -84,8 +84,8 @@ enum SourceRules {
       func violation(_ message: String) -> Violation {
         Violation(path: text.path, line: line.number, message: message)
       }
-      let ways = Self.releases.filter { line.code.contains($0.key) && !$0.value.contains(text.path) }
-      let isRaw = line.code.contains("func encode(") && line.words.contains("VideoFrame")
+      let ways = Self.releases.filter { line.code.has($0.key) && !$0.value.contains(text.path) }
+      let isRaw = line.code.has("func encode(") && line.words.contains("VideoFrame")
       return ways.map { violation("\($0.key) releases a frame; only the chain of effects may") }
         + (isRaw ? [violation("an encoder of frames that were not released")] : [])
     }
@@ -102,9 +102,9 @@ enum SourceRules {
     let marks = ["@unchecked Sendable", "nonisolated(unsafe)", "fatalError(", "try!", " as! ", "unsafeBitCast("]
     let reach = 6
     return text.lines.enumerated().flatMap { index, line in
-      marks.filter(line.code.contains).compactMap { mark in
+      marks.filter(line.code.has).compactMap { mark in
         let near = text.lines[max(0, index - reach)...min(index + reach, text.lines.count - 1)]
-        if near.contains(where: { $0.text.contains("// Safe because ") }) { return nil }
+        if near.contains(where: { $0.text.has("// Safe because ") }) { return nil }
         return Violation(path: text.path, line: line.number, message: "\(mark) without \"// Safe because …\" near it")
       }
     }

@@ -63,7 +63,7 @@ struct TestingPageTests {
     #expect(uses.count > 30)
     #expect(uses.subtracting(listed) == [])
     // A function that several tests call may have the figure.
-    let declarations = texts.filter { $0.contains("`") }.joined(separator: "\n")
-    #expect(listed.subtracting(uses).filter { !declarations.contains("`\($0.name)`") } == [])
+    let declarations = texts.filter { $0.has("`") }.joined(separator: "\n")
+    #expect(listed.subtracting(uses).filter { !declarations.has("`\($0.name)`") } == [])
   }
 }

@@ -112,29 +112,38 @@ enum Vocabulary {
 extension SourceRules {
   /// No identifier is one that was replaced, or has a part, prefix or suffix that was.
   static func vocabulary(of text: SwiftText) -> [Violation] {
-    text.lines.flatMap { line in
+    // The words of a file that break no rule: most of them come again and again.
+    var allowed: Set<Substring> = []
+    return text.lines.flatMap { line in
       line.words.compactMap { word in
-        let name = String(word)
-        if text.path.hasSuffix(".swift"), let term = Vocabulary.replacedIdentifiers[name] {
-          return Violation(path: text.path, line: line.number, message: "\(name) was replaced by \(term)")
-        }
-        if let (prefix, term) = Vocabulary.replacedPrefixes.first(where: { prefix, _ in
-          name.hasPrefix(prefix) && name.dropFirst(prefix.count).first?.isUppercase == true
-        }), !Vocabulary.standardParts.contains(name.lowercased()) {
-          return Violation(path: text.path, line: line.number, message: "\(name): write \(term), not \(prefix)")
-        }
-        let whole = name.lowercased()
-        if let (suffix, term) = Vocabulary.replacedSuffixes.first(where: { suffix, _ in
-          whole == suffix || whole.hasSuffix("_\(suffix)") || name.hasSuffix(suffix.capitalized)
-        }), !whole.hasSuffix("atleast"), !whole.hasSuffix("at_least") {
-          return Violation(path: text.path, line: line.number, message: "\(name): write \(term), not \(suffix)")
-        }
-        guard Vocabulary.replacedParts.keys.contains(where: whole.contains) else { return nil }
-        let rest = Vocabulary.standardParts.reduce(whole) { $0.replacing($1, with: "") }
-        guard let part = Vocabulary.replacedParts.first(where: { rest.contains($0.key) }) else { return nil }
-        return Violation(path: text.path, line: line.number, message: "\(name): write \(part.value), not \(part.key)")
+        if allowed.contains(word) { return nil }
+        let violation = Self.violation(of: word, on: line, in: text)
+        if violation == nil { allowed.insert(word) }
+        return violation
       }
     }
+  }
+
+  private static func violation(of word: Substring, on line: SwiftText.Line, in text: SwiftText) -> Violation? {
+    let name = String(word)
+    if text.path.hasSuffix(".swift"), let term = Vocabulary.replacedIdentifiers[name] {
+      return Violation(path: text.path, line: line.number, message: "\(name) was replaced by \(term)")
+    }
+    if let (prefix, term) = Vocabulary.replacedPrefixes.first(where: { prefix, _ in
+      name.hasPrefix(prefix) && name.dropFirst(prefix.count).first?.isUppercase == true
+    }), !Vocabulary.standardParts.contains(name.lowercased()) {
+      return Violation(path: text.path, line: line.number, message: "\(name): write \(term), not \(prefix)")
+    }
+    let whole = name.lowercased()
+    if let (suffix, term) = Vocabulary.replacedSuffixes.first(where: { suffix, _ in
+      whole == suffix || whole.hasSuffix("_\(suffix)") || name.hasSuffix(suffix.capitalized)
+    }), !whole.hasSuffix("atleast"), !whole.hasSuffix("at_least") {
+      return Violation(path: text.path, line: line.number, message: "\(name): write \(term), not \(suffix)")
+    }
+    guard Vocabulary.replacedParts.keys.contains(where: whole.has) else { return nil }
+    let rest = Vocabulary.standardParts.reduce(whole) { $0.replacing($1, with: "") }
+    guard let part = Vocabulary.replacedParts.first(where: { rest.contains($0.key) }) else { return nil }
+    return Violation(path: text.path, line: line.number, message: "\(name): write \(part.value), not \(part.key)")
   }
 
   /// No string literal has a phrase that users are not to read.
@@ -142,8 +151,8 @@ extension SourceRules {
     text.strings.flatMap { string -> [Violation] in
       let words = string.text.lowercased().split { $0.isWhitespace || $0 == "\\" }
       let remaining = (Vocabulary.standardTerms + Vocabulary.standardParts)
-        .reduce(words.joined(separator: " ")) { $0.replacing($1, with: "") }
-      return Vocabulary.replacedMessages.filter { remaining.contains($0.key) }.sorted { $0.key < $1.key }.map {
+        .reduce(words.joined(separator: " ")) { $0.has($1) ? $0.replacing($1, with: "") : $0 }
+      return Vocabulary.replacedMessages.filter { remaining.has($0.key) }.sorted { $0.key < $1.key }.map {
         Violation(path: text.path, line: string.line, message: "a string with \"\($0.key)\": write \"\($0.value)\"")
       }
     }
@@ -153,12 +162,12 @@ extension SourceRules {
   static func wording(of text: CommentText) -> [Violation] {
     text.comments.flatMap { comment -> [Violation] in
       var remaining = comment.text.lowercased()
-      for term in Vocabulary.standardTerms { remaining = remaining.replacing(term, with: "") }
+      for term in Vocabulary.standardTerms where remaining.has(term) { remaining = remaining.replacing(term, with: "") }
       let words = remaining.split { !$0.isLetter }.map(String.init)
       let sentence = " \(words.joined(separator: " ")) "
       let replacements =
         Set(words).compactMap { word in Vocabulary.replacedWords[word].map { (word, $0) } }
-        + Vocabulary.replacedPhrases.filter { sentence.contains(" \($0.key) ") }
+        + Vocabulary.replacedPhrases.filter { sentence.has(" \($0.key) ") }
       return replacements.sorted { $0.0 < $1.0 }.map { old, new in
         Violation(path: text.path, line: comment.number, message: "\"\(old)\": write \"\(new)\"")
       }
