@@ -31,7 +31,7 @@ struct JPEGEncoderTests {
         return UInt8(value.rounded())
       }
       for start in stride(from: 0, to: bytes.count, by: planeWidth) {
-        for (x, value) in row.enumerated() { bytes[start + x] = value }
+        UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + planeWidth]).copyBytes(from: row)
       }
     }
     return VideoFrame(buffer: buffer, timestamp: .zero)
