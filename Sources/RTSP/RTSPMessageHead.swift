@@ -46,7 +46,8 @@ struct RTSPMessageHead {
   /// - Returns: Whether it is the empty line that ends the head.
   /// - Throws: `ParsingError` when the end of the message can no longer be found.
   mutating func read(_ line: ByteBuffer) throws(ParsingError) -> Bool {
-    let bytes = line.readableBytesView
+    // An array, whose bytes a debug build reads ten times as fast as those of a view.
+    let bytes = Array(buffer: line)
     guard self.start != nil else {
       try self.readStartLine(bytes)
       return false
@@ -87,7 +88,7 @@ struct RTSPMessageHead {
   /// `Method SP Request-URI SP RTSP-Version` or `RTSP-Version SP Status-Code SP Reason-Phrase`.
   ///
   /// The URI is everything between the first and the last word: some clients send spaces in a stream's name unescaped.
-  private mutating func readStartLine(_ line: ByteBufferView) throws(ParsingError) {
+  private mutating func readStartLine(_ line: [UInt8]) throws(ParsingError) {
     let text = String(decoding: line.map { $0 == UInt8(ascii: "\t") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
       .trimmingSpace()
     let space = UInt8(ascii: " ")
@@ -118,7 +119,7 @@ struct RTSPMessageHead {
     if version != "RTSP/1.0" { self.error = ParsingError(.unsupported, field: RTSPField.version) }
   }
 
-  private mutating func readHeader(_ line: ByteBufferView) throws(ParsingError) {
+  private mutating func readHeader(_ line: [UInt8]) throws(ParsingError) {
     self.headerCount += 1
     guard self.headerCount <= self.limits.headerCount else {
       throw ParsingError(.tooLarge, field: RTSPField.headerCount)
@@ -138,7 +139,7 @@ struct RTSPMessageHead {
     }
   }
 
-  private mutating func readContinuation(_ line: ByteBufferView) throws(ParsingError) {
+  private mutating func readContinuation(_ line: [UInt8]) throws(ParsingError) {
     self.headerBytes += line.count + 1
     self.headBytes += line.count + 1
     guard self.headerBytes <= self.limits.headerBytes, self.headBytes <= self.limits.headBytes else {
@@ -169,7 +170,7 @@ struct RTSPMessageHead {
 
   private static let invalidContentLength = ParsingError(.invalid, field: RTSPField.contentLength)
 
-  private static func isText(_ line: ByteBufferView) -> Bool {
+  private static func isText(_ line: [UInt8]) -> Bool {
     !line.contains { $0.isControl && $0 != UInt8(ascii: "\t") }
   }
 }

@@ -68,7 +68,8 @@ public struct SessionDescription: Hashable, Sendable {
     self.name = ""
     var offset = 0
     var hasVersion = false
-    for line in text.readableBytesView.split(omittingEmptySubsequences: false, whereSeparator: { $0 == 0x0A }) {
+    // An array, whose bytes a debug build reads ten times as fast as those of a view.
+    for line in Array(buffer: text).split(omittingEmptySubsequences: false, whereSeparator: { $0 == 0x0A }) {
       defer { offset += line.count + 1 }
       // Some cameras end the text with a zero byte.
       let content = line.drop { $0 == UInt8(ascii: " ") }

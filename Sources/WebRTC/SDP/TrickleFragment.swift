@@ -23,7 +23,7 @@ package struct TrickleFragment: Hashable, Sendable {
     var usernameFragment: String?
     var password: String?
     var hasLine = false
-    for line in text.readableBytesView.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+    for line in Array(buffer: text).split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
       guard line.count > 2, line.first == UInt8(ascii: "a"), line.dropFirst().first == UInt8(ascii: "=") else {
         continue
       }

@@ -181,7 +181,9 @@ package struct STUNMessage: Hashable, Sendable {
       }
       self.append(.sha256, value, offset)
     case STUNAttribute.TypeCode.fingerprint:
-      let checksum = CRC32.checksum(self.datagram.readableBytesView.prefix(offset)) ^ Self.fingerprintKey
+      let checksum =
+        Self.fingerprintKey
+        ^ self.datagram.withUnsafeReadableBytes { CRC32.checksum(UnsafeRawBufferPointer(rebasing: $0.prefix(offset))) }
       guard value.readableBytes == 4, value.getInteger(at: value.readerIndex, as: UInt32.self) == checksum else {
         throw ParsingError(.invalid, field: "FINGERPRINT", offset: offset)
       }
