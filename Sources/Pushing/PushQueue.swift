@@ -98,6 +98,10 @@ struct PushQueue {
   /// Drops what has waited too long.
   mutating func dropExpired(at now: MediaTime) -> Drops {
     var drops = Drops()
+    // Samples are in the order of their times: none has waited too long before the oldest one has.
+    guard let oldest = self.oldestTime,
+      now - oldest >= min(self.limits.maximumAge, self.limits.maximumVideoAge)
+    else { return drops }
     if let first = self.entries[self.head...].first(where: { $0.sample.kind == .video }),
       now - first.time >= self.limits.maximumVideoAge
     {
