@@ -72,12 +72,12 @@ package struct MediaPlaylistText: Hashable, Sendable {
         hasLength = false
         continue
       }
-      let colon = line.firstIndex(of: ":")
+      let colon = line.utf8.firstIndex(of: UInt8(ascii: ":"))
       let tag = colon.map { line[..<$0] } ?? line
       let value = colon.map { line[line.index(after: $0)...] } ?? ""
       let isSingle = !Self.repeatedTags.contains(tag)
       if isSingle, !seen.insert(tag).inserted { self.problems.append("\(tag) appears twice") }
-      let attributes = Self.attributes(value)
+      let attributes = Self.tagsWithAttributes.contains(tag) ? Self.attributes(value) : [:]
       switch tag {
       case "#EXT-X-VERSION": self.version = Int(value) ?? self.fail(line, 0)
       case "#EXT-X-TARGETDURATION": self.targetDuration = Int(value) ?? self.fail(line, 0)
@@ -120,6 +120,10 @@ package struct MediaPlaylistText: Hashable, Sendable {
     "#EXT-X-RENDITION-REPORT",
   ]
 
+  private static let tagsWithAttributes: Set<Substring> = [
+    "#EXT-X-PART-INF", "#EXT-X-SERVER-CONTROL", "#EXT-X-SKIP", "#EXT-X-PRELOAD-HINT", "#EXT-X-MAP", "#EXT-X-PART",
+  ]
+
   private mutating func fail<Value>(_ line: Substring, _ value: Value) -> Value {
     self.problems.append("not understood: \(line)")
     return value
@@ -129,12 +133,13 @@ package struct MediaPlaylistText: Hashable, Sendable {
   static func attributes(_ text: Substring) -> [String: String] {
     var attributes: [String: String] = [:]
     var rest = text
-    while let equals = rest.firstIndex(of: "=") {
+    // By bytes: a debug build finds characters slowly.
+    while let equals = rest.utf8.firstIndex(of: UInt8(ascii: "=")) {
       let name = String(rest[..<equals])
       rest = rest[rest.index(after: equals)...]
-      let isQuoted = rest.first == "\""
+      let isQuoted = rest.utf8.first == UInt8(ascii: "\"")
       if isQuoted { rest = rest.dropFirst() }
-      let end = rest.firstIndex(of: isQuoted ? "\"" : ",") ?? rest.endIndex
+      let end = rest.utf8.firstIndex(of: isQuoted ? UInt8(ascii: "\"") : UInt8(ascii: ",")) ?? rest.endIndex
       attributes[name] = String(rest[..<end])
       rest = rest[end...].drop { $0 == "\"" }.drop { $0 == "," }
     }
@@ -150,7 +155,7 @@ package struct MediaPlaylistText: Hashable, Sendable {
 
   /// "2026-11-21T07:41:03.123Z" as seconds since the start of 1970.
   private static func dateTime(_ text: Substring) -> Double? {
-    let numbers = text.split { !($0.isNumber || $0 == ".") }.map { Double($0) }
+    let numbers = text.utf8.split { !(48...57 ~= $0 || $0 == UInt8(ascii: ".")) }.map { Double(Substring($0)) }
     guard text.utf8.count == 24, text.hasSuffix("Z"), numbers.count == 6 else { return nil }
     let values = numbers.compactMap { $0 }
     guard values.count == 6 else { return nil }
