@@ -279,7 +279,7 @@ package struct Pacer<Item> {
   ///
   /// - Parameter isBeforeKeyframe: Whether a keyframe comes: frames that are late at half of the delay give way.
   private mutating func dropFrames(at now: MediaTime, before isBeforeKeyframe: Bool = false) {
-    guard let first = self.video.first(where: { $0.nextPacket == 0 }) else { return }
+    guard !self.video.isEmpty, let first = self.video.first(where: { $0.nextPacket == 0 }) else { return }
     let limit =
       first.kind == .video(isKeyframe: true)
       ? Self.maximumKeyframeDelay : isBeforeKeyframe ? Self.maximumDelay / 2 : Self.maximumDelay
