@@ -36,10 +36,15 @@ struct SettingTableTests {
   /// A configuration file, and one of pushes, both readable by their owner only.
   private struct Files {
     private let folder: TemporaryFolder
+    private let path: String
+    /// The command line with the configuration file; parsing takes long.
+    private let command: ServeCommand
     var pushes: String { "\(self.folder.path)/pushes" }
 
     init() throws {
       self.folder = try TemporaryFolder()
+      self.path = "\(self.folder.path)/vidicon.yaml"
+      self.command = try ServeCommand.parse(["--config", self.path])
       self.write("rtmp://a.example/app/key\n", to: self.pushes)
     }
 
@@ -50,9 +55,8 @@ struct SettingTableTests {
 
     /// The configuration of a file with this text.
     func configuration(_ text: String) throws -> ServeConfiguration {
-      let path = "\(self.folder.path)/vidicon.yaml"
-      self.write(text, to: path)
-      return try SettingTableTests.configuration(["--config", path])
+      self.write(text, to: self.path)
+      return try ServeConfiguration(unchecked: self.command)
     }
   }
 
