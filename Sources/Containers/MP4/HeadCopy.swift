@@ -110,10 +110,9 @@ public struct HeadCopy: Hashable, Sendable {
     if (try? walker.next())?.type == "ftyp", let box = try? walker.next(), box.type == "free" {
       reserve = Int(box.content.lowerBound)..<Int(box.content.upperBound)
     }
-    let (head, bytes) = (head.readableBytesView, bytes.readableBytesView)
+    let (head, bytes) = (Array(buffer: head), Array(buffer: bytes))
     let differing = (0..<head.count).filter { index in
-      !reserve.contains(index)
-        && (index >= bytes.count || head[head.startIndex + index] != bytes[bytes.startIndex + index])
+      !reserve.contains(index) && (index >= bytes.count || head[index] != bytes[index])
     }
     guard let first = differing.first, let last = differing.last else { return nil }
     return first..<last + 1
