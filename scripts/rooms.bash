@@ -5,11 +5,12 @@
 # and an index the compiler needs a fifth less time.
 debug_build=(-Xcc -O2 -debug-info-format none --disable-index-store)
 
-# Rooms that only compute: most of them run together, the slowest ones alone. All others wait for devices, timers and sockets.
+# Rooms that only compute: most of them run together, the slowest ones alone. All others wait for devices, timers and sockets, but for
+# VidiconCommandTests, which computes most of the time.
 computing_rooms=(
   Authentication Bitstreams Codecs Containers Cryptography HLS Inference Media RTMP RTP RTSP Repository WebPage
 )
-long_rooms=(FuzzBodiesTests EffectsTests PushingTests WebRTCTests)
+long_rooms=(FuzzBodiesTests EffectsTests VidiconCommandTests WebRTCTests PushingTests)
 computing="($(IFS='|'; printf '%s' "${computing_rooms[*]}"))Tests"
 waiting_rooms=()
 for room in Tests/*Tests; do
