@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034 # Variables of its users.
 
 # Flags of every debug build, which would compile everything again with others: C is optimized, and without debug information
-# and an index the compiler needs a fifth less time.
-debug_build=(-Xcc -O2 -debug-info-format none --disable-index-store)
+# the compiler needs a sixth less time.
+debug_build=(-Xcc -O2 -debug-info-format none)
 
 # Rooms that only compute: most of them run together, the slowest ones alone. All others wait for devices, timers and sockets, but for
 # VidiconCommandTests, which computes most of the time.
