@@ -19,7 +19,7 @@ struct StartBurst {
   /// Time by which samples have been moved, and the part of it that the owner has not taken.
   private var moved = (whole: MediaDuration.zero, new: MediaDuration.zero)
 
-  /// Notes the arrival of a sample.
+  /// Records the arrival of a sample.
   ///
   /// - Returns: False where it follows those of the start.
   mutating func handleArrival(at now: MediaTime) -> Bool {
