@@ -9,6 +9,8 @@ struct AudioTimeout {
   static let maximum = MediaDuration.seconds(2)
   /// Maximum silence at once because of a block that came late: in place of more, the pipeline leaves a gap.
   static let maximumSilence = MediaDuration.seconds(1)
+  /// Time after which blocks that silence has replaced no longer count.
+  static let memory = MediaDuration.seconds(10)
 
   /// Time after the expected arrival of a block at which silence replaces it.
   private(set) var limit: MediaDuration
@@ -16,8 +18,8 @@ struct AudioTimeout {
   private let minimum: MediaDuration
   /// Arrival of the last block that was used.
   private var lastUse: MediaTime?
-  /// The blocks that silence has replaced since then: arrival of the first one, and duration of all.
-  private var cut: (since: MediaTime, duration: MediaDuration)?
+  /// The blocks that silence has replaced of late: arrival of the first and the last one, and duration of all.
+  private var cut: (since: MediaTime, last: MediaTime, duration: MediaDuration)?
 
   /// - Parameter minimum: Initial value of ``limit``.
   init(_ minimum: MediaDuration) {
@@ -42,14 +44,16 @@ struct AudioTimeout {
 
   /// Records a block of which a part at least is used.
   mutating func handleUse(at now: MediaTime) {
-    (self.lastUse, self.cut) = (now, nil)
+    self.lastUse = now
   }
 
-  /// Records a block that silence has replaced. Where several come in real time, the limit is raised to their latency, so that a source of
-  /// high latency is not replaced forever; those that come at once, as at its start or after a stall, are followed by others in time.
+  /// Records a block that silence has replaced. Where several come in real time, each or some at once, the limit is raised to their
+  /// latency, so that a source of high latency, or with bursts, is not replaced forever; those that come at once, as at its start or
+  /// after a stall, are followed by others in time.
   mutating func handleCut(_ duration: MediaDuration, latency: MediaDuration, at now: MediaTime) {
-    let (since, before) = self.cut ?? (now, .zero)
-    self.cut = (since, before + duration)
+    if let cut, now - cut.last > Self.memory { self.cut = nil }
+    let (since, _, before) = self.cut ?? (now, now, .zero)
+    self.cut = (since, now, before + duration)
     guard before > .zero, now - since >= before / 2, latency <= Self.maximum else { return }
     self.limit = max(self.limit, min(latency + self.minimum / 2, Self.maximum))
   }

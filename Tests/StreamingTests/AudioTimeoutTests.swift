@@ -70,6 +70,23 @@ struct AudioTimeoutTests {
     #expect(timeout.limit == .milliseconds(950))
   }
 
+  @Test func `a source that sends in bursts is waited for longer, one that stalls now and then is not`() {
+    var timeout = AudioTimeout(Self.limit)
+    // Of each burst the first blocks come too late, and the others are used.
+    for second in 0..<2 as Range<Int64> {
+      #expect(timeout.limit == Self.limit)
+      let arrival = Self.start + .seconds(second)
+      Self.cut(&timeout, count: 10, each: .zero, latency: .milliseconds(700), from: arrival)
+      timeout.handleUse(at: arrival)
+    }
+    #expect(timeout.limit == .milliseconds(850))
+    timeout.reset()
+    for stall in 0..<4 as Range<Int64> {
+      Self.cut(&timeout, count: 10, each: .zero, latency: .milliseconds(700), from: Self.start + .seconds(stall * 11))
+    }
+    #expect(timeout.limit == Self.limit)
+  }
+
   @Test func `silence behind a block that came late is made in pieces of a second, that of a suspended machine is not`()
   {
     var timeout = AudioTimeout(Self.limit)
