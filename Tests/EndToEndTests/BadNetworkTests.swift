@@ -80,7 +80,7 @@ extension EndToEnd {
       var seconds: [Double]
     }
 
-    /// A POST whose own packets are lost waits for TCP, which few do.
+    /// The 95th percentile is to be 1.5 s, which is not held yet: docs/webrtc.md. All joins but the first use one connection of TCP.
     @Test(.tags(.timing)) func `frames are shown within a second and a half at 100 ms of round trip and 5% of loss`()
       async throws
     {
@@ -88,7 +88,6 @@ extension EndToEnd {
       let count = max(30, Self.seconds / 3)
       let seen: Joins = try await Self.run("joins", seconds: count)
       report("median of joins, s", seen.median, limit: 1)
-      // A lost SYN alone costs a second (RFC 6298 §2), and one of ten is lost, or its answer.
       report("95th percentile of joins, s", seen.late, limit: 4)
       #expect(seen.seconds.count == count && seen.median <= 1 && seen.late <= 4)
       #expect(seen.seconds.count { $0 > 1.5 } <= count / 5, "\(seen.seconds)")
