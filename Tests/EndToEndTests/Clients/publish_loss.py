@@ -79,11 +79,11 @@ def main():
             browser.wait(20 * FACTOR)
             if server.stop(signal.SIGINT):
                 raise SystemExit("the program has failed")
-            sent = last.sent - first.sent
+            sent, received, encoded = last.sent - first.sent, last.received - first.received, last.encoded - first.encoded
+            seconds = last.time - first.time
             print(json.dumps({
-                "frameRate": (last.received - first.received) / (last.time - first.time),
-                "receivedShare": (last.received - first.received) / sent, "encodedShare": (last.encoded - first.encoded) / sent,
-                "packetsLost": lost}))
+                "frameRate": received / seconds, "encodedRate": encoded / seconds,
+                "receivedShare": received / sent, "encodedShare": encoded / sent, "packetsLost": lost}))
         finally:
             kill(browser, server.process)
 
