@@ -2,10 +2,10 @@
 """Publishes generated video and a tone by WHIP with aiortc, an implementation of WebRTC that shares no code with browsers, and prints
 as JSON what became of it.
 
-usage: whip_aiortc.py URL --bearer TOKEN --until FILE [--codec h264] [--takeover] [--retry]
+usage: whip_aiortc.py URL --bearer TOKEN --until FILE [--codec h264] [--takeover] [--retry] [--after FILE]
 
-With --retry the offer is sent again where another publisher sends, after the time that the server names. It publishes until the file
-exists, or the server ends the session.
+With --retry the offer is sent again where another publisher sends, after the time that the server names; with --after the first one is
+sent once that file exists. It publishes until the other file exists, or the server ends the session.
 """
 import argparse
 import asyncio
@@ -88,6 +88,7 @@ async def main():
     parser.add_argument("--codec", default="h264")
     parser.add_argument("--takeover", action="store_true")
     parser.add_argument("--retry", action="store_true")
+    parser.add_argument("--after")
     options = parser.parse_args()
     headers = {"Authorization": f"Bearer {options.bearer}"}
     peer = RTCPeerConnection()
@@ -97,6 +98,8 @@ async def main():
         codec for codec in RTCRtpSender.getCapabilities("video").codecs
         if codec.mimeType.lower() == f"video/{options.codec}"])
     peer.addTransceiver(Tone(), direction="sendonly")
+    while options.after and not os.path.exists(options.after):
+        await asyncio.sleep(0.05)
     await peer.setLocalDescription(await peer.createOffer())
     loop = asyncio.get_running_loop()
     url = options.url + ("?takeover=1" if options.takeover else "")
