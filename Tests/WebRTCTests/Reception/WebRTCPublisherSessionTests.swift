@@ -87,6 +87,41 @@ struct WebRTCPublisherSessionTests {
     #expect(dialogue.videoFrames.count == 1)
   }
 
+  @Test func `an H.264 configuration of 8192×8192 is refused within a session, and the next usable one is taken`()
+    throws
+  {
+    var dialogue = try Self.dialogue()
+    try dialogue.publish(seconds: 0.1)
+    let before = dialogue.videoFrames.count
+    let dropped = try #require(dialogue.session.videoStatistics).framesDropped
+    // That of x264 core 164 for frames of this size: Constrained Baseline, level 6.2.
+    let large: [UInt8] = [
+      0x67, 0x42, 0xC0, 0x3E, 0xDA, 0x00, 0x20, 0x00, 0x04, 0x01, 0xB0, 0x11, 0x00, 0x00, 0x03, 0x00, 0x01, 0x00, 0x00,
+      0x03, 0x00, 0x3C, 0x0F, 0x08, 0x04, 0x2A,
+    ]
+    let sets = [large, PublisherDialogue.parameterSets[1]]
+    let keyframe = PublisherDialogue.h264(isKeyframe: true, packetCount: 3, sets: sets)
+    try dialogue.sendVideo(keyframe, timestamp: 100_000)
+    try dialogue.sendVideo(isKeyframe: false, timestamp: 103_000)
+    try dialogue.sendVideo(keyframe, timestamp: 106_000)
+    // As single NAL units.
+    try dialogue.sendVideo(sets.map { ByteBuffer(bytes: $0) } + keyframe.dropFirst(), timestamp: 109_000)
+    try dialogue.advance(.milliseconds(10))
+    #expect(dialogue.videoFrames.count == before)
+    #expect(dialogue.session.videoStatistics?.framesDropped == dropped + 4)
+    // Reported once.
+    #expect(dialogue.events.filter { $0.hasPrefix("refused") } == ["refused: 8192×8192"])
+    try dialogue.sendVideo(isKeyframe: true, timestamp: 112_000)
+    try dialogue.sendVideo(isKeyframe: false, timestamp: 115_000)
+    try dialogue.advance(.milliseconds(10))
+    #expect(dialogue.videoFrames.count == before + 2)
+    guard case .h264(let description?)? = dialogue.videoFrames.dropFirst(before).first?.frame.content else {
+      Issue.record("no configuration with the keyframe")
+      return
+    }
+    #expect(description.width == 1280 && description.height == 720)
+  }
+
   /// The path, and the minimum number of frames of 600.
   @Test(
     arguments: [
