@@ -154,6 +154,29 @@ struct AccessControlTests {
     #expect(access.publisherToken(of: "gate") == nil && access.publisherToken(of: "") == nil)
   }
 
+  @Test func `the token that is made for the publishers of a stream has the 128 bits of two random numbers`() throws {
+    let numbers = Mutex<[UInt64]>([])
+    let access = AccessControl(
+      settings: AccessSettings(),
+      makeRandom: {
+        numbers.withLock { numbers in
+          let next = 0x9E37_79B9_7F4A_7C15 &* UInt64(numbers.count + 1)
+          numbers.append(next)
+          return next
+        }
+      })
+    var tokens: Set<String> = []
+    for stream in ["door", "yard"] {
+      let text = access.makeToken(role: .publisher(stream: stream)).text
+      let bytes = try #require(Hexadecimal.decode(text))
+      let words = numbers.withLock { Array($0.suffix(2)) }
+      let expected = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
+      #expect(bytes.count == 16 && bytes == expected, "\(text)")
+      tokens.insert(text)
+    }
+    #expect(tokens.count == 2)
+  }
+
   @Test func `a request to send a stream is asked for its publisher's scheme`() throws {
     let access = Self.control()
     _ = access.makeToken(role: .publisher(stream: "door"))

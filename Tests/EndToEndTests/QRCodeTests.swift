@@ -60,6 +60,13 @@ extension EndToEnd {
         let lines = try await Self.lines("start", options, folder: folder)
         let pages = lines.filter { $0.contains("Phone") }.compactMap { $0.split(separator: " ").last.map(String.init) }
         #expect(pages.count == 2 && Set(pages.compactMap { $0.split(separator: "#").last }).count == 2, "\(pages)")
+        // 128 bits.
+        let haveTokens = pages.allSatisfy { $0.wholeMatch(of: #/https://[^#]+#[0-9a-f]{32}/#) != nil }
+        #expect(haveTokens, "\(pages)")
+        for name in ["left", "right"] {
+          let isShown = lines.contains { $0.contains("WHEP  ") && $0.hasSuffix("/\(name)/whep") }
+          #expect(isShown, "no address for players of WHEP: \(lines.joined(separator: "\n"))")
+        }
         // The name of the stream stands above each code.
         let isCode = lines.map { $0.contains { "▀▄█".contains($0) } }
         let starts = lines.indices.filter { isCode[$0] && ($0 == 0 || !isCode[$0 - 1]) }
