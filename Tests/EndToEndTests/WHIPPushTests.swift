@@ -149,7 +149,12 @@ extension EndToEnd {
       var answer: String
     }
 
-    @Test(.tags(.pacing)) func `aiortc, which redirects and starts DTLS itself, decodes what it gets`() async throws {
+    /// Pushes to aiortc until it has decoded enough.
+    ///
+    /// - Parameters:
+    ///   - options: Those of the sender, besides its push.
+    ///   - keys: Settings of the push before its URL: "rendition=low,".
+    private static func pushToAiortc(_ options: [String], _ keys: String = "") async throws -> Seen {
       let environment = ["PYTHONPATH": try TestMedia.file("aiortc")]
       let server = try ChildProcess(
         Tool("python3").path, [TestMedia.client("whip_server.py"), Self.token], environment: environment)
@@ -157,8 +162,9 @@ extension EndToEnd {
       try await server.says("\n", within: .seconds(60))
       let port = try #require(server.output.text.split(separator: "\n").first)
       let variable = ["VIDICON_PUSH_TOKEN": Self.token]
-      let push = ["--push", "whip+http://127.0.0.1:\(port)/whip"]
-      try await VidiconProcess.serving(Self.sender + push, environment: variable) { vidicon in
+      let url = "whip+http://127.0.0.1:\(port)/whip"
+      let push = ["--push", keys.isEmpty ? url : "\(keys)url=\(url)"]
+      try await VidiconProcess.serving(options + push, environment: variable) { vidicon in
         _ = try await vidicon.status(within: .seconds(60), where: Self.isSending)
         try await server.says("enough", within: .seconds(60))
       }
@@ -166,7 +172,11 @@ extension EndToEnd {
       await server.output.end()
       try #require(exit == .status(0), "\(server.errors.text)")
       let line = try #require(server.output.text.split(separator: "\n").last)
-      let seen = try JSONDecoder().decode(Seen.self, from: Data(line.utf8))
+      return try JSONDecoder().decode(Seen.self, from: Data(line.utf8))
+    }
+
+    @Test(.tags(.pacing)) func `aiortc, which redirects and starts DTLS itself, decodes what it gets`() async throws {
+      let seen = try await Self.pushToAiortc(Self.sender)
       #expect(
         seen.requests == ["POST /whip", "POST /whip", "POST /edge/whip?a=1", "DELETE /edge/session/1"])
       // The time that Retry-After names.
@@ -174,6 +184,14 @@ extension EndToEnd {
       #expect(seen.answer.contains("a=setup:active"))
       #expect(seen.frames >= 90 && seen.size == [640, 360] && seen.deviation > 4 && seen.isMonotonic)
       #expect(seen.audioFrames > 50 && seen.loudest > 0.01)
+    }
+
+    @Test(.tags(.pacing)) func `a rendition is pushed at its own size, with the audio`() async throws {
+      let low = ["--rendition", "name=low,size=320x180,bitrate=200k"]
+      let seen = try await Self.pushToAiortc(Self.sender + low, "rendition=low,")
+      #expect(seen.frames >= 90 && seen.size == [320, 180] && seen.deviation > 4 && seen.isMonotonic)
+      #expect(seen.audioFrames > 50 && seen.loudest > 0.01)
+      #expect(seen.requests.last == "DELETE /edge/session/1")
     }
   }
 }
