@@ -12,6 +12,10 @@ public struct WebRTCViewerStatistics: Hashable, Sendable {
   public var fractionLost: Double?
   /// Bits per second that its network carries, as far as known; nil before its first report.
   public var estimatedBitrate: Int?
+  /// Time that packets wait in queues of its network; nil before its first transport-wide feedback.
+  public var queueingDelay: MediaDuration?
+  /// Packets of video that the viewer has missed, by its reports; most of them were then sent again.
+  public var packetsLost = 0
   /// Packets sent, with those sent again.
   public var packetsSent = 0
   /// Packets sent again, since the viewer had lost them.
@@ -22,6 +26,8 @@ public struct WebRTCViewerStatistics: Hashable, Sendable {
   public var keyframesRequested = 0
   /// Reports and requests that were beyond what is read of a viewer in a second.
   public var feedbackDropped = 0
+  /// Datagrams that were dropped: not authentic, malformed, or of an address that the viewer has not proved.
+  public var datagramsDropped = 0
 
   /// Creates the counters of a viewer, all zero.
   public init(number: Int, rendition: String) {

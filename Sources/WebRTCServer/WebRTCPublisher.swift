@@ -48,6 +48,7 @@ final class WebRTCPublisher {
     let session = self.session.statistics
     statistics.packetsReceived += session.packetsReceived
     statistics.bytesReceived += session.bytesReceived
+    statistics.datagramsDropped += self.session.droppedDatagramCount
     for track in [self.session.videoStatistics, self.session.audioStatistics].compactMap(\.self) {
       statistics.packetsLost += track.packetsLost
       statistics.packetsRecovered += track.packetsRecovered

@@ -72,11 +72,15 @@ final class WebRTCViewer {
     statistics.roundTrip = session.roundTrip
     statistics.fractionLost = session.fractionLost
     statistics.estimatedBitrate = session.estimatedBitrate
+    statistics.queueingDelay = session.queueingDelay
+    statistics.packetsLost = session.packetsLost
     statistics.packetsSent = session.packetsSent
     statistics.packetsRetransmitted = session.packetsRetransmitted
     statistics.framesSkipped = session.framesDropped
     statistics.keyframesRequested = session.keyframesRequested
-    statistics.feedbackDropped = session.feedbackDropped + self.session.dropCounts.excess
+    let drops = self.session.dropCounts
+    statistics.feedbackDropped = session.feedbackDropped + drops.excess
+    statistics.datagramsDropped = drops.rejected
     return statistics
   }
 

@@ -59,8 +59,10 @@ struct EntriesTests {
   @Test func `entries of models decode to equal values`() throws {
     var viewer = WebRTCViewerStatistics(number: 3, rendition: "low")
     (viewer.roundTrip, viewer.fractionLost) = (.microseconds(12_345), 0.123456)
+    viewer.queueingDelay = .microseconds(8_765)
     #expect(try Self.decode(ViewerEntry.self, String(buffer: Self.body(ViewerEntry(viewer)))) == ViewerEntry(viewer))
     #expect(ViewerEntry(viewer).roundTrip == 12.3 && ViewerEntry(viewer).fractionLost == 0.123)
+    #expect(ViewerEntry(viewer).queueingDelay == 8.8)
     let publisher = PublisherEntry(WebRTCPublisherStatistics())
     #expect(try Self.decode(PublisherEntry.self, String(buffer: Self.body(publisher))) == publisher)
     let stream = StreamEntry(LiveStream("a b"), servedSince: .zero)

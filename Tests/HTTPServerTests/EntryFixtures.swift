@@ -18,7 +18,7 @@ enum EntryFixtures {
       "viewers": {"rtsp": 1, "hls": 2, "mjpeg": 0},
       "webrtcViewers": [{
         "number": 3, "rendition": "main", "roundTrip": 12.5, "fractionLost": 0.25, "estimatedBitrate": 900000,
-        "packetsSent": 100, "packetsRetransmitted": 2, "framesSkipped": 1, "keyframesRequested": 4
+        "queueingDelay": 8.5, "packetsSent": 100, "packetsLost": 3, "packetsRetransmitted": 2, "framesSkipped": 1, "keyframesRequested": 4
       }],
       "framesIn": 100, "framesEncoded": 90, "framesPassedThrough": 5, "audioFramesPassedThrough": 6,
       "framesDropped": 7, "loopLag": 0.001, "slate": false, "startedAt": "2026-11-27T11:00:00.000Z",
@@ -103,7 +103,7 @@ enum EntryFixtures {
     """
 
   private static let publisher = """
-    {"live": true, "video": "vp8", "audio": "opus", "roundTrip": 40.5, "packetsReceived": 10, "packetsLost": 1,
+    {"live": true, "video": "vp8", "audio": "opus", "roundTrip": 40.5, "packetsReceived": 10, "datagramsDropped": 9, "packetsLost": 1,
       "packetsRecovered": 2, "framesReceived": 12, "framesDropped": 3, "keyframesRequested": 4, "sessionsOpened": 5,
       "sessionsReplaced": 6, "sessionsTakenOver": 7, "attemptsRefused": 8}
     """

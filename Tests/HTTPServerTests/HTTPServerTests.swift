@@ -220,7 +220,9 @@ struct HTTPServerTests {
       var roundTrip: Double?
       var fractionLost: Double?
       var estimatedBitrate: Int?
+      var queueingDelay: Double?
       var packetsSent: Int
+      var packetsLost: Int
       var packetsRetransmitted: Int
       var framesSkipped: Int
       var keyframesRequested: Int
@@ -234,6 +236,7 @@ struct HTTPServerTests {
     (measured.roundTrip, measured.fractionLost, measured.estimatedBitrate) = (.microseconds(51_340), 0.0234, 812_000)
     (measured.packetsSent, measured.packetsRetransmitted) = (900, 11)
     (measured.framesSkipped, measured.keyframesRequested, measured.feedbackDropped) = (5, 2, 77)
+    (measured.queueingDelay, measured.packetsLost, measured.datagramsDropped) = (.microseconds(8_500), 13, 6)
     var providers = WebServerProviders()
     let all = [measured] + (9..<120).map { WebRTCViewerStatistics(number: $0, rendition: "main") }
     var webRTC = ViewerStatistics()
@@ -254,12 +257,13 @@ struct HTTPServerTests {
         viewers[0]
           == WebRTCViewers.Viewer(
             number: 7, rendition: "low", roundTrip: 51.3, fractionLost: 0.023, estimatedBitrate: 812_000,
-            packetsSent: 900, packetsRetransmitted: 11, framesSkipped: 5, keyframesRequested: 2))
+            queueingDelay: 8.5, packetsSent: 900, packetsLost: 13, packetsRetransmitted: 11, framesSkipped: 5,
+            keyframesRequested: 2))
       // Without a report nothing is known of the network.
       #expect(
         viewers[1]
           == WebRTCViewers.Viewer(
-            number: 9, rendition: "main", packetsSent: 0, packetsRetransmitted: 0, framesSkipped: 0,
+            number: 9, rendition: "main", packetsSent: 0, packetsLost: 0, packetsRetransmitted: 0, framesSkipped: 0,
             keyframesRequested: 0))
       let metrics = try await RawClient.get("/metrics", port: port).body
       for line in [
@@ -267,7 +271,8 @@ struct HTTPServerTests {
         #"lost_ratio{stream="a",viewer="7"} 0.0234"#, #"estimated_bitrate{stream="a",viewer="7"} 812000"#,
         #"packets_sent_total{stream="a",viewer="7"} 900"#, #"packets_retransmitted_total{stream="a",viewer="7"} 11"#,
         #"frames_skipped_total{stream="a",viewer="7"} 5"#, #"keyframes_requested_total{stream="a",viewer="7"} 2"#,
-        #"feedback_dropped_total{stream="a",viewer="7"} 77"#,
+        #"feedback_dropped_total{stream="a",viewer="7"} 77"#, #"datagrams_dropped_total{stream="a",viewer="7"} 6"#,
+        #"queueing_delay_seconds{stream="a",viewer="7"} 0.0085"#, #"packets_lost_total{stream="a",viewer="7"} 13"#,
         #"rendition{stream="a",viewer="119",rendition="main"} 1"#,
       ] {
         #expect(metrics.contains("vidicon_webrtc_viewer_\(line)\n"), "\(line)")

@@ -331,7 +331,7 @@ struct WHIPTests {
   @Test func `the entry of a stream names its endpoint and its publisher`() async throws {
     var publisher = WebRTCPublisherStatistics()
     (publisher.isLive, publisher.videoCodec, publisher.framesReceived) = (true, "vp8", 12)
-    publisher.attemptsRefused = 3
+    (publisher.attemptsRefused, publisher.datagramsDropped) = (3, 5)
     var providers = WebServerProviders()
     providers.publisher = { [publisher] in $0.name == "a" ? publisher : nil }
     try await withServer(providers: providers) { server, port in
@@ -345,6 +345,7 @@ struct WHIPTests {
         #"vidicon_webrtc_publisher_live{stream="a"} 1"#,
         #"vidicon_webrtc_publisher_frames_received_total{stream="a"} 12"#,
         #"vidicon_webrtc_publisher_attempts_total{stream="a",result="refused"} 3"#,
+        #"vidicon_webrtc_publisher_datagrams_dropped_total{stream="a"} 5"#,
       ] {
         #expect(metrics.contains(line), "\(line)")
       }

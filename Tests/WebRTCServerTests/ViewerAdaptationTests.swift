@@ -96,6 +96,7 @@ struct ViewerAdaptationTests {
     #expect(camera.keyframeCount <= 10 + 4)
     let list = camera.server.output.statistics.viewerList ?? []
     #expect(list.count == 10 && list.allSatisfy { $0.estimatedBitrate ?? 0 > 500_000 && $0.roundTrip != nil })
+    #expect(list.allSatisfy { $0.queueingDelay != nil })
   }
 
   @Test func `a viewer whose network recovers is back on the main rendition, and stays there`() throws {
@@ -228,6 +229,22 @@ struct ViewerAdaptationTests {
       #expect(stream.statistics.keyframeRequests == requests + 1, "\(number)")
       server.sendVideo(isKeyframe: true, length: 30_000)
     }
+  }
+
+  @Test func `datagrams that are not authentic are counted, of their viewer`() throws {
+    let server = try EmbeddedHub(hasLow: false)
+    let viewers = try (1...2).map { try server.connect(UInt8($0)).address }
+    func counts() -> [Int] {
+      server.loop.advanceTime(by: .milliseconds(1100))
+      return server.output.statistics.viewerList?.map(\.datagramsDropped) ?? []
+    }
+    let before = counts()
+    try #require(before.count == 2)
+    // RTP and RTCP, which the second byte distinguishes (RFC 5761 §4).
+    for kind: UInt8 in [96, 200, 201] {
+      server.deliver(ByteBuffer(bytes: [0x80, kind] + [UInt8](repeating: 3, count: 60)), from: viewers[0])
+    }
+    #expect(counts() == [before[0] + 3, before[1]])
   }
 
   /// Lies of a viewer: nothing arrives, everything is to be sent again, keyframes always, 1 bit/s.

@@ -204,6 +204,21 @@ struct WebRTCPublisherTests {
     #expect(try scene.client().keyframeRequests == 1, "the keyframe has come")
   }
 
+  @Test func `datagrams of a publisher that are not authentic are counted, also after its end`() throws {
+    let scene = try Scene()
+    let session = try scene.connect()
+    scene.server.loop.advanceTime(by: .milliseconds(1100))
+    let before = try #require(scene.statistics).datagramsDropped
+    for kind: UInt8 in [96, 200] {
+      let datagram = ByteBuffer(bytes: [0x80, kind] + [UInt8](repeating: 3, count: 60))
+      scene.server.deliver(datagram, from: Scene.address(1))
+    }
+    scene.server.loop.advanceTime(by: .milliseconds(1100))
+    #expect(scene.statistics?.datagramsDropped == before + 2)
+    #expect(scene.server.hub.closePublication(session.id, of: "hello"))
+    #expect(scene.statistics?.datagramsDropped == before + 2)
+  }
+
   @Test func `frames that are too large are one line for the owner`() throws {
     let scene = try Scene()
     _ = try scene.connect(offer: "firefox")

@@ -17,8 +17,15 @@ extension Metric<WebRTCViewerStatistics> {
       "Bits per second that the network of a WebRTC viewer carries, as far as known."
     ) { $0.estimatedBitrate },
     Metric(
+      "webrtc_viewer_queueing_delay_seconds", .gauge,
+      "Time that packets wait in queues of the network of a WebRTC viewer, in seconds."
+    ) { $0.queueingDelay },
+    Metric(
       "webrtc_viewer_packets_sent_total", .counter, "Packets sent to a WebRTC viewer, with those sent again."
     ) { $0.packetsSent },
+    Metric(
+      "webrtc_viewer_packets_lost_total", .counter, "Packets of video that a WebRTC viewer has missed, by its reports."
+    ) { $0.packetsLost },
     Metric("webrtc_viewer_packets_retransmitted_total", .counter, "Packets sent to a WebRTC viewer again.") {
       $0.packetsRetransmitted
     },
@@ -33,6 +40,10 @@ extension Metric<WebRTCViewerStatistics> {
       "webrtc_viewer_feedback_dropped_total", .counter,
       "Reports and requests of a WebRTC viewer beyond what is read in a second."
     ) { $0.feedbackDropped },
+    Metric(
+      "webrtc_viewer_datagrams_dropped_total", .counter,
+      "Datagrams of a WebRTC viewer that were not authentic, malformed, or of an address that it has not proved."
+    ) { $0.datagramsDropped },
   ]
 }
 
@@ -50,6 +61,10 @@ extension Metric<WebRTCPublisherStatistics> {
       "webrtc_publisher_packets_received_total", .counter,
       "Packets that arrived from WebRTC publishers, those sent again included."
     ) { $0.packetsReceived },
+    Metric(
+      "webrtc_publisher_datagrams_dropped_total", .counter,
+      "Datagrams of WebRTC publishers that were not authentic, malformed, not agreed on, or too many."
+    ) { $0.datagramsDropped },
     Metric(
       "webrtc_publisher_packets_lost_total", .counter, "Packets of WebRTC publishers that did not arrive in time."
     ) { $0.packetsLost },

@@ -12,6 +12,7 @@ package struct PublisherEntry: Codable, Hashable, Sendable {
   /// In milliseconds; nil before it was measured.
   package var roundTrip: Double?
   package var packetsReceived: Int
+  package var datagramsDropped: Int
   package var packetsLost: Int
   package var packetsRecovered: Int
   package var framesReceived: Int
@@ -29,6 +30,7 @@ package struct PublisherEntry: Codable, Hashable, Sendable {
     self.audio = publisher.audioCodec
     self.roundTrip = publisher.roundTrip.map { ($0.seconds * 10_000).rounded() / 10 }
     self.packetsReceived = publisher.packetsReceived
+    self.datagramsDropped = publisher.datagramsDropped
     self.packetsLost = publisher.packetsLost
     self.packetsRecovered = publisher.packetsRecovered
     self.framesReceived = publisher.framesReceived

@@ -43,12 +43,6 @@ package struct JitterBuffer: Sendable {
 
   /// Number of packets that were given up.
   package private(set) var lostPacketCount = 0
-  /// Number of packets that arrived after they were given up, and of jumps that no second packet confirmed.
-  package private(set) var latePacketCount = 0
-  /// Number of packets that arrived twice, and of retransmissions of packets that were not missing.
-  package private(set) var duplicateCount = 0
-  /// Number of packets that were requested again.
-  package private(set) var requestedPacketCount = 0
   /// Number of missing packets that arrived in time.
   package private(set) var recoveredPacketCount = 0
 
@@ -74,12 +68,6 @@ package struct JitterBuffer: Sendable {
     return min(max(self.jitter * 2, answer), Self.maximumDelay)
   }
 
-  /// Number of packets that wait for missing ones.
-  package var waitingCount: Int { self.waiting.count }
-
-  /// Number of missing packets that are waited for.
-  package var missingCount: Int { self.missing.count }
-
   /// Time at which ``release(at:)`` or ``requests(at:)`` is due; nil while no packet is missing.
   package var nextDeadline: MediaTime? {
     guard let first = self.missing.first else { return nil }
@@ -99,10 +87,7 @@ package struct JitterBuffer: Sendable {
     let value = packet.header.sequenceNumber
     guard let expected = self.expected else {
       // Senders may probe the bandwidth by retransmissions before the first packet.
-      guard !isRetransmission else {
-        self.duplicateCount += 1
-        return []
-      }
+      guard !isRetransmission else { return [] }
       self.highest = Int64(value)
       self.expected = Int64(value) + 1
       return [packet]
@@ -110,25 +95,19 @@ package struct JitterBuffer: Sendable {
     let number = self.highest + Int64(Int16(bitPattern: value &- UInt16(truncatingIfNeeded: self.highest)))
     if number > self.highest {
       // A packet that was never sent is not retransmitted.
-      guard !isRetransmission else {
-        self.duplicateCount += 1
-        return []
-      }
+      guard !isRetransmission else { return [] }
       guard number - self.highest <= Int64(Self.maximumCount) else { return self.jump(packet) }
       for skipped in self.highest + 1..<number { self.missing.append(Missing(number: skipped, noticed: now)) }
       self.highest = number
     } else if number < expected {
       guard isRetransmission || expected - number <= Int64(Self.maximumCount) else { return self.jump(packet) }
-      self.latePacketCount += 1
       if isRetransmission, let index = self.givenUp.firstIndex(where: { $0.number == number }) {
         self.noteRoundTrip(now - self.givenUp.remove(at: index).request)
       }
       return []
     } else {
-      guard let index = self.index(ofMissing: number) else {
-        self.duplicateCount += 1
-        return []
-      }
+      // One that is not missing arrived twice.
+      guard let index = self.index(ofMissing: number) else { return [] }
       let filled = self.missing.remove(at: index)
       self.recoveredPacketCount += 1
       self.note(filled, isRetransmission: isRetransmission, at: now)
@@ -161,10 +140,7 @@ package struct JitterBuffer: Sendable {
       self.missing[index].lastRequest = now
       self.missing[index].requestCount += 1
     }
-    if !numbers.isEmpty {
-      self.requestedPacketCount += numbers.count
-      self.reordering = self.reordering - self.reordering / Self.reorderingDecay
-    }
+    if !numbers.isEmpty { self.reordering = self.reordering - self.reordering / Self.reorderingDecay }
     return numbers
   }
 
@@ -204,7 +180,6 @@ package struct JitterBuffer: Sendable {
     let number = packet.header.sequenceNumber
     guard number == self.jumpSuccessor else {
       self.jumpSuccessor = number &+ 1
-      self.latePacketCount += 1
       return []
     }
     let released = self.waiting.sorted { $0.key < $1.key }.map(\.value) + [packet]

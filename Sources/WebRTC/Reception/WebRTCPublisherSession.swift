@@ -50,8 +50,6 @@ package struct WebRTCPublisherSession {
     package var frames = 0
     /// Frames that were incomplete, undecodable or too large.
     package var framesDropped = 0
-    /// Packets that were requested again.
-    package var packetsRequested = 0
     /// Missing packets that came in time.
     package var packetsRecovered = 0
     /// Missing packets that were given up.
@@ -80,8 +78,6 @@ package struct WebRTCPublisherSession {
   private var nextReport: MediaTime?
   /// Counters of the session since its start.
   package private(set) var statistics = Statistics()
-  /// Time at which the last media arrived; nil before.
-  package private(set) var lastMedia: MediaTime?
 
   /// Creates the session of an answered offer.
   ///
@@ -109,8 +105,13 @@ package struct WebRTCPublisherSession {
   /// Number of the publisher's authentic checks.
   package var checkCount: Int { self.transport.checkCount }
 
-  /// Number of datagrams dropped since the start of the session, by cause.
-  package var dropCounts: WebRTCTransport.DropCounts { self.transport.dropCounts }
+  /// Number of datagrams dropped since the start of the session: not authentic, of an address that is not proven, of another protocol or
+  /// payload type, malformed, or control beyond what a publisher may send.
+  package var droppedDatagramCount: Int {
+    let counts = self.transport.dropCounts
+    let malformed = (self.video?.malformedPacketCount ?? 0) + (self.audio?.malformedPacketCount ?? 0)
+    return counts.rejected + counts.excess + self.statistics.packetsIgnored + malformed
+  }
 
   /// Counters of the video track; nil without one.
   package var videoStatistics: TrackStatistics? { self.video.map(Self.statistics) }
@@ -138,7 +139,6 @@ package struct WebRTCPublisherSession {
     guard let packet = self.transport.open(media: datagram, from: source, at: now) else { return }
     self.statistics.packetsReceived += 1
     self.statistics.bytesReceived += datagram.readableBytes
-    self.lastMedia = now
     self.handle(packet, at: now)
     self.sendFeedback(at: now)
   }
@@ -319,8 +319,7 @@ extension WebRTCPublisherSession {
 
   private static func statistics(_ track: WebRTCTrackReceiver) -> TrackStatistics {
     TrackStatistics(
-      frames: track.frameCount, framesDropped: track.droppedFrameCount, packetsRequested: track.requestedPacketCount,
-      packetsRecovered: track.recoveredPacketCount, packetsLost: track.lostPacketCount,
-      keyframesRequested: track.keyframes.count)
+      frames: track.frameCount, framesDropped: track.droppedFrameCount, packetsRecovered: track.recoveredPacketCount,
+      packetsLost: track.lostPacketCount, keyframesRequested: track.keyframes.count)
   }
 }

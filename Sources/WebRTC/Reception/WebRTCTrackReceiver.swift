@@ -33,8 +33,6 @@ struct WebRTCTrackReceiver: Sendable {
   private(set) var frameCount = 0
   /// Number of frames that were received in part or completely, and not returned.
   private(set) var droppedFrameCount = 0
-  /// Number of packets that were retransmitted, those in vain included.
-  private(set) var retransmissionCount = 0
   /// Number of malformed packets.
   private(set) var malformedPacketCount = 0
   private var jitterBuffer = JitterBuffer()
@@ -79,8 +77,6 @@ struct WebRTCTrackReceiver: Sendable {
 
   /// Number of packets that were given up.
   var lostPacketCount: Int { self.jitterBuffer.lostPacketCount }
-  /// Number of packets that were requested again.
-  var requestedPacketCount: Int { self.jitterBuffer.requestedPacketCount }
   /// Number of missing packets that came in time.
   var recoveredPacketCount: Int { self.jitterBuffer.recoveredPacketCount }
 
@@ -110,7 +106,6 @@ struct WebRTCTrackReceiver: Sendable {
     _ packet: RTPPacket, at now: MediaTime, clock: inout PublisherClock
   ) -> [WebRTCReceivedFrame] {
     guard packet.header.payloadType == self.track.retransmissionPayloadType, let ssrc = self.ssrc else { return [] }
-    self.retransmissionCount += 1
     // Without a number it is padding, which probes the bandwidth.
     guard
       let original = try? RTPRetransmission.original(of: packet, ssrc: ssrc, payloadType: self.track.payloadType)

@@ -50,7 +50,7 @@ extension WebRTCSession {
       if block.ssrc == self.video?.track.ssrc {
         self.video?.headerWriter.isAcknowledged = true
         self.statistics.fractionLost = Double(block.fractionLost) / 256
-        self.statistics.packetsLost = Int(max(0, block.cumulativeLost))
+        self.statistics.packetsLost = max(self.statistics.packetsLost, Int(block.cumulativeLost))
         self.noteRoundTrip(of: block, at: now)
         self.estimate(from: block, at: now)
       } else if block.ssrc == self.audio?.track.ssrc {
@@ -102,7 +102,6 @@ extension WebRTCSession {
       self.estimator.handle(feedback, at: now)
       self.adjustPace()
     case .receiverEstimatedBitrate(let estimate):
-      self.statistics.receiverBitrate = estimate.bitrate
       self.estimator.handle(estimate, at: now)
       self.adjustPace()
     case .other: break
@@ -116,7 +115,6 @@ extension WebRTCSession {
     // Our reports leave behind frames, and the first request may have come later than the second: not quite a round trip.
     let interval = roundTrip * 3 / 4
     let count = pairs.reduce(0) { $0 + $1.count }
-    self.statistics.packetsRequested += count
     let allowed = self.requestBudget.takeAvailable(upTo: count, at: now)
     self.statistics.feedbackDropped += count - allowed
     for number in pairs.joined().prefix(allowed) {

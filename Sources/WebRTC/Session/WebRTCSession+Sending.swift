@@ -25,7 +25,6 @@ extension WebRTCSession {
       batch.append(datagram, to: address)
     case .padding(_, let probe):
       guard let (media, index, number) = self.video?.history.nextPadding() else { return }
-      self.statistics.paddingPackets += 1
       self.sendAgain(media, index: index, number: number, probe: probe, to: address, into: &batch, at: now)
     }
   }

@@ -8,10 +8,6 @@ package struct WebRTCSessionStatistics: Hashable, Sendable {
   package var bytesSent = 0
   /// Packets sent again, since the client requested them.
   package var packetsRetransmitted = 0
-  /// Packets sent again as padding of probes.
-  package var paddingPackets = 0
-  /// Packets that the client requested again.
-  package var packetsRequested = 0
   /// RTCP packets, and requests for packets, that were beyond what a client may send in a second.
   package var feedbackDropped = 0
   /// Frames that were not sent since the first one, because the queue was too old.
@@ -22,10 +18,8 @@ package struct WebRTCSessionStatistics: Hashable, Sendable {
   package var roundTrip: MediaDuration?
   /// Fraction of video packets that were lost between the last two reports, 0 to 1; nil before the first.
   package var fractionLost: Double?
-  /// Packets that the client has missed since the start, over all tracks.
+  /// Packets of video that the client has missed since the start, by its reports; it does not fall when one of them comes after all.
   package var packetsLost = 0
-  /// The bitrate that the client estimates (REMB), in bits per second; nil without.
-  package var receiverBitrate: UInt64?
 
   /// Bits per second that the path carries, as far as known; nil before the client's first report.
   package var estimatedBitrate: Int?

@@ -71,6 +71,9 @@ package struct WebRTCTransport {
     package var excess = 0
     /// Everything else: other protocols, media that was not agreed on.
     package var other = 0
+
+    /// All but ``excess``: what is no part of the session.
+    package var rejected: Int { self.checks + self.invalidAddress + self.control + self.other }
   }
 
   /// Time from an offer until media can flow, after which its session ends.

@@ -125,9 +125,6 @@ package struct WHIPClient: Sendable {
     self.token = token
   }
 
-  /// Whether there is a session that ``end()`` ends.
-  package var hasSession: Bool { self.session != nil }
-
   /// The first request.
   package mutating func post(_ offer: ByteBuffer) -> WHIPRequest {
     self.pending = (offer, self.endpoint)

@@ -27,13 +27,13 @@ struct JitterBufferTests {
   @Test func `packets in order pass at once, over the wrap of their numbers`() {
     var buffer = JitterBuffer()
     #expect(Self.insert([65_534, 65_535, 0, 1], into: &buffer, at: 0) == [65_534, 65_535, 0, 1])
-    #expect(buffer.nextDeadline == nil && buffer.waitingCount == 0)
+    #expect(buffer.nextDeadline == nil)
   }
 
   @Test func `packets behind a gap wait for it, and pass in order when it is filled`() {
     var buffer = JitterBuffer()
     #expect(Self.insert([65_534, 1, 0], into: &buffer, at: 0) == [65_534])
-    #expect(buffer.waitingCount == 2 && buffer.missingCount == 1)
+    #expect(buffer.requests(at: Self.time(0)) == [65_535])
     #expect(Self.insert([65_535], into: &buffer, at: 20) == [65_535, 0, 1])
     #expect(buffer.nextDeadline == nil && buffer.lostPacketCount == 0 && buffer.recoveredPacketCount == 2)
   }
@@ -41,8 +41,9 @@ struct JitterBufferTests {
   @Test func `packets that arrive twice, and late ones, are dropped`() {
     var buffer = JitterBuffer()
     #expect(Self.insert([10, 10, 12, 12, 9], into: &buffer, at: 0) == [10])
-    #expect(buffer.duplicateCount == 1 && buffer.latePacketCount == 2)
     #expect(Self.insert([11], into: &buffer, at: 1) == [11, 12])
+    #expect(Self.insert([10, 11, 12], into: &buffer, at: 2) == [])
+    #expect(buffer.nextDeadline == nil && buffer.lostPacketCount == 0 && buffer.recoveredPacketCount == 1)
   }
 
   /// Round trip, jitter, and the wait that they give.
@@ -59,7 +60,6 @@ struct JitterBufferTests {
     #expect(buffer.release(at: Self.time(1000 + delay)).map(\.header.sequenceNumber) == [3, 4])
     #expect(buffer.lostPacketCount == 1)
     #expect(Self.insert([2, 5], into: &buffer, at: 1200) == [5])
-    #expect(buffer.latePacketCount == 1)
   }
 
   @Test func `each gap has its own time`() {
@@ -88,7 +88,7 @@ struct JitterBufferTests {
     #expect(buffer.nextDeadline == Self.time(100))
     #expect(buffer.requests(at: Self.time(99)).isEmpty)
     #expect(buffer.release(at: Self.time(100)).map(\.header.sequenceNumber) == [0, 2])
-    #expect(buffer.nextDeadline == nil && buffer.requestedPacketCount == 9)
+    #expect(buffer.nextDeadline == nil)
   }
 
   @Test func `no packet is requested again when the round trip exceeds the maximum wait`() {
@@ -102,13 +102,13 @@ struct JitterBufferTests {
   @Test func `a path that reorders is asked a little later`() {
     var buffer = JitterBuffer()
     _ = Self.insert([1, 3], into: &buffer, at: 0)
-    _ = buffer.requests(at: Self.time(0))
+    #expect(buffer.requests(at: Self.time(0)) == [2])
     _ = Self.insert([2], into: &buffer, at: 4)
     _ = Self.insert([5], into: &buffer, at: 10)
     #expect(buffer.requests(at: Self.time(10)).isEmpty)
     #expect(buffer.nextDeadline == Self.time(14))
     #expect(Self.insert([4], into: &buffer, at: 13) == [4, 5])
-    #expect(buffer.requestedPacketCount == 1)
+    #expect(buffer.requests(at: Self.time(14)) == [])
   }
 
   @Test func `the answer to a request measures the round trip`() {
@@ -150,7 +150,7 @@ struct JitterBufferTests {
     // Behind all: late.
     #expect(Self.insert([40_000], into: &buffer, at: 0, isRetransmission: true).isEmpty)
     #expect(Self.insert([101], into: &buffer, at: 0) == [101])
-    #expect(buffer.missingCount == 0)
+    #expect(buffer.nextDeadline == nil)
   }
 
   @Test func `a jump is taken for a restart when a second packet follows it`() {
@@ -158,20 +158,24 @@ struct JitterBufferTests {
     #expect(Self.insert([10, 12, 30_000, 13], into: &buffer, at: 0) == [10])
     #expect(Self.insert([30_000, 30_001], into: &buffer, at: 1) == [12, 13, 30_001])
     #expect(Self.insert([30_002], into: &buffer, at: 1) == [30_002])
-    #expect(buffer.missingCount == 0)
+    #expect(buffer.nextDeadline == nil)
   }
 
   @Test func `the packets that wait are bounded`() {
     var buffer = JitterBuffer()
     _ = Self.insert([0], into: &buffer, at: 0)
+    // What went in and did not come out waits; what was never sent and is not given up is missing.
+    var (waiting, skipped) = (0, 1)
     for number in UInt16(2)...3000 {
-      _ = Self.insert([number], into: &buffer, at: 0)
-      #expect(buffer.waitingCount <= JitterBuffer.maximumCount)
+      waiting += 1 - Self.insert([number], into: &buffer, at: 0).count
+      #expect(waiting <= JitterBuffer.maximumCount)
     }
     #expect(buffer.lostPacketCount == 1)
     for number in stride(from: UInt16(3002), to: 9000, by: 2) {
-      _ = Self.insert([number], into: &buffer, at: 0)
-      #expect(buffer.missingCount <= JitterBuffer.maximumCount && buffer.waitingCount <= JitterBuffer.maximumCount)
+      skipped += 1
+      waiting += 1 - Self.insert([number], into: &buffer, at: 0).count
+      let missing = skipped - buffer.lostPacketCount
+      #expect(missing <= JitterBuffer.maximumCount && waiting <= JitterBuffer.maximumCount)
       #expect(buffer.requests(at: Self.time(0)).count <= JitterBuffer.maximumRequestCount)
     }
   }
