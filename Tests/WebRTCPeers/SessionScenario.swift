@@ -139,7 +139,7 @@ package enum SessionScenario: String, CaseIterable, Sendable {
     case .quick:
       return [
         ("freezes", Double(receiver.freezes(1...45).count), 0...0), ("frames per second", rate(2...44), 29.5...30.5),
-        // What came on the source of retransmissions and was not requested: probes.
+        // Packets on the source of retransmissions that were not requested: probes.
         ("padding", Double(receiver.retransmitted - call.session.statistics.packetsRetransmitted), 0...0),
         ("frames dropped", Double(call.session.statistics.framesDropped), 0...0),
       ]

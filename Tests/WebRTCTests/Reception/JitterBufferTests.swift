@@ -164,7 +164,7 @@ struct JitterBufferTests {
   @Test func `the packets that wait are bounded`() {
     var buffer = JitterBuffer()
     _ = Self.insert([0], into: &buffer, at: 0)
-    // What went in and did not come out waits; what was never sent and is not given up is missing.
+    // Packets that went in and did not come out wait; numbers that were skipped and not given up are missing.
     var (waiting, skipped) = (0, 1)
     for number in UInt16(2)...3000 {
       waiting += 1 - Self.insert([number], into: &buffer, at: 0).count

@@ -104,7 +104,7 @@ struct WebRTCPublisherSessionTests {
     try dialogue.sendVideo(keyframe, timestamp: 100_000)
     try dialogue.sendVideo(isKeyframe: false, timestamp: 103_000)
     try dialogue.sendVideo(keyframe, timestamp: 106_000)
-    // As single NAL units.
+    // Single NAL units in place of an aggregate.
     try dialogue.sendVideo(sets.map { ByteBuffer(bytes: $0) } + keyframe.dropFirst(), timestamp: 109_000)
     try dialogue.advance(.milliseconds(10))
     #expect(dialogue.videoFrames.count == before)
