@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Pushes to WHIP servers: another vidicon, and aiortc")
+  @Suite("Pushes to WHIP servers: another vidicon, aiortc, and Janus")
   struct WHIPPushes {
-    private static let token = "0123456789abcdef0123"
+    static let token = "0123456789abcdef0123"
     private static let receiver = [
       "--source", "whip:?token=\(token)", "--size", "640x360", "--fps", "30", "--webrtc-port", "0", "--https-port", "0",
     ]
