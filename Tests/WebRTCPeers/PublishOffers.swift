@@ -1,15 +1,15 @@
 internal import NIOCore
 package import WebRTC
 
-/// Offers to send video and audio, written by hand and modelled on those of publishers: lines that matter to an answer, with fixed values.
-/// Offers that clients have made are in ``WebRTCOffers``.
+/// Offers to send video and audio. That of `obs` was made by libdatachannel, with which OBS makes its own; the others are written by hand and
+/// modelled on those of publishers: lines that matter to an answer, with fixed values. Offers to receive are in ``WebRTCOffers``.
 ///
 /// | name | modelled on | what is particular |
 /// |------|-----------|--------------------|
 /// | chromium | Chromium: two `addTransceiver(track, {direction: 'sendonly'})` | H.264 behind VP8 and VP9, video-orientation |
 /// | firefox | Firefox ESR without H.264 | VP8 only, extensions with direction |
 /// | safari | Safari: `addTrack` | `sendrecv`, High before Constrained Baseline, audio with transport-cc |
-/// | obs | OBS 30 (libdatachannel) | ICE and fingerprint of the session, `group:LS`, no RTX |
+/// | obs | OBS 30 and later (libdatachannel) | audio first, fingerprint of the session, candidates once, `group:LS`, no RTX, no extensions |
 /// | gstreamer | `whipclientsink` (`webrtcbin`) | no `level-asymmetry-allowed` |
 /// | ffmpeg | FFmpeg with `-f whip` and DTLS active | no feedback at all, audio first |
 package enum PublishOffers {
@@ -25,6 +25,20 @@ package enum PublishOffers {
   package static let password = "client0password0client"
   private static let ice = ["a=ice-ufrag:clnt", "a=ice-pwd:\(password)"]
   private static let transportCC = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+
+  /// Made in November 2026 by libdatachannel-py 2025.1.0.dev19 with the calls of `WHIPOutput::Setup` of OBS: a track "0" with
+  /// `addOpusCodec(111)` and a track "1" with `addH264Codec(96)`, both `SendOnly` with SSRC, cname and msid, then
+  /// `setLocalDescription` and `localDescription`. Random values are replaced by those of all offers. Empty where the file cannot be
+  /// read, which is no offer.
+  private static let libdatachannel: [String] = {
+    let lines = (try? WebRTCOffers.text("libdatachannel").split(separator: "\r\n").map(String.init)) ?? []
+    return lines.map { line in
+      if line.hasPrefix("a=ice-ufrag:") { return Self.ice[0] }
+      if line.hasPrefix("a=ice-pwd:") { return Self.ice[1] }
+      if line.hasPrefix("a=fingerprint:") { return Self.fingerprint }
+      return line.replacing(":2166136261 ", with: ":13 ").replacing(":2166136262 ", with: ":11 ")
+    }
+  }()
 
   private static func feedback(_ payloadType: Int) -> [String] {
     ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"].map { "a=rtcp-fb:\(payloadType) \($0)" }
@@ -99,19 +113,7 @@ package enum PublishOffers {
           "a=mid:1", "a=extmap:4 \(Self.transportCC)", "a=sendrecv", "a=rtcp-mux", "a=rtpmap:111 opus/48000/2",
           "a=rtcp-fb:111 transport-cc", "a=fmtp:111 minptime=10;useinbandfec=1",
         ]
-    case "obs":
-      return start + [
-        "a=group:LS 0 1", "a=msid-semantic:WMS *", "a=setup:actpass",
-      ] + Self.ice + ["a=ice-options:ice2,trickle", Self.fingerprint] + [
-        "m=audio 57249 UDP/TLS/RTP/SAVPF 111", "c=IN IP4 192.0.2.53", "a=mid:0", "a=sendonly", "a=ssrc:13 cname:c",
-        "a=msid:s s-audio", "a=rtcp-mux", "a=rtpmap:111 opus/48000/2",
-        "a=fmtp:111 minptime=10;maxaveragebitrate=96000;stereo=1;sprop-stereo=1;useinbandfec=1",
-        "a=candidate:1 1 UDP 2114977791 192.0.2.53 57249 typ host", "a=end-of-candidates",
-        "m=video 57249 UDP/TLS/RTP/SAVPF 96", "c=IN IP4 192.0.2.53", "a=mid:1", "a=sendonly", "a=ssrc:11 cname:c",
-        "a=msid:s s-video", "a=rtcp-mux", "a=rtpmap:96 H264/90000", "a=rtcp-fb:96 nack", "a=rtcp-fb:96 nack pli",
-        "a=rtcp-fb:96 goog-remb",
-        "a=fmtp:96 profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1",
-      ]
+    case "obs": return Self.libdatachannel
     case "gstreamer":
       return start + ["a=ice-options:trickle", "m=video 9 UDP/TLS/RTP/SAVPF 96 97", "c=IN IP4 0.0.0.0"] + transport + [
         "a=rtcp-mux", "a=rtcp-rsize", "a=sendonly", "a=rtpmap:96 H264/90000", "a=rtcp-fb:96 nack",
