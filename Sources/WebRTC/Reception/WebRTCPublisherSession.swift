@@ -22,7 +22,7 @@ package struct WebRTCPublisherSession {
     case valid(TransportAddress)
     /// Datagrams of an address do not belong to this session any more.
     case invalid(TransportAddress)
-    /// Media may follow.
+    /// Media may follow; before the first frame, once.
     case ready(SRTPProfile)
     /// A complete frame or audio packet.
     case frame(WebRTCReceivedFrame)
@@ -137,6 +137,8 @@ package struct WebRTCPublisherSession {
       return
     }
     guard let packet = self.transport.open(media: datagram, from: source, at: now) else { return }
+    // From an address that is proved, but not nominated yet: RFC 8445 §12.
+    self.becomeReady(at: now)
     self.statistics.packetsReceived += 1
     self.statistics.bytesReceived += datagram.readableBytes
     self.handle(packet, at: now)
@@ -191,11 +193,15 @@ extension WebRTCPublisherSession {
         self.events.append(.closed(reason))
       }
     }
-    if !self.isReady, self.transport.isReady, let profile = self.profile {
-      self.isReady = true
-      self.nextReport = now + Self.reportInterval
-      self.events.append(.ready(profile))
-    }
+    if self.transport.isReady { self.becomeReady(at: now) }
+  }
+
+  /// Announces media, before the first frame.
+  private mutating func becomeReady(at now: MediaTime) {
+    guard !self.isReady, let profile = self.profile else { return }
+    self.isReady = true
+    self.nextReport = now + Self.reportInterval
+    self.events.append(.ready(profile))
   }
 
   private mutating func handle(_ packet: RTPPacket, at now: MediaTime) {

@@ -79,12 +79,18 @@ struct PublisherDialogue {
   }
 
   /// Checks, handshake, nomination, on a path without faults.
-  mutating func connect() throws {
-    for datagram in [self.check(nominates: false), ByteBuffer(bytes: [22, 0]), self.check(nominates: true)] {
-      self.session.handle(datagram, from: self.address, at: self.now)
-      try self.drain()
-    }
+  mutating func connect(nominates: Bool = true) throws {
+    try self.deliver(self.check(nominates: false))
+    try self.deliver(ByteBuffer(bytes: [22, 0]))
+    if nominates { try self.nominate() }
     try self.advance(self.path.faults.delay * 2)
+  }
+
+  mutating func nominate() throws { try self.deliver(self.check(nominates: true)) }
+
+  private mutating func deliver(_ datagram: ByteBuffer) throws {
+    self.session.handle(datagram, from: self.address, at: self.now)
+    try self.drain()
   }
 
   mutating func check(nominates: Bool) -> ByteBuffer {
@@ -141,7 +147,7 @@ struct PublisherDialogue {
       case .valid: if !self.events.contains("valid") { self.events.append("valid") }
       case .invalid: self.events.append("invalid")
       case .checked: break
-      case .ready: self.events.append("ready")
+      case .ready: self.events.append(self.frames.isEmpty ? "ready" : "ready after a frame")
       case .refused(let width, let height): self.events.append("refused: \(width)×\(height)")
       case .closed(let reason): self.events.append("closed: \(reason)")
       }

@@ -306,6 +306,25 @@ struct WebRTCPublisherSessionTests {
     #expect(dialogue.videoFrames.count == 12)
   }
 
+  /// Chromium sends from a proved address before it nominates it; its first keyframe may be the only one.
+  @Test func `media before the nomination is received, after the start of the session`() throws {
+    var dialogue = try PublisherDialogue(offer: PublishOffers.offer("chromium"))
+    try dialogue.connect(nominates: false)
+    #expect(dialogue.events == ["valid"])
+    try dialogue.publish(seconds: 0.1)
+    #expect(dialogue.events == ["valid", "ready"])
+    #expect(dialogue.videoFrames.map(\.frame.isKeyframe) == [true, false, false])
+    guard case .h264(_?)? = dialogue.videoFrames.first?.frame.content else {
+      Issue.record("no configuration")
+      return
+    }
+    #expect(dialogue.reports.isEmpty)
+    try dialogue.nominate()
+    try dialogue.publish(seconds: 2, from: 0.5)
+    #expect(dialogue.events == ["valid", "ready"])
+    #expect(dialogue.videoFrames.count == 63 && dialogue.keyframeRequestTimes == [] && !dialogue.reports.isEmpty)
+  }
+
   @Test func `media from an address without a check, or before the handshake, is dropped`() throws {
     var dialogue = try PublisherDialogue(offer: PublishOffers.offer("chromium"))
     try dialogue.sendAudio(timestamp: 0)
