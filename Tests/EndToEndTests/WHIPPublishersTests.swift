@@ -292,6 +292,32 @@ extension EndToEnd {
     }
 
     @Test(.tags(.timing))
+    func `the flash and the beep of a browser are at most 40 ms apart for an RTSP viewer`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        try await VidiconProcess.serving(Self.source) { vidicon in
+          let copy = "\(folder)/copy.nut"
+          let seen = try await Self.publishing({ Self.browser(vidicon, until: $0, "--flash") }) {
+            _ = try await Self.live(vidicon)
+            let run = try await Tool.run(
+              "ffmpeg",
+              FFmpeg.quiet + FFmpeg.overTCP + ["-i", vidicon.url(), "-t", "22"]
+                + FFmpeg.copy(to: copy, from: vidicon.url()), within: .seconds(300))
+            try #require(run.succeeded, "\(run.errors)")
+          }
+          #expect(seen.status == 201 && seen.errors == [] && seen.deleted == 200)
+          let beeps = try await Synchrony.beeps(in: copy)
+          let flashes = try await Synchrony.flashes(in: copy).dropFirst().dropLast()
+          try #require(flashes.count >= 15 && beeps.count >= 15, "\(flashes.count), \(beeps.count)")
+          let distances = flashes.compactMap { flash in beeps.map { abs($0 - flash) }.min() }.sorted()
+          // The page itself is not exact: its audio is made in pieces, and its frames when the browser paints.
+          let nineOfTen = distances[distances.count * 9 / 10]
+          report("distance of a browser's flash and beep at RTSP, 90th percentile, s", nineOfTen, limit: 0.04)
+          #expect(nineOfTen <= 0.04, "\(distances)")
+        }
+      }
+    }
+
+    @Test(.tags(.timing))
     func `a publisher that is killed and back costs viewers the slate for that time, and no more`()
       async throws
     {

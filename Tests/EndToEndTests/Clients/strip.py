@@ -68,3 +68,30 @@ window.stripCamera = () => {
   return new MediaStream([...canvas.captureStream(30).getVideoTracks(), ...output.stream.getAudioTracks()]);
 };
 """
+
+# A camera of 640x360 that is white for three of 30 frames a second, and a microphone that hears 1 kHz from the same instant on for as long.
+# `window.flashCamera()` returns a MediaStream.
+FLASH_CAMERA = """
+window.flashCamera = () => {
+  const canvas = document.createElement("canvas"), context = canvas.getContext("2d"), [width, height] = [640, 360];
+  Object.assign(canvas, { width, height });
+  const audio = new AudioContext(), tone = new OscillatorNode(audio, { frequency: 1000 }), volume = new GainNode(audio, { gain: 0 });
+  const output = audio.createMediaStreamDestination();
+  tone.connect(volume).connect(output);
+  tone.start();
+  audio.resume();
+  const video = canvas.captureStream(0);
+  let count = 0;
+  setInterval(() => {
+    const isWhite = count % 30 < 3;
+    volume.gain.value = isWhite ? 0.5 : 0;
+    context.fillStyle = isWhite ? "white" : "#404060";
+    context.fillRect(0, 0, width, height);
+    context.fillStyle = "#c0c0c0";
+    context.fillRect(count * 8 % 600, 60, 40, 40);
+    video.getVideoTracks()[0].requestFrame();
+    count += 1;
+  }, 1000 / 30);
+  return new MediaStream([...video.getVideoTracks(), ...output.stream.getAudioTracks()]);
+};
+"""

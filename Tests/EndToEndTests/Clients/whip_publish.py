@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Publishes a browser's camera and microphone by WHIP from a bare page of another origin, and prints as JSON what became of it.
 
-usage: whip_publish.py URL --bearer TOKEN --until FILE [--browser firefox] [--strip] [--shrink [--pause 2]]
+usage: whip_publish.py URL --bearer TOKEN --until FILE [--browser firefox] [--strip | --flash] [--shrink [--pause 2]]
 
 Chromium's camera is a generated one with a beep each second; Firefox's is a noise of colors with a tone. With --strip the video has the
-timecode strip, and the audio a sine in each channel (strip.py). With --shrink the video is sent at half its width and height after a pause in seconds, and
-as before after another one. It publishes until the file exists.
+timecode strip, and the audio a sine in each channel; with --flash both have a signal at once, each second (strip.py). With --shrink the
+video is sent at half its width and height after a pause in seconds, and as before after another one. It publishes until the file exists.
 """
 import argparse
 import http.server
@@ -16,16 +16,17 @@ import time
 from urllib.parse import urlencode
 
 from browser import open_browser
-from strip import STRIP_CAMERA
+from strip import FLASH_CAMERA, STRIP_CAMERA
 
 PAGE = b"""<!doctype html><meta charset="utf-8"><title>publish</title><video muted autoplay playsinline></video>
-<script>""" + STRIP_CAMERA.encode() + b"""</script>
+<script>""" + (STRIP_CAMERA + FLASH_CAMERA).encode() + b"""</script>
 <script type="module">
 const query = new URLSearchParams(location.search), credentials = { Authorization: `Bearer ${query.get("bearer")}` };
 window.errors = [];
 window.sizes = [];
 try {
-  const media = query.has("strip") ? window.stripCamera() : await navigator.mediaDevices.getUserMedia({
+  const drawn = query.has("strip") ? window.stripCamera() : query.has("flash") ? window.flashCamera() : null;
+  const media = drawn ?? await navigator.mediaDevices.getUserMedia({
     video: { width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 30 } },
     audio: { echoCancellation: false, noiseSuppression: false, autoGainControl: false } });
   document.querySelector("video").srcObject = media;
@@ -94,13 +95,15 @@ def main():
     parser.add_argument("--until", required=True)
     parser.add_argument("--browser", default="chromium")
     parser.add_argument("--strip", action="store_true")
+    parser.add_argument("--flash", action="store_true")
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--pause", type=float, default=2)
     options = parser.parse_args()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with open_browser(options.browser, webrtc=True, camera=True) as browser:
-        query = urlencode({"url": options.url, "bearer": options.bearer} | ({"strip": "1"} if options.strip else {}))
+        signals = {name: "1" for name in ("strip", "flash") if getattr(options, name)}
+        query = urlencode({"url": options.url, "bearer": options.bearer} | signals)
         browser.go(f"http://127.0.0.1:{server.server_port}/?{query}")
         browser.until("return window.done")
         seen = {"status": browser.run("return window.code"), "errors": browser.run("return window.errors")}
