@@ -2,7 +2,7 @@ import Foundation
 
 /// Janus, as Debian has it: a WebRTC server with one room, 1234, that stores the packets of its publisher.
 ///
-/// Its API, which `whip_janus.py` speaks, and that for administration are the sockets `api` and `admin` of the folder: no port is taken
+/// The API that `whip_janus.py` speaks, and that for administration, are the sockets `api` and `admin` of the folder: no port is taken
 /// beforehand.
 struct Janus {
   let folder: String
