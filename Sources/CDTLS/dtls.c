@@ -39,12 +39,23 @@ struct vidicon_dtls {
   size_t count;
 };
 
-// One write is one datagram. OpenSSL's memory BIO would join them.
+// Writes that fit are one datagram, RFC 6347 §4.1.1; OpenSSL's memory BIO would join all. OpenSSL writes a flight at once, and
+// record by record when it sends it again: the loss of one of five would cost the flight again.
 
 static int bio_write(BIO *bio, const char *bytes, int length) {
   vidicon_dtls *dtls = BIO_get_data(bio);
   BIO_clear_retry_flags(bio);
   if (length <= 0 || length > VIDICON_DTLS_MTU) return -1;
+  size_t last = (dtls->first + dtls->count + QUEUE_LENGTH - 1) % QUEUE_LENGTH;
+  size_t joined = dtls->output_lengths[last] + (size_t)length;
+  if (dtls->count > 0 && joined <= VIDICON_DTLS_MTU) {
+    uint8_t *longer = realloc(dtls->output[last], joined);
+    if (longer == NULL) return length;
+    memcpy(longer + joined - (size_t)length, bytes, (size_t)length);
+    dtls->output[last] = longer;
+    dtls->output_lengths[last] = joined;
+    return length;
+  }
   // A datagram that finds no place is lost, as on a network.
   uint8_t *datagram = dtls->count < QUEUE_LENGTH ? malloc((size_t)length) : NULL;
   if (datagram != NULL) {

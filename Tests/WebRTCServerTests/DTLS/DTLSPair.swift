@@ -19,6 +19,8 @@ struct DTLSPair {
   private(set) var server: DTLSTransport
   private(set) var datagramCount = 0
   private(set) var maximumLength = 0
+  /// Maximum number of datagrams that a datagram or a timeout was answered with.
+  private(set) var maximumCount = 0
   private var queue: [(isForServer: Bool, bytes: [UInt8])] = []
   private var delayed: (isForServer: Bool, bytes: [UInt8])?
 
@@ -69,6 +71,7 @@ struct DTLSPair {
   }
 
   private mutating func send(_ datagrams: [[UInt8]], toServer: Bool, _ fate: (Int) -> Fate) {
+    self.maximumCount = max(self.maximumCount, datagrams.count)
     for datagram in datagrams {
       self.maximumLength = max(self.maximumLength, datagram.count)
       let next = (toServer, datagram)

@@ -59,6 +59,16 @@ struct DTLSTransportTests {
     }
   }
 
+  /// A flight of five datagrams would be lost more often than one of one.
+  @Test func `a flight that is sent again is one datagram, as the first time`() throws {
+    for number in 0..<4 {
+      var pair = Self.pair()
+      pair.connect { $0 == number ? .dropped : .delivered }
+      #expect(pair.datagramCount > 4 && pair.maximumCount == 1, "datagram \(number)")
+      try Self.expectMedia(pair, "datagram \(number)")
+    }
+  }
+
   @Test func `a certificate that the session description does not name gets no keys`() throws {
     var pair = Self.pair()
     pair.connect { _ in .delivered }
