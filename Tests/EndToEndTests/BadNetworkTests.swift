@@ -83,7 +83,7 @@ extension EndToEnd {
       var seconds: [Double]
     }
 
-    /// The 95th percentile is to be 1.5 s, which is not held yet: docs/webrtc.md. All joins but the first use one connection of TCP.
+    /// A POST whose own packets are lost waits for TCP, which few do, or for a second repetition by DTLS.
     @Test(.tags(.timing)) func `frames are shown within a second and a half at 100 ms of round trip and 5% of loss`()
       async throws
     {
@@ -91,9 +91,19 @@ extension EndToEnd {
       let count = 30
       let seen: Joins = try await Self.run("joins", seconds: count)
       report("median of joins, s", seen.median, limit: 1)
-      report("95th percentile of joins, s", seen.late, limit: 4)
-      #expect(seen.seconds.count == count && seen.median <= 1 && seen.late <= 4)
-      #expect(seen.seconds.count { $0 > 1.5 } <= count / 5, "\(seen.seconds)")
+      report("95th percentile of joins, s", seen.late, limit: 1.5)
+      #expect(seen.seconds.count == count && seen.median <= 1 && seen.late <= 1.5, "\(seen.seconds)")
+    }
+
+    /// From 150 ms of round trip on, Chromium's nomination follows a second after its first checks: no frame waits for it.
+    @Test(.tags(.timing)) func `frames are shown within one and a half seconds of the POST at 200 ms of round trip`()
+      async throws
+    {
+      let seen: Joins = try await Self.run("far", seconds: 8)
+      // Round trips: one for the POST, one for checks, two for DTLS, half of one for the frame.
+      report("median of joins at 200 ms of round trip, s", seen.median, limit: 1.5)
+      report("95th percentile of joins at 200 ms of round trip, s", seen.late, limit: 1.5)
+      #expect(seen.seconds.count == 8 && seen.late <= 1.5, "\(seen.seconds)")
     }
 
     @Test(.tags(.timing)) func `frames are shown within 0_3 s of the POST on a link without faults`() async throws {

@@ -59,6 +59,13 @@ struct ICEAgent: Sendable {
     self.lite?.handleUnproven(byteCount: byteCount, from: source, at: now, makeRandom: makeRandom) ?? []
   }
 
+  /// Selects the address at which a server's client has ended its handshake of DTLS, where it has nominated none.
+  mutating func handleHandshake(
+    at address: TransportAddress, at now: MediaTime, makeRandom: () -> UInt64
+  ) -> [Output] {
+    self.lite?.handleHandshake(at: address, at: now, makeRandom: makeRandom) ?? []
+  }
+
   /// Records authentic media of a server's publisher.
   @inline(__always)
   mutating func handleMedia(from source: TransportAddress, at now: MediaTime) {

@@ -5,7 +5,7 @@ package import NIOCore
 /// pairs, and which checks the addresses that its client checks from.
 ///
 /// ```
-///            check of a client             our check is answered              the address was nominated
+///            check of a client             our check is answered         nomination, or end of DTLS there
 ///   waiting ───────────────────▶ proving ────────────────────────▶ proven ───────────────────────────▶ selected
 ///      │ 30 s                                                        ▲                                    │ 20 s without consent
 ///      └──────────────▶ expired ◀── no restart ── nothing selected ◀─┴────────────────────────────────────┘
@@ -186,6 +186,21 @@ package struct ICELiteAgent: Sendable {
     guard let index = self.paths.firstIndex(where: { $0.address == source }) else { return [] }
     self.paths[index].receivedByteCount += byteCount
     return self.prove(index, at: now, makeRandom: makeRandom)
+  }
+
+  /// Selects a proven address at which the client has ended its handshake of DTLS, where it has nominated none: it uses that pair.
+  ///
+  /// libwebrtc nominates a pair of a lite agent with the check that follows the first response, RFC 8445 §8.1.1. Its first three
+  /// checks are 50 ms apart, the fourth a second later: with a round trip of 150 ms or a lost response, media would wait for that.
+  /// A nomination of another address replaces this.
+  package mutating func handleHandshake(
+    at address: TransportAddress, at now: MediaTime, makeRandom: () -> UInt64
+  ) -> [Output] {
+    guard self.selectedAddress == nil, let index = self.paths.firstIndex(where: { $0.address == address }),
+      // As with a nomination, an older proof is asked for again first.
+      let proof = self.paths[index].proofTime, now - proof < Self.consentInterval
+    else { return [] }
+    return self.select(index, at: now, makeRandom: makeRandom)
   }
 
   /// Records authentic media of a publisher: from the selected address it is consent to the reports that are sent there.

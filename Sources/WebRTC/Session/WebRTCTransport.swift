@@ -7,9 +7,9 @@ package import RTP
 /// A server's side waits for its client:
 ///
 /// ```
-///   our check of an      ClientHello                handshake done,            nomination
+///   our check of an      ClientHello                handshake done,
 ///   address is answered  from there                 fingerprint right
-/// ─────────────────▶ proven ────────▶ handshaking ─────────────────▶ connected ────────────▶ media flows
+/// ─────────────────▶ proven ────────▶ handshaking ─────────────────▶ connected: media flows there, or where the client nominates
 ///             any of them: 30 s since the offer, silence, close_notify, wrong fingerprint ──▶ closed
 /// ```
 ///
@@ -151,7 +151,7 @@ package struct WebRTCTransport {
   // The hot members are inlined: they read a field or two for each packet or timer, and calls would copy the whole
   // value.
 
-  /// Destination of media; nil before the client's nomination.
+  /// Destination of media; nil before the client's nomination, or its handshake.
   @inline(__always)
   package var selectedAddress: TransportAddress? { self.agent.selectedAddress }
 
@@ -221,7 +221,7 @@ package struct WebRTCTransport {
     }
     let outputs = self.perform(self.agent.handleTimeout(at: now, makeRandom: self.makeRandom), at: now)
     guard !self.isClosed, let datagrams = self.dtls?.handleTimeout(at: now) else { return outputs }
-    return outputs + self.outputs(datagrams) + self.stateOutputs()
+    return outputs + self.outputs(datagrams) + self.stateOutputs(at: now)
   }
 
   /// Ends the session, and notifies the client by close_notify.
@@ -317,7 +317,7 @@ extension WebRTCTransport {
     var dtls = DTLSTransport(endpoint: endpoint)
     let datagrams = dtls.start(at: now)
     self.dtls = dtls
-    return self.outputs(datagrams) + self.stateOutputs()
+    return self.outputs(datagrams) + self.stateOutputs(at: now)
   }
 
   private mutating func handleDTLS(
@@ -347,7 +347,7 @@ extension WebRTCTransport {
     }
     self.dtlsAddress = self.sealer == nil ? source : self.agent.selectedAddress ?? source
     let datagrams = self.dtls?.receive(datagram, at: now) ?? []
-    return self.outputs(datagrams) + self.stateOutputs()
+    return self.outputs(datagrams) + self.stateOutputs(at: now)
   }
 
   private mutating func handleControl(
@@ -374,7 +374,7 @@ extension WebRTCTransport {
   }
 
   /// Outputs that follow from a changed state of DTLS.
-  private mutating func stateOutputs() -> [Output] {
+  private mutating func stateOutputs(at now: MediaTime) -> [Output] {
     switch self.dtls?.state {
     case .connected where self.sealer == nil:
       guard let keys = self.dtls?.keys(peer: self.fingerprints) else {
@@ -386,7 +386,9 @@ extension WebRTCTransport {
       self.opener = SRTPOpener(master: other, profile: keys.profile, security: self.security)
       guard self.sealer != nil, self.opener != nil else { return self.end(.dtlsFailed) }
       if self.isReady { self.setupDeadline = nil }
-      return [.connected(keys.profile)]
+      guard let dtlsAddress else { return [.connected(keys.profile)] }
+      let selection = self.agent.handleHandshake(at: dtlsAddress, at: now, makeRandom: self.makeRandom)
+      return [.connected(keys.profile)] + self.perform(selection, at: now)
     case .closed: return self.end(.closedByClient)
     case .failed: return self.end(.dtlsFailed)
     case .handshaking, .connected, nil: return []

@@ -7,6 +7,7 @@ usage: bad_network.py PROGRAM SCENARIO [--seconds N] [--seed N]
     loss     50 ms of round trip; 2% of packets are lost for N seconds, then 10% for two
     changes  5% of packets are reordered and 5% duplicated; the viewer's port changes; nothing arrives for 5 s
     joins    N sessions one after the other at 100 ms of round trip and 5% of loss
+    far      N sessions one after the other at 200 ms of round trip
     near     N sessions one after the other on a link without faults
     crowd    nine viewers have a good network, a tenth one of 500 kb/s
     steps    4 Mb/s, then 0.8 Mb/s for N seconds, then 4 Mb/s again; the only viewer
@@ -248,6 +249,10 @@ def near(options):
     return joins(options, delay=0, loss=0, pause=1.5)
 
 
+def far(options):
+    return joins(options, delay=0.1, loss=0)
+
+
 def crowd(options):
     low = ["--rendition", "name=low,size=320x180,bitrate=200k"]
     stack, link, server, slow = playing(options.program, STREAM + low, options.seed)
@@ -308,7 +313,7 @@ def steps(options):
 
 
 STREAM = ["--source", "plasma", "--audio", "tone", "--size", "640x360", "--fps", "30"]
-SCENARIOS = {"loss": (loss, 15), "changes": (changes, 0), "joins": (joins, 6), "near": (near, 20),
+SCENARIOS = {"loss": (loss, 15), "changes": (changes, 0), "joins": (joins, 6), "far": (far, 8), "near": (near, 20),
              "crowd": (crowd, 8), "steps": (steps, 15)}
 
 

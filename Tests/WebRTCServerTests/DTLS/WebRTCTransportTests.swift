@@ -159,13 +159,17 @@ struct WebRTCTransportTests {
     return events
   }
 
-  @Test mutating func `checks, handshake before the nomination, media after it`() throws {
+  @Test mutating func `checks, handshake before the nomination, media without waiting for that`() throws {
     #expect(self.check() == [.valid(self.client.address)])
-    #expect(self.connect() == [.connected(.aeadAES128GCM)])
     #expect(!self.transport.isReady)
     #expect(throws: SRTPError.notConnected) { try self.transport.seal(Self.report) }
-    #expect(self.check(nominates: true) == [.selected(self.client.address)])
+    #expect(self.connect() == [.connected(.aeadAES128GCM), .selected(self.client.address)])
     #expect(self.transport.isReady)
+    #expect(self.check(nominates: true) == [])
+    // A nomination decides.
+    let other = TransportAddress("198.51.100.2", port: 2000)!
+    #expect(self.check(from: other, nominates: true) == [.valid(other), .selected(other)])
+    #expect(self.check(nominates: true) == [.selected(self.client.address)])
     // Both directions.
     let sealed = try self.transport.seal(Self.report)
     #expect(try self.client.open(rtcp: sealed) == Self.report)
@@ -307,7 +311,22 @@ struct WebRTCTransportTests {
         return [ByteBuffer(bytes: records.flatMap(\.bytes))]
       }
     }
-    #expect(events == [.connected(.aeadAES128GCM)] && flights == 2)
+    #expect(events == [.connected(.aeadAES128GCM), .selected(self.client.address)] && flights == 2)
+  }
+
+  @Test mutating func `a handshake long after the proof of its address waits for a nomination`() {
+    _ = self.check()
+    var datagrams = self.client.hello()
+    var events: [WebRTCTransport.Output] = []
+    let late = MediaTime.zero + .seconds(6)
+    while !datagrams.isEmpty {
+      var answers: [ByteBuffer] = []
+      for datagram in datagrams { events += self.events(datagram, at: late, sent: &answers) }
+      datagrams = answers.flatMap { self.client.receive($0, server: Self.server) }
+    }
+    #expect(events == [.connected(.aeadAES128GCM)] && !self.transport.isReady)
+    #expect(
+      self.check(nominates: true, at: late) == [.valid(self.client.address), .selected(self.client.address)])
   }
 
   @Test mutating func `DTLS from another valid address is answered there`() {
@@ -333,7 +352,7 @@ struct WebRTCTransportTests {
       destinations.append(addresses)
       datagrams = answers.flatMap { self.client.receive($0, server: Self.server) }
     }
-    #expect(events == [.connected(.aeadAES128GCM)])
+    #expect(events == [.connected(.aeadAES128GCM), .selected(other)])
     #expect(destinations.map { Set($0) } == [[self.client.address], [other]])
   }
 
