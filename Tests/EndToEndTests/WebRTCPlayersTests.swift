@@ -149,20 +149,29 @@ extension EndToEnd {
       }
     }
 
-    @Test func `Chromium plays over TCP in a network that drops UDP`() async throws {
+    /// Runs a client in a network that refuses UDP to the server.
+    private static func withoutUDP<Result: Decodable>(_ client: String, _ options: String...) async throws -> Result {
       let run = try await Tool.run(
-        "bash", [TestMedia.client("without_udp.sh"), VidiconProcess.path()], within: .seconds(60))
-      try #require(run.succeeded, "\(run.errors)")
-      let seen = try JSONDecoder().decode(Seen.self, from: Data(run.output))
-      #expect(seen.status == 201 && seen.protocolName == "tcp" && seen.deleted == 200)
-      #expect(Self.areBars(seen.colors), "\(seen.colors ?? [])")
+        "bash", [TestMedia.client("without_udp.sh"), VidiconProcess.path(), client] + options, within: .seconds(100))
+      try #require(run.succeeded, "\(client): \(run.errors)")
+      return try JSONDecoder().decode(Result.self, from: Data(run.output))
+    }
+
+    /// aiortc has no TCP for its candidates.
+    @Test func `Chromium, Firefox and GStreamer play over TCP in a network that drops UDP`() async throws {
+      let bare: Seen = try await Self.withoutUDP("whep_play.py", "--frames", "30")
+      #expect(bare.status == 201 && bare.protocolName == "tcp" && bare.deleted == 200)
+      #expect(Self.areBars(bare.colors), "\(bare.colors ?? [])")
+      let firefox: Seen = try await Self.withoutUDP("whep_play.py", "--browser", "firefox")
+      #expect(firefox.status == 201 && firefox.protocolName == "tcp" && firefox.deleted == 200)
+      #expect(try #require(firefox.audioPackets) > 50)
+      let rendered: Rendered = try await Self.withoutUDP("whep_gstreamer.py")
+      #expect(rendered.status == 201 && rendered.problem == nil && rendered.deleted == 200)
+      #expect(Self.areBars(rendered.colors) && (rendered.loudest ?? 0) > 0.05)
     }
 
     @Test(.tags(.timing)) func `the page plays over TCP, and says so, in a network that drops UDP`() async throws {
-      let run = try await Tool.run(
-        "bash", [TestMedia.client("without_udp.sh"), VidiconProcess.path(), "page"], within: .seconds(100))
-      try #require(run.succeeded, "\(run.errors)")
-      let shown = try JSONDecoder().decode(Shown.self, from: Data(run.output))
+      let shown: Shown = try await Self.withoutUDP("page_webrtc.py")
       #expect(shown.way == "WebRTC over TCP" && shown.loudest > 0.01 && shown.complaints == [])
       #expect(abs(shown.shownLatency - shown.medianLatency) < 0.5)
     }
@@ -191,10 +200,15 @@ extension EndToEnd {
       var deleted: Int
     }
 
-    @Test(.tags(.demanding)) func `in a network of IPv6 alone, Chromium, aiortc and GStreamer play`() async throws {
+    @Test(.tags(.demanding)) func `in a network of IPv6 alone, Chromium, Firefox, aiortc and GStreamer play`()
+      async throws
+    {
       let bare: Seen = try await Self.overIPv6("whep_play.py", "--frames", "30")
       #expect(bare.status == 201 && bare.protocolName == "udp" && bare.deleted == 200)
       #expect(Self.areBars(bare.colors), "\(bare.colors ?? [])")
+      let firefox: Seen = try await Self.overIPv6("whep_play.py", "--browser", "firefox", "--page-host", "fd00:5::9")
+      #expect(firefox.status == 201 && firefox.connection == "connected" && firefox.deleted == 200)
+      #expect(try #require(firefox.audioPackets) > 50)
       let rendered: Rendered = try await Self.overIPv6("whep_gstreamer.py")
       #expect(rendered.status == 201 && rendered.problem == nil && Self.areBars(rendered.colors))
       let received: Received = try await Self.overIPv6(

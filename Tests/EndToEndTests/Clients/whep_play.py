@@ -2,17 +2,18 @@
 """Plays a WHEP URL in Chromium from a bare page of another origin, and prints as JSON what it saw.
 
 usage: whep_play.py URL [--frames 60] [--wrong-fingerprint] [--restart] [--tcp] [--bearer TOKEN] [--browser firefox]
-                    [--while COMMAND] [--center] [--own-addresses]
+                    [--while COMMAND] [--center] [--own-addresses] [--page-host 127.0.0.1]
 
 The latency of each frame is read from its timecode strip. With --wrong-fingerprint the offer names another certificate than
 the browser has. With --restart ICE is restarted by PATCH while it plays. With --tcp the browser does not get the server's UDP
 candidates. With --while, the stream plays while a shell command runs. With --center, the deviation is that of the face in the
-clip of the tests. The colors are those of four points of the last frame: of the bars' first, second and last bar, and of the
-white field below.
+clip of the tests. With --page-host the page has another address of this machine: Firefox offers those by which it reached its page. The
+colors are those of four points of the last frame: of the bars' first, second and last bar, and of the white field below.
 """
 import argparse
 import http.server
 import json
+import socket
 import subprocess
 import threading
 import time
@@ -107,7 +108,7 @@ const parameters = [...arguments], done = parameters.at(-1), video = document.qu
 """
 
 
-def serve():
+def serve(host):
     class Page(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
@@ -119,9 +120,12 @@ def serve():
         def log_message(self, *arguments):
             pass
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    class Server(http.server.ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+    server = Server((host, 0), Page)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server.server_address[1]
+    return f"[{host}]:{server.server_port}" if ":" in host else f"{host}:{server.server_port}"
 
 
 def connected_state(browser, center):
@@ -138,6 +142,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("--own-addresses", action="store_true")
+    parser.add_argument("--page-host", default="127.0.0.1")
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--wrong-fingerprint", action="store_true")
     parser.add_argument("--restart", action="store_true")
@@ -155,7 +160,7 @@ def main():
     if options.tcp:
         query["tcp"] = "1"
     with open_browser(options.browser, names=("::1", "fd00:5::9"), webrtc=True, own_addresses=options.own_addresses) as browser:
-        browser.go(f"http://127.0.0.1:{serve()}/?" + urlencode(query))
+        browser.go(f"http://{serve(options.page_host)}/?" + urlencode(query))
         status = browser.until("return window.code")
         seen = {"status": status}
         if status == 201 and options.wrong_fingerprint:

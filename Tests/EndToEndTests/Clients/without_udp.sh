@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Plays a server's stream in Chromium in a network of its own that refuses UDP to it: from a bare page, or from the stream's own page;
-# prints what whep_play.py prints, or page_webrtc.py. Needs root.
+# Plays a server's stream in a network of its own that refuses UDP to it, by one of the clients beside this script; prints what the client
+# prints. Needs root.
 #
-# usage: without_udp.sh PROGRAM [page]
+# usage: without_udp.sh PROGRAM CLIENT [OPTION...]     CLIENT is page_webrtc.py, whep_play.py or whep_gstreamer.py
 set -euo pipefail
 folder=$(dirname "$0")
 # shellcheck source=Tests/EndToEndTests/Clients/own_network.bash
@@ -17,8 +17,9 @@ ip rule add pref 5 table local
 ip rule add pref 1 ipproto udp dport 8189 prohibit
 ip rule del pref 0
 serve "$1" 127.0.0.1
-if [ "${2:-}" = page ]; then
-  python3 "$folder/page_webrtc.py" "http://127.0.0.1:8080/live"
-else
-  python3 "$folder/whep_play.py" "http://127.0.0.1:8080/live/whep" --frames 30
-fi
+# Debian packages the bindings of GStreamer for its own interpreter.
+python=python3
+[ "$2" != whep_gstreamer.py ] || python=/usr/bin/python3
+path=/live/whep
+[ "$2" != page_webrtc.py ] || path=/live
+"$python" "$folder/$2" "http://127.0.0.1:8080$path" "${@:3}"
