@@ -11,7 +11,7 @@ extension EndToEnd {
     ]
 
     /// Output of whip_aiortc.py and whip_publish.py.
-    private struct Seen: Decodable {
+    struct Seen: Decodable {
       var status: Int
       var retryAfter: String?
       var connection: String?
@@ -27,7 +27,7 @@ extension EndToEnd {
     }
 
     /// Publishes with a client until `body` has ended, and decodes what the client has seen.
-    private static func publishing(
+    static func publishing(
       _ arguments: (_ until: String) throws -> [String], _ body: () async throws -> Void
     ) async throws -> Seen {
       try await TestMedia.withTemporaryFolder { folder in
@@ -49,17 +49,18 @@ extension EndToEnd {
       }
     }
 
-    private static func aiortc(
-      _ vidicon: VidiconProcess, until: String, codec: String = "h264", token: String = token, takesOver: Bool = false,
-      retries: Bool = false, after file: String? = nil, to stream: String = "live"
+    static func aiortc(
+      _ vidicon: VidiconProcess, until: String, codec: String = "h264", size: String = "640x360", token: String = token,
+      takesOver: Bool = false, retries: Bool = false, after file: String? = nil, to stream: String = "live"
     ) throws -> [String] {
       [
         "PYTHONPATH=\(try TestMedia.file("aiortc"))", "python3", TestMedia.client("whip_aiortc.py"),
         vidicon.page("/\(stream)/whip"), "--bearer", token, "--until", until, "--codec", codec,
+        "--size", size,
       ] + (takesOver ? ["--takeover"] : []) + (retries ? ["--retry"] : []) + (file.map { ["--after", $0] } ?? [])
     }
 
-    private static func browser(
+    static func browser(
       _ vidicon: VidiconProcess, until: String, _ options: String...
     ) -> [String] {
       [

@@ -2,10 +2,11 @@
 """Publishes generated video and a tone by WHIP with aiortc, an implementation of WebRTC that shares no code with browsers, and prints
 as JSON what became of it.
 
-usage: whip_aiortc.py URL --bearer TOKEN --until FILE [--codec h264] [--takeover] [--retry] [--after FILE]
+usage: whip_aiortc.py URL --bearer TOKEN --until FILE [--codec h264] [--size 480x640] [--takeover] [--retry] [--after FILE]
 
-With --retry the offer is sent again where another publisher sends, after the time that the server names; with --after the first one is
-sent once that file exists. It publishes until the other file exists, or the server ends the session.
+With --size the frames have that size in place of 640x360, and are white in their upper quarter. With --retry the offer is sent again where
+another publisher sends, after the time that the server names; with --after the first one is sent once that file exists. It publishes until
+the other file exists, or the server ends the session.
 """
 import argparse
 import asyncio
@@ -35,20 +36,23 @@ def request(method, url, headers, body=None):
 
 
 class Bars(VideoStreamTrack):
-    """A bar that moves over a gradient."""
+    """A bar that moves over a gradient, below a white field where the size is another."""
 
-    def __init__(self):
+    def __init__(self, width, height):
         super().__init__()
         self.count = 0
+        self.width, self.height = width, height
+        self.white = 0 if (width, height) == (640, 360) else height // 4
 
     async def recv(self):
         pts, time_base = await self.next_timestamp()
-        frame = VideoFrame(640, 360, "yuv420p")
-        row = bytearray(x * 200 // 640 + 20 for x in range(640))
-        start = self.count * 8 % 600
+        frame = VideoFrame(self.width, self.height, "yuv420p")
+        row = bytearray(x * 200 // self.width + 20 for x in range(self.width))
+        start = self.count * 8 % (self.width - 40)
         row[start:start + 40] = bytes([235]) * 40
         luma = frame.planes[0]
-        luma.update(b"".join(bytes(row) + bytes(luma.line_size - 640) for _ in range(360)))
+        white, below = (bytes(line) + bytes(luma.line_size - self.width) for line in (bytes([235]) * self.width, row))
+        luma.update(white * self.white + below * (self.height - self.white))
         for plane in frame.planes[1:]:
             plane.update(bytes([128]) * plane.buffer_size)
         frame.pts, frame.time_base = pts, time_base
@@ -86,13 +90,14 @@ async def main():
     parser.add_argument("--bearer", required=True)
     parser.add_argument("--until", required=True)
     parser.add_argument("--codec", default="h264")
+    parser.add_argument("--size", default="640x360")
     parser.add_argument("--takeover", action="store_true")
     parser.add_argument("--retry", action="store_true")
     parser.add_argument("--after")
     options = parser.parse_args()
     headers = {"Authorization": f"Bearer {options.bearer}"}
     peer = RTCPeerConnection()
-    bars = Bars()
+    bars = Bars(*map(int, options.size.split("x")))
     video = peer.addTransceiver(bars, direction="sendonly")
     video.setCodecPreferences([
         codec for codec in RTCRtpSender.getCapabilities("video").codecs
