@@ -199,5 +199,33 @@ extension EndToEnd {
         print("push: \(below.time - narrow) s, share \(share), \(changes) changes, back in \(back.time - wide) s")
       }
     }
+
+    /// Figures of push_link.py. The queue is that of the link, from eight seconds after it became slow on.
+    private struct OverWHIP: Decodable {
+      var secondsToOwnEncoding: Double?
+      var isOwnEncoding: Bool
+      var share: Double
+      var frameRate: Double
+      var queue: Double
+      var secondsToBitrate: Double?
+      var reconnects: Int
+      var states: [String]
+    }
+
+    @Test(.tags(.timing))
+    func `a push over WHIP gets an encoding for a link of 1 Mb per second, and the stream's once that is wide`()
+      async throws
+    {
+      let seen: OverWHIP = try await Browsers.drive(
+        "push_link.py", [VidiconProcess.path(), "--seconds", "40"], within: .seconds(180))
+      report("seconds until a push over WHIP keeps to a link of 1 Mb/s", seen.secondsToOwnEncoding ?? 99, limit: 4)
+      #expect(seen.secondsToOwnEncoding ?? 99 <= 4 && seen.isOwnEncoding)
+      report("share of the link that a push over WHIP uses", seen.share, limit: -0.75)
+      report("queue of a push over WHIP, s", seen.queue, limit: 0.3)
+      #expect(seen.share >= 0.75 && seen.share <= 1.05 && seen.queue <= 0.3 && seen.frameRate >= 28)
+      report("seconds until a push over WHIP has the stream's bitrate again", seen.secondsToBitrate ?? 99, limit: 30)
+      #expect(seen.secondsToBitrate ?? 99 <= 30)
+      #expect(seen.reconnects == 0 && seen.states == ["sending"])
+    }
   }
 }
