@@ -176,6 +176,25 @@ extension EndToEnd {
       #expect(abs(shown.shownLatency - shown.medianLatency) < 0.5)
     }
 
+    @Test(.tags(.demanding)) func `Chromium plays behind a router that forwards the ports, given the router's address`()
+      async throws
+    {
+      let address = "203.0.113.7"
+      let play = try await Tool.run(
+        "bash", [TestMedia.client("behind_router.sh"), VidiconProcess.path(), "--ice-address", address],
+        within: .seconds(100))
+      try #require(play.succeeded, "\(play.errors)")
+      let seen = try JSONDecoder().decode(Seen.self, from: Data(play.output))
+      #expect(seen.status == 201 && seen.protocolName == "udp" && seen.deleted == 200)
+      #expect(Self.areBars(seen.colors), "\(seen.colors ?? [])")
+      // Without it the answer has an address of the network behind the router, and a line says what is lacking.
+      let refused = try await Tool.run(
+        "bash", [TestMedia.client("behind_router.sh"), VidiconProcess.path()], within: .seconds(100))
+      try #require(refused.succeeded, "\(refused.errors)")
+      #expect(refused.outputText.contains("192.168.7.2 8189") && !refused.outputText.contains(address))
+      #expect(refused.errors.contains("give the address that clients reach with --ice-address"), "\(refused.errors)")
+    }
+
     /// Runs a client in a network without addresses of IPv4 but for that of the loopback interface.
     private static func overIPv6<Result: Decodable>(
       _ client: String, _ options: String..., environment: [String: String] = [:]

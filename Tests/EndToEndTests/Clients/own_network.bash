@@ -3,7 +3,7 @@
 # Runs the script again in a network without interfaces.
 enter_own_network() {
   [ -z "${VIDICON_OWN_NETWORK:-}" ] || return 0
-  VIDICON_OWN_NETWORK=1 exec unshare --net "$0" "$@"
+  VIDICON_OWN_NETWORK=1 exec unshare --net --mount "$0" "$@"
 }
 
 # Two interfaces, "near" and "far", so that there is a network elsewhere.
@@ -16,10 +16,10 @@ make_link() {
 
 # Serves bars and a tone on fixed ports until the script ends, and waits until the program answers.
 #
-# usage: serve PROGRAM HOST
+# usage: serve PROGRAM HOST [OPTION...]
 serve() {
   "$1" serve --json --source bars --audio tone --size 640x360 --fps 30 --rtsp-port 0 --http-port 8080 --webrtc-port 8189 \
-    --no-discovery --cors '*' > /dev/null &
+    --no-discovery --cors '*' "${@:3}" > /dev/null &
   server=$!
   trap 'kill -INT $server; wait $server' EXIT
   for _ in $(seq 100); do

@@ -17,7 +17,7 @@ import socket
 import subprocess
 import threading
 import time
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from browser import FACTOR, open_browser
 from strip import STRIP
@@ -159,7 +159,8 @@ def main():
         query["bearer"] = options.bearer
     if options.tcp:
         query["tcp"] = "1"
-    with open_browser(options.browser, names=("::1", "fd00:5::9"), webrtc=True, own_addresses=options.own_addresses) as browser:
+    names = ("::1", "fd00:5::9", urlsplit(options.url).hostname)
+    with open_browser(options.browser, names=names, webrtc=True, own_addresses=options.own_addresses) as browser:
         browser.go(f"http://{serve(options.page_host)}/?" + urlencode(query))
         status = browser.until("return window.code")
         seen = {"status": status}
