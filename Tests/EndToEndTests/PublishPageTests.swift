@@ -147,6 +147,7 @@ extension EndToEnd {
       var rebound: Step
       var moved: Step
       var failed: Step
+      var slept: Step
       var killed: Step
       var states: [String]
       var methods: [String]
@@ -159,8 +160,10 @@ extension EndToEnd {
       async throws
     {
       let seen: Survived = try await Browsers.drive(
-        "publish_survive.py", [VidiconProcess.path()], within: .seconds(200))
-      for (name, step) in [("moved", seen.moved), ("failed", seen.failed), ("killed", seen.killed)] {
+        "publish_survive.py", [VidiconProcess.path()], within: .seconds(300))
+      for (name, step) in [
+        ("moved", seen.moved), ("failed", seen.failed), ("slept", seen.slept), ("killed", seen.killed),
+      ] {
         report("publisher is back after: \(name), s", step.seconds, limit: 30)
       }
       // Other ports need nothing of the page; the server that was started again has a new session.

@@ -51,6 +51,8 @@ extension EndToEnd.WebRTCPlayers {
     var moved: Step
     var failed: Step
     var hidden: Step
+    var frozen: Step
+    var slept: Step
   }
 
   @Test(.tags(.demanding))
@@ -59,10 +61,10 @@ extension EndToEnd.WebRTCPlayers {
     async throws
   {
     let seen: Survived = try await EndToEnd.Browsers.drive(
-      "page_network.py", [VidiconProcess.path()], within: .seconds(200))
+      "page_network.py", [VidiconProcess.path()], within: .seconds(300))
     let steps = [
       ("begin", seen.begin), ("rebound", seen.rebound), ("moved", seen.moved), ("hidden", seen.hidden),
-      ("failed", seen.failed),
+      ("failed", seen.failed), ("frozen", seen.frozen), ("slept", seen.slept),
     ]
     for (name, step) in steps {
       report("page plays on after: \(name), s", step.seconds, limit: 30)
@@ -72,6 +74,9 @@ extension EndToEnd.WebRTCPlayers {
     // seconds needs a new session, or a restart of ICE.
     #expect(seen.rebound.way == "WebRTC, real time" && seen.moved.way == "WebRTC, real time")
     #expect(seen.failed.methods.contains { ["PATCH", "POST"].contains($0) }, "\(seen.failed.methods)")
+    // A page that is frozen ends its session, and begins another one.
+    let posts = [seen.failed, seen.frozen, seen.slept].map { $0.methods.count { $0 == "POST" } }
+    #expect(posts[1] > posts[0] && posts[2] > posts[1], "\(seen.slept.methods)")
   }
 
   /// Output of page_realtime.py.

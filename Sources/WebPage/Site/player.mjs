@@ -166,13 +166,26 @@ setInterval(refresh, 1000);
 
 document.addEventListener("visibilitychange", () => {
   clearTimeout(hiding);
-  if (!document.hidden && isSuspended) {
-    isSuspended = false;
-    session.play();
-  } else if (document.hidden) {
-    hiding = setTimeout(suspend, HIDDEN);
-  }
+  if (document.hidden) hiding = setTimeout(suspend, HIDDEN);
+  else wake();
 });
+
+function wake() {
+  if (document.hidden || !isSuspended) return;
+  isSuspended = false;
+  session.play();
+}
+
+// A browser that freezes the page pauses its media, and leaves it so: that is no wish of the viewer. The server ends a session that is
+// silent for longer than 20 s.
+
+document.addEventListener("freeze", () => {
+  clearTimeout(hiding);
+  if (session.state === "paused") return;
+  isSuspended = true;
+  session.pause();
+});
+document.addEventListener("resume", wake);
 
 function suspend() {
   const isAudible = controls.hasAudio && !video.muted && !video.paused;

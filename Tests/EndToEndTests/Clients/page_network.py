@@ -8,6 +8,8 @@ usage: page_network.py PROGRAM [--seed N]
     moved      the viewer has another address, as after a change from Wi-Fi to the mobile network
     hidden     another tab is in front for 11 s
     failed     nothing arrives for 10 s
+    frozen     another tab is in front for 3 s, and the browser freezes the page meanwhile, which pauses its video
+    slept      the same for 30 s, in which nothing arrives, as where the machine sleeps
 
 Of each: seconds until 30 further frames are shown, and how the page plays.
 """
@@ -45,26 +47,39 @@ def frames_follow(browser, count=30):
     raise SystemExit(f"no frames follow: {browser.run(SHOWN)}")
 
 
-def hide(browser):
-    """Brings another tab to the front for 11 s."""
+def open_other(browser):
+    """Brings another tab to the front; returns it and this one, which stays that of commands."""
     here = browser.call("GET", browser.session + "/window")
-    other = browser.call("POST", browser.session + "/window/new", {"type": "tab"})["handle"]
+    return browser.call("POST", browser.session + "/window/new", {"type": "tab"})["handle"], here
+
+
+def close_other(browser, other, here):
     browser.call("POST", browser.session + "/window", {"handle": other})
-    time.sleep(11)
     browser.call("DELETE", browser.session + "/window")
     browser.call("POST", browser.session + "/window", {"handle": here})
 
 
 def be_viewer(url):
-    """Plays; each line of standard input is "follow" or "hide", and is answered with what the page shows once frames follow."""
+    """Plays; each line of standard input is "follow", "hide", "freeze" or "thaw", and is answered with what the page shows once frames
+    follow, or at once where it is frozen."""
     with open_browser("chromium", webrtc=True, names=[SERVER_ADDRESS]) as browser:
         browser.go(url)
         browser.until(PLAYS)
         browser.run(RECORD_METHODS)
         print("plays", flush=True)
         for line in sys.stdin:
+            if line.strip() == "freeze":
+                tabs = open_other(browser)
+                browser.devtools("Page.setWebLifecycleState", state="frozen")
+                print("{}", flush=True)
+                continue
+            if line.strip() == "thaw":
+                browser.devtools("Page.setWebLifecycleState", state="active")
+                close_other(browser, *tabs)
             if line.strip() == "hide":
-                hide(browser)
+                tabs = open_other(browser)
+                time.sleep(11)
+                close_other(browser, *tabs)
             print(json.dumps(frames_follow(browser)), flush=True)
 
 
@@ -103,6 +118,14 @@ def main():
             time.sleep(10)
             link.set(outage=False)
             seen["failed"] = ask("follow")
+            ask("freeze")
+            time.sleep(3)
+            seen["frozen"] = ask("thaw")
+            ask("freeze")
+            link.set(outage=True)
+            time.sleep(30)
+            link.set(outage=False)
+            seen["slept"] = ask("thaw")
             viewer.stdin.close()
             viewer.wait(20 * FACTOR)
             print(json.dumps(seen))

@@ -7,6 +7,7 @@ usage: publish_survive.py PROGRAM [--seed N]
     rebound    the router gives the phone other ports
     moved      the phone has another address, as after a change from Wi-Fi to the mobile network
     failed     nothing arrives for 10 s
+    slept      the page is frozen for 30 s, in which nothing arrives, as where the phone is locked
     killed     the program is killed, and started again on its ports
 
 Of each: seconds until the program has received another 30 frames, and the sessions that were opened since the start of the program.
@@ -24,7 +25,8 @@ from publisher_program import TOKEN, Server
 
 
 def be_phone(url):
-    """Publishes from the page until standard input ends, and prints then which states it has shown, and the methods of requests."""
+    """Publishes from the page until standard input ends, and prints then which states it has shown, and the methods of requests. Each line
+    of it is a state of the page's life, "frozen" or "active", and is answered when it has that."""
     with open_browser("chromium", webrtc=True, camera=True, names=[SERVER_ADDRESS]) as browser:
         browser.set_screen(390, 844, phone=True)
         browser.go(url)
@@ -37,7 +39,9 @@ new MutationObserver(() => states.push(state.dataset.state)).observe(state, { at
         browser.press("#start")
         browser.until("return document.getElementById('state').dataset.state === 'live'")
         print("live", flush=True)
-        sys.stdin.read()
+        for line in sys.stdin:
+            browser.devtools("Page.setWebLifecycleState", state=line.strip())
+            print(line.strip(), flush=True)
         print(json.dumps(browser.run("return { states, methods, problem: document.getElementById('problem').textContent }")))
 
 
@@ -54,6 +58,13 @@ def main():
         server = Server(options.program, folder)
         server.start()
         phone = link.start(__file__, "--phone", f"https://{SERVER_ADDRESS}:{server.https}/live/publish#{TOKEN}")
+
+        def let_page_be(state):
+            phone.stdin.write(state + "\n")
+            phone.stdin.flush()
+            if phone.stdout.readline().strip() != state:
+                raise SystemExit(f"the page is not {state}")
+
         try:
             if phone.stdout.readline().strip() != "live":
                 raise SystemExit("the page does not publish")
@@ -64,6 +75,12 @@ def main():
             link.set(outage=True)
             time.sleep(10)
             seen["failed"] = server.frames_follow(link.set(outage=False))
+            let_page_be("frozen")
+            link.set(outage=True)
+            time.sleep(30)
+            link.set(outage=False)
+            let_page_be("active")
+            seen["slept"] = server.frames_follow(time.time())
             server.stop(signal.SIGKILL)
             server.start()
             seen["killed"] = server.frames_follow(time.time())
