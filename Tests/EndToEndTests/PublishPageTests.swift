@@ -172,6 +172,31 @@ extension EndToEnd {
       #expect(seen.states.last == "live" && seen.problem == "" && seen.exit == 0, "\(seen.states)")
     }
 
+    /// Output of publish_warned.py.
+    private struct Warned: Decodable {
+      var warning: String
+      var isPage: Bool
+      var isSecure: Bool
+      var width: Int
+      var problem: String
+    }
+
+    @Test(.tags(.demanding)) func `it sends after its reader has gone on from the browser's warning`() async throws {
+      try await TestMedia.withTemporaryFolder { folder in
+        try await VidiconProcess.serving(WHIPPublishers.source) { vidicon in
+          let page = try vidicon.securePage("/live/publish#\(WHIPPublishers.token)", host: "127.0.0.1")
+          async let shown: Warned = Browsers.drive(
+            "publish_warned.py", [page, "--until", "\(folder)/until"], within: .seconds(120))
+          _ = try await WHIPPublishers.live(vidicon)
+          try Data().write(to: URL(filePath: "\(folder)/until"))
+          let seen = try await shown
+          #expect(!seen.isPage && seen.warning.contains("NET::ERR_CERT_AUTHORITY_INVALID"), "\(seen.warning)")
+          // The warning does not make the page an insecure one, for which browsers have no camera.
+          #expect(seen.isSecure && seen.width > 0 && seen.problem == "")
+        }
+      }
+    }
+
     /// Output of publish_closed.py.
     private struct Closed: Decodable {
       struct View: Decodable {

@@ -70,7 +70,8 @@ def wait_for_segments(url):
         time.sleep(0.2)
 
 
-def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=False, camera=False, local_names=(), own_addresses=False):
+def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=False, camera=False, local_names=(), own_addresses=False,
+                 warns=False):
     """
     gesture_for_audio: block autoplay with audio until a user gesture, as browsers do by default
     dark: report that the user prefers dark colors
@@ -81,9 +82,10 @@ def open_browser(name, gesture_for_audio=False, dark=False, names=(), webrtc=Fal
         permit it to none (Chromium)
     own_addresses: offer this machine's addresses for WebRTC instead of names of multicast DNS, which Chromium waits for without end in a
         network without IPv4
+    warns: show a warning in place of a page whose certificate it does not know, as browsers do by default (Chromium)
     """
     if name == "chromium":
-        return Chromium(gesture_for_audio, dark, names, webrtc, camera, local_names, own_addresses)
+        return Chromium(gesture_for_audio, dark, names, webrtc, camera, local_names, own_addresses, warns)
     return Firefox(gesture_for_audio, dark, webrtc, camera)
 
 
@@ -141,7 +143,7 @@ class Chromium(Browser):
     COMMANDS = {"go": "url", "run": "execute/sync", "run_async": "execute/async", "screenshot": "screenshot",
                 "devtools": "goog/cdp/execute", "log": "se/log"}
 
-    def __init__(self, gesture_for_audio, dark, names, webrtc, camera=False, local_names=(), own_addresses=False):
+    def __init__(self, gesture_for_audio, dark, names, webrtc, camera=False, local_names=(), own_addresses=False, warns=False):
         super().__init__("chromium")
         port = free_port()
         self.address = f"http://127.0.0.1:{port}"
@@ -165,7 +167,7 @@ class Chromium(Browser):
                 arguments += [f"--use-fake-device-for-media-stream=device-count={count}", permission]
             if not gesture_for_audio:
                 arguments.append("--autoplay-policy=no-user-gesture-required")
-            wanted = {"browserName": "chrome", "acceptInsecureCerts": True, "timeouts": {"script": SCRIPT_SECONDS * 1000},
+            wanted = {"browserName": "chrome", "acceptInsecureCerts": not warns, "timeouts": {"script": SCRIPT_SECONDS * 1000},
                       "goog:loggingPrefs": {"browser": "ALL"},
                       "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments}}
             session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
