@@ -197,7 +197,7 @@ package struct ICELiteAgent: Sendable {
     at address: TransportAddress, at now: MediaTime, makeRandom: () -> UInt64
   ) -> [Output] {
     guard self.selectedAddress == nil, let index = self.paths.firstIndex(where: { $0.address == address }),
-      // As with a nomination, an older proof is asked for again first.
+      // An older proof is asked for again first, by a nomination.
       let proof = self.paths[index].proofTime, now - proof < Self.consentInterval
     else { return [] }
     return self.select(index, at: now, makeRandom: makeRandom)
