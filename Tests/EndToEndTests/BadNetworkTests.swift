@@ -83,7 +83,7 @@ extension EndToEnd {
       var seconds: [Double]
     }
 
-    /// A POST whose own packets are lost waits for TCP, which few do, or for a second repetition by DTLS.
+    /// Few joins take longer: those that lose packets of their POST, or a flight of DTLS twice.
     @Test(.tags(.timing)) func `frames are shown within a second and a half at 100 ms of round trip and 5% of loss`()
       async throws
     {

@@ -13,7 +13,6 @@ folder=$(dirname "$0")
 # shellcheck source=Tests/EndToEndTests/Clients/own_network.bash
 source "$folder/own_network.bash"
 enter_own_network "$@"
-mount --make-rprivate /
 mount -t tmpfs none /run
 (cat /etc/hosts && echo '203.0.113.7 camera.test') > /run/hosts
 mount --bind /run/hosts /etc/hosts
