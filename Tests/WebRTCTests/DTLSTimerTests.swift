@@ -79,7 +79,7 @@ struct DTLSTimerTests {
     count(transport.handle(ByteBuffer(bytes: [22, 1]), from: Self.client, at: hello))
     while let deadline = transport.nextDeadline, deadline < end { count(transport.handleTimeout(at: deadline)) }
     let outputs = transport.handle(ByteBuffer(bytes: [22, 3]), from: Self.client, at: end)
-    return (flights, outputs == [.connected(.aeadAES128GCM)])
+    return (flights, outputs == [.connected(.aeadAES128GCM), .selected(Self.client)])
   }
 
   @Test(arguments: [0, 1, 30, 100, 300, 900])
