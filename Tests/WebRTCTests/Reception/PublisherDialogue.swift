@@ -78,9 +78,10 @@ struct PublisherDialogue {
     }
   }
 
-  /// Checks, handshake, nomination, on a path without faults.
-  mutating func connect(nominates: Bool = true) throws {
+  /// Checks, handshake after a time, nomination, on a path without faults.
+  mutating func connect(nominates: Bool = true, after time: MediaDuration = .zero) throws {
     try self.deliver(self.check(nominates: false))
+    try self.advance(time)
     try self.deliver(ByteBuffer(bytes: [22, 0]))
     if nominates { try self.nominate() }
     try self.advance(self.path.faults.delay * 2)
