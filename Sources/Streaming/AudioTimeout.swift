@@ -47,14 +47,15 @@ struct AudioTimeout {
     self.lastUse = now
   }
 
-  /// Records a block that silence has replaced. Where several come in real time, each or some at once, the limit is raised to their
-  /// latency, so that a source of high latency, or with bursts, is not replaced forever; those that come at once, as at its start or
-  /// after a stall, are followed by others in time.
+  /// Records a block that silence has replaced. Where a tenth of the audio is replaced or more, the limit is raised to the latency,
+  /// so that a source of high latency, or with bursts, is not replaced forever; blocks that come at once, as at its start or after
+  /// a stall, are followed by others in time.
   mutating func handleCut(_ duration: MediaDuration, latency: MediaDuration, at now: MediaTime) {
     if let cut, now - cut.last > Self.memory { self.cut = nil }
     let (since, _, before) = self.cut ?? (now, now, .zero)
     self.cut = (since, now, before + duration)
-    guard before > .zero, now - since >= before / 2, latency <= Self.maximum else { return }
+    let elapsed = now - since
+    guard before > .zero, elapsed >= before / 2, before >= elapsed / 10, latency <= Self.maximum else { return }
     self.limit = max(self.limit, min(latency + self.minimum / 2, Self.maximum))
   }
 

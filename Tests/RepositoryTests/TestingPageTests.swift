@@ -46,6 +46,14 @@ struct TestingPageTests {
         == [JudgedTest(room: "RTPTests", name: "a b")])
   }
 
+  @Test func `the rooms that the page lists are those that the long suite judges`() throws {
+    let page = try String(contentsOf: Repository.top.appending(path: "docs/testing.md"), encoding: .utf8)
+    let rooms = Set(Self.listed(in: page).map(\.room)).subtracting(["EndToEndTests"])
+    let script = #"source scripts/rooms.bash; printf '%s\n' "${timing_rooms[@]}""#
+    let judged = Set(try Repository.run(["bash", "-c", script]).output.split(separator: "\n").map(String.init))
+    #expect(rooms.count > 5 && rooms.subtracting(judged) == [])
+  }
+
   @Test func `the page lists each test with a figure that the gate does not judge, and only tests that there are`()
     throws
   {

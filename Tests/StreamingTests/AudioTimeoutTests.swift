@@ -49,7 +49,7 @@ struct AudioTimeoutTests {
     #expect(timeout.limit == Self.limit)
     Self.cut(&timeout, count: 2, each: .milliseconds(20), latency: .seconds(1))
     #expect(timeout.limit == .milliseconds(1_150))
-    Self.cut(&timeout, count: 2, each: .milliseconds(20), latency: .milliseconds(1_950), from: Self.start + .seconds(1))
+    Self.cut(&timeout, count: 9, each: .milliseconds(20), latency: .milliseconds(1_950), from: Self.start + .seconds(1))
     #expect(timeout.limit == AudioTimeout.maximum)
     timeout.reset()
     // After a stall blocks come in time again.
@@ -82,7 +82,7 @@ struct AudioTimeoutTests {
     #expect(timeout.limit == .milliseconds(850))
     timeout.reset()
     for stall in 0..<4 as Range<Int64> {
-      Self.cut(&timeout, count: 10, each: .zero, latency: .milliseconds(700), from: Self.start + .seconds(stall * 11))
+      Self.cut(&timeout, count: 10, each: .zero, latency: .milliseconds(700), from: Self.start + .seconds(stall * 5))
     }
     #expect(timeout.limit == Self.limit)
   }
