@@ -7,29 +7,29 @@ import WebRTC
 
 @Suite("ICE-lite agent, RFC 8445 and RFC 7675")
 struct ICELiteAgentTests {
-  private static let credentials = ICECredentials(
+  static let credentials = ICECredentials(
     usernameFragment: "abcd", password: "0123456789012345678901")!
-  private static let client = ICECredentials(usernameFragment: "efgh", password: "client0password0client")!
-  private static let first = TransportAddress("192.0.2.1", port: 1000)!
-  private static let second = TransportAddress("2001:db8::2", port: 2000)!
+  static let client = ICECredentials(usernameFragment: "efgh", password: "client0password0client")!
+  static let first = TransportAddress("192.0.2.1", port: 1000)!
+  static let second = TransportAddress("2001:db8::2", port: 2000)!
   /// Address of another machine, which answers nothing.
-  private static let victim = TransportAddress("203.0.113.9", port: 53)!
+  static let victim = TransportAddress("203.0.113.9", port: 53)!
 
-  private var agent = Self.agent()
+  var agent = Self.agent()
   private var transaction: UInt64 = 0
-  private var numbers = SplitMix(seed: 1)
-  private var now = MediaTime.zero
+  var numbers = SplitMix(seed: 1)
+  var now = MediaTime.zero
   /// Bytes that were sent to each address.
   private var sentByteCounts: [TransportAddress: Int] = [:]
   /// Addresses at which the client receives.
-  private var reachable: Set<TransportAddress> = [first, second]
+  var reachable: Set<TransportAddress> = [first, second]
 
   private static func agent() -> ICELiteAgent {
     ICELiteAgent(credentials: credentials, client: client, number: 7, at: .zero)
   }
 
   /// A check as Chromium sends it.
-  private mutating func check(
+  mutating func check(
     username: String = "abcd:efgh", password: String? = credentials.password, nominates: Bool = false,
     role: STUNAttribute = .iceControlling(5), extra: [STUNAttribute] = []
   ) -> ByteBuffer {
@@ -53,7 +53,7 @@ struct ICELiteAgentTests {
   /// Delivers a datagram, and lets the client answer checks at addresses where it receives.
   ///
   /// - Returns: All outputs, in their order.
-  private mutating func handle(
+  mutating func handle(
     _ datagram: ByteBuffer, from source: TransportAddress = first
   ) throws -> [ICELiteAgent.Output] {
     let outputs = try self.agent.handle(
@@ -75,7 +75,7 @@ struct ICELiteAgentTests {
   }
 
   /// Time passes; what is due is done. Returns what is not sent.
-  private mutating func advance(_ duration: MediaDuration) throws -> [ICELiteAgent.Output] {
+  mutating func advance(_ duration: MediaDuration) throws -> [ICELiteAgent.Output] {
     let end = self.now + duration
     var events: [ICELiteAgent.Output] = []
     while self.agent.nextDeadline <= end, events.last != .expired {
@@ -88,7 +88,7 @@ struct ICELiteAgentTests {
   }
 
   /// Outputs that are not sent.
-  private func events(_ outputs: [ICELiteAgent.Output]) -> [ICELiteAgent.Output] {
+  func events(_ outputs: [ICELiteAgent.Output]) -> [ICELiteAgent.Output] {
     outputs.filter { if case .send = $0 { false } else { true } }
   }
 

@@ -15,7 +15,7 @@ struct ICEAgent: Sendable {
 
   init(_ agent: ICEControllingAgent) { self.controlling = agent }
 
-  /// Destination of media; nil before the nomination.
+  /// Destination of media; nil before the nomination, or the end of a server's handshake.
   var selectedAddress: TransportAddress? { self.lite?.selectedAddress ?? self.controlling?.selectedAddress }
 
   /// Number of the client's authentic checks; 0 of a client's own agent.

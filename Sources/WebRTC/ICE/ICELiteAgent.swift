@@ -94,7 +94,7 @@ package struct ICELiteAgent: Sendable {
   private let number: UInt32
   /// Addresses that sent an authentic check, the last one at the end.
   private var paths: [Path] = []
-  /// Proven address that the client nominated; nil before, and without consent. Media goes there.
+  /// Proven address that the client nominated, or ended its handshake at; nil before, and without consent. Media goes there.
   package private(set) var selectedAddress: TransportAddress?
   /// Time at which the session ends, unless the client proves something.
   private var deadline: MediaTime
@@ -144,7 +144,8 @@ package struct ICELiteAgent: Sendable {
   package func isKnown(_ address: TransportAddress) -> Bool { self.paths.contains { $0.address == address } }
 
   /// Adopts new credentials of both sides, RFC 8445 §9. Media continues on the selected address until the client nominates another,
-  /// as long as there is consent; the session has ``checkTimeout`` for that, once after each proof.
+  /// as long as there is consent; the session has ``checkTimeout`` for that, once after each proof. Nominations of before count no
+  /// more.
   package mutating func restart(credentials: ICECredentials, client: ICECredentials, at now: MediaTime) {
     self.credentials = credentials
     self.key = STUNKey(password: credentials.password)
@@ -153,6 +154,7 @@ package struct ICELiteAgent: Sendable {
     self.recentChecks = []
     for index in self.paths.indices {
       self.paths[index].transactionID = nil
+      self.paths[index].isNominated = false
       if self.paths[index].address != self.selectedAddress { self.paths[index].nextCheck = nil }
     }
     self.updateNextCheck()
@@ -192,11 +194,12 @@ package struct ICELiteAgent: Sendable {
   ///
   /// libwebrtc nominates a pair of a lite agent with the check that follows the first response, RFC 8445 §8.1.1. Its first three
   /// checks are 50 ms apart, the fourth a second later: with a round trip of 150 ms or a lost response, media would wait for that.
-  /// A nomination of another address replaces this.
+  /// A nomination of another address replaces this; one that came before, and whose address is not proved yet, is waited for.
   package mutating func handleHandshake(
     at address: TransportAddress, at now: MediaTime, makeRandom: () -> UInt64
   ) -> [Output] {
-    guard self.selectedAddress == nil, let index = self.paths.firstIndex(where: { $0.address == address }),
+    guard self.selectedAddress == nil, !self.paths.contains(where: \.isNominated),
+      let index = self.paths.firstIndex(where: { $0.address == address }),
       // An older proof is asked for again first, by a nomination.
       let proof = self.paths[index].proofTime, now - proof < Self.consentInterval
     else { return [] }
