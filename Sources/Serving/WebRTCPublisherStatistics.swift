@@ -14,8 +14,8 @@ public struct WebRTCPublisherStatistics: Hashable, Sendable {
   public var packetsReceived = 0
   /// Bytes of all publishers that arrived.
   public var bytesReceived = 0
-  /// Datagrams that were dropped: not authentic, malformed, of another payload type than agreed on, of an address that the publisher has
-  /// not proved, or reports beyond what is read in a second.
+  /// Datagrams that were dropped: not authentic, repeated, malformed, of another payload type than agreed on, of an address that the
+  /// publisher has not proved, or reports beyond what is read in a second.
   public var datagramsDropped = 0
   /// Packets that were missing, and never arrived in time.
   public var packetsLost = 0

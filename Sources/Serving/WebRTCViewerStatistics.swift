@@ -26,7 +26,7 @@ public struct WebRTCViewerStatistics: Hashable, Sendable {
   public var keyframesRequested = 0
   /// Reports and requests that were beyond what is read of a viewer in a second.
   public var feedbackDropped = 0
-  /// Datagrams that were dropped: not authentic, malformed, or of an address that the viewer has not proved.
+  /// Datagrams that were dropped: not authentic, repeated, malformed, or of an address that the viewer has not proved.
   public var datagramsDropped = 0
 
   /// Creates the counters of a viewer, all zero.

@@ -42,7 +42,7 @@ extension Metric<WebRTCViewerStatistics> {
     ) { $0.feedbackDropped },
     Metric(
       "webrtc_viewer_datagrams_dropped_total", .counter,
-      "Datagrams of a WebRTC viewer that were not authentic, malformed, or of an address that it has not proved."
+      "Datagrams of a WebRTC viewer that were not authentic, repeated, malformed, or of an address that it has not proved."
     ) { $0.datagramsDropped },
   ]
 }
@@ -63,7 +63,7 @@ extension Metric<WebRTCPublisherStatistics> {
     ) { $0.packetsReceived },
     Metric(
       "webrtc_publisher_datagrams_dropped_total", .counter,
-      "Datagrams of WebRTC publishers that were not authentic, malformed, not agreed on, or too many."
+      "Datagrams of WebRTC publishers that were not authentic, repeated, malformed, not agreed on, or too many."
     ) { $0.datagramsDropped },
     Metric(
       "webrtc_publisher_packets_lost_total", .counter, "Packets of WebRTC publishers that did not arrive in time."

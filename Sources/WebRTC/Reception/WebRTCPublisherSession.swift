@@ -105,8 +105,8 @@ package struct WebRTCPublisherSession {
   /// Number of the publisher's authentic checks.
   package var checkCount: Int { self.transport.checkCount }
 
-  /// Number of datagrams dropped since the start of the session: not authentic, of an address that is not proven, of another protocol or
-  /// payload type, malformed, or control beyond what a publisher may send.
+  /// Number of datagrams dropped since the start of the session: not authentic, repeated, of an address that is not proven, of another
+  /// protocol or payload type, malformed, or control beyond what a publisher may send.
   package var droppedDatagramCount: Int {
     let counts = self.transport.dropCounts
     let malformed = (self.video?.malformedPacketCount ?? 0) + (self.audio?.malformedPacketCount ?? 0)

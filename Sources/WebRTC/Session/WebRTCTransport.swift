@@ -61,7 +61,7 @@ package struct WebRTCTransport {
 
   /// Datagrams that were dropped, by cause.
   package struct DropCounts: Hashable, Sendable {
-    /// Connectivity checks that were malformed, refused or ignored.
+    /// Connectivity checks that were malformed, refused or ignored, and answers to ours that came twice.
     package var checks = 0
     /// Datagrams of an address that is not proven.
     package var invalidAddress = 0
@@ -69,7 +69,7 @@ package struct WebRTCTransport {
     package var control = 0
     /// Authentic SRTCP beyond what a client may send in a second.
     package var excess = 0
-    /// Everything else: other protocols, media that was not agreed on.
+    /// Everything else: other protocols, media that is not authentic, replayed or not agreed on.
     package var other = 0
 
     /// All but ``excess``: what is no part of the session.
