@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-/// Maximum number of queued datagrams; a flight has at most 4.
+/// Maximum number of queued datagrams; a flight of five records has at most as many.
 enum { QUEUE_LENGTH = 16 };
 
 /// Maximum time before a flight is sent again, in microseconds.

@@ -1,15 +1,16 @@
 internal import NIOCore
 package import WebRTC
 
-/// Offers to send video and audio. That of `obs` was made by libdatachannel, with which OBS makes its own; the others are written by hand and
-/// modelled on those of publishers: lines that matter to an answer, with fixed values. Offers to receive are in ``WebRTCOffers``.
+/// Offers to send video and audio. That of `obs` was made by libdatachannel, with which OBS makes its own; the others are written by
+/// hand and modelled on those of publishers: lines that matter to an answer, with fixed values. Offers to receive are in
+/// ``WebRTCOffers``.
 ///
 /// | name | modelled on | what is particular |
 /// |------|-----------|--------------------|
 /// | chromium | Chromium: two `addTransceiver(track, {direction: 'sendonly'})` | H.264 behind VP8 and VP9, video-orientation |
 /// | firefox | Firefox ESR without H.264 | VP8 only, extensions with direction |
 /// | safari | Safari: `addTrack` | `sendrecv`, High before Constrained Baseline, audio with transport-cc |
-/// | obs | OBS 30 and later (libdatachannel) | audio first, fingerprint of the session, candidates once, `group:LS`, no RTX, no extensions |
+/// | obs | OBS 30 and later (libdatachannel) | audio first, fingerprint of the session, candidates once, `group:LS`, no RTX or extensions |
 /// | gstreamer | `whipclientsink` (`webrtcbin`) | no `level-asymmetry-allowed` |
 /// | ffmpeg | FFmpeg with `-f whip` and DTLS active | no feedback at all, audio first |
 package enum PublishOffers {

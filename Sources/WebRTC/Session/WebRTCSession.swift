@@ -162,7 +162,7 @@ package struct WebRTCSession {
   /// Number of the client's authentic checks.
   package var checkCount: Int { self.transport.checkCount }
 
-  /// Destination of media; nil before the client's nomination.
+  /// Destination of media; nil before the client's nomination, or its handshake.
   package var selectedAddress: TransportAddress? { self.transport.selectedAddress }
 
   /// Number of datagrams dropped since the start of the session, by cause.
