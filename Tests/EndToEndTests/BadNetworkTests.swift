@@ -15,7 +15,7 @@ extension EndToEnd {
       let options = seconds.map { ["--seconds", "\($0)"] } ?? []
       let run = try await Tool.run(
         "python3", [TestMedia.client("bad_network.py"), VidiconProcess.path(), scenario] + options,
-        within: .seconds(60 + (seconds ?? 0)))
+        within: .seconds(300 + (seconds ?? 0)))
       print("network: \(scenario): \(run.outputText)")
       try #require(run.succeeded, "\(run.errors.suffix(2_000))")
       return try JSONDecoder().decode(type, from: Data(run.output))
@@ -87,8 +87,9 @@ extension EndToEnd {
     @Test(.tags(.timing)) func `frames are shown within a second and a half at 100 ms of round trip and 5% of loss`()
       async throws
     {
-      // Of six the median is beyond a second in one run of four.
-      let count = 30
+      // Of six the median is beyond a second in one run of four. Where 2% of the joins are late, so is the
+      // 95th percentile in one run of twenty; of thirty joins in one of eight.
+      let count = 100
       let seen: Joins = try await Self.run("joins", seconds: count)
       report("median of joins, s", seen.median, limit: 1)
       report("95th percentile of joins, s", seen.late, limit: 1.5)

@@ -8,6 +8,7 @@ usage: push_link.py PROGRAM [--seconds 40] [--seed N]
 any rate. Times are in seconds after the link became slow or wide. The queue is that of the link.
 """
 import argparse
+import http.client
 import json
 import os
 import signal
@@ -31,7 +32,11 @@ class Program:
             [*entry, program, "serve", "--json", "--rtsp-port", "0", "--http-port", "0", "--webrtc-port", "0", "--https-port", "0",
              "--no-discovery", "--size", "640x360", "--fps", "30", *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=os.environ | (environment or {}))
-        self.port = json.loads(self.process.stdout.readline() or "{}")["httpPort"]
+        try:
+            self.port = json.loads(self.process.stdout.readline())["httpPort"]
+        except (ValueError, LookupError):
+            kill(self.process)
+            raise SystemExit("the program does not serve") from None
         self.stream = {}
         threading.Thread(target=self.read, daemon=True).start()
 
@@ -58,13 +63,23 @@ class Observer:
     """The push as the program shows it, twenty times a second, and the frames that it encodes."""
 
     def __init__(self, port):
-        self.port, self.seen, self.ended = port, [], threading.Event()
-        threading.Thread(target=self.observe, daemon=True).start()
+        self.port, self.seen, self.ended, self.failure = port, [], threading.Event(), None
+        self.thread = threading.Thread(target=self.observe, daemon=True)
+        self.thread.start()
 
     def observe(self):
-        while not self.ended.wait(0.05):
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/streams/live/pushes", timeout=10 * FACTOR) as response:
-                self.seen.append((time.time(), json.load(response)["pushes"][0]))
+        try:
+            while not self.ended.wait(0.05):
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/streams/live/pushes", timeout=10 * FACTOR) as response:
+                    self.seen.append((time.time(), json.load(response)["pushes"][0]))
+        except (OSError, http.client.HTTPException, ValueError, LookupError) as error:
+            self.failure = error
+
+    def end(self):
+        self.ended.set()
+        self.thread.join()
+        if self.failure:
+            raise SystemExit(f"the push is not shown: {self.failure!r}")
 
     def first(self, begin, condition):
         """Seconds from a time until a condition of the push; None where that did not come."""
@@ -98,10 +113,11 @@ def main():
             frame_rate = (receiver.stream["publisher"]["framesReceived"] - frames) / (time.time() - begin)
             queues = [(at - narrow, delay) for at, delay in link.queue_delays()]
             wide = link.set(rate=None, only="down")
-            deadline = time.time() + 60
-            while observer.first(wide, lambda push: push["videoBitrate"] >= 0.95 * VIDEO_BITRATE) is None and time.time() < deadline:
+            deadline = time.monotonic() + 60 * FACTOR
+            while (observer.first(wide, lambda push: push["videoBitrate"] >= 0.95 * VIDEO_BITRATE) is None
+                   and observer.failure is None and time.monotonic() < deadline):
                 time.sleep(0.2)
-            observer.ended.set()
+            observer.end()
             during = [push for at, push in observer.seen if narrow + 8 <= at < wide]
             bitrates = [push["videoBitrate"] for push in during]
             print(json.dumps({

@@ -103,9 +103,10 @@ async def main():
         codec for codec in RTCRtpSender.getCapabilities("video").codecs
         if codec.mimeType.lower() == f"video/{options.codec}"])
     peer.addTransceiver(Tone(), direction="sendonly")
+    # Finds the candidates, which takes seconds where a STUN server does not answer.
+    await peer.setLocalDescription(await peer.createOffer())
     while options.after and not os.path.exists(options.after):
         await asyncio.sleep(0.05)
-    await peer.setLocalDescription(await peer.createOffer())
     loop = asyncio.get_running_loop()
     url = options.url + ("?takeover=1" if options.takeover else "")
     while True:
