@@ -347,12 +347,6 @@ extension EndToEnd {
             let seconds = try Self.interruption(of: play)
             report("seconds from the last frame of a killed publisher to the first of the next", seconds, limit: 5)
             #expect(seconds <= 5)
-            // The last frame stays for the two seconds after which a silent publisher counts as gone, repeated twice per second, and
-            // the return is no gap.
-            let steps = zip(play.times, play.times.dropFirst()).map { $1 - $0 }
-            let still = steps.filter { $0 > 0.3 }.reduce(0, +)
-            report("seconds in which the frame is still", still, limit: 3.5)
-            #expect(still <= 3.5 && (steps.max() ?? 99) <= 3, "\(steps.filter { $0 > 0.1 })")
             let last = play.frames.count - 1
             try #require(last > 200)
             #expect(play.frames.difference(last, last - 10) > 0.3, "the video does not move again")
@@ -362,23 +356,25 @@ extension EndToEnd {
       }
     }
 
-    /// Checks that a play has a publisher's frames, the slate, and a publisher's frames again, and no others. The mean luma of the slate is
-    /// about 50, that of frames of whip_aiortc.py about 120.
+    /// Checks that a play has a publisher's frames, the slate at most, and a publisher's frames again, and no others: a publisher that comes
+    /// at once replaces a silent one before the slate is due. The mean luma of the slate is about 30, that of frames of whip_aiortc.py about
+    /// 120.
     ///
     /// - Returns: The seconds from the last frame of the first publisher to the first frame of the next.
     private static func interruption(of play: FFmpeg.Play) throws -> Double {
+      try #require(play.times.count >= play.frames.count)
       let means = (0..<play.frames.count).map { play.frames.mean($0) }
       let others = means.filter { (80...100).contains($0) }
       #expect(others == [])
       let isSlate = means.map { $0 < 90 }
-      let begin = try #require(isSlate.firstIndex(of: true), "the slate is not shown")
-      let end = try #require(isSlate[begin...].firstIndex(of: false), "the slate stays")
-      #expect(!isSlate[end...].contains(true), "the slate is shown again")
+      let changes = zip(isSlate, isSlate.dropFirst()).filter { $0 != $1 }
+      #expect(
+        isSlate.first == false && isSlate.last == false && changes.count <= 2,
+        "the slate is shown \(changes.count / 2) times")
       // Frames that are repeated do not move.
-      let moving = (0..<begin).dropFirst().last { play.frames.difference($0, $0 - 1) > 0.5 }
-      let last = try #require(moving, "the first publisher's video does not move")
-      try #require(play.times.count > end)
-      return play.times[end] - play.times[last]
+      let moving = isSlate.indices.dropFirst().filter { !isSlate[$0] && play.frames.difference($0, $0 - 1) > 0.5 }
+      let times = moving.map { play.times[$0] }
+      return try #require(zip(times.dropFirst(), times).map { $0 - $1 }.max(), "the publisher's video does not move")
     }
 
     @Test(.tags(.pacing)) func `GStreamer's webrtcbin publishes H.264 and Opus`() async throws {
