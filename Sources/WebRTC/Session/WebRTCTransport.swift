@@ -72,7 +72,7 @@ package struct WebRTCTransport {
     /// Everything else: other protocols, media that is not authentic, replayed or not agreed on.
     package var other = 0
 
-    /// All but ``excess``: what is no part of the session.
+    /// All but ``excess``: datagrams that are no part of the session.
     package var rejected: Int { self.checks + self.invalidAddress + self.control + self.other }
   }
 
