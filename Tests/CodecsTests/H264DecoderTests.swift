@@ -64,6 +64,37 @@ struct H264DecoderTests {
     #expect(frameCount > 30)
   }
 
+  /// A description of a small video, and a keyframe that begins with parameter sets of another size.
+  private static func keyframe(width: Int, height: Int) throws -> (EncodedSample, H264Description) {
+    let encoder = try LibavH264Encoder(VideoEncoderSettings(width: width, height: height, frameRate: 25))
+    let pool = VideoFramePool(format: VideoFormat(width: width, height: height), capacity: 1)
+    let frame = try #require(
+      pool.frame(at: .zero) { buffer in
+        for plane in 0..<3 { buffer.unsafePlane(plane).initializeMemory(as: UInt8.self, repeating: 90) }
+      })
+    var samples: [EncodedSample] = []
+    try encoder.encode(ReleasedFrame(notPrivate: frame), forcesKeyframe: true) { samples.append($0) }
+    var sample = try #require(samples.first)
+    let description = try #require(encoder.description)
+    var payload = ByteBuffer()
+    for unit in [description.sequenceParameterSet, description.pictureParameterSet] {
+      payload.writeInteger(UInt32(unit.count))
+      payload.writeBytes(unit)
+    }
+    payload.writeImmutableBuffer(sample.payload)
+    sample.payload = payload
+    return (sample, try Self.samples().1)
+  }
+
+  @Test(arguments: [(4352, 1), (4368, 0)])
+  func `a keyframe of more pixels than the highest level allows, within a stream, is not decoded`(height: Int, count: Int)
+    throws
+  {
+    let (sample, small) = try Self.keyframe(width: 8192, height: height)
+    let decoder = try H264Decoder(small)
+    #expect(decoder.decode(sample).count == count && decoder.corruptCount == 1 - count)
+  }
+
   @Test func `invalid parameter sets do not trap`() throws {
     let (samples, _) = try Self.samples()
     for set in [[], [0x67], [0x67, 1, 2, 3, 4]] as [[UInt8]] {

@@ -21,6 +21,9 @@ package final class PacketDecoder {
   private var firstTime: Int64?
   /// Decode time without a frame after which damaged ones are returned: 20 s, in nanoseconds.
   private static let blindTimeout: Int64 = 20_000_000_000
+  /// Pixels of a frame, of which decoders keep up to sixteen for reference: 8192 × 4352, those of the highest level of H.264 (6.2,
+  /// ITU-T H.264, table A-1), of H.265 (ITU-T H.265, table A.8), of VP9 and of AV1.
+  private static let maximumPixelCount: Int64 = 35_651_584
   private var start: DecodingStart
   private let frame: UnsafeMutablePointer<AVFrame>
   /// Nil for codecs of which libavcodec returns whole frames.
@@ -105,6 +108,8 @@ package final class PacketDecoder {
       context.pointee.thread_count = isLarge || mayBeLarge ? 4 : 1
       context.pointee.thread_type = isLowDelay ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE
       if isLowDelay { context.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY }
+      // Parameter sets within the stream may say another size.
+      if !Self.isIntraOnly(codec.pointee.id) { context.pointee.max_pixels = Self.maximumPixelCount }
       status = avcodec_open2(context, codec, nil)
     }
     guard status >= 0 else {
