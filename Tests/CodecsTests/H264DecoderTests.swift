@@ -87,9 +87,9 @@ struct H264DecoderTests {
   }
 
   @Test(arguments: [(4352, 1), (4368, 0)])
-  func `a keyframe of more pixels than the highest level allows, within a stream, is not decoded`(height: Int, count: Int)
-    throws
-  {
+  func `a keyframe of more pixels than the highest level allows, within a stream, is not decoded`(
+    height: Int, count: Int
+  ) throws {
     let (sample, small) = try Self.keyframe(width: 8192, height: height)
     let decoder = try H264Decoder(small)
     #expect(decoder.decode(sample).count == count && decoder.corruptCount == 1 - count)

@@ -199,8 +199,9 @@ struct TransportStreamDemuxerTests {
 
   @Test func `only the clock of the map's PID is the program's`() {
     func clock(_ identifier: UInt16, _ value: UInt8) -> [UInt8] {
-      let head = [0x47, UInt8(identifier >> 8), UInt8(truncatingIfNeeded: identifier), 0x20, 183, 0x10]
-      return head + [0, 0, 0, value, 0x7E, 0] + [UInt8](repeating: 0xFF, count: 176)
+      let (high, low) = (UInt8(identifier >> 8), UInt8(truncatingIfNeeded: identifier))
+      let head: [UInt8] = [0x47, high, low, 0x20, 183, 0x10, 0, 0, 0, value, 0x7E, 0]
+      return head + [UInt8](repeating: 0xFF, count: 176)
     }
     let (events, _) = Self.demux([Self.table, clock(0x100, 1), Self.map, clock(0x101, 2), clock(0x100, 3)])
     #expect(events.dropFirst() == [.clock(3 * 2 * 300)])

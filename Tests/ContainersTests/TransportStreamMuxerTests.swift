@@ -90,12 +90,13 @@ struct TransportStreamMuxerTests {
     let events = MuxedStream.demux(
       MuxedStream.mux((0..<4).map { TestSamples.videoSample(at: start + .milliseconds($0 * 40)) }))
     let times = self.packets(events, 0x100).compactMap(\.packet.presentationTimestamp)
-    #expect(times == [(1 << 33) - 4501, (1 << 33) - 901, 2699, 6299])
+    #expect(times == [0x1_FFFF_EE6B, 0x1_FFFF_FC7B, 2699, 6299])
     let late = MediaTime(ticks: 1 << 33, timescale: 90_000) + MediaDuration(nanoseconds: 1)
     let clocks = MuxedStream([TestSamples.videoSample(at: late)]).clocks
     #expect(clocks == [0])
     let early = MuxedStream([TestSamples.videoSample(at: MediaTime(nanoseconds: -1))]).clocks
-    #expect(early == [(1 << 33) * 300 - 1])
+    // 2³³ × 300 ticks of 27 MHz, less one.
+    #expect(early == [2_576_980_377_599])
   }
 
   @Test func `a decoding time is written only if it differs`() throws {

@@ -89,8 +89,8 @@ extension EndToEnd {
       try await TestMedia.withTemporaryFolder { folder in
         let lines = try await Self.lines("control", ["--no-qr", "--source", "bars"], folder: folder)
         // Outside of #require: Swift 6.3.1 gives a closure in the macro the symbol of the one after it.
-        let line = lines.last { $0.contains("#control=") }
-        let address = try #require(line?.split(separator: " ").last.map(String.init), "\(lines)")
+        let word = lines.last { $0.contains("#control=") }?.split(separator: " ").last
+        let address = String(try #require(word, "\(lines)"))
         #expect(address.wholeMatch(of: #/http://[^/]+/live#control=[0-9A-Za-z_-]{16,}/#) != nil, "\(address)")
         let code = lines.filter { $0.contains { "▀▄█".contains($0) } }
         let read = try await Self.read(code, folder: folder)

@@ -144,18 +144,17 @@ extension EndToEnd {
     @Test func `a file as source is recorded from its first frame to its last, without a slate`() async throws {
       try await TestMedia.withTemporaryFolder { folder in
         let (source, path) = ("\(folder)/in.mp4", "\(folder)/out.mp4")
+        let inputs = ["-f", "lavfi", "-i", "testsrc=s=320x180:r=25:d=3", "-f", "lavfi", "-i", "sine=d=3"]
         let make = try await Tool.run(
-          "ffmpeg",
-          FFmpeg.quiet + ["-f", "lavfi", "-i", "testsrc=s=320x180:r=25:d=3", "-f", "lavfi", "-i", "sine=d=3"]
-            + ["-c:v", "libx264", "-c:a", "aac", source],
-          within: .seconds(20))
+          "ffmpeg", FFmpeg.quiet + inputs + ["-c:v", "libx264", "-c:a", "aac", source], within: .seconds(20))
         try #require(make.succeeded, "\(make.errors)")
         let run = try await VidiconProcess.run(["record", path, "--source", "file:\(source)"])
         #expect(run.exit == .status(0) && run.errors == "", "\(run.errors)")
         let times = try await FFmpeg.times(ofVideoIn: path)
         #expect(times.count == 75 && times.first == 0, "\(times.count) frames")
         let audio = try await FFmpeg.times(path, selecting: "a:0")
-        #expect(abs(Double(audio.count) * 1_024 / 44_100 - 3) < 0.06, "\(audio.count) frames of audio")
+        let duration = Double(audio.count) * 1_024 / 44_100
+        #expect(abs(duration - 3) < 0.06, "\(audio.count) frames of audio")
       }
     }
 

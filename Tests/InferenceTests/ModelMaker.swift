@@ -88,7 +88,10 @@ struct ModelMaker {
   mutating func pad(_ input: Int, _ counts: [Int32]) -> Int {
     let shape = self.shape(input)
     let operands = [input, self.integers([0, 0] + counts, shape: [4, 2])]
-    let padded = (0..<3).map { shape[$0 + 1] + Int(counts[2 * $0] + counts[2 * $0 + 1]) }
+    let padded = (0..<3).map { axis -> Int in
+      let count = counts[2 * axis] + counts[2 * axis + 1]
+      return shape[axis + 1] + Int(count)
+    }
     return self.apply(.pad, operands, shape: [1] + padded)
   }
 

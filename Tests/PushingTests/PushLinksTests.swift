@@ -194,11 +194,10 @@ struct PushLinksTests {
     // A hundred kills.
     for seed in UInt64(1)...25 {
       var numbers = SeededNumbers(seed: seed)
-      let kills = (0..<4).map { index in
-        (
-          at: MediaDuration.milliseconds(Int64(20_000 + index * 100_000)),
-          for: MediaDuration.milliseconds(index < 3 ? Int64.random(in: 0...100, using: &numbers) * 10 : 60_000)
-        )
+      var kills: [(at: MediaDuration, for: MediaDuration)] = []
+      for index in Int64(0)..<4 {
+        let outage: Int64 = index < 3 ? Int64.random(in: 0...100, using: &numbers) * 10 : 60_000
+        kills.append((at: .milliseconds(20_000 + index * 100_000), for: .milliseconds(outage)))
       }
       var push = SimulatedPush(
         shape: .constant, linkRate: 4_000_000, bitrate: 2_300_000, minimumBitrate: nil, seconds: 440, seed: seed)

@@ -54,7 +54,7 @@ struct RTPSenderStateTests {
     let reports = [video, audio].map { $0.senderReport(at: time, unixNanoseconds: unix) }
     #expect(reports[0].ntpTimestamp == reports[1].ntpTimestamp)
     #expect(reports[0].ntpTimestamp.unixNanoseconds == unix)
-    #expect(reports.map(\.rtpTimestamp) == [1_000_000 + 135_000, 77 + 72_000])
+    #expect(reports.map(\.rtpTimestamp) == [1_135_000, 72_077])
     #expect(reports.allSatisfy { $0.packetCount == 0 && $0.octetCount == 0 && $0.reportBlocks.isEmpty })
   }
 

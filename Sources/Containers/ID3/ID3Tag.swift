@@ -38,6 +38,9 @@ enum ID3Tag {
 
   /// Synchsafe integer, §6.2: 28 bits in four bytes whose highest bit is 0.
   private static func synchsafe(_ number: Int) -> UInt32 {
-    (0..<4).reduce(0) { $0 | UInt32(number >> (7 * $1) & 0x7F) << UInt32(8 * $1) }
+    (0..<4).reduce(0) { bytes, index in
+      let group = UInt32(truncatingIfNeeded: number >> (7 * index)) & 0x7F
+      return bytes | group << (8 * index)
+    }
   }
 }

@@ -95,7 +95,10 @@ struct SampleEntry {
 
   /// Descriptor: tag, length as four groups of seven bits, content of at most 2²⁸ - 1 bytes.
   private static func descriptor(tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-    let length = [21, 14, 7, 0].map { UInt8(content.count >> $0 & 0x7F) | ($0 > 0 ? 0x80 : 0) }
+    let length = [21, 14, 7, 0].map { shift -> UInt8 in
+      let group = UInt8(content.count >> shift & 0x7F)
+      return shift > 0 ? group | 0x80 : group
+    }
     return [tag] + length + content
   }
 }

@@ -31,10 +31,10 @@ struct FaceDetectorOutput {
   }
 
   private static func grid(_ side: Int, each count: Int) -> [SIMD2<Float>] {
-    (0..<side).flatMap { y in
-      (0..<side).flatMap { x in
-        repeatElement(SIMD2(Float(x) + 0.5, Float(y) + 0.5) / Float(side), count: count)
-      }
+    (0..<side * side).flatMap { index -> Repeated<SIMD2<Float>> in
+      let (y, x) = index.quotientAndRemainder(dividingBy: side)
+      let center = SIMD2(Float(x), Float(y)) + 0.5
+      return repeatElement(center / Float(side), count: count)
     }
   }
 

@@ -32,10 +32,12 @@ struct FaceClip {
 
   /// The clip with the order of its columns, or rows, reversed where the sign is negative.
   func turned(columns: Int, rows: Int) -> FaceClip {
-    let bytes = (0..<self.frames.count).flatMap { index -> [UInt8] in
+    var bytes: [UInt8] = []
+    for index in 0..<self.frames.count {
       let frame = Array(self.frames[index])
-      return (0..<90).flatMap { row in
-        (0..<160).map { column in frame[(rows < 0 ? 89 - row : row) * 160 + (columns < 0 ? 159 - column : column)] }
+      for row in 0..<90 {
+        let line = frame[(rows < 0 ? 89 - row : row) * 160..<(rows < 0 ? 90 - row : row + 1) * 160]
+        if columns < 0 { bytes.append(contentsOf: line.reversed()) } else { bytes.append(contentsOf: line) }
       }
     }
     return FaceClip(frames: LumaFrames(width: 160, height: 90, bytes: bytes))
@@ -87,8 +89,10 @@ struct FaceClip {
     return (0..<self.frames.count).map { index in
       let own = values(self, index)
       return known.map { known in
-        zip(own, known).map { own, known in
-          Double(zip(own, known).reduce(0) { $0 + abs($1.0 - $1.1) }) / Double(own.count)
+        zip(own, known).map { own, known -> Double in
+          var sum = 0
+          for (own, known) in zip(own, known) { sum += abs(own - known) }
+          return Double(sum) / Double(own.count)
         }.max() ?? 0
       }.min() ?? .infinity
     }.max() ?? .infinity

@@ -169,8 +169,9 @@ struct WebRTCPublisherSessionTests {
     let audio = offsets(dialogue.audioFrames, at: 1, rate: 50)
     #expect(video.count > 450 && audio.count > 900)
     // Each third frame was captured with each fifth packet. From two seconds on, after the first reports.
-    let skews = (20..<200).compactMap { index in
-      video[index * 3].flatMap { time in audio[index * 5].map { abs(time - $0) } }
+    let skews = (20..<200).compactMap { index -> Double? in
+      guard let time = video[index * 3], let audio = audio[index * 5] else { return nil }
+      return abs(time - audio)
     }
     #expect(skews.count > 100 && skews.allSatisfy { $0 <= 0.04 })
   }
