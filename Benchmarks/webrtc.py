@@ -120,6 +120,8 @@ def join(settings, process, viewers=100):
     row("POST to the first complete keyframe over WebRTC, 30 times; of a stream that is watched", text(unwatched), text(others), "",
         "p95 300 ms", max(part(unwatched, 0.95), part(others, 0.95)) <= 300)
     used = []
+    # A client may have a hundred sessions: that of the viewer above ends with its consent.
+    viewers = min(viewers, 99)
     for _ in range(settings.rounds):
         begin = serving_seconds(process)
         with running(sink, "handshake", process.http_port, "live", viewers, 0, stdout=subprocess.PIPE) as handshakes:

@@ -192,16 +192,18 @@ static void send_check(struct whep *client) {
 static void handle_answer(struct whep *client) {
   const char *text = client->reply;
   if (strncmp(text, "HTTP/1.1 201", 12)) fail("refused: %s", text);
-  char server_fragment[64], candidate[128], fragment[16], ip[64];
+  char location[128], server_fragment[64], candidate[128], fragment[16], ip[64];
   unsigned port = 0;
   strcpy(fragment, client->username);
-  if (!find_value(text, "\nLocation: ", client->resource, sizeof client->resource) ||
+  if (!find_value(text, "\nLocation: ../", location, sizeof location) ||
       !find_value(text, "\na=ice-ufrag:", server_fragment, sizeof server_fragment) ||
       !find_value(text, "\na=ice-pwd:", client->password, sizeof client->password) ||
       !find_value(text, "\na=fingerprint:sha-256 ", client->fingerprint, sizeof client->fingerprint) ||
       !find_value(text, "\na=candidate:", candidate, sizeof candidate) ||
       sscanf(candidate, "%*s 1 udp %*u %63s %u", ip, &port) != 2)
     fail("an answer without transport or candidate: %s", text);
+  // Relative to "/NAME/whep" or "/NAME/whip".
+  snprintf(client->resource, sizeof client->resource, "/%s", location);
   snprintf(client->username, sizeof client->username, "%s%s", server_fragment, fragment);
   struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = inet_addr(ip)};
   client->socket = open_media_socket();
