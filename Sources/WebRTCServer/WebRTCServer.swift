@@ -247,7 +247,7 @@ extension WebRTCServer: WHEPService {
       configured.append(ip)
     } else {
       let devices = (try? System.enumerateDevices()) ?? []
-      interfaces = devices.compactMap { $0.address?.ipAddress.flatMap { IPAddress(parsing: $0) } }
+      interfaces = devices.compactMap { $0.address.flatMap { IPAddress($0) } }
     }
     let addresses = WebRTCCandidates.addresses(
       used: used, configured: configured, interfaces: interfaces, isIPv4Only: isIPv4Only)

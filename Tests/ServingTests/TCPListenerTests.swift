@@ -129,6 +129,11 @@ struct TCPListenerTests {
     #expect(TCPListener.anyAddress(of: try addresses.map { try SocketAddress(ipAddress: $0, port: 0) }) == bound)
   }
 
+  @Test(arguments: ["192.0.2.1", "255.255.255.255", "::", "::1", "2001:db8::12:3", "fe80::1", "::ffff:198.51.100.7"])
+  func `the address of a socket is that of its text`(text: String) throws {
+    #expect(try IPAddress(SocketAddress(ipAddress: text, port: 1)) == IPAddress(parsing: text))
+  }
+
   @Test func `clients of one IPv4 address, or of one IPv6 network, count as one`() throws {
     func network(_ address: String) throws -> IPAddress? {
       IPAddress.network(of: try SocketAddress(ipAddress: address, port: 1))

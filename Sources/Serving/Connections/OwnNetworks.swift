@@ -45,9 +45,7 @@ package final class OwnNetworks: Sendable {
   private static func ofInterfaces() -> [Network] {
     // Without a list of interfaces there is none.
     ((try? System.enumerateDevices()) ?? []).compactMap { device in
-      guard device.address?.protocol == .inet6, let text = device.address?.ipAddress,
-        let address = IPAddress(parsing: text)
-      else { return nil }
+      guard let socket = device.address, socket.protocol == .inet6, let address = IPAddress(socket) else { return nil }
       return Network(address: address, length: self.prefixLength(ofMask: device.netmask?.ipAddress ?? ""))
     }
   }

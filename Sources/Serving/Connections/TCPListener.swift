@@ -1,4 +1,4 @@
-package import Authentication
+internal import Authentication
 package import Media
 package import NIOCore
 package import NIOPosix
@@ -178,12 +178,5 @@ package struct TCPListener: Sendable {
         binding: error, address: self.address, port: port, options: self.options,
         unprivilegedPort: self.unprivilegedPort)
     }
-  }
-}
-
-extension IPAddress {
-  /// The network that counts as one client: the remote IPv4 address, or its first 64 bits of IPv6; nil for other sockets.
-  package static func network(of address: SocketAddress?) -> IPAddress? {
-    address?.ipAddress.flatMap { IPAddress(parsing: $0)?.network }
   }
 }

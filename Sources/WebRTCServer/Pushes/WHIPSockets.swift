@@ -2,6 +2,7 @@ internal import Authentication
 internal import Media
 package import NIOCore
 internal import NIOPosix
+internal import Serving
 package import WebRTC
 
 /// The UDP sockets of one session of a push, or of a check: one of IPv4 and, where the machine has it, one of IPv6. Used on its event
@@ -57,7 +58,7 @@ package final class WHIPSockets: @unchecked Sendable {
   /// - Parameter includesLoopback: Whether the server is on this machine.
   func candidates(includesLoopback: Bool) -> [TransportAddress] {
     let devices = (try? System.enumerateDevices()) ?? []
-    let all = devices.compactMap { $0.address?.ipAddress.flatMap { IPAddress(parsing: $0) } }
+    let all = devices.compactMap { $0.address.flatMap { IPAddress($0) } }
     let addresses = all.filter { !$0.isLinkLocal && (includesLoopback || !$0.isLoopback) }
     var candidates: [TransportAddress] = []
     for channel in self.channels {
