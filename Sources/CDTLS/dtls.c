@@ -91,9 +91,10 @@ static long bio_control(BIO *bio, int command, long number, void *pointer) {
   }
 }
 
-/// Each certificate is accepted here; it is compared with the fingerprint of the session description afterwards.
-static int accept_certificate(int is_verified, X509_STORE_CTX *store) {
-  (void)is_verified, (void)store;
+/// Accepts each certificate, in place of a search for its issuers; it is compared with the fingerprint of the session description
+/// afterwards.
+static int accept_certificate(X509_STORE_CTX *store, void *context) {
+  (void)store, (void)context;
   return 1;
 }
 
@@ -142,7 +143,8 @@ vidicon_dtls_context *vidicon_dtls_context_create(void) {
   SSL_CTX_set_options(settings, SSL_OP_NO_QUERY_MTU | SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
                                     SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_session_cache_mode(settings, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_verify(settings, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, accept_certificate);
+  SSL_CTX_set_verify(settings, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+  SSL_CTX_set_cert_verify_callback(settings, accept_certificate, NULL);
   // RFC 8827 §6.5 requires the first cipher suite. The last one is for servers with a certificate of RSA; endpoints that are servers never
   // choose it, since their own is of ECDSA. SSL_CTX_set_tlsext_use_srtp returns 0 on success.
   if (!SSL_CTX_set_min_proto_version(settings, DTLS1_2_VERSION) ||
