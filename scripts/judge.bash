@@ -94,14 +94,21 @@ run_tests() {
   judge_tests "$1" "$logs/tests"
 }
 
-# Runs tests, and those that failed once more, alone: run_twice NAME SUITE MAXIMUM, where more failures than the maximum are not
-# repeated. A test that fails again is a failure, one that passes is flaky; all else that failed at first remains a failure. Sets
-# `again` to lines "NAME: passed alone", "NAME: failed again" or "NAME: not repeated".
+# Runs tests, and those that failed once more: run_twice NAME SUITE MAXIMUM, see `repeat_failures`.
 run_twice() {
-  local before=${#failures[@]} suite=$2 maximum=$3 count line name names first
+  local before=${#failures[@]}
+  run_tests "$1" "^EndToEndTests\\.$2/"
+  repeat_failures "$2" "$3" "$before" "$logs/tests"
+}
+
+# Runs the tests that failed once more, alone: repeat_failures SUITE MAXIMUM BEFORE LOG, where more failures than the maximum are not
+# repeated, and BEFORE is the number of failures before the log was judged. A test that fails again is a failure, one that passes is
+# flaky; all else that failed at first remains a failure. Sets `again` to lines "NAME: passed alone", "NAME: failed again" or
+# "NAME: not repeated".
+repeat_failures() {
+  local suite=$1 maximum=$2 before=$3 count line name names first
   again=()
-  run_tests "$1" "^EndToEndTests\\.$suite/"
-  mapfile -t names < <(failed_tests "$logs/tests")
+  mapfile -t names < <(failed_tests "$4")
   [ "${#names[@]}" -gt 0 ] || return 0
   if [ "${#names[@]}" -gt "$maximum" ]; then
     printf 'not repeated, since more than %s tests failed\n' "$maximum"
