@@ -88,7 +88,7 @@ extension EndToEnd {
         var isOpen: Bool
 
         func rows(_ title: String) -> [[String]] {
-          self.parts.filter { $0.title.hasSuffix(title) || $0.title.hasSuffix("\(title)s") }.flatMap(\.rows)
+          self.parts.filter { $0.title == title }.flatMap(\.rows)
         }
       }
 
@@ -127,17 +127,17 @@ extension EndToEnd {
           let seen: PageCheck = try await Self.drive(
             "page_check.py", [vidicon.page("/live"), subject, "--browser", browser], within: .seconds(120))
           #expect(seen.shownAtFirst == "" && seen.live == "status" && seen.keepsFocus)
-          let fault = try #require(seen.first.rows("fault").first { $0[0] == subject })
+          let fault = try #require(seen.first.rows("Faults").first { $0[0] == subject })
           #expect(fault == [subject, "the folder \(recordings) does not exist", "mkdir -p \(recordings)"])
           #expect(seen.state.contains(" fault"))
           // Faults come first.
-          #expect(seen.first.parts.first?.title.contains("fault") == true)
+          #expect(seen.first.parts.first?.title == "Faults")
           let rest = try #require(seen.first.rest)
           #expect(rest.title.hasSuffix("checks are all right") && !seen.first.isOpen)
           let ports = rest.rows.filter { $0[0].contains(" port ") }
           #expect(!ports.isEmpty && ports.allSatisfy { $0[1] == "this program serves on it" }, "\(rest.rows)")
           // A disk with little space is still a warning.
-          let second = seen.second.rows("warning") + (seen.second.rest?.rows ?? [])
+          let second = seen.second.rows("Warnings") + (seen.second.rest?.rows ?? [])
           #expect(second.contains { $0[0] == subject && $0[1].contains("\(recordings) has ") }, "\(second)")
           #expect(seen.complaints == [])
         }
