@@ -1,6 +1,7 @@
 internal import Authentication
 internal import CDatagrams
 internal import NIOCore
+internal import Serving
 internal import WebRTC
 
 extension TransportAddress {
@@ -8,19 +9,13 @@ extension TransportAddress {
   ///
   /// - Parameter local: Address of this machine at which a datagram from there has arrived; nil where the system did not report it.
   init?(_ address: SocketAddress, at local: SocketAddress? = nil) {
-    guard let endpoint = vidicon_endpoint(address) else { return nil }
-    self.init(ip: endpoint.ip, port: endpoint.port)
-    self.localIP = local.flatMap { vidicon_endpoint($0) }?.ip
+    guard let ip = IPAddress(address), let port = address.port else { return nil }
+    self.init(ip: ip, port: UInt16(truncatingIfNeeded: port))
+    self.localIP = local.flatMap { IPAddress($0) }
   }
 }
 
 extension vidicon_endpoint {
-  /// The address of a socket; nil for one that is not of IP.
-  fileprivate init?(_ address: SocketAddress) {
-    self.init()
-    guard address.withSockAddr({ pointer, _ in vidicon_endpoint_of(pointer, &self) }) else { return nil }
-  }
-
   /// An endpoint of an address, which has no scope.
   fileprivate init(_ ip: IPAddress, port: UInt16) {
     self.init()
@@ -29,10 +24,6 @@ extension vidicon_endpoint {
     case .v4(let address): self.lower = UInt64(address)
     case .v6(let upper, let lower): (self.upper, self.lower, self.is_ipv6) = (upper, lower, true)
     }
-  }
-
-  fileprivate var ip: IPAddress {
-    self.is_ipv6 ? .v6(self.upper, self.lower) : .v4(UInt32(truncatingIfNeeded: self.lower))
   }
 }
 

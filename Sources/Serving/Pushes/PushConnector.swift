@@ -65,7 +65,7 @@ final class LinkLocalGuard: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
 
   func connect(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
-    if let text = address.ipAddress, IPAddress(parsing: text)?.isLinkLocalOrMetadata == true {
+    if IPAddress(address)?.isLinkLocalOrMetadata == true {
       promise?.fail(PushFailure("its address is link-local, which only the owner may choose"))
       return
     }
