@@ -53,9 +53,42 @@ package final class LocalServer: Sendable {
     }
   }
 
+  /// The sockets of a server. Their numbers belong to others once they are closed, so that each is closed, and shut down, under the lock.
+  /// Threads hold it for longer than the server lives.
+  private final class Sockets: Sendable {
+    private struct State {
+      /// Nil when nothing listens any more.
+      var listener: Int32?
+      var open: Set<Int32> = []
+    }
+
+    private let state: Mutex<State>
+
+    init(listener: Int32) { self.state = Mutex(State(listener: listener)) }
+
+    /// Whether a new connection is served; one that is not has to be closed.
+    func insert(_ socket: Int32) -> Bool {
+      self.state.withLock { $0.listener != nil && $0.open.insert(socket).inserted }
+    }
+
+    func close(_ socket: Int32) {
+      self.state.withLock { state in
+        state.open.remove(socket)
+        _ = Foundation.close(socket)
+      }
+    }
+
+    func stop() {
+      self.state.withLock { state in
+        // Its thread, which waits for connections, closes it.
+        if let listener = state.listener.take() { shutdown(listener, Int32(SHUT_RDWR)) }
+        for socket in state.open { shutdown(socket, Int32(SHUT_RDWR)) }
+      }
+    }
+  }
+
   package let port: Int
-  private let listener: Int32
-  private let open = Mutex<Set<Int32>>([])
+  private let sockets: Sockets
 
   /// - Parameter port: The port; 0 for a free one.
   package init(port: Int = 0, _ body: @escaping @Sendable (Connection) -> Void) throws {
@@ -74,25 +107,29 @@ package final class LocalServer: Sendable {
       }
     }
     guard status else { throw TestMedia.Failure(description: "no port to listen on: \(errno)") }
-    self.listener = listener
+    let sockets = Sockets(listener: listener)
+    self.sockets = sockets
     self.port = Int(UInt16(bigEndian: address.sin_port))
-    Thread.detachNewThread { [weak self] in
+    Thread.detachNewThread {
       while true {
         let socket = accept(listener, nil, nil)
-        guard socket >= 0 else { return }
+        guard socket >= 0 else {
+          if errno == EINTR || errno == ECONNABORTED { continue }
+          sockets.stop()
+          close(listener)
+          return
+        }
         var limit = timeval(tv_sec: 300, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
           setsockopt(socket, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }
-        guard let server = self else {
+        guard sockets.insert(socket) else {
           close(socket)
-          return
+          continue
         }
-        server.open.withLock { _ = $0.insert(socket) }
-        Thread.detachNewThread { [weak server] in
+        Thread.detachNewThread {
           body(Connection(socket: socket))
-          server?.open.withLock { _ = $0.remove(socket) }
-          close(socket)
+          sockets.close(socket)
         }
       }
     }
@@ -103,13 +140,7 @@ package final class LocalServer: Sendable {
   }
 
   /// Stops listening and shuts down open connections.
-  package func stop() {
-    shutdown(self.listener, Int32(SHUT_RDWR))
-    // Under the lock: a connection's number belongs to another one after its thread has closed it.
-    self.open.withLock { open in
-      for socket in open { shutdown(socket, Int32(SHUT_RDWR)) }
-    }
-  }
+  package func stop() { self.sockets.stop() }
 
   /// An HTTP server for the files in a folder.
   package static func files(in folder: String, port: Int = 0) throws -> LocalServer {
