@@ -9,10 +9,10 @@ internal import Streaming
 
 /// Channel handler of one RTMP connection: performs the actions of ``RTMPServerSession``.
 ///
-/// Memory per connection is bounded: the handler reads nothing while a request waits for a decision, and what the session
-/// holds has limits.
+/// Memory per connection is bounded: the handler reads nothing while a request waits for a decision, or the client does not read its
+/// responses; what was read before waits in the session, which holds a few reads at most.
 final class RTMPConnectionHandler: MediaConnection {
-  /// Maximum number of bytes of unsent responses.
+  /// Bytes of unsent responses above which no message is handled, and nothing is read.
   private static let maximumUnsentResponses = 64 * 1024
 
   private let directory: RTMPDirectory
@@ -31,7 +31,13 @@ final class RTMPConnectionHandler: MediaConnection {
   }
 
   override func receive(_ bytes: ByteBuffer) {
-    self.perform(self.session.receive(bytes, now: self.now))
+    self.perform(self.session.receive(bytes, now: self.now, allowance: self.responseAllowance))
+    self.holdBack(for: self.publication?.holdTime)
+    self.scheduleTimer()
+  }
+
+  override func responsesSent() {
+    self.perform(self.session.resume(now: self.now, allowance: self.responseAllowance))
     self.holdBack(for: self.publication?.holdTime)
     self.scheduleTimer()
   }
@@ -152,7 +158,7 @@ extension RTMPConnectionHandler {
 
   private func accept() {
     self.registration?.setUse(.session)
-    self.perform(self.session.accept(now: self.now))
+    self.perform(self.session.accept(now: self.now, allowance: self.responseAllowance))
     self.scheduleTimer()
     self.resumeReading()
   }

@@ -121,6 +121,13 @@ final class EmbeddedRTMPClient {
     }
   }
 
+  /// The bytes of the server that were not delivered, which never are.
+  func takeOutput() throws -> ByteBuffer {
+    var output = ByteBuffer()
+    while let buffer = try self.channel.readOutbound(as: ByteBuffer.self) { output.writeImmutableBuffer(buffer) }
+    return output
+  }
+
   /// Sends messages of a publisher.
   func publish(_ messages: [RTMPMessage]) throws {
     var buffer = ByteBuffer()

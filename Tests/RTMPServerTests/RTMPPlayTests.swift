@@ -97,6 +97,31 @@ struct RTMPPlayTests {
     #expect(client.isStreaming)
   }
 
+  @Test func `commands read at once are answered up to a bound, and the rest once responses are sent`() throws {
+    let client = try self.server.connect()
+    client.setWritable(false)
+    // AMF 0: the name "x", transaction 1. 118 bytes of `_error` answer a chunk of 14.
+    let body: [UInt8] = [0x02, 0, 1, 0x78, 0x00, 0x3F, 0xF0, 0, 0, 0, 0, 0, 0]
+    var commands = ByteBuffer(bytes: [0x03, 0, 0, 0, 0, 0, UInt8(body.count), 0x14, 0, 0, 0, 0] + body)
+    var count = 1
+    while commands.readableBytes + 14 <= 64 << 10 {
+      commands.writeInteger(0xC3 as UInt8)
+      commands.writeBytes(body)
+      count += 1
+    }
+    try client.channel.writeInbound(commands)
+    let first = try client.takeOutput()
+    #expect(first.readableBytes > 64 << 10 && first.readableBytes < 65 << 10)
+    let another = try #require(commands.getSlice(at: 25, length: 14))
+    try client.channel.writeInbound(another)
+    #expect(try client.takeOutput().readableBytes == 0)
+    client.setWritable(true)
+    let all = try String(buffer: first) + String(buffer: client.takeOutput())
+    #expect(count == 4680 && all.ranges(of: "x is not supported").count == count + 1)
+    self.server.sendVideo(at: 1000, isKeyframe: true)
+    #expect(try client.received().last == "keyframe 2000")
+  }
+
   @Test func `new parameter sets precede the next keyframe for all viewers`() throws {
     let client = try self.server.connect()
     self.server.sendVideo(at: 1000, isKeyframe: true)

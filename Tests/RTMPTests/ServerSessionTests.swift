@@ -51,6 +51,30 @@ struct ServerSessionTests {
     #expect(try server.accept() == [], "accepted already")
   }
 
+  @Test func `messages behind more responses than may wait are handled once those are sent`() throws {
+    var server = try TestServerSession([TestServerSession.connect])
+    // A response of 18 bytes each: the second one exceeds 35.
+    let pings = server.peer.chunks((1...5).map { RTMPControlMessage.pingRequest($0).message })
+    let first = server.session.receive(pings, now: .zero, allowance: 35)
+    #expect(try server.perform(first) == ["pingResponse(1)", "pingResponse(2)"])
+    #expect(server.session.receive(ByteBuffer(), now: .zero, allowance: -1).isEmpty)
+    let second = server.session.resume(now: .zero, allowance: 0)
+    #expect(try server.perform(second) == ["pingResponse(3)"])
+    let rest = server.session.resume(now: .zero, allowance: 35)
+    #expect(try server.perform(rest) == ["pingResponse(4)", "pingResponse(5)"])
+    #expect(server.session.resume(now: .zero, allowance: 35).isEmpty && server.session.heldByteCount == 0)
+  }
+
+  @Test func `an accepted request's answer counts among the responses that wait`() throws {
+    var server = try TestServerSession([TestServerSession.connect])
+    let ping = RTMPControlMessage.pingRequest(5).message
+    #expect(try server.receive([TestServerSession.play.message(), ping]) == ["decide"])
+    let actions = server.session.accept(now: .zero, allowance: 0)
+    #expect(try server.perform(actions).last == "start")
+    let rest = server.session.resume(now: .zero, allowance: 0)
+    #expect(try server.perform(rest) == ["pingResponse(5)"])
+  }
+
   @Test(arguments: [
     (RTMPRefusal.notFound, "NetStream.Play.StreamNotFound", "NetStream.Publish.BadName"),
     (.unauthorized, "NetStream.Play.Failed", "NetStream.Publish.Failed"),

@@ -42,6 +42,8 @@ package struct RTMPServerSession: ~Copyable {
   private var url: String?
   /// `capsEx` of the client, Enhanced RTMP v2: bit 0, it reconnects on request.
   private var reconnectsOnRequest = false
+  /// Number of bytes that may still be sent before messages wait; negative when they do.
+  private var allowance = Int.max
 
   /// The state of a new connection.
   ///
@@ -82,8 +84,14 @@ package struct RTMPServerSession: ~Copyable {
   }
 
   /// Processes bytes received from the client, in pieces of any length; none after the end.
-  package mutating func receive(_ bytes: ByteBuffer, now: MediaTime) -> [RTMPServerAction] {
+  ///
+  /// A command of 14 bytes may have a response of 118, so that the bytes of the responses are bounded, not those of the commands.
+  ///
+  /// - Parameter allowance: Bytes of responses beyond which further messages wait for ``resume(now:allowance:)``; the last response
+  ///   may exceed it. Unbounded by default.
+  package mutating func receive(_ bytes: ByteBuffer, now: MediaTime, allowance: Int = .max) -> [RTMPServerAction] {
     if self.state == .closed { return [] }
+    self.allowance = allowance
     var actions: [RTMPServerAction] = []
     do throws(ParsingError) {
       if self.state == .handshake {
@@ -99,26 +107,46 @@ package struct RTMPServerSession: ~Copyable {
     return actions
   }
 
+  /// Processes the messages that wait since the allowance of responses was used up: the responses are sent.
+  ///
+  /// - Parameter allowance: As in ``receive(_:now:allowance:)``.
+  package mutating func resume(now: MediaTime, allowance: Int) -> [RTMPServerAction] {
+    if self.state == .closed { return [] }
+    self.allowance = allowance
+    var actions: [RTMPServerAction] = []
+    self.processOrClose(&actions, now: now)
+    return actions
+  }
+
   private mutating func continueHandshake(_ actions: inout [RTMPServerAction]) throws(ParsingError) {
     switch try self.handshake.receive(&self.handshakeBytes) {
     case .incomplete(let output):
-      if let output { actions.append(.send(output)) }
+      if let output { self.send(output, &actions) }
       self.handshakeBytes.discardReadBytes()
     case .complete(let output):
-      if let output { actions.append(.send(output)) }
+      if let output { self.send(output, &actions) }
       self.reader.append(self.handshakeBytes)
       self.handshakeBytes = ByteBuffer()
       self.state = .connecting
     }
   }
 
-  /// Processes the messages that are complete, until a request waits for a decision.
+  /// Processes the messages that are complete; closes the connection at one that is malformed.
+  private mutating func processOrClose(_ actions: inout [RTMPServerAction], now: MediaTime) {
+    do throws(ParsingError) {
+      try self.process(&actions, now: now)
+    } catch {
+      self.close(.malformed(error), &actions)
+    }
+  }
+
+  /// Processes the messages that are complete, until a request waits for a decision, or responses for being sent.
   private mutating func process(_ actions: inout [RTMPServerAction], now: MediaTime) throws(ParsingError) {
     guard self.state != .handshake else { return }
-    while self.state != .closed, !self.isDeciding, let message = try self.reader.next() {
+    while self.state != .closed, !self.isDeciding, self.allowance >= 0, let message = try self.reader.next() {
       try self.handle(message, &actions, now: now)
     }
-    guard self.state != .closed else { return }
+    guard self.state != .closed, self.allowance >= 0 else { return }
     if let count = self.acknowledgement.due(received: self.reader.receivedByteCount) {
       self.send([RTMPControlMessage.acknowledgement(count).message], &actions)
     }
@@ -210,8 +238,11 @@ package struct RTMPServerSession: ~Copyable {
   }
 
   /// Accepts the request that waits, and handles the bytes behind it.
-  package mutating func accept(now: MediaTime) -> [RTMPServerAction] {
+  ///
+  /// - Parameter allowance: As in ``receive(_:now:allowance:)``.
+  package mutating func accept(now: MediaTime, allowance: Int = .max) -> [RTMPServerAction] {
     guard case .deciding(let request) = self.state else { return [] }
+    self.allowance = allowance
     var actions: [RTMPServerAction] = []
     self.lastActivity = max(self.lastActivity, now)
     switch request.purpose {
@@ -233,11 +264,7 @@ package struct RTMPServerSession: ~Copyable {
           Self.status("NetStream.Publish.Start", "Started publishing the stream."),
         ], &actions)
     }
-    do throws(ParsingError) {
-      try self.process(&actions, now: now)
-    } catch {
-      self.close(.malformed(error), &actions)
-    }
+    self.processOrClose(&actions, now: now)
     return actions
   }
 
@@ -321,11 +348,18 @@ package struct RTMPServerSession: ~Copyable {
   private mutating func send(_ messages: [RTMPMessage], _ actions: inout [RTMPServerAction]) {
     var buffer = ByteBuffer()
     for message in messages { self.writer.write(message, into: &buffer) }
+    self.send(buffer, &actions)
+  }
+
+  private mutating func send(_ bytes: ByteBuffer, _ actions: inout [RTMPServerAction]) {
+    self.allowance -= bytes.readableBytes
     if case .send(var last)? = actions.last {
-      last.writeImmutableBuffer(buffer)
-      actions[actions.count - 1] = .send(last)
+      // No second reference while it grows, or each response would copy all before it.
+      actions.removeLast()
+      last.writeImmutableBuffer(bytes)
+      actions.append(.send(last))
     } else {
-      actions.append(.send(buffer))
+      actions.append(.send(bytes))
     }
   }
 

@@ -193,6 +193,9 @@ extension MediaConnection {
     !self.isWritable && self.unsentResponses > self.maximumUnsentResponses
   }
 
+  /// Number of bytes of responses that may be written before ``hasTooManyResponses``; negative when they are too many.
+  package final var responseAllowance: Int { self.maximumUnsentResponses - self.unsentResponses }
+
   /// Reads on, if reading was held and nothing holds it any more.
   package final func resumeReading() {
     guard self.isReadHeld, let context else { return }
