@@ -160,7 +160,7 @@ package final class OutputDirectory<Output: ServedOutput>: Sendable {
   ) {
     if let present = self.output(of: rendition) { return completion(present) }
     guard self.canOpen(rendition) else { return completion(nil) }
-    // Ends after ``Rendition/preparationTimeout``, later only where the encoder hangs while it encodes.
+    // Ends after ``Rendition/preparationTimeout``.
     Task { completion(await self.find(rendition, making: make)) }
   }
 

@@ -65,6 +65,8 @@ public struct VideoSettings: Hashable, Sendable {
   package var renditionLingerTime = MediaDuration.seconds(10)
   /// Time after a failure before which a rendition's encoder is not opened again.
   package var renditionRetryDelay = MediaDuration.seconds(10)
+  /// Maximum time that a request waits for a rendition's encoder.
+  package var renditionPreparationTimeout = RenditionEncoding.preparationTimeout
   /// Timeouts of switching to another source, video or audio.
   var switchTimeouts = SwitchTimeouts()
 

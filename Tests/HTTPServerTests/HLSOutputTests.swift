@@ -30,21 +30,32 @@ struct HLSOutputTests {
   }
 
   /// The stream `a`, 64x64, whose rendition `low` has an encoder that hangs.
-  private func withHangingRendition(_ body: (LiveStream, NIOAsyncTestingEventLoop) async throws -> Void) async throws {
+  ///
+  /// - Parameters:
+  ///   - others: Renditions behind it, whose encoders do not hang.
+  ///   - timeout: Time for which a rendition's encoder is waited for; by default none passes while a test runs.
+  private func withHangingRendition(
+    _ others: [RenditionSettings] = [], timeout: MediaDuration = .seconds(1000),
+    _ body: (LiveStream, NIOAsyncTestingEventLoop) async throws -> Void
+  ) async throws {
     let (isHanging, gate, eventLoop) = (Monitor(false), Monitor(false), NIOAsyncTestingEventLoop())
     let low = RenditionSettings(name: "low", width: 32, height: 32, bitrate: 50_000)
-    let stream = LiveStream("a", video: VideoSettings(width: 64, height: 64, frameRate: 30, renditions: .list([low])))
+    var video = VideoSettings(width: 64, height: 64, frameRate: 30, renditions: .list([low] + others))
+    video.renditionPreparationTimeout = timeout
+    let stream = LiveStream("a", video: video)
     stream.attachVideo(PlasmaCapturer(width: 64, height: 64))
     try await stream.start()
-    stream.shared.renditions.encoders.replace { (_) throws(VidiconError) in HangingEncoder(isHanging, gate) }
+    stream.shared.renditions.encoders.replace { (settings) throws(VidiconError) in
+      if settings.width == 32 { return HangingEncoder(isHanging, gate) }
+      return try LibavH264Encoder(settings)
+    }
     func end() async {
       gate.withLock { $0 = true }
       await stream.stop()
       await eventLoop.shutdownGracefully()
     }
     do {
-      // In use before it is requested: its thread hangs then, and answers no request itself, as it does after two seconds
-      // where the encoder does not open.
+      // In use before it is requested, so that its thread hangs already.
       try #require(stream.rendition(named: "low")).beginUse()
       try await eventually { isHanging.read { $0 } }
       try await body(stream, eventLoop)
@@ -53,6 +64,15 @@ struct HLSOutputTests {
       throw error
     }
     await end()
+  }
+
+  /// The addresses that a playlist names.
+  private static func addresses(_ response: HLSResponse) -> [String] {
+    guard case .content(let content) = response else {
+      Issue.record("no playlist")
+      return []
+    }
+    return String(buffer: content.body).split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
   }
 
   private static func request(_ file: String, at now: MediaTime) throws -> HLSRequest {
@@ -73,14 +93,58 @@ struct HLSOutputTests {
       clock.advance(by: .milliseconds(1))
       await eventLoop.advanceTime(by: .milliseconds(100))
       // The playlist of what is there, and 503 for what is not.
-      guard case .content(let content) = await indexTask.value else {
-        Issue.record("no playlist")
-        return
-      }
-      let lines = String(buffer: content.body).split(separator: "\n")
-      #expect(lines.filter { !$0.hasPrefix("#") } == ["live.m3u8"])
+      let response = await indexTask.value
+      #expect(Self.addresses(response) == ["live.m3u8"])
       #expect(await liveTask.value == .unavailable)
     }
+  }
+
+  @Test func `a rendition behind one whose encoder hangs at its first frame is in playlists`() async throws {
+    let mid = RenditionSettings(name: "mid", width: 48, height: 48, bitrate: 50_000)
+    try await self.withHangingRendition([mid], timeout: .milliseconds(200)) { stream, eventLoop in
+      // Its encoder is open, so that it is not waited for.
+      try #require(stream.rendition(named: "mid")).beginUse()
+      try await eventually { stream.rendition(named: "mid")?.descriptions.isEmpty == false }
+      let clock = ManualClock()
+      let hls = HLSOutput(stream: stream, token: "t", idleTime: .seconds(10), eventLoop: eventLoop) { clock.now }
+      let index = try Self.request("index.m3u8", at: clock.now)
+      // The clock stands: it ends with the time of the rendition.
+      let response = await hls.respond(to: index)
+      #expect(Self.addresses(response) == ["main/live.m3u8", "mid/live.m3u8"])
+      // As viewers over WebRTC do.
+      let low = try #require(stream.rendition(named: "low"))
+      await #expect(throws: VidiconError.self) { try await low.prepare() }
+    }
+  }
+
+  @Test func `no playlist waits a second time for an encoder that has failed and is opened again`() async throws {
+    let (openings, gate, eventLoop, clock) = (Monitor(0), Gate(), NIOAsyncTestingEventLoop(), ManualClock())
+    let low = RenditionSettings(name: "low", width: 32, height: 32, bitrate: 50_000)
+    var video = VideoSettings(width: 64, height: 64, frameRate: 30, renditions: .list([low]))
+    video.renditionRetryDelay = .zero
+    video.renditionPreparationTimeout = .seconds(1000)
+    let stream = LiveStream("a", video: video)
+    stream.attachVideo(PlasmaCapturer(width: 64, height: 64))
+    try await stream.start()
+    stream.shared.renditions.encoders.replace { (settings) throws(VidiconError) in
+      let number = openings.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 1 { throw VidiconError(.busy, subject: "encoder", cause: "it is in use", nextStep: "wait") }
+      gate.pass()
+      return try LibavH264Encoder(settings)
+    }
+    let hls = HLSOutput(stream: stream, token: "t", idleTime: .seconds(10), eventLoop: eventLoop) { clock.now }
+    for opening in 1...2 {
+      let index = try Self.request("index.m3u8", at: clock.now)
+      let response = await hls.respond(to: index)
+      #expect(Self.addresses(response) == ["live.m3u8"])
+      try await eventually { openings.read { $0 } == opening }
+    }
+    gate.open()
+    await stream.stop()
+    await eventLoop.shutdownGracefully()
   }
 
   @Test func `a player that waits for its first playlist is not shown the end of a stream that goes on elsewhere`()

@@ -21,13 +21,13 @@ internal import Threading
 /// ```
 package final class HLSOutput: StreamOutput {
   /// A waiting request.
-  private struct Waiter {
+  struct Waiter {
     var deadline: MediaTime
     var eventLoop: any EventLoop
     var continuation: CheckedContinuation<HLSResponse?, Never>
   }
 
-  private struct State {
+  struct State {
     var machine: HLSStreamGroup
     /// The renditions that the state machine has.
     var renditions: [Rendition] = []
@@ -35,6 +35,8 @@ package final class HLSOutput: StreamOutput {
     var usesRenditions = false
     /// Renditions whose encoders are opened, in the order in which they are to be added; each with the result, once it is known.
     var preparing: [(rendition: Rendition, result: Result<[CodecDescription], VidiconError>?)] = []
+    /// Renditions whose encoders could not be opened, or output nothing, the last time: no playlist waits for them again.
+    var late: [Rendition] = []
     /// Renditions that were ever added, for names of files that none has had.
     var renditionCount = 0
     var waiters: [Int: Waiter] = [:]
@@ -60,13 +62,13 @@ package final class HLSOutput: StreamOutput {
 
   /// Responses with media of the stream.
   let transfers = DiscardableTransfers()
-  private let stream: LiveStream
-  private let configuration: HLSConfiguration
-  private let eventLoop: any EventLoop
+  let stream: LiveStream
+  let configuration: HLSConfiguration
+  let eventLoop: any EventLoop
   private let clock = StreamClock.system
-  private let now: @Sendable () -> MediaTime
-  private let isActive = Atomic(false)
-  private let state: Mutex<State>
+  let now: @Sendable () -> MediaTime
+  let isActive = Atomic(false)
+  let state: Mutex<State>
 
   /// Interval of the deadline check while there are viewers.
   private static let timerInterval = TimeAmount.milliseconds(100)
@@ -237,54 +239,23 @@ package final class HLSOutput: StreamOutput {
     }
   }
 
-  /// Waits until a rendition, or each, is prepared or cannot be, at most 2 s: a driver may never open its encoder.
-  private func waitForPreparation(of name: String?) async {
-    let deadline = self.now() + Rendition.preparationTimeout
-    func isWaiting(_ state: State) -> Bool {
-      self.now() < deadline && state.preparing.contains { name == nil || $0.rendition.name == name }
-    }
-    while !Task.isCancelled, self.state.withLock({ isWaiting($0) }) {
-      let number = self.makeWaiterNumber()
-      _ = await withTaskCancellationHandler {
-        await withCheckedContinuation { continuation in
-          let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? self.eventLoop
-          var waits = false
-          self.perform { (state: inout State) in
-            waits = isWaiting(state)
-            if waits {
-              state.waiters[number] = Waiter(deadline: deadline, eventLoop: eventLoop, continuation: continuation)
-            }
-            return .none
-          }
-          if !waits {
-            continuation.resume(returning: nil)
-          } else if Task.isCancelled {
-            self.cancel(number)
-          }
-        }
-      } onCancel: {
-        self.cancel(number)
-      }
-    }
-  }
-
-  private func makeWaiterNumber() -> Int {
+  func makeWaiterNumber() -> Int {
     self.state.withLock { state in
       state.nextWaiter += 1
       return state.nextWaiter
     }
   }
 
-  private func cancel(_ number: Int) {
+  func cancel(_ number: Int) {
     self.state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume(returning: .unavailable)
   }
 
-  private func perform(_ body: (inout HLSStreamGroup) -> HLSEffects) {
+  func perform(_ body: (inout HLSStreamGroup) -> HLSEffects) {
     self.perform { (state: inout State) in body(&state.machine) }
   }
 
   /// Runs `body` with the lock held and performs the returned effects.
-  private func perform(_ body: (inout State) -> HLSEffects) {
+  func perform(_ body: (inout State) -> HLSEffects) {
     let (requestsKeyframe, woken) = self.state.withLock { state -> (Bool, [Waiter]) in
       let effects = body(&state)
       let isActive = state.machine.isActive
@@ -353,97 +324,5 @@ package final class HLSOutput: StreamOutput {
       return state.machine.advance(to: now)
     }
     Self.wake(overdue)
-  }
-}
-
-// MARK: Renditions
-
-extension HLSOutput {
-  /// Has the encoders opened of renditions that are in no playlist yet; returns at once.
-  private func prepareRenditions() {
-    let renditions = self.stream.renditions.filter { $0.failure == nil }
-    let added = self.state.withLock { state in
-      let added = renditions.filter { rendition in
-        !state.renditions.contains(rendition) && !state.preparing.contains { $0.rendition == rendition }
-      }
-      state.preparing += added.map { ($0, nil) }
-      return added
-    }
-    for rendition in added {
-      // Ends after ``Rendition/preparationTimeout``, later only where the encoder hangs while it encodes.
-      Task { [weak self] in
-        let result: Result<[CodecDescription], VidiconError>
-        do throws(VidiconError) {
-          result = .success(try await rendition.prepare())
-        } catch {
-          result = .failure(error)
-        }
-        self?.handle(result, of: rendition)
-      }
-    }
-  }
-
-  /// Adds the renditions whose parameter sets are known, unless one before them is not prepared yet: playlists name them in order.
-  private func handle(_ result: Result<[CodecDescription], VidiconError>, of rendition: Rendition) {
-    let prepared = self.state.withLock { state in
-      if let index = state.preparing.firstIndex(where: { $0.rendition == rendition }) {
-        state.preparing[index].result = result
-      }
-      return state.preparing.prefix { $0.result != nil }
-    }
-    for case (let rendition, .success(let descriptions)?) in prepared { self.add(rendition, descriptions) }
-    self.perform { (state: inout State) in
-      state.preparing.removeAll { item in prepared.contains { $0.rendition == item.rendition } }
-      return HLSEffects(wakesRequests: true)
-    }
-  }
-
-  /// Whether a rendition may be available later.
-  private func isNotReady(_ name: String) -> Bool {
-    guard let rendition = self.stream.rendition(named: name), rendition.failure == nil else { return false }
-    return self.state.withLock { state in
-      state.endTime == nil && !state.renditions.contains(rendition)
-    }
-  }
-
-  private func add(_ rendition: Rendition, _ descriptions: [CodecDescription]) {
-    var configuration = self.configuration
-    configuration.bitrate = rendition.bitrate + self.stream.audioSettings.bitrate
-    let names = self.stream.renditions.map(\.name)
-    let isAdded = self.state.withLock { state in
-      guard !state.renditions.contains(rendition), state.endTime == nil else { return false }
-      configuration.token += "r\(state.renditionCount)"
-      state.renditionCount += 1
-      state.renditions.append(rendition)
-      if state.usesRenditions { rendition.beginUse() }
-      state.machine.add(rendition.name, descriptions, configuration: configuration)
-      // One whose encoder was busy comes later than those after it.
-      state.machine.sort(like: names)
-      return true
-    }
-    if isAdded { rendition.add(RenditionOutput(rendition, of: self)) }
-  }
-
-  /// Consumes a video sample of a rendition.
-  func consume(_ sample: EncodedSample, of name: String) {
-    guard self.isActive.load(ordering: .relaxed) else { return }
-    let now = self.now()
-    self.perform { machine in machine.consume(sample, of: name, at: now) }
-  }
-
-  func change(to description: CodecDescription, of name: String) {
-    self.perform { (machine: inout HLSStreamGroup) in machine.change(to: description, of: name) }
-  }
-
-  /// Removes a rendition whose encoder has failed.
-  func remove(_ rendition: Rendition) {
-    self.perform { (state: inout State) in
-      if state.usesRenditions, state.renditions.contains(rendition) {
-        // The rendition may be used again, once its encoder can be opened.
-        rendition.endUse(lingers: false)
-      }
-      state.renditions.removeAll { $0 == rendition }
-      return state.machine.remove(rendition.name)
-    }
   }
 }

@@ -116,14 +116,14 @@ public struct Rendition: Sendable {
 
   /// Waits for ``descriptions``, for which the encoder is opened unless they are known. A cancelled task waits on.
   ///
-  /// - Throws: Why there are none; `timedOut` after 2 s, as where the device hangs, or where the encoder needs a frame and there is
-  ///   none.
+  /// - Throws: Why there are none; `timedOut` after 2 s, as where the device hangs while it is opened or at its first frame, or where
+  ///   the encoder needs a frame and there is none.
   package func prepare() async throws(VidiconError) -> [CodecDescription] {
     guard let encoding else { return self.stream.descriptions }
     return self.descriptions(withVideo: try await encoding.prepare())
   }
 
-  /// Maximum time for which ``prepare()`` waits.
+  /// Maximum time for which ``prepare()`` waits, by default.
   package static var preparationTimeout: MediaDuration { RenditionEncoding.preparationTimeout }
 }
 

@@ -5,7 +5,7 @@ internal import NIOCore
 internal import Synchronization
 internal import Threading
 
-// The thread of a rendition: it opens the encoder, encodes, and closes it.
+// The threads of a rendition: one opens the encoder, encodes, and closes it, another one answers requests that wait too long.
 extension RenditionEncoding {
   func run() {
     repeat { self.encodeWhileUsed() } while self.continues()
@@ -41,10 +41,9 @@ extension RenditionEncoding {
   private enum OpeningStep {
     case open(Opened)
     case end
-    case wait(until: MediaTime?)
   }
 
-  /// Opens the encoder on another thread, since a driver may never return, and answers requests that have waited too long.
+  /// Opens the encoder on another thread, since a driver may never return.
   ///
   /// - Returns: Nil where the rendition has ended meanwhile.
   private func openEncoder(bitrate: Int) throws(VidiconError) -> (any VideoEncoder)? {
@@ -68,40 +67,19 @@ extension RenditionEncoding {
       self.state.withLock { if $0.openingNumber == number { $0.opened = opened } }
     }
     guard isStarted else { throw .noThread("rendition") }
-    var deadline: MediaTime?
-    while true {
-      let step = self.state.take(until: deadline) { state -> OpeningStep? in
-        guard case .opening = state.phase else {
-          // The encoder is closed as soon as it is open.
-          state.openingNumber += 1
-          return .end
-        }
-        if let opened = state.opened.take() { return .open(opened) }
-        let next = state.waiters.first?.deadline
-        return next == deadline ? nil : .wait(until: next)
+    let step = self.state.take { state -> OpeningStep? in
+      guard case .opening = state.phase else {
+        // The encoder is closed as soon as it is open.
+        state.openingNumber += 1
+        return .end
       }
-      switch step {
-      case .open(.success(let box))?: return box.take()
-      case .open(.failure(let error))?: throw error
-      case .end?: return nil
-      case .wait(let time)?: deadline = time
-      case nil:
-        deadline = nil
-        self.expireWaiters()
-      }
+      return state.opened.take().map { .open($0) }
     }
-  }
-
-  /// Answers the requests that have waited too long.
-  private func expireWaiters() {
-    let now = StreamClock.system.now()
-    let expired = self.state.withLockWakingNone { state in
-      let count = state.waiters.prefix { $0.deadline <= now }.count
-      defer { state.waiters.removeFirst(count) }
-      return state.waiters.prefix(count)
+    switch step {
+    case .open(.success(let box))?: return box.take()
+    case .open(.failure(let error))?: throw error
+    case .end?, nil: return nil
     }
-    for waiter in expired { waiter.continuation.resume(returning: .failure(self.slowEncoder)) }
-    if !expired.isEmpty { self.usageChanged() }
   }
 
   var slowEncoder: VidiconError {
@@ -148,16 +126,13 @@ extension RenditionEncoding {
           state.phase = .idle
           return .close
         }
-        let next = [closing, state.waiters.first?.deadline].compactMap(\.self).min()
-        return next == deadline ? nil : .wait(until: next)
+        return closing == deadline ? nil : .wait(until: closing)
       }
       switch step {
       case .encode(let item, let bitrate)?: return (item, bitrate)
       case .close?: return nil
       case .wait(let time)?: deadline = time
-      case nil:
-        deadline = nil
-        self.expireWaiters()
+      case nil: deadline = nil
       }
     }
   }
@@ -216,5 +191,40 @@ extension RenditionEncoding {
     for waiter in waiters { waiter.continuation.resume(returning: .failure(error)) }
     self.outputs.endOutputs()
     self.usageChanged()
+  }
+}
+
+// MARK: Requests that wait
+
+extension RenditionEncoding {
+  /// Starts the thread that answers requests that wait too long; the one that encodes may hang in a driver.
+  func startExpiring() {
+    guard !WorkerThread.startDetached(named: "preparation", { self.expireWaiters() }) else { return }
+    self.state.withLock { $0.isExpiring = false }
+    self.fail(.noThread("rendition"))
+  }
+
+  /// Answers the requests that wait too long, until none waits.
+  private func expireWaiters() {
+    while let deadline = self.nextExpiry() {
+      // Earlier where they are answered otherwise.
+      _ = self.state.wait(until: deadline) { $0.waiters.isEmpty ? () : nil }
+      let now = StreamClock.system.now()
+      let expired = self.state.withLock { state in
+        let count = state.waiters.prefix { $0.deadline <= now }.count
+        defer { state.waiters.removeFirst(count) }
+        return state.waiters.prefix(count)
+      }
+      for waiter in expired { waiter.continuation.resume(returning: .failure(self.slowEncoder)) }
+      if !expired.isEmpty { self.usageChanged() }
+    }
+  }
+
+  /// Deadline of the first request that waits; nil, with which the thread ends, where none does.
+  private func nextExpiry() -> MediaTime? {
+    self.state.withLockWakingNone { state in
+      if state.waiters.isEmpty { state.isExpiring = false }
+      return state.waiters.first?.deadline
+    }
   }
 }

@@ -30,6 +30,8 @@ package final class RenditionEncoding: Sendable {
   let lingerTime: MediaDuration
   /// Time after a failure before which the encoder is not opened again.
   let retryDelay: MediaDuration
+  /// Maximum time that a request waits for the parameter sets.
+  private let timeout: MediaDuration
   let encoders: RenditionEncoders
   let state: Monitor<State>
   let outputs = OutputGroup()
@@ -53,7 +55,7 @@ package final class RenditionEncoding: Sendable {
     case ended(VidiconError)
   }
 
-  /// Maximum time that a request waits for the parameter sets.
+  /// Maximum time that a request waits for the parameter sets, by default.
   package static let preparationTimeout = MediaDuration.seconds(2)
   /// Maximum number of requests that wait for the parameter sets.
   static let maximumWaiterCount = 256
@@ -91,7 +93,10 @@ package final class RenditionEncoding: Sendable {
     var lastUse = MediaTime.zero
     var frames: [Item] = []
     var limiter: FrameRateLimiter?
+    /// Requests for the parameter sets, by deadline.
     var waiters: [Waiter] = []
+    /// Whether a thread answers those that wait too long.
+    var isExpiring = false
     var description: CodecDescription?
     var bitrate: Int
     var generation = 0
@@ -131,6 +136,7 @@ package final class RenditionEncoding: Sendable {
   ///   - makesKeyframesOnRequest: Whether keyframes are made on request alone.
   ///   - lingerTime: Time after the last use for which the encoder stays open.
   ///   - retryDelay: Time after a failure before which the encoder is not opened again.
+  ///   - preparationTimeout: Maximum time that a request waits for the parameter sets.
   ///   - encoders: Opens the encoder.
   ///   - report: Receives the failure of the encoder.
   ///   - request: Requests a keyframe of all renditions; nil for an encoding whose keyframes concern no other.
@@ -139,6 +145,7 @@ package final class RenditionEncoding: Sendable {
   init(
     _ settings: RenditionSettings, of stream: VideoFormat, video: VideoSettings, maximumSliceLength: Int? = nil,
     makesKeyframesOnRequest: Bool = false, lingerTime: MediaDuration, retryDelay: MediaDuration = .seconds(10),
+    preparationTimeout: MediaDuration = RenditionEncoding.preparationTimeout,
     encoders: RenditionEncoders = RenditionEncoders(),
     report: @escaping @Sendable (StreamEvent) -> Void, request: (@Sendable () -> Void)?,
     requestFrame: @escaping @Sendable () -> Void = {}, usageChanged: @escaping @Sendable () -> Void
@@ -155,6 +162,7 @@ package final class RenditionEncoding: Sendable {
     self.makesKeyframesOnRequest = makesKeyframesOnRequest
     self.lingerTime = lingerTime
     self.retryDelay = retryDelay
+    self.timeout = preparationTimeout
     self.encoders = encoders
     self.state = Monitor(State(bitrate: settings.bitrate))
     self.report = report
@@ -223,27 +231,30 @@ package final class RenditionEncoding: Sendable {
 extension RenditionEncoding {
   /// Waits for the codec configuration, for which the encoder is opened unless it is known. A cancelled task waits on.
   ///
-  /// - Throws: Why there is none; `timedOut` after 2 s, as where the device hangs, or where the encoder needs a frame and there is
-  ///   none.
+  /// - Throws: Why there is none; `timedOut` after 2 s, as where the device hangs while it is opened or at its first frame, or where
+  ///   the encoder needs a frame and there is none.
   package func prepare() async throws(VidiconError) -> CodecDescription {
     try await withCheckedContinuation { self.prepare($0) }.get()
   }
 
   /// Resumes a continuation with the codec configuration, for which the encoder is opened unless it is known.
   func prepare(_ continuation: Waiter.Continuation) {
-    let (answer, starts) = self.state.withLock { state -> (Result<CodecDescription, VidiconError>?, Bool) in
+    let (answer, starts, expires) = self.state.withLock {
+      state -> (Result<CodecDescription, VidiconError>?, Bool, Bool) in
       let now = StreamClock.system.now()
-      if let error = state.failure(at: now) { return (.failure(error), false) }
+      if let error = state.failure(at: now) { return (.failure(error), false, false) }
       state.lastUse = now
       // Opened before the viewer that requests the rendition plays.
       let starts = self.startsThread(&state)
-      if let description = state.description { return (.success(description), starts) }
-      guard state.waiters.count < Self.maximumWaiterCount else { return (.failure(self.slowEncoder), starts) }
-      state.waiters.append(Waiter(deadline: now + Self.preparationTimeout, continuation: continuation))
-      return (nil, starts)
+      if let description = state.description { return (.success(description), starts, false) }
+      guard state.waiters.count < Self.maximumWaiterCount else { return (.failure(self.slowEncoder), starts, false) }
+      state.waiters.append(Waiter(deadline: now + self.timeout, continuation: continuation))
+      defer { state.isExpiring = true }
+      return (nil, starts, !state.isExpiring)
     }
     if let answer { continuation.resume(returning: answer) }
     if starts { self.startThread() }
+    if expires { self.startExpiring() }
     self.usageChanged()
   }
 

@@ -61,7 +61,8 @@ final class RenditionSet: Sendable {
     let make = { @Sendable [encoders] (settings: RenditionSettings) in
       RenditionEncoding(
         settings, of: format, video: stream, lingerTime: stream.renditionLingerTime,
-        retryDelay: stream.renditionRetryDelay, encoders: encoders, report: report,
+        retryDelay: stream.renditionRetryDelay, preparationTimeout: stream.renditionPreparationTimeout,
+        encoders: encoders, report: report,
         request: { [weak self] in
           guard let self else { return }
           self.keyframeRequested.store(true, ordering: .relaxed)
@@ -171,7 +172,8 @@ final class RenditionSet: Sendable {
     let rendition = RenditionEncoding(
       own, of: format, video: video, maximumSliceLength: maximumSliceLength,
       makesKeyframesOnRequest: isForViewers, lingerTime: isForViewers ? video.renditionLingerTime : .zero,
-      encoders: self.encoders, report: { _ in }, request: nil, requestFrame: requestFrame,
+      preparationTimeout: video.renditionPreparationTimeout, encoders: self.encoders, report: { _ in }, request: nil,
+      requestFrame: requestFrame,
       usageChanged: { [weak self] in self?.updateUse() })
     return self.state.withLock { state in
       guard !state.hasEnded else { return nil }
