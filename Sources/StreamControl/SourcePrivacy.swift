@@ -48,8 +48,7 @@ package final class SourcePrivacy: Sendable {
       guard !stream.hasEnded else { return nil }
       let effects = self.effects(of: stream)
       if let effects, effects.isHiding { return Hiding(stream: stream.name, minimumFace: effects.minimumFace) }
-      let own = self.covers.first { $0.stream === stream }?.mask
-      let isHiding = stream.effects.contains { $0.isPrivacy && $0 !== own && !(effects?.owns($0) ?? false) }
+      let isHiding = stream.effects.contains { $0.isPrivacy && !$0.isImposed && !(effects?.owns($0) ?? false) }
       return isHiding ? Hiding(stream: stream.name, minimumFace: Double(PrivacyMask.defaultMinimumFace)) : nil
     }
 
@@ -102,7 +101,7 @@ package final class SourcePrivacy: Sendable {
     mutating func cover(_ stream: LiveStream, in effects: inout [any VideoEffect]) {
       guard !effects.contains(where: { $0.isPrivacy }) else { return }
       self.covers.removeAll { $0.stream === stream || $0.stream.map(\.hasEnded) ?? true }
-      let mask = PrivacyMask()
+      let mask = PrivacyMask.imposed()
       self.covers.append(Cover(stream: stream, mask: mask))
       effects.append(mask)
     }
@@ -227,7 +226,7 @@ package final class SourcePrivacy: Sendable {
       for stream in state.all.map(\.stream) where state.isToBeCovered(stream) {
         // A change of effects, even to the same ones, draws a frame again.
         guard !stream.effects.contains(where: { $0.isPrivacy }) else { continue }
-        stream.changeEffects { state.cover(stream, in: &$0) }
+        stream.changeAllEffects { state.cover(stream, in: &$0) }
       }
     }
   }
@@ -237,7 +236,7 @@ package final class SourcePrivacy: Sendable {
   func changeEffects(of stream: LiveStream, _ body: (inout [any VideoEffect]) -> Void) {
     self.locked { state in
       let isToBeCovered = state.isToBeCovered(stream)
-      stream.changeEffects { effects in
+      stream.changeAllEffects { effects in
         body(&effects)
         if isToBeCovered { state.cover(stream, in: &effects) }
       }
@@ -249,7 +248,7 @@ package final class SourcePrivacy: Sendable {
     self.locked { state in
       guard let cover = state.covers.first(where: { $0.stream === stream })?.mask else { return }
       let isToBeCovered = state.isToBeCovered(stream)
-      stream.changeEffects { effects in
+      stream.changeAllEffects { effects in
         let others = effects.filter { $0 !== cover }
         guard !isToBeCovered || others.contains(where: { $0.isPrivacy }) else { return }
         effects = others

@@ -270,6 +270,33 @@ struct SourcePrivacyTests {
     withExtendedLifetime(sources) {}
   }
 
+  @Test func `setting effects neither removes a mask that another stream demands nor brings it back`() async {
+    let name: SourceSpecification.Video = "file:/\(UUID())/1.mp4"
+    let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))
+    let sources = [StreamSources(hiding, video: name), StreamSources(other, video: name)]
+    hiding.effects = [PrivacyMask()]
+    // Read before the mask is added, and set after, as `append` may.
+    let open = other.effects
+    SourcePrivacy.shared.cover()
+    let covered = other.effects
+    #expect(open.isEmpty && covered.map(\.isPrivacy) == [true])
+    other.effects = open + [Nothing()]
+    #expect(other.effects.map(\.isPrivacy) == [false, true] && other.effects[1] === covered[0])
+    other.effects = []
+    #expect(other.effects.map(\.isPrivacy) == [true])
+    // Faces are covered instead.
+    other.effects = [PrivacyMask()]
+    #expect(other.effects.count == 1 && other.effects[0] !== covered[0])
+    other.effects = []
+    SourcePrivacy.shared.cover()
+    hiding.effects = []
+    await SourcePrivacy.shared.update()
+    #expect(other.effects.isEmpty)
+    other.effects = covered + [Nothing()]
+    #expect(other.effects.map(\.isPrivacy) == [false])
+    withExtendedLifetime(sources) {}
+  }
+
   @Test func `a capturer is known by the source that it names in any form, and so is the one that replaces it`() {
     let privacy = SourcePrivacy()
     let (hiding, other) = (LiveStream("hiding"), LiveStream("other"))

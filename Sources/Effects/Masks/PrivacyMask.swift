@@ -58,6 +58,8 @@ public final class PrivacyMask: HoldingEffect {
   private let cancellation: SearchCancellation
   /// Whether the mask has a detector.
   let hasDetector: Bool
+  /// Whether the privacy of another stream demands it.
+  fileprivate let isDemanded: Bool
 
   /// A mask without a detector: it covers the whole frame.
   ///
@@ -108,13 +110,18 @@ public final class PrivacyMask: HoldingEffect {
     self.init(color: color, growth: 1.4, hold: .milliseconds(1500), search: search, cancellation: cancellation)
   }
 
+  /// A mask over the whole frames of a stream that shows what another stream hides. The owner of the stream cannot remove it.
+  package static func imposed() -> PrivacyMask {
+    PrivacyMask(color: FrameColor(luma: 40), growth: 1.4, hold: .milliseconds(1500), search: nil, isImposed: true)
+  }
+
   private init(
     color: FrameColor, growth: Float, hold: MediaDuration, search: PrivacySearch?,
-    cancellation: SearchCancellation = SearchCancellation()
+    cancellation: SearchCancellation = SearchCancellation(), isImposed: Bool = false
   ) {
     (self.color, self.growth, self.hold) = (color, max(1, growth), hold)
     self.minimumFace = search?.minimumFace ?? PrivacyMask.defaultMinimumFace
-    (self.cancellation, self.hasDetector) = (cancellation, search != nil)
+    (self.cancellation, self.hasDetector, self.isDemanded) = (cancellation, search != nil, isImposed)
     self.state = Mutex(State(search: search))
   }
 
@@ -189,4 +196,9 @@ public final class PrivacyMask: HoldingEffect {
     }
     return CoveredFrame(result, color: self.color)
   }
+}
+
+extension VideoEffect {
+  /// Whether the privacy of another stream demands it, see ``PrivacyMask/imposed()``.
+  package var isImposed: Bool { (self as? PrivacyMask)?.isDemanded ?? false }
 }
