@@ -16,7 +16,8 @@ extension WebRTCDirectory {
     @Sendable func make(
       _ directory: WebRTCDirectory, _ rendition: Rendition, original: Rendition?, _ descriptions: [CodecDescription]
     ) -> WebRTCOutput {
-      WebRTCOutput(
+      let onEnd = directory.onEnd
+      return WebRTCOutput(
         rendition, original: original, descriptions: descriptions, hub: hub, refusals: directory.refusals,
         lowerRenditions: { [weak directory] in
           rendition.stream.renditions.filter { $0.failure == nil }.map { lower in
@@ -33,7 +34,10 @@ extension WebRTCDirectory {
           }
           directory.find(rendition, making: { make($0, $1, original: original, $2) }, completion)
         },
-        onEnd: directory.onEnd)
+        onEnd: { ended in
+          if ended.rendition.isMain { transcodings.remove(of: ended.stream) }
+          onEnd(ended)
+        })
     }
     return WebRTCDirectory(eventLoops: [hub.eventLoop], refusals: refusals) { make($0, $1, original: nil, $2) }
   }
@@ -73,6 +77,11 @@ final class Transcodings: Sendable {
       if let made { all.append(Transcoding(original: original, rendition: made)) }
       return made
     }
+  }
+
+  /// Forgets those of a stream that has ended, and has ended its encodings.
+  func remove(of stream: LiveStream) {
+    self.transcodings.withLock { $0.removeAll { $0.original.stream === stream } }
   }
 }
 

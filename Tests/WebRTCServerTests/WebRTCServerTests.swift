@@ -7,6 +7,7 @@ import RTP
 import Serving
 import Streaming
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import WebRTCServer
@@ -112,6 +113,28 @@ struct WebRTCServerTests {
       }
       #expect(reason.contains("profile-level-id") && reason.contains("42e01f"))
     }
+    await server.stop()
+  }
+
+  private struct Weak: Sendable { weak var stream: LiveStream? }
+
+  @Test(arguments: [false, true])
+  func `a stream that has ended is not kept, whether it was transcoded or not`(isTranscoded: Bool) async throws {
+    let (server, _) = try self.server(port: 0)
+    try await server.start()
+    let ended: Weak
+    do {
+      let stream = LiveStream("camera", video: VideoSettings(width: 64, height: 48))
+      stream.attachVideo(BarsCapturer(width: 64, height: 48))
+      try await stream.start()
+      server.outputs.serve(stream)
+      let output = try #require(await server.outputs.find("camera"))
+      if isTranscoded { #expect(await output.transcoding(for: .nonInterleaved) != nil) }
+      await stream.stop()
+      ended = Weak(stream: stream)
+    }
+    try await eventually { ended.stream == nil }
+    #expect(server.outputs.all.isEmpty)
     await server.stop()
   }
 }
