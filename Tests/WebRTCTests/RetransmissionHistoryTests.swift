@@ -69,6 +69,34 @@ struct RetransmissionHistoryTests {
     #expect(foundCount > 500 && unknownCount > 500)
   }
 
+  @Test func `when a packet was sent again is forgotten with its frame, and not before`() {
+    var numbers = SplitMix(seed: 29)
+    var history = RetransmissionHistory()
+    var frames: [(first: Int64, end: Int64, sent: MediaTime)] = []
+    var requested = Set<Int64>()
+    var (next, now, maximum) = (Int64(65_000), MediaTime.zero, 0)
+    for _ in 0..<2_000 {
+      now += .milliseconds(Int64(numbers.next() % 60))
+      let count = 1 + Int(numbers.next() % 20)
+      history.append(Self.frame(count), firstNumber: next, roundTrip: nil, at: now)
+      frames.removeAll { now - $0.sent > .seconds(1) }
+      // Of some frames, the last packets are discarded before they are sent.
+      frames.append((next, next + 1 + Int64(numbers.next() % UInt64(count)), now))
+      next = frames.last?.end ?? next
+      history.endNumber = next
+      let start = frames.first?.first ?? next
+      for _ in 0..<numbers.next() % 8 {
+        let number = start + Int64(numbers.next() % UInt64(next - start))
+        _ = history.answer(UInt16(truncatingIfNeeded: number), roundTrip: .milliseconds(50), at: now)
+        requested.insert(number)
+      }
+      requested = requested.filter { $0 >= start }
+      #expect(Set(history.answers.keys) == requested)
+      maximum = max(maximum, requested.count)
+    }
+    #expect(maximum > 50)
+  }
+
   @Test func `for a packet at most eleven of 512 frames are looked at, whether it was sent or not`() {
     let frames = CountedFrames(
       frames: (0..<RetransmissionHistory.maximumFrameCount).map {

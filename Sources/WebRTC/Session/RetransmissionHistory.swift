@@ -31,8 +31,8 @@ struct RetransmissionHistory {
   static let maximumFrameCount = 512
 
   private var frames = CircularBuffer<Frame>()
-  /// Times at which packets were sent again, by their extended numbers; those older than ``frames`` are removed.
-  private var answers: [Int64: MediaTime] = [:]
+  /// Times at which packets were sent again, by their extended numbers; those of a frame are removed with it.
+  private(set) var answers: [Int64: MediaTime] = [:]
   /// Number behind the last packet that was sent.
   var endNumber: Int64 = 0
   /// Number of the packet that was padding last.
@@ -44,16 +44,17 @@ struct RetransmissionHistory {
   /// Appends a frame whose first packet has a number; the numbers continue behind the frame before.
   mutating func append(_ media: WebRTCMedia, firstNumber: Int64, roundTrip: MediaDuration?, at now: MediaTime) {
     let lifetime = min(max(Self.minimumLifetime, (roundTrip ?? .zero) * 3), Self.maximumLifetime)
-    var isShorter = false
     while let first = self.frames.first, self.frames.count >= Self.maximumFrameCount || now - first.sent > lifetime {
       self.frames.removeFirst()
-      isShorter = true
-    }
-    if isShorter, !self.answers.isEmpty {
-      let start = self.frames.first?.firstNumber ?? firstNumber
-      self.answers = self.answers.filter { $0.key >= start }
+      if !self.answers.isEmpty { self.removeAnswers(of: first, before: self.frames.first?.firstNumber ?? firstNumber) }
     }
     self.frames.append(Frame(media: media, firstNumber: firstNumber, sent: now))
+  }
+
+  /// Forgets when packets of a frame that has left were sent again; each packet once, however many others were requested.
+  private mutating func removeAnswers(of frame: Frame, before next: Int64) {
+    let end = min(next, frame.firstNumber + Int64(frame.media.packetCount))
+    for number in frame.firstNumber..<max(frame.firstNumber, end) { self.answers[number] = nil }
   }
 
   /// Finds a packet by its 16-bit number, and notes that it is sent again.
