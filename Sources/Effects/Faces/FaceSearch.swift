@@ -84,10 +84,13 @@ struct FaceSearch {
 
   private mutating func startThread() {
     self.abandoned.removeAll { !$0.isRunning }
-    guard self.abandoned.count < Self.maximumAbandonedCount, !self.hung.isFull else { return }
-    self.thread = DetectionThreads {
-      let detect = self.makeDetect()
-      return { job, found in detect(job.input, &found) }
+    guard self.abandoned.count < Self.maximumAbandonedCount else { return }
+    let makeDetect = self.makeDetect
+    self.thread = self.hung.start {
+      DetectionThreads {
+        let detect = makeDetect()
+        return { job, found in detect(job.input, &found) }
+      }
     }
   }
 

@@ -51,6 +51,8 @@ final class DetectionThreads: Sendable {
     var hasBatch = false
     var isEnding = false
     var hasFailed = false
+    /// Whether a model has returned.
+    var hasReturned = false
 
     var isFinished: Bool { !self.hasBatch && self.running == 0 }
 
@@ -94,6 +96,9 @@ final class DetectionThreads: Sendable {
 
   /// Whether a thread is in a model.
   var isRunning: Bool { self.state.read { $0.running > 0 } }
+
+  /// Whether no model has returned yet, of threads that go on: they may hang.
+  var isUnproven: Bool { self.state.read { !$0.hasReturned && !$0.isEnding && !$0.hasFailed } }
 
   /// Whether the detector has failed for good.
   var isDead: Bool { self.state.read { $0.hasFailed } }
@@ -183,6 +188,7 @@ final class DetectionThreads: Sendable {
       let goesOn = detect(job, &found)
       state.withLock { state in
         state.running -= 1
+        state.hasReturned = true
         state.hasFailed = state.hasFailed || !goesOn
         // The batch may have been given up.
         guard goesOn, state.jobs.indices.contains(index), state.jobs[index].input === job.input else { return }

@@ -432,8 +432,12 @@ extension PrivacySearch {
     {
       return nil
     }
+    let (count, makeDetect) = (self.limits.threadCount, self.makeDetect)
+    guard let threads = self.allHung.start({ DetectionThreads(count: count, makeDetect: makeDetect) }) else {
+      self.supervision.isGivenUp = true
+      return nil
+    }
     self.lastStart = time
-    let threads = DetectionThreads(count: self.limits.threadCount, makeDetect: self.makeDetect)
     self.threads = threads
     self.cancellation.watch(threads)
     return threads
