@@ -1,6 +1,6 @@
 package import Media
 
-// Which encoding is sent: the stream's own, or one for this push alone whose bitrate follows the link.
+// The choice of what is sent: the stream's own encoding, or one for this push alone whose bitrate follows the link.
 extension PushSender {
   /// The encoding that is sent.
   enum Encoding: Equatable {

@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// let tcp = TCPServer(.init(name: "Toy", port: 4000, unprivilegedPort: 4000), environment, connections: outputs.connections)
-/// try await tcp.start(certificate: nil) { ToyConnectionHandler(directory: directory, $0) }
+/// try await tcp.start(certificate: nil) { ToyConnection(outputs, $0) }
 /// ```
 package final class TCPServer: Sendable {
   /// The TCP ports in use; chosen by the system where the settings have 0.

@@ -4,7 +4,7 @@ public import StreamControl
 public import Streaming
 
 extension CameraServer {
-  /// Attaches a recorder to a stream, in place of the one before. When the stream is withdrawn or the server stops, the
+  /// Attaches a recorder to a stream, in place of the one before. When serving the stream ends or the server stops, the
   /// recording is finished; starting it is up to the recorder's owner.
   public func attach(_ recorder: Recorder, to stream: LiveStream) {
     self.streams.update(stream) { $0.recorder = recorder }

@@ -333,7 +333,7 @@ extension CameraServer {
         throw error
       }
     }
-    // The stream may have been withdrawn, or the server stopped, while it started.
+    // Serving the stream may have ended, or the server stopped, while it started.
     guard self.streams[stream]?.phase == .served else {
       await stream.stop()
       throw .streamStopped
@@ -348,7 +348,7 @@ extension CameraServer {
     await self.privacy.update()
   }
 
-  /// Withdraws a stream: disconnects its viewers, stops it, and finishes its recording.
+  /// Stops serving a stream: disconnects its viewers, stops it, and finishes its recording.
   public func stopServing(_ stream: LiveStream) async {
     async let recorded = self.streams[stream]?.recorder?.stop()
     await self.end(stream)
@@ -363,7 +363,7 @@ extension CameraServer {
   @available(*, deprecated, renamed: "stopServing(_:)")
   public func unpublish(_ stream: LiveStream) async { await self.stopServing(stream) }
 
-  /// Withdraws and stops a stream, which ends its recording too.
+  /// Stops serving a stream, and stops it, which ends its recording too.
   private func end(_ stream: LiveStream) async {
     for service in self.streams.end(stream) { self.announcer?.withdraw(service) }
     for server in self.servers { server.stopServing(stream) }
@@ -375,7 +375,7 @@ extension CameraServer {
     await self.privacy.update()
   }
 
-  /// Announces a stream, unless it was withdrawn meanwhile.
+  /// Announces a stream, unless serving it has ended meanwhile.
   private func announce(_ stream: LiveStream) {
     let services = self.services(of: stream)
     self.streams.updateServed(stream) { entry in

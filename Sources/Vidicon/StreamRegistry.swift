@@ -13,7 +13,7 @@ struct RegisteredStream: Sendable {
     case attached
     /// The stream is served or being started for that; its name is reserved.
     case served
-    /// The stream was withdrawn, or has ended and was replaced by another stream of its name.
+    /// Serving the stream has ended, or it has ended itself and was replaced by another stream of its name.
     case ended
   }
 
@@ -62,7 +62,7 @@ final class StreamRegistry: Sendable {
   }
 
   /// Changes the entry of a stream while it is on the network. `body` runs with the lock held, so that nothing is
-  /// announced after the stream was withdrawn.
+  /// announced after serving the stream has ended.
   func updateServed(_ stream: LiveStream, _ body: (inout RegisteredStream) -> Void) {
     self.streams.withLock { streams in
       guard let index = streams.firstIndex(where: { $0.stream === stream && $0.phase == .served }) else {
@@ -102,12 +102,12 @@ final class StreamRegistry: Sendable {
     guard isReserved else { throw .streamNameTaken(stream.name) }
   }
 
-  /// Withdraws a stream that could not be started; what was attached stays.
+  /// Ends the reservation of a stream that could not be started; what was attached stays.
   func cancelReservation(of stream: LiveStream) {
     self.updateServed(stream) { $0.phase = .attached }
   }
 
-  /// Marks a stream as withdrawn, so that nothing more is announced.
+  /// Marks a stream as no longer served, so that nothing more is announced.
   ///
   /// - Returns: The services that are announced.
   func end(_ stream: LiveStream) -> [Service] {

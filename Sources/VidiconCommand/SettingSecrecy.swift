@@ -3,7 +3,7 @@ import Pushing
 
 /// The part of a setting's text that is not shown.
 enum SettingSecrecy {
-  /// None of it.
+  /// Shown as a whole.
   case open
   /// Passwords, keys and tokens of an address.
   case address
@@ -11,9 +11,9 @@ enum SettingSecrecy {
   case push
   /// `USER:PASSWORD@` of a TURN server.
   case iceServer
-  /// All of it.
+  /// Not shown.
   case secret
-  /// All of it, except `@FILE`, which names a file.
+  /// Not shown, except for `@FILE`, which names a file.
   case secretOrFile
 
   /// The mark in the place of a secret, here as in messages.

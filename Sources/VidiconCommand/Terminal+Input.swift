@@ -11,7 +11,7 @@ extension Terminal {
     guard vidicon_secret_begin() else { return nil }
     defer {
       vidicon_secret_end()
-      // That of the Enter key, which was not shown.
+      // The line break of the Enter key, which was not shown.
       self.write("\n", to: STDERR_FILENO)
     }
     self.write("\(prompt): ", to: STDERR_FILENO)

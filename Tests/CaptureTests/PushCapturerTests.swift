@@ -92,7 +92,7 @@ struct PushCapturerTests {
     #expect(isEarly == nil)
     released.withLock { $0 = true }
     #expect(done.wait(until: StreamClock.system.now() + .seconds(300)) { $0.count == 2 ? true : nil } == true)
-    // Which of the two continues first is open.
+    // Either of the two may continue first.
     let count = done.read { $0.contains("delivered") } ? 2 : 1
     #expect(collector.state.read { $0.arrivals.count } == count)
     #expect(!capturer.push(frame))

@@ -30,16 +30,16 @@ struct FirstWordsTests {
 
   @Test(arguments: [
     "As ffmpeg writes it.", "How it is sent.", "It is done.", "Its length.", "Nothing of the key.", "Since when.",
-    "Such as 1.", "These channels.", "This transport.", "Those of the track.", "What was dropped.", "Whatever comes.",
-    "When it was found.", "Whenever it fits.", "Where media is sent.", "Wherever it lies.", "Who starts.",
-    "Whoever asks.", "Whose it is.", "What, and when.",
+    "Such as 1.", "That of the track.", "These channels.", "This transport.", "Those of the track.",
+    "What was dropped.", "Whatever comes.", "When it was found.", "Whenever it fits.", "Where media is sent.",
+    "Wherever it lies.", "Which one is sent.", "Who starts.", "Whoever asks.", "Whose it is.", "What, and when.",
   ]) func `documentation that poses a riddle is found`(text: String) {
     for (path, source) in Self.documentation(text) { #expect(Self.lines(path, source) == [1], "\(path): \(source)") }
   }
 
   @Test(arguments: [
-    "How it is sent.", "It waits.", "Nothing is sent.", "These are dropped.", "Those of the track.", "What is old.",
-    "When it ends.", "Where it ends.", "Who asks is answered.",
+    "How it is sent.", "It waits.", "Nothing is sent.", "That of the key.", "These are dropped.", "Those of the track.",
+    "What is old.", "When it ends.", "Where it ends.", "Which of the two is open.", "Who asks is answered.",
   ]) func `another comment that poses a riddle is found`(text: String) {
     for (path, source) in Self.remarks(text) { #expect(Self.lines(path, source) == [1], "\(path): \(source)") }
   }

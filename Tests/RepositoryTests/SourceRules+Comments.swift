@@ -2,13 +2,13 @@
 extension SourceRules {
   /// Words that name nothing: a documentation comment that begins with one makes its reader guess the subject.
   private static let riddles: Set<String> = [
-    "As", "How", "It", "Its", "Nothing", "Since", "Such", "These", "This", "Those", "What", "Whatever", "When",
-    "Whenever", "Where", "Wherever", "Who", "Whoever", "Whose",
+    "As", "How", "It", "Its", "Nothing", "Since", "Such", "That", "These", "This", "Those", "What", "Whatever",
+    "When", "Whenever", "Where", "Wherever", "Which", "Who", "Whoever", "Whose",
   ]
 
   /// The words among them with which other comments do not begin either; the rest may refer to the code around them.
   private static let riddlesOfRemarks: Set<String> = [
-    "How", "It", "Nothing", "These", "Those", "What", "When", "Where", "Who",
+    "How", "It", "Nothing", "That", "These", "Those", "What", "When", "Where", "Which", "Who",
   ]
 
   /// Verbs that are true of almost every function, with some that say what it does.

@@ -61,7 +61,7 @@ enum SourceRules {
   /// The ways to a frame that may be shown, and the files that may go them. The compiler sees to the rest: encoders accept a
   /// `ReleasedFrame` only.
   private static let releases: KeyValuePairs<String, Set<String>> = [
-    // That a stream has no privacy is decided by its chain of effects; the slate shows no camera.
+    // A stream's chain of effects decides that it has no privacy; the slate shows no camera.
     "notPrivate:": [
       "/Sources/Codecs/ReleasedFrame.swift", "/Sources/Effects/Chain/ReleasedFrame.swift",
       "/Sources/Effects/Privacy/CoveredFrame.swift",

@@ -199,7 +199,7 @@ struct PrivacyTests {
       try await stream.eventually { blocking.hasFrame }
       // The last frame may have been repeated before this one.
       let count = self.stage.output.lumas.count
-      // That frame is encoded, but not output.
+      // The frame in the effect is encoded, but not output.
       stream.effects = [PrivacyMask()]
       blocking.release()
       for _ in 0..<3 { try await self.offer(to: stream) }

@@ -17,7 +17,7 @@ extension HTTPResponder {
     let stream = try self.streamForRenditions(name, user: user)
     let json = try await self.readJSON(of: request, maximumLength: Self.maximumSettingsLength, from: body)
     var settings = try RenditionSettings(json, name: rendition)
-    // Which of a device's encoders is used is not for clients.
+    // Clients do not choose among a device's encoders.
     settings.encoder = stream.rendition(named: rendition)?.settings?.encoder
     if self.streams.names.contains("\(name)/\(rendition)") {
       throw HTTPRefusal(

@@ -24,7 +24,7 @@ package struct CheckEntry: Codable, Hashable, Sendable {
     }
   }
 
-  /// That of the worst finding.
+  /// Verdict of the worst finding.
   package var verdict: String
   /// All findings, in the order of the parts.
   package var findings: [Finding]

@@ -11,7 +11,7 @@ public import Streaming
 /// those that are not by the subclass:
 ///
 /// ```swift
-/// final class ToyConnectionHandler: MediaConnection {
+/// final class ToyConnection: MediaConnection {
 ///   override func receive(_ bytes: ByteBuffer) {
 ///     self.find([String(buffer: bytes)], in: self.outputs) { output in
 ///       guard let output else { return self.closeAfterWrites() }

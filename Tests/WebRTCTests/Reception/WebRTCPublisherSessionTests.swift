@@ -94,7 +94,7 @@ struct WebRTCPublisherSessionTests {
     try dialogue.publish(seconds: 0.1)
     let before = dialogue.videoFrames.count
     let dropped = try #require(dialogue.session.videoStatistics).framesDropped
-    // That of x264 core 164 for frames of this size: Constrained Baseline, level 6.2.
+    // The parameter set of x264 core 164 for frames of this size: Constrained Baseline, level 6.2.
     let large: [UInt8] = [
       0x67, 0x42, 0xC0, 0x3E, 0xDA, 0x00, 0x20, 0x00, 0x04, 0x01, 0xB0, 0x11, 0x00, 0x00, 0x03, 0x00, 0x01, 0x00, 0x00,
       0x03, 0x00, 0x3C, 0x0F, 0x08, 0x04, 0x2A,
