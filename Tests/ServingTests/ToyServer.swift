@@ -64,9 +64,11 @@ final class ToyConnection: MediaConnection {
   private let outputs: ToyServer.Outputs
   private var path = ""
   private var isRequested = false
+  private let deadline: MediaTime
 
   init(_ outputs: ToyServer.Outputs, _ environment: Environment) {
     self.outputs = outputs
+    self.deadline = Self.now(on: environment.eventLoop) + .seconds(10)
     super.init(environment, maximumUnsentResponses: 0)
   }
 
@@ -82,5 +84,11 @@ final class ToyConnection: MediaConnection {
       self.registration?.setUse(.session)
       self.play(output, of: self.outputs)
     }
+  }
+
+  override var nextDeadline: MediaTime? { self.isRequested ? nil : self.deadline }
+
+  override func handleTimer() {
+    if !self.isRequested { self.closeAfterWrites() }
   }
 }

@@ -1,6 +1,9 @@
+import Authentication
 import Capture
 import Foundation
 import Media
+import NIOCore
+import NIOEmbedded
 import NIOPosix
 import Serving
 import Streaming
@@ -99,5 +102,31 @@ struct ToyServerTests {
       #expect(try await !frames.isEmpty)
       #expect(server.outputs.all.isEmpty)
     }
+  }
+
+  @Test func `a client that requests nothing in ten seconds is disconnected`() throws {
+    let loop = EmbeddedEventLoop()
+    let outputs = ToyServer.Outputs(eventLoops: [loop])
+    let video = H264Description(
+      sequenceParameterSet: [0x67, 0x42, 0xC0, 0x1E], pictureParameterSet: [0x68, 0xCE], width: 64, height: 48,
+      frameRate: 30)
+    outputs.serve(LiveStream("live"), descriptions: [.h264(video)])
+    let access = AccessControl(settings: .init(), makeRandom: { 1 })
+    let channels = try (0..<2).map { _ in
+      let channel = EmbeddedChannel(loop: loop)
+      let connection = ToyConnection(
+        outputs,
+        .init(
+          access: access, passwords: PasswordChecker(access: access), connections: outputs.connections, eventLoop: loop)
+      )
+      try channel.pipeline.syncOperations.addHandler(connection)
+      try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5000)).wait()
+      return channel
+    }
+    try channels[1].writeInbound(ByteBuffer(string: "live\n"))
+    loop.advanceTime(by: .milliseconds(9_900))
+    #expect(channels.map(\.isActive) == [true, true])
+    loop.advanceTime(by: .milliseconds(1_200))
+    #expect(channels.map(\.isActive) == [false, true])
   }
 }
