@@ -1,3 +1,4 @@
+internal import Codecs
 public import Media
 
 /// Size, rate, bitrate and encoder of a stream's video.
@@ -149,4 +150,18 @@ extension VideoSettings {
 extension AudioSettings {
   /// One channel at 44.1 kHz and 64 kb/s. Goes with ``VideoSettings/portrait``.
   public static let portrait = AudioSettings(sampleRate: 44_100, channelCount: 1, bitrate: 64_000)
+}
+
+extension VideoSettings {
+  /// Settings of the encoder of the stream's own rendition.
+  ///
+  /// - Parameters:
+  ///   - format: Format of the frames, with even sides.
+  ///   - bitrate: In bits per second.
+  func encoderSettings(format: VideoFormat, bitrate: Int) -> VideoEncoderSettings {
+    VideoEncoderSettings(
+      width: format.width, height: format.height, frameRate: format.frameRate, colorMatrix: format.colorMatrix,
+      bitrate: bitrate, keyframeInterval: self.keyframeInterval, encoder: self.encoder, profile: self.profile,
+      rateBuffer: self.rateBuffer)
+  }
 }

@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPTypes
 internal import Media
 
+// Actions without arguments.
 extension HTTPResponder {
   /// Maximum length of the body of an action without arguments, in bytes: an object without members.
   private static let maximumEmptyLength = 1024
@@ -23,6 +24,22 @@ extension HTTPResponder {
       throw HTTPRefusal(.conflict, "\(error); the configuration stays as it was")
     case nil: return .notFound("the server has no configuration file; start it with --config FILE")
     }
+  }
+
+  /// `POST /api/check`: has the program check its machine. Operators only, since the report names files, addresses and programs.
+  ///
+  /// No `GET`, since it costs the machine seconds, and images and links of other sites are such requests.
+  func check(
+    _ request: HTTPRequest, user: HTTPUser, body: BodyReader
+  ) async throws(HTTPRefusal) -> ServerResponse {
+    guard user.role == .operator else {
+      throw HTTPRefusal(.forbidden, "the machine is checked for operators only")
+    }
+    try await self.readEmptyObject(of: request, from: body)
+    guard let entry = await self.checks.report(self.providers.check) else {
+      return .notFound("this server has no check; run \"vidicon check\" on its machine")
+    }
+    return Self.json(entry)
   }
 
   /// Reads the body of an action without arguments: `{}`.
