@@ -4,6 +4,7 @@ import HLS
 import Media
 import NIOCore
 import NIOEmbedded
+import Synchronization
 import TestSupport
 import Testing
 import Threading
@@ -114,6 +115,24 @@ struct HLSOutputTests {
       // As viewers over WebRTC do.
       let low = try #require(stream.rendition(named: "low"))
       await #expect(throws: VidiconError.self) { try await low.prepare() }
+    }
+  }
+
+  @Test func `a playlist that has waited two seconds has what is open behind an encoder that hangs`() async throws {
+    let mid = RenditionSettings(name: "mid", width: 48, height: 48, bitrate: 50_000)
+    try await self.withHangingRendition([mid]) { stream, eventLoop in
+      let clock = ManualClock()
+      let hls = HLSOutput(stream: stream, token: "t", idleTime: .seconds(10), eventLoop: eventLoop) { clock.now }
+      let index = try Self.request("index.m3u8", at: clock.now)
+      let task = Task { await hls.respond(to: index) }
+      try await eventually {
+        hls.waitingCount == 1
+          && hls.state.withLock { $0.preparing.contains { $0.rendition.name == "mid" && $0.result != nil } }
+      }
+      clock.advance(by: Rendition.preparationTimeout)
+      await eventLoop.advanceTime(by: .milliseconds(100))
+      let response = await task.value
+      #expect(Self.addresses(response) == ["main/live.m3u8", "mid/live.m3u8"])
     }
   }
 

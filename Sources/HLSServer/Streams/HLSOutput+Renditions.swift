@@ -39,14 +39,23 @@ extension HLSOutput {
         self.cancel(number)
       }
     }
+    guard name == nil, self.now() >= deadline else { return }
+    // Renditions behind one that hangs are in this playlist, also where its own wait ends a moment later.
+    self.addPrepared { state in
+      let pending = state.preparing.filter { $0.result == nil }.map { $0.rendition }
+      state.late.removeAll { pending.contains($0) }
+      state.late += pending
+    }
   }
 
   /// Has the encoders opened of renditions that are in no playlist yet; returns at once.
   func prepareRenditions() {
-    let renditions = self.stream.renditions.filter { $0.failure == nil }
+    let all = self.stream.renditions
+    let renditions = all.filter { $0.failure == nil }
     let known = renditions.filter { !$0.descriptions.isEmpty }
     let added = self.state.withLock { state in
-      state.late.removeAll { known.contains($0) || !renditions.contains($0) }
+      // One that has failed stays late until it is opened again, and prepared.
+      state.late.removeAll { known.contains($0) || !all.contains($0) }
       let added = renditions.filter { rendition in
         !state.renditions.contains(rendition) && !state.preparing.contains { $0.rendition == rendition }
       }
@@ -67,15 +76,23 @@ extension HLSOutput {
     }
   }
 
-  /// Adds the renditions whose parameter sets are known, unless one before them, which is not late, is not prepared yet: playlists
-  /// name them in order.
   private func handle(_ result: Result<[CodecDescription], VidiconError>, of rendition: Rendition) {
-    let prepared = self.state.withLock { state in
+    self.addPrepared { state in
       if let index = state.preparing.firstIndex(where: { $0.rendition == rendition }) {
         state.preparing[index].result = result
       }
       state.late.removeAll { $0 == rendition }
       if case .failure = result { state.late.append(rendition) }
+    }
+  }
+
+  /// Adds the renditions whose parameter sets are known, unless one before them, which is not late, is not prepared yet: playlists
+  /// name them in order.
+  ///
+  /// - Parameter change: Changes what is known of them, before and in the same step.
+  private func addPrepared(after change: (inout State) -> Void) {
+    let prepared = self.state.withLock { state in
+      change(&state)
       var isBehind = false
       return state.preparing.filter { item in
         if item.result == nil, !state.late.contains(item.rendition) { isBehind = true }
