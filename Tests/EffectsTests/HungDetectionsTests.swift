@@ -42,6 +42,26 @@ struct HungDetectionsTests {
     for threads in [first, later] { threads?.stop() }
   }
 
+  @Test func `detectors that were ended while their model runs count before they are given up, and once after`()
+    async throws
+  {
+    let (gate, hung) = (Gate(), HungDetections())
+    defer { gate.open() }
+    var last: DetectionThreads?
+    for number in 1...HungDetections.maximumCount {
+      let threads = try #require(hung.start { Self.threads(gate) })
+      threads.start(Self.job())
+      try await eventually { gate.waiting == number }
+      threads.stop()
+      if let last { hung.insert(last) }
+      last = threads
+    }
+    let early = hung.start { Self.threads(gate) }
+    #expect(early == nil && !hung.isFull)
+    hung.insert(try #require(last))
+    #expect(hung.isFull)
+  }
+
   @Test func `detectors of many streams are started at once while none hangs`() {
     let (gate, hung) = (Gate(), HungDetections())
     let all = (0..<2 * HungDetections.maximumCount).map { _ in hung.start { Self.threads(gate) } }

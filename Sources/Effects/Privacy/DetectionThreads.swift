@@ -97,8 +97,10 @@ final class DetectionThreads: Sendable {
   /// Whether a thread is in a model.
   var isRunning: Bool { self.state.read { $0.running > 0 } }
 
-  /// Whether no model has returned yet, of threads that go on: they may hang.
-  var isUnproven: Bool { self.state.read { !$0.hasReturned && !$0.isEnding && !$0.hasFailed } }
+  /// Whether no model has returned yet, and one may be called or runs: they may hang.
+  var isUnproven: Bool {
+    self.state.read { !$0.hasReturned && !$0.hasFailed && ($0.running > 0 || !$0.isEnding) }
+  }
 
   /// Whether the detector has failed for good.
   var isDead: Bool { self.state.read { $0.hasFailed } }

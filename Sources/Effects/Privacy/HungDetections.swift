@@ -53,6 +53,8 @@ final class HungDetections: Sendable {
   func insert(_ threads: DetectionThreads) {
     self.state.withLock { state in
       state.update()
+      // Until this moment they have counted as unproven.
+      state.unproven.removeAll { $0 === threads }
       state.hung.append(threads)
     }
   }
