@@ -26,7 +26,7 @@ extension LiveStream {
   /// stream.changeEffects { $0.append(border) }
   /// ```
   ///
-  /// - Parameter body: Called once, with the effects; other threads that read or change them wait for it.
+  /// - Parameter body: Called once, with the effects; other threads that read or change them wait for it. It must not use the stream.
   public func changeEffects(_ body: (inout [any VideoEffect]) -> Void) {
     self.changeAllEffects { effects in
       let covers = effects.filter { $0.isImposed }
