@@ -5,7 +5,7 @@ package import NIOCore
 package enum RTMPServerAction: Hashable, Sendable {
   /// Send the bytes.
   case send(ByteBuffer)
-  /// Decide whether the client may play or publish, and call ``RTMPServerSession/accept(now:)`` or
+  /// Decide whether the client may play or publish, and call ``RTMPServerSession/accept(now:allowance:)`` or
   /// ``RTMPServerSession/refuse(_:now:)``. Received bytes wait meanwhile.
   case decide(RTMPStreamRequest)
   /// Join the stream: send its metadata, configuration and samples on message stream ``RTMPServerSession/streamID``.

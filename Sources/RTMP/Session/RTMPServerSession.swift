@@ -56,7 +56,7 @@ package struct RTMPServerSession: ~Copyable {
     self.lastActivity = now
   }
 
-  /// Whether a request waits for ``accept(now:)`` or ``refuse(_:now:)``; nothing should be read from the client meanwhile.
+  /// Whether a request waits for ``accept(now:allowance:)`` or ``refuse(_:now:)``; nothing should be read from the client meanwhile.
   package var isDeciding: Bool { if case .deciding = self.state { true } else { false } }
 
   /// Whether the request that waits is one to publish.
