@@ -16,6 +16,11 @@ extension AccessControl {
     if let role, self.settings.suffices(role, for: permission) || permission == .watch && !self.isWatchingProtected {
       return .allowed(role)
     }
+    if permission == .configure, isOnThisMachine, case .identified(let identity) = identification,
+      identity.mayConfigure
+    {
+      return .allowed(identity.role)
+    }
     switch identification {
     case .identified: return self.forbidden
     case .throttled(let delay): return .throttled(delay)
@@ -83,6 +88,7 @@ extension AccessSettings {
     case .control: role == .operator || self.control == .all && role == .viewer
     case .readRecordings: role == .operator || role == .viewer && self.recordings == .viewers
     case .publish(let stream), .readPublisher(let stream): role == .operator || role == .publisher(stream: stream)
+    case .configure: false
     }
   }
 }

@@ -36,7 +36,8 @@ extension AccessControl {
       if case .bearer(let text) = proof, let role = state.role(ofToken: text, now: now) {
         state.throttle.recordLogin(
           address: request.address, level: role == .operator ? .operator : .any, isNetworkShared: isShared, now: now)
-        return (.identified(Identity(role: role)), nil)
+        let mayConfigure = state.configurationToken?.matches(text.utf8) == true
+        return (.identified(Identity(role: role, mayConfigure: mayConfigure)), nil)
       }
       let level = proof.isToken ? .any : state.level(ofUser: name)
       if let delay = state.throttle.delay(address: request.address, name: name, level: level, now: now) {

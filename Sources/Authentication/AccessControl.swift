@@ -32,6 +32,8 @@ public final class AccessControl: Sendable {
     package var role: Role
     /// The Digest nonce of the proof; nil with other schemes.
     package var nonce: String?
+    /// Whether its token is that of ``AccessControl/makeConfigurationToken()``.
+    package var mayConfigure = false
   }
 
   /// Answer to a client's request for a permission.
@@ -61,6 +63,8 @@ public final class AccessControl: Sendable {
     var tokens: [AccessToken]
     /// Tokens that were made, valid until the server ends.
     var madeTokens: [AccessToken] = []
+    /// The one of these tokens that gives the permission to configure; nil for none.
+    var configurationToken: Secret?
     /// Users and tokens of the user file.
     var file = UserFile.empty
     /// Number of times that users have changed.
@@ -182,6 +186,14 @@ extension AccessControl {
     let token = AccessToken(role: role, makeRandom: self.makeRandom)
     self.state.withLock { $0.madeTokens.append(token) }
     return token.secret
+  }
+
+  /// Makes a token that alone gives ``Permission/configure``, beside the operator role: an operator's password or token does not. Only
+  /// the last one that was made gives it.
+  package func makeConfigurationToken() -> Secret {
+    let secret = self.makeToken(role: .operator)
+    self.state.withLock { $0.configurationToken = secret }
+    return secret
   }
 
   /// The token that was given or made for the publishers of a stream, for its operators; nil for none, and for those of the user file.

@@ -29,6 +29,8 @@ package enum Permission: Hashable, Sendable {
   case publish(stream: String)
   /// Reading the state of a stream's publishers; the token is in it for operators.
   case readPublisher(stream: String)
+  /// Giving the program a configuration, which names files: no role has it, see ``AccessControl/makeConfigurationToken()``.
+  case configure
 }
 
 /// Clients that control streams beside the operators.

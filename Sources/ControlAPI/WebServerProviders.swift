@@ -81,8 +81,8 @@ package struct WebServerProviders: Sendable {
   package var whip: (any WHIPService)?
   /// Returns the counters of a stream's WebRTC publishers; nil for a stream without the source `whip:`.
   package var publisher: @Sendable (LiveStream) -> WebRTCPublisherStatistics? = { _ in nil }
-  /// Reads the configuration of the program again, and applies it; returns nil where there is none.
-  package var reload: @Sendable () async -> Result<ReloadEntry, VidiconError>? = { nil }
+  /// Applies the text of a configuration, or without one that of the program's file, which is read again; returns nil where there is none.
+  package var reload: @Sendable (_ text: String?) async -> Result<ReloadEntry, VidiconError>? = { _ in nil }
   /// Checks the machine for what the configuration asks for; returns nil where the program has no check.
   package var check: @Sendable () async -> CheckEntry? = { nil }
   /// The sources to list at `/api/devices`; nil where there are none.

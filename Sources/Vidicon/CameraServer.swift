@@ -53,8 +53,8 @@ public final class CameraServer: Sendable {
   private let catalog: SourceCatalog
   let privacy: SourcePrivacy
   private let pushService: PushService
-  private let reload = ProgramAction<Result<ReloadEntry, VidiconError>>()
-  private let check = ProgramAction<CheckEntry>()
+  private let reload = ProgramAction<String?, Result<ReloadEntry, VidiconError>>()
+  private let check = ProgramAction<Void, CheckEntry>()
   private let report: @Sendable (String) -> Void
   private let sockets: ListeningSockets
 
@@ -149,7 +149,7 @@ public final class CameraServer: Sendable {
         providers: WebServerProviders(
           servers: servers, webRTC: webRTC, addresses: { listening.addresses(of: $0) },
           controls: { streams.controls(of: $0) },
-          reload: { await reload.perform() }, check: { await check.perform() }, catalog: catalog), group: group,
+          reload: { await reload.perform($0) }, check: { await check.perform(()) }, catalog: catalog), group: group,
         registry: registry, report: report, sockets: sockets)
     }
     self.announcer =
@@ -231,14 +231,15 @@ public final class CameraServer: Sendable {
     for stream in self.streams.served where stream.isRunning { self.announce(stream) }
   }
 
-  /// Sets what reads the program's configuration again when an operator asks for that over HTTP; without it there is none.
-  package func setReload(_ perform: @escaping @Sendable () async -> Result<ReloadEntry, VidiconError>) {
+  /// Sets what reads the program's configuration again when an operator asks for that over HTTP, or applies the text of another one of the
+  /// holder of the configuration token; without it there is none.
+  package func setReload(_ perform: @escaping @Sendable (_ text: String?) async -> Result<ReloadEntry, VidiconError>) {
     self.reload.set(perform)
   }
 
   /// Sets what checks this machine for the program's configuration when an operator asks for that over HTTP; without it there is none.
   package func setCheck(_ perform: @escaping @Sendable () async -> CheckEntry) {
-    self.check.set(perform)
+    self.check.set { _ in await perform() }
   }
 
   /// Serves clients that have connected since the ports are open, and all others at once.

@@ -3,9 +3,9 @@ internal import Synchronization
 /// An action that a server performs for clients, and that only its program can, such as reading the configuration again.
 ///
 /// The program sets it once it serves; before, and in a program that sets none, there is none.
-final class ProgramAction<Output: Sendable>: Sendable {
+final class ProgramAction<Input: Sendable, Output: Sendable>: Sendable {
   /// Performs the action.
-  typealias Action = @Sendable () async -> Output
+  typealias Action = @Sendable (Input) async -> Output
 
   private let action = Mutex<Action?>(nil)
 
@@ -15,8 +15,8 @@ final class ProgramAction<Output: Sendable>: Sendable {
   }
 
   /// Performs the action; nil where none was set.
-  func perform() async -> Output? {
+  func perform(_ input: Input) async -> Output? {
     guard let action = self.action.withLock({ $0 }) else { return nil }
-    return await action()
+    return await action(input)
   }
 }

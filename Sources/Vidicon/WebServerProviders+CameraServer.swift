@@ -14,7 +14,7 @@ extension WebServerProviders {
     servers: [any StreamServer], webRTC: WebRTCServer?,
     addresses: @escaping @Sendable (LiveStream) -> StreamAddresses,
     controls: @escaping @Sendable (LiveStream) -> StreamControls,
-    reload: @escaping @Sendable () async -> Result<ReloadEntry, VidiconError>?,
+    reload: @escaping @Sendable (_ text: String?) async -> Result<ReloadEntry, VidiconError>?,
     check: @escaping @Sendable () async -> CheckEntry?, catalog: SourceCatalog
   ) {
     self.init()

@@ -77,13 +77,7 @@ extension HTTPResponder {
     case .forbidden: return .text(.forbidden, self.reasonOfForbidden(permission))
     case .throttled(let delay): return Self.throttled(delay)
     case .unauthorized(let stale):
-      var response = ServerResponse.text(
-        .unauthorized,
-        permission == .watch
-          ? "a name and a password are required"
-          : permission.isPublishing
-            ? "a publisher's token is required: see \"Publish\" on the server's terminal"
-            : "an operator's password or token is required: see \"Control\" on the server's terminal")
+      var response = ServerResponse.text(.unauthorized, permission.requirement)
       let challenges = self.access.challenges(
         for: permission, stale: stale, address: user.address, allowsBasic: user.allowsBasic, now: self.clock.now())
       for challenge in challenges { response.fields.append(HTTPField(name: .wwwAuthenticate, value: challenge)) }
@@ -94,6 +88,9 @@ extension HTTPResponder {
   private func reasonOfForbidden(_ permission: Permission) -> String {
     if permission.isPublishing {
       return "this user may not publish this stream: see \"Publish\" on the server's terminal for the token"
+    }
+    if permission == .configure {
+      return "the configuration is not for operators to give: run \"systemctl reload vidicon\" on the server's machine"
     }
     return self.access.settings.control == .none && permission == .control
       ? "streams cannot be changed here; start the server without --control none"
@@ -193,6 +190,17 @@ extension Permission {
   /// Whether it is the permission to send a stream.
   fileprivate var isPublishing: Bool {
     if case .publish = self { true } else { false }
+  }
+
+  /// What a client without credentials needs, for the response.
+  fileprivate var requirement: String {
+    switch self {
+    case .watch: "a name and a password are required"
+    case .publish: "a publisher's token is required: see \"Publish\" on the server's terminal"
+    case .configure: "root's token is required: run \"systemctl reload vidicon\" on the server's machine"
+    case .control, .readRecordings, .readPublisher:
+      "an operator's password or token is required: see \"Control\" on the server's terminal"
+    }
   }
 }
 

@@ -2,11 +2,14 @@ internal import Authentication
 internal import HTTPServer
 internal import HTTPTypes
 internal import Media
+internal import NIOCore
 
 // Actions without arguments.
 extension HTTPResponder {
   /// Maximum length of the body of an action without arguments, in bytes: an object without members.
   private static let maximumEmptyLength = 1024
+  /// Media type of a configuration, RFC 9512 §2.1.
+  private static let configurationType = "application/yaml"
 
   /// `POST /api/reload`: has the program read its configuration again. Operators only, since the response names its streams and files.
   func reload(
@@ -16,7 +19,25 @@ extension HTTPResponder {
       throw HTTPRefusal(.forbidden, "the configuration is read again for operators only")
     }
     try await self.readEmptyObject(of: request, from: body)
-    switch await self.providers.reload() {
+    return try await self.reload(nil)
+  }
+
+  /// `PUT /api/configuration`: has the program apply a configuration in place of that of its file. For the holder of the configuration token
+  /// only, on this machine.
+  func configure(_ request: HTTPRequest, body: BodyReader) async throws(HTTPRefusal) -> ServerResponse {
+    let bytes = try await self.readBody(
+      of: request, as: [Self.configurationType], maximumLength: HTTPBodyLimits.configurationBytes, from: body)
+    guard let text = String(validating: bytes.readableBytesView, as: UTF8.self) else {
+      throw HTTPRefusal("the body is not UTF-8")
+    }
+    return try await self.reload(text)
+  }
+
+  /// Has the program apply its configuration, and responds with what has changed.
+  ///
+  /// - Parameter text: The text of a configuration; nil for that of the program's file.
+  private func reload(_ text: String?) async throws(HTTPRefusal) -> ServerResponse {
+    switch await self.providers.reload(text) {
     case .success(let entry)?: return Self.json(entry)
     case .failure(let error)?:
       // The file is wrong, and not the request.

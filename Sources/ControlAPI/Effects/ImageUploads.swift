@@ -83,10 +83,14 @@ final class ImageUploads: Sendable {
 enum HTTPBodyLimits {
   /// Maximum size of an uploaded PNG or JPEG file: most images of 2000 × 2000 pixels fit.
   static let imageBytes = 8 << 20
+  /// Maximum size of a configuration: that of its file.
+  static let configurationBytes = 1 << 20
 
-  /// Maximum size of an uploaded image in bytes; nil for a request with another body.
+  /// Maximum size of an uploaded image or configuration in bytes; nil for a request with another body.
   static func maximumBytes(method: String, path: String) -> Int? {
+    guard method == "PUT" else { return nil }
+    if path == "/api/configuration" { return Self.configurationBytes }
     let isImage = path.hasPrefix("/api/streams/") && HTTPRoute.imageSuffixes.contains { path.hasSuffix($0) }
-    return method == "PUT" && isImage ? Self.imageBytes : nil
+    return isImage ? Self.imageBytes : nil
   }
 }

@@ -182,6 +182,7 @@ final class HTTPResponder: HTTPApplication {
     case (.delete, .whipSession(let id, let name)): return try await self.closePublication(id, of: name)
     case (.post, .qrCode): return try await self.qrCode(ofBody: request, user: user, body: body)
     case (.post, .reload): return try await self.reload(request, user: user, body: body)
+    case (.put, .configuration): return try await self.configure(request, body: body)
     case (.post, .check): return try await self.check(request, user: user, body: body)
     case (.post, .session): return try await self.login(request, user: user, body: body)
     case (.delete, .session): return self.endSession(request)
@@ -223,7 +224,7 @@ final class HTTPResponder: HTTPApplication {
     case .whep(let name): return try self.whepEndpoint(of: name)
     case .file(let file, let name):
       return await self.hls.file(file, of: name, target, request, user: user)
-    case .notFound, .effectImage, .reload, .check, .rendition, .whepSession, .whip, .whipSession:
+    case .notFound, .effectImage, .reload, .configuration, .check, .rendition, .whepSession, .whip, .whipSession:
       // A browser gets the player page, which reports the missing stream and starts when it appears.
       guard request.headerFields[.accept]?.contains("text/html") == true, !target.components.isEmpty else {
         return .notFound()

@@ -39,6 +39,8 @@ package enum HTTPRoute: Hashable, Sendable {
   case devices
   /// `/api/reload`: reads the configuration again.
   case reload
+  /// `/api/configuration`: the configuration of a service that cannot read its file.
+  case configuration
   /// `/api/check`: checks the machine.
   case check
   /// `/api/recordings`.
@@ -155,6 +157,7 @@ package enum HTTPRoute: Hashable, Sendable {
       case "recordings": .recordingList
       case "devices": .devices
       case "reload": .reload
+      case "configuration": .configuration
       case "check": .check
       case "session": .session
       default: nil
@@ -193,6 +196,7 @@ package enum HTTPRoute: Hashable, Sendable {
     case .health, .session, .publish, .pageFile, .authority: nil
     case .recordingList, .recordedFile: .readRecordings
     case .devices, .pushes, .reload, .check: .control
+    case .configuration: .configure
     case .publisher(let name): .readPublisher(stream: name)
     // A text that is too secret for an address changes nothing.
     case .qrCode: .watch
@@ -207,7 +211,7 @@ package enum HTTPRoute: Hashable, Sendable {
   var changingMethods: [String] {
     switch self {
     case .recording, .reload, .check: ["POST"]
-    case .source, .effects, .effectImage, .pushes: ["PUT"]
+    case .source, .effects, .effectImage, .pushes, .configuration: ["PUT"]
     case .rendition: ["PUT", "DELETE"]
     case .stream: ["PATCH"]
     case .session: ["POST", "DELETE"]
@@ -227,7 +231,7 @@ package enum HTTPRoute: Hashable, Sendable {
   /// Whether GET and HEAD are supported.
   var isReadable: Bool {
     switch self {
-    case .effectImage, .reload, .check, .rendition, .whepSession, .whip, .whipSession: false
+    case .effectImage, .reload, .configuration, .check, .rendition, .whepSession, .whip, .whipSession: false
     default: true
     }
   }
