@@ -9,7 +9,8 @@ import Synchronization
 internal import Threading
 import Vidicon
 
-/// Reads the configuration of `vidicon serve` again, at SIGHUP or when an operator asks for it, and applies what has changed.
+/// Reads the configuration of `vidicon serve` again, at SIGHUP or when an operator asks for it, or gets its text from root, and applies what
+/// has changed.
 final class ConfigurationReload: Sendable {
   private struct State {
     /// The configuration in force: that of the start, with the changes that were made.
@@ -24,14 +25,14 @@ final class ConfigurationReload: Sendable {
   /// Maximum number of reloads that are in progress or wait.
   private static let maximumCount = 5
 
-  private let read: @Sendable () -> Result<ServeConfiguration, VidiconError>
+  private let read: @Sendable (_ text: String?) -> Result<ServeConfiguration, VidiconError>
   private let starter: StreamStarter
   private let running: RunningStreams
   private let display: any StatusDisplay
   /// Protocols over which publishers reach the program.
   private let publishing: Set<PublishedSource.Scheme>
-  /// Line where nothing has changed, and the reason is another one than an unchanged file; nil without.
-  private let note: String?
+  /// The file, where it is a copy that does not change.
+  private let copy: ServiceCopy?
   private let mutex = AsyncMutex()
   private let state: Mutex<State>
 
@@ -40,40 +41,34 @@ final class ConfigurationReload: Sendable {
   /// - Parameters:
   ///   - configuration: The configuration of the start.
   ///   - publishers: How publishers send its streams.
-  ///   - note: Line where nothing has changed.
-  ///   - read: Reads file and options, and checks them; may block.
+  ///   - copy: The file, where it is a copy that does not change.
+  ///   - read: Reads the given text, or without one the file, with the options, and checks them; may block.
   init(
     of configuration: ServeConfiguration, publishers: [PublisherAccess], starter: StreamStarter,
-    running: RunningStreams, display: any StatusDisplay, note: String?,
-    read: @escaping @Sendable () -> Result<ServeConfiguration, VidiconError>
+    running: RunningStreams, display: any StatusDisplay, copy: ServiceCopy?,
+    read: @escaping @Sendable (_ text: String?) -> Result<ServeConfiguration, VidiconError>
   ) {
     self.read = read
     self.starter = starter
     self.running = running
     self.display = display
     self.publishing = configuration.publishing
-    self.note = note
+    self.copy = copy
     self.state = Mutex(State(current: configuration, publishers: publishers.filter(\.isGenerated)))
   }
 
   /// The configuration in force.
   var configuration: ServeConfiguration { self.state.withLock { $0.current } }
 
-  /// A line for a service whose file is a copy that systemd has made at its start (`LoadCredential`); nil for other files.
-  static func note(ofFile path: String, environment: [String: String]) -> String? {
-    guard let folder = environment["CREDENTIALS_DIRECTORY"], !folder.isEmpty, path.hasPrefix(folder + "/") else {
-      return nil
-    }
-    return "the service reads a copy of the file, made at its start; have another one made with \"systemctl restart\""
-  }
-
   /// Reads the configuration and applies it, after earlier calls; each line of the result is also one of the log.
   ///
+  /// - Parameter text: The text of a configuration; nil for that of the file. The copy of the package's service is not read: it may be older
+  ///   than what is in force.
   /// - Returns: What has changed; the failure of a file that cannot be used, upon which nothing has.
-  func perform() async -> Result<ReloadEntry, VidiconError> {
+  func perform(_ text: String? = nil) async -> Result<ReloadEntry, VidiconError> {
     // A client that leaves does not end it halfway.
     await Task {
-      let result = await self.performNext()
+      let result = await self.performNext(text)
       switch result {
       case .success(let entry):
         for line in entry.changes { Self.log("changed", .notice, line) }
@@ -107,7 +102,12 @@ final class ConfigurationReload: Sendable {
     }
   }
 
-  private func performNext() async -> Result<ReloadEntry, VidiconError> {
+  private func performNext(_ text: String?) async -> Result<ReloadEntry, VidiconError> {
+    if text == nil, let copy, copy.isOfPackage {
+      var entry = ReloadEntry()
+      entry.problems = [copy.note]
+      return .success(entry)
+    }
     guard self.begin() else {
       return .failure(
         VidiconError(
@@ -120,8 +120,11 @@ final class ConfigurationReload: Sendable {
     defer { self.mutex.unlock() }
     if self.state.withLock({ $0.hasEnded }) { return .failure(.configurationEnds) }
     let read = self.read
-    switch await WorkerThread.run(named: "configuration", { read() }) {
-    case .success(let next)?: return .success(await self.apply(next))
+    switch await WorkerThread.run(named: "configuration", { read(text) }) {
+    case .success(let next)?:
+      var entry = await self.apply(next)
+      if text == nil, entry == ReloadEntry(), let copy { entry.problems.append(copy.note) }
+      return .success(entry)
     case .failure(let error)?: return .failure(error)
     case nil: return .failure(.noThread("configuration"))
     }
@@ -167,7 +170,6 @@ final class ConfigurationReload: Sendable {
       }
     }
     if self.state.withLock({ $0.current.givenTokens }) != tokens { _ = self.setUsers() }
-    if entry == ReloadEntry(), let note { entry.problems.append(note) }
     return entry
   }
 }

@@ -2,12 +2,20 @@ import Authentication
 import Foundation
 import Media
 
-/// The operator token of a running server, in a file that only its user reads.
+/// A token of a running server, in a file that only its user reads: that of operators, or that with which root gives a configuration.
 ///
 /// `curl` and `vidicon` commands of the same user find it: `$XDG_RUNTIME_DIR/vidicon/control-PORT`.
 struct ControlToken: Sendable {
-  /// Beginning of the names of the files; the port of HTTP, which differs between the servers of a machine, follows.
-  private static let prefix = "control-"
+  /// What the token is for.
+  enum Purpose: String {
+    /// Control of streams, as an operator.
+    case control
+    /// The configuration of the package's service, which `vidicon reload` of root sends: an operator's token is not enough.
+    case configuration
+
+    /// Beginning of the names of the files; the port of HTTP, which differs between the servers of a machine, follows.
+    fileprivate var prefix: String { "\(self.rawValue)-" }
+  }
 
   /// The token.
   let secret: Secret
@@ -19,23 +27,27 @@ struct ControlToken: Sendable {
   /// Writes the token to its file.
   ///
   /// - Parameters:
+  ///   - purpose: What the token is for.
   ///   - port: The port of HTTP, which differs between the servers of a machine.
   ///   - environment: Names the folders.
   ///   - user: The user whose folder it must be.
   init(
-    _ secret: Secret, port: Int, environment: [String: String] = ProcessInfo.processInfo.environment,
-    user: uid_t = getuid()
+    _ secret: Secret, for purpose: Purpose = .control, port: Int,
+    environment: [String: String] = ProcessInfo.processInfo.environment, user: uid_t = getuid()
   ) {
     self.secret = secret
     do {
       self.file = try RuntimeFile(
-        name: "\(Self.prefix)\(port)", text: secret.text, environment: environment, user: user)
+        name: "\(purpose.prefix)\(port)", text: secret.text, environment: environment, user: user)
     } catch {
       self.file = nil
-      Terminal.warn(
-        "the control token is not in a file (\(error.localizedDescription)); "
-          + (Terminal.isInteractive
-            ? "copy it from the terminal" : "give an --operator, or set XDG_RUNTIME_DIR to a folder of this user"))
+      let nextStep =
+        switch purpose {
+        case .control where Terminal.isInteractive: "copy it from the terminal"
+        case .control: "give an --operator, or set XDG_RUNTIME_DIR to a folder of this user"
+        case .configuration: "have a changed configuration read by \"systemctl restart vidicon\""
+        }
+      Terminal.warn("the \(purpose.rawValue) token is not in a file (\(error.localizedDescription)); \(nextStep)")
     }
   }
 
@@ -48,9 +60,11 @@ struct ControlToken: Sendable {
   /// killed leaves its own.
   ///
   /// - Throws: ``VidiconError`` for a file that others can read or replace, or without a token.
-  static func find(in folders: [String], of user: uid_t) throws(VidiconError) -> [Int: String] {
+  static func find(
+    _ purpose: Purpose = .control, in folders: [String], of user: uid_t
+  ) throws(VidiconError) -> [Int: String] {
     var tokens: [Int: String] = [:]
-    for (port, file) in try RuntimeFile.contents(prefix: Self.prefix, in: folders, of: user) {
+    for (port, file) in try RuntimeFile.contents(prefix: purpose.prefix, in: folders, of: user) {
       guard let token = AccessToken(parsing: file.text, role: .operator) else {
         throw VidiconError(
           .failed, subject: file.path, cause: "it is not a file with a token that only its user reads",

@@ -41,8 +41,10 @@ package struct LocalRequest {
   var path: String
   /// Bearer token; nil for none.
   var token: String?
-  /// JSON; nil for no body.
+  /// JSON, unless ``mediaType`` is another one; nil for no body.
   var body: Data?
+  /// Type of the body, RFC 9110 §8.3.1.
+  var mediaType = "application/json"
   /// Maximum time for the server to send anything, in seconds.
   var timeout = LocalRequest.usualTimeout
 
@@ -50,7 +52,7 @@ package struct LocalRequest {
   func serialize(port: Int) -> Data {
     var lines = ["\(self.method) \(self.path) HTTP/1.1", "Host: localhost:\(port)", "Connection: close"]
     if let token { lines.append("Authorization: Bearer \(token)") }
-    if let body { lines += ["Content-Type: application/json", "Content-Length: \(body.count)"] }
+    if let body { lines += ["Content-Type: \(self.mediaType)", "Content-Length: \(body.count)"] }
     return Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + (self.body ?? Data())
   }
 

@@ -15,6 +15,8 @@ struct RunningServer {
   let address: ServerAddress
   /// An operator's token; nil where this user has none.
   let token: String?
+  /// The token with which root gives the service of the package the text of its file, which that cannot read; nil for other servers.
+  var configurationToken: String?
 
   /// HTTP port of the server.
   private var port: Int { self.address.port }
@@ -23,14 +25,22 @@ struct RunningServer {
   /// The servers that have left files of addresses and control tokens, in the order of their ports: those of a user, and for root also the
   /// service of the package.
   ///
-  /// - Parameter serviceFolder: The folder with the files of that service.
+  /// - Parameters:
+  ///   - serviceFolder: The folder with the files of that service.
+  ///   - isServiceOnly: Whether the user's own are left out. The reload of the unit needs it: its environment names the service's folder.
   static func known(
-    environment: [String: String], user: uid_t, serviceFolder: String = RuntimeFile.serviceFolder
+    environment: [String: String], user: uid_t, serviceFolder: String = RuntimeFile.serviceFolder,
+    isServiceOnly: Bool = false
   ) throws(VidiconError) -> [RunningServer] {
-    let own = try Self.servers(in: RuntimeFile.folders(environment: environment, user: user), of: user)
+    let own =
+      try isServiceOnly
+      ? [] : Self.servers(in: RuntimeFile.folders(environment: environment, user: user), of: user)
     var service: [RunningServer] = []
     if let owner = RuntimeFile.owner(ofFolder: serviceFolder), user == 0 || user == owner {
       service = try Self.servers(in: [serviceFolder], of: owner)
+      // No file of root's is sent to other servers than that of the package.
+      let tokens = try ControlToken.find(.configuration, in: [serviceFolder], of: owner)
+      for index in service.indices { service[index].configurationToken = tokens[service[index].port] }
     }
     // No file of another user's names the address to which a token of the user's own is sent.
     let others = service.filter { server in !own.contains { $0.port == server.port } }
@@ -47,9 +57,12 @@ struct RunningServer {
 
   /// Finds a server by the files of addresses and control tokens.
   ///
-  /// - Parameter options: The port; without one the only server that answers.
-  static func find(_ options: Options) throws(VidiconError) -> RunningServer {
-    let servers = try Self.known(environment: ProcessInfo.processInfo.environment, user: getuid())
+  /// - Parameters:
+  ///   - options: The port; without one the only server that answers.
+  ///   - isServiceOnly: Whether it is that of the package's service.
+  static func find(_ options: Options, isServiceOnly: Bool = false) throws(VidiconError) -> RunningServer {
+    let servers = try Self.known(
+      environment: ProcessInfo.processInfo.environment, user: getuid(), isServiceOnly: isServiceOnly)
     if let port = options.port {
       let port = try ServeConfiguration.port(port, "--port")
       return servers.first { $0.address.port == port } ?? servers.first { $0.address.securePort == port }
@@ -66,6 +79,11 @@ struct RunningServer {
       }
     }
     guard let server = running.first else {
+      if isServiceOnly {
+        throw VidiconError(
+          .notFound, subject: SystemService.unit, cause: "no server of it was found",
+          nextStep: "run this as root while the service runs")
+      }
       throw VidiconError(
         .notFound, subject: "this machine", cause: "no server of this user was found",
         nextStep: "start one with \"vidicon serve\", or give the --port of another's")
@@ -89,10 +107,14 @@ struct RunningServer {
   func request(
     _ method: String = "GET", _ path: String, _ body: Data? = nil, timeout: Int = LocalRequest.usualTimeout
   ) throws(VidiconError) -> Data {
-    let response: LocalRequest.Response
+    let request = LocalRequest(method: method, path: path, token: self.token, body: body, timeout: timeout)
+    return try self.body(of: try self.response(to: request), to: request)
+  }
+
+  /// Sends a request; returns the response, whatever its status.
+  func response(to request: LocalRequest) throws(VidiconError) -> LocalRequest.Response {
     do throws(LocalRequest.Failure) {
-      let request = LocalRequest(method: method, path: path, token: self.token, body: body, timeout: timeout)
-      response = try request.send(to: self.address)
+      return try request.send(to: self.address)
     } catch .refused {
       throw VidiconError(
         .notFound, subject: self.subject, cause: "no server listens there", nextStep: "check --port, and that it runs")
@@ -101,10 +123,14 @@ struct RunningServer {
         .timedOut, subject: self.subject, cause: "the program there does not respond",
         nextStep: "check --port, and that it is a server of Vidicon")
     }
+  }
+
+  /// The body of a successful response to a request.
+  func body(of response: LocalRequest.Response, to request: LocalRequest) throws(VidiconError) -> Data {
     switch response.status {
     case 200..<300: return response.body
     default:
-      if response.status == 401 { _ = try self.requireToken() }
+      if response.status == 401, request.token == nil { _ = try self.requireToken() }
       let text = String(decoding: response.body.prefix(1_000), as: UTF8.self).trimmingCharacters(
         in: .whitespacesAndNewlines)
       throw Self.refusal(by: self.subject, text.isEmpty ? "the server answers with status \(response.status)" : text)

@@ -114,7 +114,9 @@ struct ServeCommand: AsyncParsableCommand {
     for (stream, options) in zip(streams, configuration.streams) { running.add(stream, options) }
     let reload = self.makeReload(
       of: configuration, publishers: access.publishers, starter: starter, running: running, display: display)
-    if let reload { server.setReload { await reload.perform() } }
+    if let reload { server.setReload { await reload.perform($0) } }
+    let configurationToken = self.makeConfigurationToken(server)
+    defer { configurationToken?.remove() }
     let check = ServiceCheck(of: server, running, file: self.options.config) { reload?.configuration ?? configuration }
     server.setCheck { await check.perform() }
     let reloading = Task { for await _ in hangups { _ = await reload?.perform() } }
@@ -177,16 +179,26 @@ struct ServeCommand: AsyncParsableCommand {
     running: RunningStreams, display: any StatusDisplay
   ) -> ConfigurationReload? {
     guard let path = self.options.config else { return nil }
-    let note = ConfigurationReload.note(ofFile: path, environment: ProcessInfo.processInfo.environment)
     return ConfigurationReload(
-      of: configuration, publishers: publishers, starter: starter, running: running, display: display, note: note
-    ) { [self] in
+      of: configuration, publishers: publishers, starter: starter, running: running, display: display,
+      copy: ServiceCopy(path, environment: ProcessInfo.processInfo.environment)
+    ) { [self] text in
       Result { () throws(VidiconError) -> ServeConfiguration in
-        let configuration = try ServeConfiguration(self)
+        // Root sends the text of its file.
+        let file = text.map { (text: $0, path: SetupCommand.path) }
+        let configuration = try ServeConfiguration(self, file: file)
         try configuration.checkFiles()
         return configuration
       }
     }
+  }
+
+  /// Makes the token with which root gives the service of the package the text of its file; nil for other programs.
+  private func makeConfigurationToken(_ server: CameraServer) -> ControlToken? {
+    guard let path = self.options.config, let port = server.ports?.http,
+      ServiceCopy(path, environment: ProcessInfo.processInfo.environment)?.isOfPackage == true
+    else { return nil }
+    return ControlToken(server.access.makeConfigurationToken(), for: .configuration, port: port)
   }
 
   /// Makes the operator token, unless control is off, or open to every viewer.

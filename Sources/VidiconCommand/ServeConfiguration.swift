@@ -54,14 +54,22 @@ package struct ServeConfiguration: Equatable {
 
 extension ServeConfiguration {
   /// Reads the configuration file, if there is one, and checks it together with the options, which override it.
-  init(_ command: ServeCommand) throws(VidiconError) {
-    try self.init(unchecked: command)
+  ///
+  /// - Parameter file: Text in place of the content of that file, with the path that errors name; nil for the content.
+  init(_ command: ServeCommand, file: (text: String, path: String)? = nil) throws(VidiconError) {
+    try self.init(unchecked: command, file: file)
     try self.validate()
   }
 
   /// Reads the configuration file, if there is one, and the options, without what ``validate()`` checks.
-  init(unchecked command: ServeCommand) throws(VidiconError) {
-    try self.init(file: command.options.config)
+  ///
+  /// - Parameter file: Text in place of the content of that file, with the path that errors name; nil for the content.
+  init(unchecked command: ServeCommand, file: (text: String, path: String)? = nil) throws(VidiconError) {
+    if let file {
+      try self.init(yaml: file.text, path: file.path)
+    } else {
+      try self.init(file: command.options.config)
+    }
     try self.apply(command)
     if !command.access.operators.isEmpty {
       if command.access.user.isEmpty { try self.set(.users, to: [], named: "--operator", from: .option) }
