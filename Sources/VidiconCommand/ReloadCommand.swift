@@ -16,6 +16,8 @@ struct ReloadCommand: ParsableCommand {
 
   /// Maximum time that the server needs, in seconds: it starts its streams one after the other, each in half a minute at most.
   private static let timeout = 600
+  /// Status of a response to a configuration that cannot be used.
+  private static let unusableFile = 409
 
   @OptionGroup var server: RunningServer.Options
 
@@ -39,9 +41,6 @@ struct ReloadCommand: ParsableCommand {
     }
     if !entry.problems.isEmpty { throw ExitCode(1) }
   }
-
-  /// Status of a response to a configuration that cannot be used.
-  private static let unusableFile = 409
 
   /// The request that has a server reload.
   ///

@@ -102,12 +102,9 @@ struct RunningServer {
   /// - Parameters:
   ///   - path: Path and query, percent-encoded.
   ///   - body: JSON; nil for no body.
-  ///   - timeout: Maximum time for the server to respond, in seconds.
   /// - Returns: The body of a successful response.
-  func request(
-    _ method: String = "GET", _ path: String, _ body: Data? = nil, timeout: Int = LocalRequest.usualTimeout
-  ) throws(VidiconError) -> Data {
-    let request = LocalRequest(method: method, path: path, token: self.token, body: body, timeout: timeout)
+  func request(_ method: String = "GET", _ path: String, _ body: Data? = nil) throws(VidiconError) -> Data {
+    let request = LocalRequest(method: method, path: path, token: self.token, body: body)
     return try self.body(of: try self.response(to: request), to: request)
   }
 

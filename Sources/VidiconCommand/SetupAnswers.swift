@@ -24,8 +24,8 @@ struct SetupAnswers: Sendable {
   /// The text of the configuration file.
   var text: String {
     """
-    # Written by "vidicon setup". "vidicon config print" shows all keys, docs/configuration.md describes them. The service reads this file
-    # when it starts: systemctl restart vidicon
+    # Written by "vidicon setup". "vidicon config print" shows all keys, docs/configuration.md describes them. After a change:
+    # systemctl reload vidicon
     httpsPort: \(Self.httpsPort)
     users:
       - {name: viewer, password: \(YAMLScalar(self.viewerPassword.secret.text))}
