@@ -143,6 +143,39 @@ struct AccessControlTests {
     #expect(anna == .forbidden)
   }
 
+  @Test(arguments: [ControlPolicy.operators, .machine, .all, .none])
+  func `only the token that is made for it gives a configuration, on this machine, whatever the policy`(
+    policy: ControlPolicy
+  ) {
+    let numbers = Mutex<UInt64>(0)
+    var settings = AccessSettings()
+    settings.control = policy
+    settings.users = [Credentials(parsing: "ben:secret", role: .operator)].compactMap { $0 }
+    let access = AccessControl(
+      settings: settings,
+      makeRandom: {
+        numbers.withLock { number in
+          number += 1
+          return number
+        }
+      })
+    func decide(_ authorization: String?, local: Bool = true) -> AccessControl.Decision {
+      Self.decide(.configure, Self.request(authorization, method: "PUT"), of: access, local: local)
+    }
+    // ben:secret
+    let operators = ["Bearer \(access.makeToken(role: .operator).text)", "Basic YmVuOnNlY3JldA=="]
+    for authorization in operators { #expect(decide(authorization) == .forbidden, "\(authorization)") }
+    let first = "Bearer \(access.makeConfigurationToken().text)"
+    #expect(decide(first) == .allowed(.operator))
+    #expect(decide(first, local: false) == .forbidden)
+    for authorization in operators { #expect(decide(authorization) == .forbidden, "\(authorization)") }
+    for authorization in [nil, "Bearer 0123456789abcdef"] {
+      #expect(decide(authorization) == .unauthorized(stale: false))
+    }
+    let second = "Bearer \(access.makeConfigurationToken().text)"
+    #expect(decide(first) == .forbidden && decide(second) == .allowed(.operator))
+  }
+
   @Test func `the token of a stream's publishers is known where it was given or made, not from the user file`() throws {
     let token = try #require(AccessToken(parsing: Self.viewerToken, role: .publisher(stream: "door")))
     let access = Self.control(tokens: [token])

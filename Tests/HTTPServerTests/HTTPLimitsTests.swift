@@ -13,8 +13,9 @@ struct HTTPLimitsTests {
     ("PUT", "/api/streams/a/effects/mask", 8 << 20), ("PUT", "/api/streams/a/b/effects/overlay", 8 << 20),
     ("POST", "/api/streams/a/effects/mask", 100), ("PUT", "/api/streams/a/effects", 100),
     ("PUT", "/effects/mask", 100), ("PUT", "/api/streams/a/effects/mask?x", 100), ("PATCH", "/api/streams/a", 100),
+    ("PUT", "/api/configuration", 1 << 20), ("POST", "/api/configuration", 100), ("POST", "/api/reload", 100),
   ])
-  func `only image uploads may be long`(method: String, path: String, limit: Int) {
+  func `only images and configurations may be long`(method: String, path: String, limit: Int) {
 
     #expect(StubApplication().maximumBodyBytes(method: method, path: path, default: 100) == limit)
   }

@@ -23,6 +23,7 @@ struct HTTPRouteTests {
       (["api", "streams", "a", "b", "publisher"], .publisher(stream: "a/b")),
       (["api", "streams", "a", "other"], .notFound), (["api", "devices"], .devices),
       (["api", "reload"], .reload), (["api", "reload", "x"], .notFound),
+      (["api", "configuration"], .configuration), (["api", "configuration", "x"], .notFound),
       (["api", "check"], .check), (["api", "check", "x"], .notFound), (["a", "check"], .file("check", stream: "a")),
       (["api", "recordings"], .recordingList), (["recordings"], .recordings),
       (["recordings", "a", "b", "x.mp4"], .recordedFile(["a", "b", "x.mp4"])), (["recordings", "a"], .notFound),

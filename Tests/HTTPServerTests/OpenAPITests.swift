@@ -26,7 +26,7 @@ struct OpenAPITests {
     let document = try Self.document()
     #expect(document["openapi"] as? String == "3.1.0")
     let info = try #require(document["info"] as? [String: Any])
-    #expect(info["version"] as? String == "2.6.0")
+    #expect(info["version"] as? String == "2.7.0")
     // A relative URL is resolved against that of the document, §4.8.5: the server may be below a path.
     let servers = try #require(document["servers"] as? [[String: String]])
     #expect(servers.map { $0["url"] } == [".."])
@@ -92,6 +92,7 @@ struct OpenAPITests {
     let text = String(buffer: OpenAPIDocument.bytes)
     #expect(HTTPBodyLimits.imageBytes == 8 << 20)
     #expect(text.contains("at most 8 MiB, \(OverlayImage.maximumSide) pixels"))
+    #expect(HTTPBodyLimits.configurationBytes == 1 << 20 && text.contains("in UTF-8, at most 1 MiB"))
   }
 
   /// One route of each kind.
@@ -99,8 +100,9 @@ struct OpenAPITests {
     .list, .health, .metrics, .authority, .streams, .stream("cam"), .recording(stream: "cam"), .source(stream: "cam"),
     .level(stream: "cam"), .effects(stream: "cam"), .effectImage(.mask, stream: "cam"),
     .effectImage(.overlay, stream: "cam"), .rendition("low", stream: "cam"), .events(stream: "cam"),
-    .pushes(stream: "cam"), .publisher(stream: "cam"), .devices, .reload, .check, .session, .recordingList, .recordings,
-    .recordedFile(["cam", "r.mp4"]), .openAPI, .qrCode, .pageFile("/_page/a.css"), .page("cam"), .snapshot("cam"),
+    .pushes(stream: "cam"), .publisher(stream: "cam"), .devices, .reload, .configuration, .check, .session,
+    .recordingList, .recordings, .recordedFile(["cam", "r.mp4"]), .openAPI, .qrCode, .pageFile("/_page/a.css"),
+    .page("cam"), .snapshot("cam"),
     .motionJPEG("cam"), .whep("cam"), .whepSession("0", stream: "cam"), .whip("cam"),
     .whipSession("0", stream: "cam"), .publish("cam"), .file("index.m3u8", stream: "cam"), .notFound,
   ]
@@ -124,6 +126,7 @@ struct OpenAPITests {
     case .events: "/api/streams/{name}/events"
     case .devices: "/api/devices"
     case .reload: "/api/reload"
+    case .configuration: "/api/configuration"
     case .check: "/api/check"
     case .session: "/api/session"
     case .recordingList: "/api/recordings"
