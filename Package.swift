@@ -470,7 +470,7 @@ let package = Package(
       dependencies: [
         "VidiconCommand", "Vidicon", "TestSupport", "Authentication", "Capture", "CaptureDevices", "Serving",
         "MediaInput", "Effects", "ControlAPI", "HLS", "HTTPServer", "Pushing", "RTMP", "RTP", "RTSP", "Recording",
-        "StreamControl", "Streaming", "Media", "WebRTC", nioCore,
+        "StreamControl", "Streaming", "Media", "Threading", "WebRTC", nioCore,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

@@ -36,6 +36,23 @@ struct ConfigCommandTests {
       - {name: studio, source: "whip:?token=sesamesesamesesame"}
     """
 
+  @Test func `text in place of a file is read as the file is, with the options, and its errors name the given path`()
+    throws
+  {
+    let text = "httpPort: 1\nhosts: [a, b]\nstreams: [{name: door, source: bars, size: 64x48}]\n"
+    let command = try ServeCommand.parse(["--config", "/absent/vidicon.yaml", "--http-port", "8081"])
+    let configuration = try ServeConfiguration(command, file: (text: text, path: SetupCommand.path))
+    #expect(configuration.httpPort == 8081 && configuration.streams.map(\.name) == ["door"])
+    let file = try File(text)
+    #expect(try file.configuration("--http-port", "8081") == configuration)
+    for (text, place) in [("streams: [{name: door, sorce: bars}]\n", ":1:"), ("a: [\n", ":"), ("", "")] {
+      let error = #expect(throws: VidiconError.self) {
+        try ServeConfiguration(command, file: (text: text, path: SetupCommand.path))
+      }
+      #expect(error?.code == .invalidSpecification && error?.subject.hasPrefix(SetupCommand.path + place) == true)
+    }
+  }
+
   @Test func `each value has its origin, and a preset is one`() throws {
     let file = try File("httpPort: 0\nhosts: [a, b]\nstreams: [{name: door, size: 64x48, fps: 15}]\n")
     let configuration = try file.configuration("--rtsp-port", "0", "--preset", "portrait", "--host", "c")

@@ -8,6 +8,7 @@ import StreamControl
 import Streaming
 import Synchronization
 import Testing
+import Threading
 import Vidicon
 
 @testable import VidiconCommand
@@ -70,7 +71,7 @@ struct ConfigurationReloadTests {
 
     /// - Parameter running: The streams that run, where they are others than those of the file, such as its cameras.
     init(
-      _ streams: [String], note: String? = nil, running others: [String]? = nil, gate: DispatchSemaphore? = nil
+      _ streams: [String], copy: ServiceCopy? = nil, running others: [String]? = nil, gate: DispatchSemaphore? = nil
     ) async throws {
       let configuration = try Self.configuration(streams)
       let (server, display) = (StatusDisplayTests.server(), Display())
@@ -82,8 +83,13 @@ struct ConfigurationReloadTests {
       self.running = running
       self.file = file
       self.reloading = ConfigurationReload(
-        of: configuration, publishers: [], starter: starter, running: running, display: display, note: note
-      ) { file.read() }
+        of: configuration, publishers: [], starter: starter, running: running, display: display, copy: copy
+      ) { text in
+        guard let text else { return file.read() }
+        return Result { () throws(VidiconError) -> ServeConfiguration in
+          try ServeConfiguration(yaml: text, path: SetupCommand.path)
+        }
+      }
       try await server.start()
       for options in try others.map({ try Self.configuration($0).streams }) ?? configuration.streams {
         running.add(try await starter.start(options, isOnly: false).stream, options)
@@ -92,8 +98,33 @@ struct ConfigurationReloadTests {
 
     /// The configuration of streams, small ones that cost little.
     private static func configuration(_ streams: [String], users: String = "[]") throws -> ServeConfiguration {
+      try ServeConfiguration(yaml: self.text(streams, users: users), path: "vidicon.yaml")
+    }
+
+    /// The text of that configuration.
+    static func text(_ streams: [String], users: String = "[]") -> String {
       let list = streams.map { "  - {\($0), size: 64x48, fps: 10, rendition: none}\n" }.joined()
-      return try ServeConfiguration(yaml: "users: \(users)\nstreams:\n\(list)", path: "vidicon.yaml")
+      return "users: \(users)\nstreams:\n\(list)"
+    }
+
+    /// Gives a text in place of that of the file.
+    func reload(text: String) async -> Result<ReloadEntry, VidiconError> { await self.reloading.perform(text) }
+
+    /// Has the server reload as that of the program, and sends it the request of root's command, whose file has a text.
+    func reloadByCommand(text: String) async throws -> ReloadEntry {
+      self.server.setReload { [reloading = self.reloading] in await reloading.perform($0) }
+      let port = try #require(self.server.ports?.http)
+      let token = self.server.access.makeConfigurationToken().text
+      // The command waits for the response.
+      let result = await WorkerThread.run(named: "reload") { () -> Result<ReloadEntry, VidiconError> in
+        Result { () throws(VidiconError) -> ReloadEntry in
+          let server = RunningServer(address: ServerAddress(port: port), token: nil, configurationToken: token)
+          let request = try ReloadCommand.request(to: server) { () throws(VidiconError) -> String in text }
+          let response = try server.response(to: request)
+          return try server.decode(ReloadEntry.self, from: try server.body(of: response, to: request))
+        }
+      }
+      return try #require(result).get()
     }
 
     /// Changes the file, and has it read.
@@ -131,10 +162,10 @@ struct ConfigurationReloadTests {
 
   /// Runs a test with a program, which ends also where the test throws.
   private func withProgram(
-    _ streams: [String], note: String? = nil, running others: [String]? = nil, gate: DispatchSemaphore? = nil,
+    _ streams: [String], copy: ServiceCopy? = nil, running others: [String]? = nil, gate: DispatchSemaphore? = nil,
     _ body: (Program) async throws -> Void
   ) async throws {
-    let program = try await Program(streams, note: note, running: others, gate: gate)
+    let program = try await Program(streams, copy: copy, running: others, gate: gate)
     do {
       try await body(program)
     } catch {
@@ -232,21 +263,78 @@ struct ConfigurationReloadTests {
     }
   }
 
-  @Test func `a service is reminded that it reads a copy, where nothing has changed`() async throws {
-    try await self.withProgram(["name: door, \(Self.bars)"], note: "a copy") { program in
-      let unchanged = try await program.reload(["name: door, \(Self.bars)"])
-      #expect(unchanged.problems == ["a copy"])
+  /// The copy that the service of a unit has.
+  private static func copy(of unit: String) throws -> ServiceCopy {
+    let folder = "/run/credentials/\(unit)"
+    return try #require(ServiceCopy("\(folder)/vidicon.yaml", environment: ["CREDENTIALS_DIRECTORY": folder]))
+  }
+
+  @Test func `the package's service gets the text of its file, and its copy is never read again`() async throws {
+    let first = ["name: door, \(Self.bars)", "name: yard, source: plasma, audio: none"]
+    let second = ["name: door, \(Self.bars)", "name: roof, source: noise, audio: none"]
+    let copy = try Self.copy(of: SystemService.unit)
+    try await self.withProgram(first, copy: copy) { program in
+      let (door, yard) = (try program.stream("door"), try program.stream("yard"))
+      // SIGHUP, or an operator over HTTP.
+      func reloadCopy() async throws {
+        let entry = try await program.reload(["name: door, source: noise, audio: none"])
+        #expect(entry.changes == [] && entry.problems == [copy.note])
+      }
+      try await reloadCopy()
+      #expect(yard.isRunning && program.running.streams.map(\.name) == ["door", "yard"])
+      let changed = try await program.reload(text: Program.text(second)).get()
+      #expect(changed.changes == ["yard: stopped", "roof: started"] && changed.problems == [])
+      #expect(!yard.isRunning)
+      let roof = try program.stream("roof")
+      #expect(try await program.reload(text: Program.text(second)).get() == ReloadEntry())
+      let wrong = await program.reload(text: "streams:\n  - {name: door, sorce: bars}\n")
+      guard case .failure(let error) = wrong else {
+        Issue.record("\(wrong)")
+        return
+      }
+      #expect(error.subject.hasPrefix("/etc/vidicon/vidicon.yaml:2:") && !"\(error)".contains("\n"), "\(error)")
+      // What is in force is newer than the copy.
+      try await reloadCopy()
+      #expect(try await program.reload(text: Program.text(second)).get() == ReloadEntry())
+      #expect(try program.stream("door") === door && program.stream("roof") === roof)
+      #expect(door.isRunning && roof.isRunning && program.display.started.withLock { $0 } == ["roof"])
+    }
+  }
+
+  @Test func `the request of root's command changes what the service serves`() async throws {
+    let door = "name: door, \(Self.bars)"
+    try await self.withProgram([door], copy: Self.copy(of: SystemService.unit)) { program in
+      let stream = try program.stream("door")
+      let text = Program.text([door, "name: roof, source: noise, audio: none"])
+      let entry = try await program.reloadByCommand(text: text)
+      #expect(entry.changes == ["roof: started"] && entry.problems == [])
+      #expect(try program.stream("door") === stream && program.stream("roof").isRunning)
+      #expect(try await program.reloadByCommand(text: text) == ReloadEntry())
+      let error = await #expect(throws: VidiconError.self) { try await program.reloadByCommand(text: "streams: 1\n") }
+      #expect(error?.cause.contains("/etc/vidicon/vidicon.yaml:1:") == true, "\(String(describing: error))")
+      #expect(error?.nextStep == "the configuration stays as it was")
+      #expect(stream.isRunning && program.running.streams.map(\.name) == ["door", "roof"])
+    }
+  }
+
+  @Test func `the service of another unit reads its copy, and is reminded of it where nothing has changed`()
+    async throws
+  {
+    let copy = try Self.copy(of: "camera.service")
+    try await self.withProgram(["name: door, \(Self.bars)"], copy: copy) { program in
+      #expect(try await program.reload(["name: door, \(Self.bars)"]).problems == [copy.note])
       let changed = try await program.reload(["name: door, source: plasma, audio: none"])
-      #expect(changed.problems == [])
+      #expect(changed.changes == ["door: the source is switched"] && changed.problems == [])
     }
+    #expect(!copy.isOfPackage && copy.note.contains("systemctl restart"))
+    let package = try Self.copy(of: SystemService.unit)
+    #expect(package.isOfPackage && package.note.contains("systemctl reload vidicon"))
+    let path = "/run/credentials/vidicon.service/vidicon.yaml"
     let environment = ["CREDENTIALS_DIRECTORY": "/run/credentials/vidicon.service"]
-    func note(_ path: String, _ environment: [String: String]) -> String? {
-      ConfigurationReload.note(ofFile: path, environment: environment)
-    }
-    let copy = "/run/credentials/vidicon.service/vidicon.yaml"
-    #expect(note(copy, environment)?.contains("systemctl restart") == true)
-    #expect(note(copy, [:]) == nil && note(copy, ["CREDENTIALS_DIRECTORY": ""]) == nil)
-    #expect(note("/etc/vidicon/vidicon.yaml", environment) == nil)
+    #expect(ServiceCopy(path, environment: environment) == package)
+    #expect(ServiceCopy(path, environment: [:]) == nil)
+    #expect(ServiceCopy(path, environment: ["CREDENTIALS_DIRECTORY": ""]) == nil)
+    #expect(ServiceCopy("/etc/vidicon/vidicon.yaml", environment: environment) == nil)
   }
 
   @Test func `after the end of the program nothing more is changed`() async throws {

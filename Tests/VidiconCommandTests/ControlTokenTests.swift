@@ -47,6 +47,22 @@ struct ControlTokenTests {
     }
   }
 
+  @Test func `the token of a configuration is in a file of its own`() throws {
+    try Self.withFolder { folder in
+      let control = Self.write(to: folder)
+      let configuration = ControlToken(
+        Secret("fedcba9876543210"), for: .configuration, port: 8080, environment: ["XDG_RUNTIME_DIR": folder])
+      #expect(configuration.path == "\(folder)/vidicon/configuration-8080")
+      #expect(try Self.mode("\(folder)/vidicon/configuration-8080") == "600")
+      let folders = ["\(folder)/vidicon"]
+      #expect(try ControlToken.find(in: folders, of: getuid()) == [8080: Self.secret.text])
+      #expect(try ControlToken.find(.configuration, in: folders, of: getuid()) == [8080: "fedcba9876543210"])
+      configuration.remove()
+      #expect(try ControlToken.find(.configuration, in: folders, of: getuid()) == [:])
+      #expect(control.path.map { FileManager.default.fileExists(atPath: $0) } == true)
+    }
+  }
+
   @Test func `the runtime folder may be a link, as systemd makes for a dynamic user`() throws {
     try Self.withFolder { folder in
       try FileManager.default.createDirectory(atPath: "\(folder)/private", withIntermediateDirectories: false)

@@ -60,6 +60,24 @@ struct RunningServerTests {
     }
   }
 
+  @Test func `the token of a configuration is that of the package's service alone`() throws {
+    let token = "aaaabbbbccccdddd"
+    try Self.withFolders { runtime, service in
+      try Self.write(Self.own, to: "\(runtime)/vidicon", "control-8079")
+      try Self.write(token, to: "\(runtime)/vidicon", "configuration-8079")
+      try Self.write(Self.service, to: service, "control-8080", user: Self.otherUser)
+      try Self.write(token, to: service, "configuration-8080", user: Self.otherUser)
+      let servers = try Self.known(runtime, service, user: getuid())
+      #expect(servers.map(\.address.port) == [8079, 8080] && servers.map(\.token) == [Self.own, Self.service])
+      #expect(servers.map(\.configurationToken) == [nil, token])
+      // As of the unit, whose environment names the folder of the service's user.
+      let environment = ["XDG_RUNTIME_DIR": (service as NSString).deletingLastPathComponent, "XDG_STATE_HOME": runtime]
+      let ofService = try RunningServer.known(
+        environment: environment, user: 0, serviceFolder: service, isServiceOnly: true)
+      #expect(ofService.map(\.address.port) == [8080] && ofService.map(\.configurationToken) == [token])
+    }
+  }
+
   @Test func `a service's folder that is a link, or that others can write to, is not read`() throws {
     try Self.withFolders { runtime, service in
       try Self.write(Self.service, to: service, "control-8080", user: Self.otherUser)

@@ -108,13 +108,33 @@ struct SetupCommandTests {
     }
   }
 
+  /// The lines of the package's unit.
+  private func unit() throws -> [String] {
+    let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    return try String(contentsOf: top.appending(path: "Packaging/\(SystemService.unit)"), encoding: .utf8)
+      .split(separator: "\n").map(String.init)
+  }
+
+  @Test func `the unit's reload is root's, outside of the sandbox, and finds the service where it leaves its token`()
+    throws
+  {
+    let lines = try self.unit()
+    let reload = try #require(lines.first { $0.hasPrefix("ExecReload=") })
+    let words = reload.split(separator: " ").map(String.init)
+    // With full privileges, systemd.service(5).
+    #expect(words.first == "ExecReload=+/usr/bin/vidicon")
+    let command = try #require(try RootCommand.parseAsRoot(Array(words.dropFirst())) as? ReloadCommand)
+    #expect(command.service && command.server.port == nil)
+    #expect(lines.filter { $0.hasPrefix("ExecReload=") }.count == 1)
+    #expect(lines.contains("RuntimeDirectory=vidicon") && RuntimeFile.serviceFolder == "/run/vidicon/vidicon")
+    #expect(lines.contains { $0.hasPrefix("Environment=") && $0.hasSuffix(" XDG_RUNTIME_DIR=%t/vidicon") })
+  }
+
   @Test func `the unit of the package reads the file that setup writes, with a command that the program accepts`()
     throws
   {
-    let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let lines = try String(contentsOf: top.appending(path: "Packaging/\(SystemService.unit)"), encoding: .utf8)
-      .split(separator: "\n").map(String.init)
+    let lines = try self.unit()
     #expect(lines.contains("LoadCredential=vidicon.yaml:\(SetupCommand.path)"))
     #expect(lines.contains("AssertPathExists=\(SetupCommand.path)"))
     let start = try #require(lines.first { $0.hasPrefix("ExecStart=/usr/bin/vidicon ") })
