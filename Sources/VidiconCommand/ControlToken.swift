@@ -6,7 +6,7 @@ import Media
 ///
 /// `curl` and `vidicon` commands of the same user find it: `$XDG_RUNTIME_DIR/vidicon/control-PORT`.
 struct ControlToken: Sendable {
-  /// What the token is for.
+  /// Purpose of a token.
   enum Purpose: String {
     /// Control of streams, as an operator.
     case control
@@ -27,7 +27,7 @@ struct ControlToken: Sendable {
   /// Writes the token to its file.
   ///
   /// - Parameters:
-  ///   - purpose: What the token is for.
+  ///   - purpose: Purpose of the token.
   ///   - port: The port of HTTP, which differs between the servers of a machine.
   ///   - environment: Names the folders.
   ///   - user: The user whose folder it must be.

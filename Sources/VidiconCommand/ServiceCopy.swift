@@ -15,7 +15,7 @@ struct ServiceCopy: Equatable {
     self.isOfPackage = folder == Self.packageFolder
   }
 
-  /// The line for an owner who expects that the file is read again.
+  /// The line for an owner that expects the file to be read again.
   var note: String {
     self.isOfPackage
       ? "the service has a copy of the file, made at its start; \"systemctl reload vidicon\" has the file itself read, and certificates are "

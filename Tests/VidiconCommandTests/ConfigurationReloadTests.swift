@@ -293,7 +293,7 @@ struct ConfigurationReloadTests {
         return
       }
       #expect(error.subject.hasPrefix("/etc/vidicon/vidicon.yaml:2:") && !"\(error)".contains("\n"), "\(error)")
-      // What is in force is newer than the copy.
+      // The configuration in force is newer than the copy.
       try await reloadCopy()
       #expect(try await program.reload(text: Program.text(second)).get() == ReloadEntry())
       #expect(try program.stream("door") === door && program.stream("roof") === roof)

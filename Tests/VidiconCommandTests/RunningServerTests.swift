@@ -70,7 +70,7 @@ struct RunningServerTests {
       let servers = try Self.known(runtime, service, user: getuid())
       #expect(servers.map(\.address.port) == [8079, 8080] && servers.map(\.token) == [Self.own, Self.service])
       #expect(servers.map(\.configurationToken) == [nil, token])
-      // As of the unit, whose environment names the folder of the service's user.
+      // The environment of the unit names the folder of the service's user.
       let environment = ["XDG_RUNTIME_DIR": (service as NSString).deletingLastPathComponent, "XDG_STATE_HOME": runtime]
       let ofService = try RunningServer.known(
         environment: environment, user: 0, serviceFolder: service, isServiceOnly: true)

@@ -192,7 +192,7 @@ extension Permission {
     if case .publish = self { true } else { false }
   }
 
-  /// What a client without credentials needs, for the response.
+  /// The line for a client without the credentials that it needs.
   fileprivate var requirement: String {
     switch self {
     case .watch: "a name and a password are required"
