@@ -26,7 +26,7 @@ struct ReloadCommand: ParsableCommand {
 
   func run() throws {
     let server = try RunningServer.find(self.server, isServiceOnly: self.service)
-    let request = try Self.request(to: server) { () throws(VidiconError) -> String in
+    let request = try Self.request(to: server, isService: self.service) { () throws(VidiconError) -> String in
       try SettingsText.read(SetupCommand.path, option: "LoadCredential= of the unit")
     }
     let response = try server.response(to: request)
@@ -44,11 +44,20 @@ struct ReloadCommand: ParsableCommand {
 
   /// The request that has a server reload.
   ///
-  /// - Parameter readFile: Reads root's file, which a service that has only a copy of it gets with the request.
+  /// - Parameters:
+  ///   - isService: Whether it has to be the service of the package.
+  ///   - readFile: Reads root's file, which a service that has only a copy of it gets with the request.
   static func request(
-    to server: RunningServer, readFile: () throws(VidiconError) -> String
+    to server: RunningServer, isService: Bool = false, readFile: () throws(VidiconError) -> String
   ) throws(VidiconError) -> LocalRequest {
     guard let token = server.configurationToken else {
+      // The service would read its copy, and another program at the given port a file of its own.
+      guard !isService else {
+        throw VidiconError(
+          .notFound, subject: SystemService.unit,
+          cause: "the server at port \(server.address.port) has left no configuration token",
+          nextStep: "leave --port out, or run \"systemctl restart vidicon\"")
+      }
       return LocalRequest(
         method: "POST", path: "/api/reload", token: server.token, body: Data("{}".utf8), timeout: Self.timeout)
     }

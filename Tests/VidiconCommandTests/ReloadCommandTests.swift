@@ -29,6 +29,17 @@ struct ReloadCommandTests {
         + "streams: []\n")
   }
 
+  @Test func `with --service no server is asked that has left no token for a configuration`() {
+    let server = RunningServer(address: Self.address, token: "0123456789abcdef")
+    let error = #expect(throws: VidiconError.self) {
+      try ReloadCommand.request(to: server, isService: true) { () throws(VidiconError) -> String in
+        Issue.record("root's file was read")
+        return ""
+      }
+    }
+    #expect(error?.code == .notFound && error?.cause.contains("port 8080") == true)
+  }
+
   @Test func `nothing is sent where root's file cannot be read`() throws {
     let server = RunningServer(address: Self.address, token: nil, configurationToken: "fedcba9876543210")
     let error = #expect(throws: VidiconError.self) {
