@@ -51,7 +51,7 @@ struct ReloadCommand: ParsableCommand {
     to server: RunningServer, isService: Bool = false, readFile: () throws(VidiconError) -> String
   ) throws(VidiconError) -> LocalRequest {
     guard let token = server.configurationToken else {
-      // The service would read its copy, and another program at the given port a file of its own.
+      // Asked without one, the service refers to this command, and another program at the given port reads a file of its own.
       guard !isService else {
         throw VidiconError(
           .notFound, subject: SystemService.unit,
