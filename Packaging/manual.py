@@ -107,6 +107,8 @@ def page(command, version, date):
     for path, sub in commands:
         yield from section(path, sub, known)
     yield from (".SH EXIT STATUS", "0 after success, 64 for a wrong option or configuration, 1 for every other failure.")
+    if any(path[1:] == ["check"] for path, _ in commands):
+        yield from (".PP", f"\\fB{name} check\\fR: 0 where all is right, 1 with a warning, 2 with a fault.")
     yield from (".SH FILES", ".TP", "\\fI/etc/vidicon/vidicon.yaml\\fR", "The configuration of the service, which")
     yield from (f"\\fB{name} setup\\fR", "writes; mode 0600.")
     yield from (".TP", "\\fI/var/lib/vidicon\\fR", "The state of the service: authority, certificate, and recordings of")
