@@ -28,11 +28,30 @@ extension ServeConfiguration {
     for case .publisher(let stream) in roles where !self.streams.contains(where: { $0.name == stream }) {
       lines.append("users: a publisher has no effect, since there is no stream \(quoted(stream))")
     }
-    return lines + self.streams.flatMap(\.ineffectiveSettings)
+    return lines + self.streams.flatMap { $0.ineffectiveSettings + self.idleRecordingSettings(of: $0) }
+  }
+
+  /// A line about each setting of recordings of a stream that is never recorded, beside one that is; without any recording,
+  /// ``validate()`` refuses them. An option for all streams is not meant for each.
+  private func idleRecordingSettings(of stream: StreamOptions) -> [String] {
+    guard !stream.mayRecord, self.streams.contains(where: \.mayRecord) else { return [] }
+    return StreamOptions.recordingDetails.filter { key in
+      !stream.given[key].isEmpty && !self.streams.allSatisfy { $0.given[key].last?.origin == .option }
+    }.map { key in
+      "\(key.rawValue) of \(quoted(stream.name)): it has no effect, since the stream has neither record nor recordings"
+    }
   }
 }
 
 extension StreamOptions {
+  /// Settings of recordings, without those that permit them.
+  fileprivate static let recordingDetails: [Key] = [
+    .splitDuration, .splitSize, .keepAge, .keepSize, .keepFree, .overwrite, .title, .recordRendition,
+  ]
+
+  /// Whether there may be recordings of the stream, from its start on or later.
+  fileprivate var mayRecord: Bool { self.recording.pattern != nil || self.recording.folder != nil }
+
   /// A line about each setting that is given and has no effect beside others.
   fileprivate var ineffectiveSettings: [String] {
     var lines: [String] = []

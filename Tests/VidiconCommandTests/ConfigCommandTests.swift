@@ -180,9 +180,23 @@ struct ConfigCommandTests {
         "streams: [{name: a, record: x.mp4, recordings: /}]",
         "recordings of \"a\": it has no effect, since record names the files"
       ),
+      (
+        "streams: [{name: a, record: x.mp4}, {name: b, keepAge: 3d}]",
+        "keepAge of \"b\": it has no effect, since the stream has neither record nor recordings"
+      ),
+      ("streams: [{name: a, record: x.mp4}, {name: b, recordings: /, keepAge: 3d}]", nil),
     ] as [(String, String?)])
   func `a setting without effect is named with the reason`(yaml: String, line: String?) throws {
     #expect(try File(yaml).configuration().ineffectiveSettings == (line.map { [$0] } ?? []))
+  }
+
+  @Test func `an option of recordings for all streams is not named for those without one`() throws {
+    let file = try File("streams: [{name: a, record: x.mp4}, {name: b}]")
+    #expect(try file.configuration("--keep-age", "3d").ineffectiveSettings == [])
+    let streams = ["--stream", "name=a,record=x.mp4", "--stream", "name=b,keepSize=1G"]
+    let command = try ServeCommand.parse(streams)
+    let lines = try ServeConfiguration(command).ineffectiveSettings
+    #expect(lines == ["keepSize of \"b\": it has no effect, since the stream has neither record nor recordings"])
   }
 
   @Test func `check ends with one line and a status, and opens nothing`() async throws {
