@@ -139,7 +139,8 @@ struct EffectFactoryTests {
       _ = try EffectFactory(models: FaceModels(folder: "/nowhere")).effects(for: settings)
     } throws: { error in
       "\(error)".hasSuffix(
-        "the model does not exist; run scripts/setup, or set VIDICON_MODELS to the folder of the models")
+        "the model does not exist; run scripts/setup, or install the package of vidicon again; VIDICON_MODELS names another folder"
+      )
     }
   }
 }

@@ -29,22 +29,26 @@ public enum FaceModel: String, CaseIterable, Sendable {
   }
 }
 
-/// Folder of the face models, from which detectors and masks load them.
+/// Folders of the face models, from which detectors and masks load them.
 public struct FaceModels: Hashable, Sendable {
-  /// Path of the folder; its files are named ``FaceModel/fileName``.
-  public var folder: String
+  /// Paths in the order in which a model is looked for; never empty.
+  private let folders: [String]
 
-  /// Uses the models in a folder, by default ``defaultFolder``; reads no file yet.
-  public init(folder: String = Self.defaultFolder) {
-    self.folder = folder
+  /// Uses the models of `VIDICON_MODELS`; else for each model the first usable file of `vidicon/models` in `XDG_DATA_HOME`, by default
+  /// `~/.local/share`, where `scripts/setup` installs them, and in `XDG_DATA_DIRS`, by default `/usr/local/share` and `/usr/share`, where
+  /// a package has them. Reads no file yet.
+  public init() {
+    self.init(folders: Self.folders(environment: Self.environment))
   }
 
-  /// Folder of the models: `VIDICON_MODELS`; else the first that exists of `vidicon/models` in `XDG_DATA_HOME`, by default
-  /// `~/.local/share`, where `scripts/setup` installs them, and in `XDG_DATA_DIRS`, by default `/usr/local/share` and `/usr/share`, where a
-  /// package has them; else that of `XDG_DATA_HOME`.
-  public static var defaultFolder: String {
-    let folders = Self.folders(environment: Self.environment)
-    return folders.first { access($0, F_OK) == 0 } ?? folders[0]
+  /// Uses the models in a folder, whose files are named ``FaceModel/fileName``; reads no file yet.
+  public init(folder: String) {
+    self.init(folders: [folder])
+  }
+
+  /// Uses for each model the first usable file of several folders.
+  init(folders: [String]) {
+    self.folders = folders
   }
 
   /// The folders where models may be, in the order in which they are looked for; never empty.
@@ -59,9 +63,28 @@ public struct FaceModels: Hashable, Sendable {
 
   /// Reads a model file and plans its execution.
   ///
-  /// - Throws: ``VidiconError`` when the file is missing, unreadable, or not this model.
-  package func plan(for model: FaceModel) throws(VidiconError) -> InferencePlan {
-    let path = "\(self.folder)/\(model.fileName)"
+  /// - Throws: ``VidiconError`` when the file is missing, unreadable, or not this model, in each folder.
+  package func plan(for model: FaceModel) throws(VidiconError) -> InferencePlan { try self.find(model).plan }
+
+  /// The folder that has a usable file of a model. Reads the file.
+  ///
+  /// - Throws: ``VidiconError`` when no folder has one.
+  package func folder(of model: FaceModel) throws(VidiconError) -> String { try self.find(model).folder }
+
+  private func find(_ model: FaceModel) throws(VidiconError) -> (folder: String, plan: InferencePlan) {
+    var failure = Self.error(.notFound, "\(self.folders[0])/\(model.fileName)", "the model does not exist")
+    for folder in self.folders {
+      do throws(VidiconError) {
+        return (folder, try Self.plan(for: model, at: "\(folder)/\(model.fileName)"))
+      } catch {
+        // A file that cannot be used says more than one that is missing.
+        if failure.code == .notFound, error.code != .notFound { failure = error }
+      }
+    }
+    throw failure
+  }
+
+  private static func plan(for model: FaceModel, at path: String) throws(VidiconError) -> InferencePlan {
     let bytes = try Self.read(path)
     let plan: InferencePlan
     do throws(ParsingError) {
@@ -79,16 +102,6 @@ public struct FaceModels: Hashable, Sendable {
         .invalidData, path, "damaged, or another version of the model (its SHA-256 is \(sum.prefix(12))…)")
     }
     return plan
-  }
-
-  /// The error of a model that cannot be used; nil for a usable one. Reads its file.
-  package func failure(of model: FaceModel) -> VidiconError? {
-    do throws(VidiconError) {
-      _ = try self.plan(for: model)
-      return nil
-    } catch {
-      return error
-    }
   }
 
   private static func environment(_ name: String) -> String? {
@@ -120,7 +133,7 @@ public struct FaceModels: Hashable, Sendable {
   private static func error(_ code: VidiconError.Code, _ path: String, _ cause: String) -> VidiconError {
     VidiconError(
       code, subject: path, cause: cause,
-      nextStep: "run scripts/setup, or set VIDICON_MODELS to the folder of the models")
+      nextStep: "run scripts/setup, or install the package of vidicon again; VIDICON_MODELS names another folder")
   }
 }
 

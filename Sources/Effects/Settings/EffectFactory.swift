@@ -7,7 +7,7 @@ public struct EffectFactory: Sendable {
   /// Uploaded images by their use; a missing one is an error where the settings need it.
   public var images: [EffectImageUse: OverlayImage]
 
-  /// Creates a factory; by default with the models of ``FaceModels/defaultFolder`` and without images.
+  /// Creates a factory; by default with the installed models, ``FaceModels/init()``, and without images.
   public init(models: FaceModels = FaceModels(), images: [EffectImageUse: OverlayImage] = [:]) {
     (self.models, self.images) = (models, images)
   }

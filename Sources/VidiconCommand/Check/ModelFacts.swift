@@ -3,7 +3,7 @@ import Media
 
 /// Facts about the models that find faces, and whether a stream needs them.
 struct ModelFacts: Sendable {
-  /// Folder of the models.
+  /// Folders of the models, as text.
   var folder: String
   /// Errors of models that cannot be used.
   var failures: [VidiconError] = []
@@ -41,10 +41,20 @@ extension ModelFacts {
     self.init(FaceModels(), streams: configuration.streams.filter(\.effects.needsFaces).map(\.name))
   }
 
-  /// Reads the models of a folder.
+  /// Reads models.
   init(_ models: FaceModels, streams: [String]) {
-    self.init(folder: models.folder, count: FaceModel.allCases.count, streams: streams)
-    self.failures = FaceModel.allCases.compactMap { models.failure(of: $0) }
+    var folders: [String] = []
+    var failures: [VidiconError] = []
+    for model in FaceModel.allCases {
+      do throws(VidiconError) {
+        let folder = try models.folder(of: model)
+        if !folders.contains(folder) { folders.append(folder) }
+      } catch {
+        failures.append(error)
+      }
+    }
+    self.init(
+      folder: folders.joined(separator: " and "), failures: failures, count: FaceModel.allCases.count, streams: streams)
   }
 }
 

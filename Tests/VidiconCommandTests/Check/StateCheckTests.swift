@@ -65,7 +65,7 @@ struct StateCheckTests {
     defer { withExtendedLifetime(folder) {} }
     let needed = ModelFacts(FaceModels(folder: folder.path), streams: ["door"]).findings
     #expect(needed.map(\.verdict) == [.fault] && needed[0].meaning.hasSuffix("and the stream door finds faces"))
-    #expect("\(needed)".contains("run scripts/setup"))
+    #expect("\(needed)".contains("run scripts/setup, or install the package of vidicon again"))
     let unused = ModelFacts(FaceModels(folder: folder.path), streams: []).findings
     #expect(unused == [.ok("face models", "not installed, and no stream needs them")])
   }
@@ -75,7 +75,8 @@ struct StateCheckTests {
     defer { withExtendedLifetime(folder) {} }
     let path = "\(folder.path)/\(FaceModel.mesh.fileName)"
     try Data("damaged".utf8).write(to: URL(filePath: path))
-    let damaged = try #require(FaceModels(folder: folder.path).failure(of: .mesh))
+    let error = #expect(throws: VidiconError.self) { try FaceModels(folder: folder.path).folder(of: .mesh) }
+    let damaged = try #require(error)
     #expect(damaged.code == .invalidData)
     var facts = ModelFacts(folder: folder.path, failures: [damaged], count: 5)
     #expect(facts.findings[0].verdict == .warning && facts.findings[0].meaning.hasPrefix(path))
