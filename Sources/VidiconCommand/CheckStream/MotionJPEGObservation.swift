@@ -1,6 +1,7 @@
 import Bitstreams
+import NIOCore
 
-/// Facts about a Motion JPEG stream that was received for some seconds. Times are in seconds since the request.
+/// Facts about images that were received for some seconds: a Motion JPEG stream, or one image. Times are in seconds since the request.
 struct MotionJPEGObservation: Equatable, Sendable {
   /// Media type of the response, such as `multipart/x-mixed-replace`; nil without one.
   var contentType: String?
@@ -12,6 +13,10 @@ struct MotionJPEGObservation: Equatable, Sendable {
   var duration = 0.0
   /// Whether the server has ended it within that time.
   var hasEnded = false
+  /// Whether the response is one image and complete, a snapshot: JPEG, PNG or WebP, not in parts that replace each other.
+  var isSnapshot = false
+  /// Length of the response in bytes, as far as it was received.
+  var byteCount = 0
 
   /// Facts of a response.
   init(_ result: HTTPResult) {
@@ -24,6 +29,30 @@ struct MotionJPEGObservation: Equatable, Sendable {
       while reader.next() != nil { self.images.append(piece.time) }
     }
     self.damagedCount = reader.droppedCount
+    self.byteCount = result.pieces.reduce(0) { $0 + $1.bytes.readableBytes }
+    let isJPEG = self.images.count == 1 && self.damagedCount == 0
+    let isWhole = result.ending == .complete && self.byteCount > 0
+    self.isSnapshot = isWhole && (isJPEG || Self.isOtherImage(result)) && !Self.hasParts(result)
+  }
+
+  /// Whether a response has images, by its type or its first bytes.
+  static func isShown(by result: HTTPResult) -> Bool {
+    result.status == 200
+      && (self.hasParts(result) || self.isOtherImage(result)
+        || self.jpegTypes.contains(result.contentType ?? "")
+        || result.body.readableBytesView.starts(with: ImageSignature.jpeg))
+  }
+
+  /// The type of JPEG, and names that are no standard's.
+  private static let jpegTypes = ["image/jpeg", "image/jpg", "image/pjpeg"]
+
+  /// Whether a response has parts that replace each other, RFC 2046 §5.1.
+  private static func hasParts(_ result: HTTPResult) -> Bool { result.contentType?.hasPrefix("multipart/") == true }
+
+  /// Whether a response is an image of another format that sources may have as a snapshot.
+  private static func isOtherImage(_ result: HTTPResult) -> Bool {
+    ["image/png", "image/webp"].contains(result.contentType ?? "")
+      || result.body.readableBytesView.starts(with: ImageSignature.png)
   }
 
   private static let clients: [StreamClient] = [.browsers, .players]
@@ -32,7 +61,22 @@ struct MotionJPEGObservation: Equatable, Sendable {
 
   /// The verdict on the stream.
   var verdict: StreamVerdict {
-    StreamVerdict(clients: Self.clients, findings: self.findings, observations: self.lines)
+    self.isSnapshot
+      ? StreamVerdict(
+        clients: Self.clients, findings: [self.snapshotFinding], observations: self.lines, success: "plays: one image")
+      : StreamVerdict(clients: Self.clients, findings: self.findings, observations: self.lines)
+  }
+
+  private var snapshotFinding: StreamFinding {
+    let text = TrackObservation.text(self.duration)
+    guard self.duration > TrackObservation.promptStart else {
+      return StreamFinding(.video, .ok("image", "one of \(self.byteCount) bytes after \(text) s, without a stream"))
+    }
+    return StreamFinding(
+      .video,
+      .warning(
+        "image", "one of \(self.byteCount) bytes, which takes \(text) s",
+        .advice("check the load of the server, or lower the size of the image")), delays: Set(Self.clients))
   }
 
   private var findings: [StreamFinding] {

@@ -79,7 +79,7 @@ extension MotionJPEGObservation {
   var lines: [String] {
     [
       "\(self.contentType ?? "no type"), \(self.images.count) images in \(TrackObservation.text(self.duration)) s, "
-        + "damaged \(self.damagedCount), ended \(self.hasEnded)"
+        + "damaged \(self.damagedCount), ended \(self.hasEnded), snapshot \(self.isSnapshot)"
     ]
   }
 }

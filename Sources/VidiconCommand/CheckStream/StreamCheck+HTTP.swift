@@ -1,4 +1,3 @@
-import Bitstreams
 import Media
 import MediaInput
 import NIOCore
@@ -77,7 +76,7 @@ extension StreamCheck {
       {
         return .failure(.isTLS("https"))
       }
-      if Self.isMotionJPEG(result) { return .verdict(MotionJPEGObservation(result).verdict) }
+      if MotionJPEGObservation.isShown(by: result) { return .verdict(MotionJPEGObservation(result).verdict) }
       if let endpoint = Self.endpoint(ofPage: result, at: place) { return await self.openWHEP(endpoint, &visit) }
       var probe = HLSProbe(visit: visit, tls: tls, deadline: self.deadline)
       let observation = await probe.run(result, from: place)
@@ -114,12 +113,5 @@ extension StreamCheck {
     let (path, query) = (address.path, address.target[address.path.endIndex...])
     endpoint.target = "\(path)\(path.hasSuffix("/") ? "" : "/")whep\(query)"
     return endpoint
-  }
-
-  /// Whether a response is a series of JPEG images, by its type or its first bytes.
-  private static func isMotionJPEG(_ result: HTTPResult) -> Bool {
-    guard result.status == 200 else { return false }
-    return result.contentType?.hasPrefix("multipart/") == true || result.contentType == "image/jpeg"
-      || result.body.readableBytesView.starts(with: ImageSignature.jpeg)
   }
 }

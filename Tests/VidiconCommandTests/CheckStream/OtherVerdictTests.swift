@@ -78,6 +78,40 @@ struct OtherVerdictTests {
     #expect(verdict.problems == [] && verdict.line(.browsers) == "ok: plays")
   }
 
+  /// A response with one image.
+  private static func snapshot(_ type: String?, _ bytes: [UInt8]) -> HTTPResult {
+    var result = HTTPResult(status: 200)
+    if let type { result.headers = [.init(name: "content-type", value: type)] }
+    result.pieces = [.init(time: 0.1, bytes: ByteBuffer(bytes: bytes))]
+    (result.ending, result.endTime) = (.complete, 0.1)
+    return result
+  }
+
+  @Test func `a snapshot plays, and is one image`() {
+    let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0]
+    for result in [
+      Self.snapshot("image/jpeg", Self.image), Self.snapshot(nil, Self.image), Self.snapshot("image/pjpeg", Self.image),
+      Self.snapshot("image/png", png), Self.snapshot(nil, png), Self.snapshot("image/webp", Array("RIFF".utf8)),
+    ] {
+      #expect(MotionJPEGObservation.isShown(by: result))
+      let verdict = MotionJPEGObservation(result).verdict
+      #expect(verdict.problems == [] && verdict.line(.players) == "ok: plays: one image", "\(verdict)")
+      #expect(verdict.line(.browsers) == "ok: plays: one image")
+    }
+    var slow = Self.snapshot("image/jpeg", Self.image)
+    slow.endTime = 3
+    #expect(MotionJPEGObservation(slow).verdict.problems == ["warning image: one of 11 bytes, which takes 3.0 s"])
+    // One part of several, an image that is cut off, and one of a stream that goes on.
+    let parts = Self.snapshot("multipart/x-mixed-replace", Self.image)
+    #expect(MotionJPEGObservation(parts).verdict.problems == ["fault Motion JPEG: the server ends it after 1 images"])
+    let cut = Self.snapshot("image/jpeg", Array(Self.image.dropLast(2)))
+    #expect(MotionJPEGObservation(cut).verdict.problems == ["fault Motion JPEG: no image arrives within 0.1 s"])
+    var open = Self.snapshot("image/jpeg", Self.image)
+    open.ending = .cutOff
+    #expect(MotionJPEGObservation(open).verdict.line(.players) == "ok: plays")
+    #expect(!MotionJPEGObservation.isShown(by: Self.snapshot("text/html", Array("<html>".utf8))))
+  }
+
   @Test func `Motion JPEG without images, late, slow, cut off or ended is named`() {
     func problems(_ result: HTTPResult) -> [String] { MotionJPEGObservation(result).verdict.problems }
     #expect(problems(Self.motion([])) == ["fault Motion JPEG: no image arrives within 5.0 s"])
