@@ -10,7 +10,9 @@ extension EndToEnd {
       let options = Smoke.plasma + ["--rtmp-port", "0", "--webrtc-port", "0"]
       try await VidiconProcess.serving(options) { vidicon in
         let pages =
-          ["live.m3u8", "playlist.m3u8", "mjpeg", "snapshot.jpg", "whep"].map { vidicon.page("/live/\($0)") } + [vidicon.page("/live")]
+          ["live.m3u8", "playlist.m3u8", "mjpeg", "snapshot.jpg", "whep"].map { vidicon.page("/live/\($0)") } + [
+            vidicon.page("/live")
+          ]
         for url in try [vidicon.url(), vidicon.rtmp()] + pages {
           let report = try await StreamReport.check([url])
           #expect(report.lasting.isEmpty && report.findings.count > 1, "\(url)\n\(report)")

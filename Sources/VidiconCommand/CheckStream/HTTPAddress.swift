@@ -42,6 +42,14 @@ package struct HTTPAddress: Equatable, Sendable {
   /// Path without its query.
   var path: Substring { self.target.prefix { $0 != "?" } }
 
+  /// The address of a resource below this one, with the query of this one.
+  func appending(_ name: String) -> HTTPAddress {
+    var address = self
+    let (path, query) = (self.path, self.target[self.path.endIndex...])
+    address.target = "\(path)\(path.hasSuffix("/") ? "" : "/")\(name)\(query)"
+    return address
+  }
+
   /// The last component of the path, for messages: names of files are no secrets, queries may be.
   var name: String { String(self.path.split(separator: "/").last ?? "/") }
 

@@ -63,10 +63,7 @@ extension StreamCheck {
   /// Finds out what an address has, and plays it.
   private func playHTTP(_ address: HTTPAddress, _ visit: inout HTTPVisit, _ tls: TLSObservation?) async -> Play {
     if Self.isWHEP(address) { return await self.openWHEP(address, &visit) }
-    let request = HTTPExchange.Request(
-      address: address, isOfOtherOrigin: true, maximumLength: self.limits.responseLength,
-      end: self.deadline - Self.reserve, responseTime: self.limits.response)
-    switch await visit.request(request, stopsAtTLS: true) {
+    switch await visit.request(self.request(for: address), stopsAtTLS: true) {
     case .failure(let failure): return .failure(failure)
     case .success(let (result, place)):
       if place.isEncrypted, !address.isEncrypted { return .redirect(place) }
@@ -77,12 +74,41 @@ extension StreamCheck {
         return .failure(.isTLS("https"))
       }
       if MotionJPEGObservation.isShown(by: result) { return .verdict(MotionJPEGObservation(result).verdict) }
-      if let endpoint = Self.endpoint(ofPage: result, at: place) { return await self.openWHEP(endpoint, &visit) }
-      var probe = HLSProbe(visit: visit, tls: tls, deadline: self.deadline)
-      let observation = await probe.run(result, from: place)
-      visit = probe.visit
-      return .verdict(observation.verdict)
+      if Self.isStreamPage(result, at: place) { return await self.playPage(place, &visit, tls) }
+      return .verdict(await self.playHLS(result, from: place, &visit, tls))
     }
+  }
+
+  /// The request for a resource of unknown type, as of a page of another server.
+  private func request(for address: HTTPAddress) -> HTTPExchange.Request {
+    HTTPExchange.Request(
+      address: address, isOfOtherOrigin: true, maximumLength: self.limits.responseLength,
+      end: self.deadline - Self.reserve, responseTime: self.limits.response)
+  }
+
+  /// Plays HLS from the response to the request for its playlist.
+  private func playHLS(
+    _ first: HTTPResult, from place: HTTPAddress, _ visit: inout HTTPVisit, _ tls: TLSObservation?
+  ) async -> StreamVerdict {
+    var probe = HLSProbe(visit: visit, tls: tls, deadline: self.deadline)
+    let observation = await probe.run(first, from: place)
+    visit = probe.visit
+    return observation.verdict
+  }
+
+  /// Opens a session for the page of a stream of this program; where the server has no WebRTC, the page plays HLS.
+  private func playPage(_ page: HTTPAddress, _ visit: inout HTTPVisit, _ tls: TLSObservation?) async -> Play {
+    var probe = WHEPProbe(visit: visit, deadline: self.deadline)
+    let session = await probe.run(page.appending("whep"))
+    visit = probe.visit
+    guard case .success(let observation) = session, [404, 405].contains(observation.status),
+      case .success(let (playlist, place)) = await visit.request(self.request(for: page.appending("index.m3u8"))),
+      playlist.status == 200
+    else { return Self.play(session) }
+    var verdict = await self.playHLS(playlist, from: place, &visit, tls)
+    let meaning = "off at this server (\(observation.status)), so that the page plays HLS"
+    verdict.findings.insert(StreamFinding(.connection, .ok("WebRTC", meaning)), at: 0)
+    return .verdict(verdict)
   }
 
   /// Time that is kept for the end of a check.
@@ -93,25 +119,23 @@ extension StreamCheck {
     var probe = WHEPProbe(visit: visit, deadline: self.deadline)
     let result = await probe.run(endpoint)
     visit = probe.visit
-    switch result {
-    case .failure(let failure): return .failure(failure)
-    case .success(let observation):
-      return observation.redirect.map { Play.redirect($0) } ?? .verdict(observation.verdict)
+    return Self.play(result)
+  }
+
+  private static func play(_ session: Result<WHEPObservation, ConnectionFailure>) -> Play {
+    switch session {
+    case .failure(let failure): .failure(failure)
+    case .success(let observation): observation.redirect.map { Play.redirect($0) } ?? .verdict(observation.verdict)
     }
   }
 
   /// Whether an address is one of WHEP by its path.
   private static func isWHEP(_ address: HTTPAddress) -> Bool { address.path.hasSuffix("/whep") }
 
-  /// The WHEP endpoint of a page of a stream of this program; nil for another response.
-  private static func endpoint(ofPage result: HTTPResult, at address: HTTPAddress) -> HTTPAddress? {
+  /// Whether a response is the page of a stream of this program.
+  private static func isStreamPage(_ result: HTTPResult, at address: HTTPAddress) -> Bool {
     // The page without a path lists the streams.
-    guard result.status == 200, result.contentType == "text/html", !address.path.allSatisfy({ $0 == "/" }),
-      String(buffer: result.body).lowercased().contains("vidicon")
-    else { return nil }
-    var endpoint = address
-    let (path, query) = (address.path, address.target[address.path.endIndex...])
-    endpoint.target = "\(path)\(path.hasSuffix("/") ? "" : "/")whep\(query)"
-    return endpoint
+    result.status == 200 && result.contentType == "text/html" && !address.path.allSatisfy({ $0 == "/" })
+      && String(buffer: result.body).lowercased().contains("vidicon")
   }
 }

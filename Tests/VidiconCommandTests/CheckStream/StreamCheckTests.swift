@@ -72,6 +72,28 @@ struct StreamCheckTests {
       refused.problems == ["fault connection to 127.0.0.1:\(ports.rtsp): no server listens there (connection refused)"])
   }
 
+  @Test func `the page of a server without WebRTC is judged by its HLS`() async throws {
+    var settings = CameraServerSettings(
+      rtsp: RTSPServerSettings(port: 0), http: HTTPServerSettings(port: 0), isAnnounced: false)
+    settings.rtsp.address = "127.0.0.1"
+    settings.http?.address = "127.0.0.1"
+    settings.webRTC = nil
+    let server = CameraServer(settings: settings)
+    try await server.start()
+    let port = try #require(server.ports?.http)
+    let stream = LiveStream("door", video: VideoSettings(width: 128, height: 72, frameRate: 10))
+    stream.attachVideo(BarsCapturer(width: 128, height: 72))
+    try await server.serve(stream)
+    let page = try await Self.verdict("http://127.0.0.1:\(port)/door")
+    #expect(page.findings.first?.finding.subject == "WebRTC" && page.findings.first?.finding.verdict == .ok, "\(page)")
+    #expect(page.observations.contains { $0.hasPrefix("playlist 200, application/vnd.apple.mpegurl") }, "\(page)")
+    #expect(page.line(.webRTC) == "none" && page.line(.players) != "none")
+    // Another address of it stays what it is.
+    let session = try await Self.verdict("http://127.0.0.1:\(port)/door/whep")
+    #expect(session.problems == ["fault WHEP: no stream has this path (404)"], "\(session)")
+    await server.stop()
+  }
+
   @Test func `a server that is silent up to the end of a check is named by what it leaves open`()
     async throws
   {
