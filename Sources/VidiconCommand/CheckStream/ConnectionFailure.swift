@@ -7,10 +7,10 @@ import Serving
 /// Reasons why there is no connection to a server, or no response over one.
 enum ConnectionFailure: Error, Equatable, Sendable {
   /// Reasons for which a redirect is not followed.
-  enum Redirect: Equatable, Sendable {
-    /// `Location` is missing, or no address of HTTP.
+  enum Redirect: Error, Equatable, Sendable {
+    /// `Location` is missing, or no address of the protocol.
     case invalid
-    /// From HTTPS to HTTP.
+    /// From TLS to none.
     case insecure
     /// Behind others, as in a circle.
     case tooMany

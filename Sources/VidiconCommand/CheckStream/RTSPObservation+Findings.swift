@@ -103,8 +103,9 @@ extension RTSPObservation {
 
   private func unsupported(_ fault: (String, String) -> StreamFinding) -> StreamFinding {
     let last = self.exchanges.last
-    if let last, (300..<400).contains(last.status) {
-      return fault("the server redirects to another address (\(last.status))", "use the address that it redirects to")
+    if let status = self.redirectStatus {
+      let (meaning, advice) = self.redirectCause(status)
+      return fault(meaning, advice)
     }
     if last?.status == 401 {
       let schemes = self.loginSchemes.joined(separator: ", ")
@@ -116,6 +117,20 @@ extension RTSPObservation {
         "allow RTP over TCP (interleaved) at the server")
     }
     return fault("its session description has no video and no audio", "check the source of the stream")
+  }
+
+  /// The reason for which a redirect is not followed, in words, and a next step.
+  private func redirectCause(_ status: Int) -> (meaning: String, advice: String) {
+    switch self.redirectProblem {
+    case .invalid:
+      (
+        "the server redirects (\(status)), and not to an address of RTSP",
+        "correct the header Location at the server, or use the address that it means"
+      )
+    case .insecure: ("the server redirects (\(status)) from RTSPS to RTSP", "let it redirect to rtsps")
+    case .tooMany:
+      ("the server redirects again and again (\(status))", "use the address that the redirects lead to")
+    }
   }
 
   private var loginFindings: [StreamFinding] {

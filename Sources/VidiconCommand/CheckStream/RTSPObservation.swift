@@ -51,6 +51,10 @@ struct RTSPObservation: Equatable, Sendable {
   var announced: [AnnouncedTrack] = []
   /// Reason for there being no stream; nil while there is none.
   var failure: Failure?
+  /// `Location` of the response that redirects, which may have secrets; nil without one.
+  var location: String?
+  /// Reason for which a redirect is not followed.
+  var redirectProblem = ConnectionFailure.Redirect.invalid
   /// Method of the request that has no response; nil where all have one.
   var pendingMethod: String?
   /// Time at which PLAY was sent, on the clock of all sessions; nil before.
@@ -65,6 +69,14 @@ struct RTSPObservation: Equatable, Sendable {
   /// Time after PLAY at which the server has closed the connection; nil where it has not.
   var closed: Double?
   var datagrams = Datagrams.notRequested
+
+  /// Status of the response that redirects; nil without one.
+  var redirectStatus: Int? {
+    guard self.failure == .unsupported, let last = self.exchanges.last, (300..<400).contains(last.status) else {
+      return nil
+    }
+    return last.status
+  }
 
   /// Whether the server does not send over TCP.
   var refusesTCP: Bool {

@@ -129,6 +129,7 @@ final class RTSPProbe: ConnectionProbe {
       self.facts.exchanges.append(
         .init(method: sent.method.rawValue, status: response.status.code, seconds: seconds))
       if sent.method == .describe, response.status == .ok { self.readDescription(response.body) }
+      if (300..<400).contains(response.status.code) { self.facts.location = response.headers["Location"] }
       if self.facts.isKeepAliveSent { self.facts.keepAliveStatus = response.status.code }
       self.sent = nil
     }

@@ -99,7 +99,12 @@ struct RTSPVerdictTests {
   }
 
   @Test func `a redirect, a server without TCP, and a description without media are faults with their cause`() {
-    #expect(Self.refusal("DESCRIBE", 302, failure: .unsupported).problems[0].contains("redirects"))
+    let nowhere = "fault RTSP: the server redirects (302), and not to an address of RTSP"
+    #expect(Self.refusal("DESCRIBE", 302, failure: .unsupported).problems == [nowhere])
+    var redirect = RTSPObservation(failure: .unsupported)
+    redirect.exchanges = [.init(method: "DESCRIBE", status: 301, seconds: 0.01)]
+    redirect.redirectProblem = .insecure
+    #expect(redirect.verdict.problems == ["fault RTSP: the server redirects (301) from RTSPS to RTSP"])
     #expect(Self.refusal("SETUP", 461, failure: .unsupported).problems[0].contains("does not send over TCP (461)"))
     var facts = RTSPObservation(failure: .unsupported)
     facts.exchanges = [.init(method: "DESCRIBE", status: 200, seconds: 0.01)]
