@@ -44,6 +44,23 @@ extension EndToEnd {
       #expect(onQuietMachine(report.verdict == "ok"), "\(report)")
     }
 
+    /// Media over HTTP without a playlist.
+    @Test(arguments: ["ffmpeg ts audio", "vlc ts audio", "files media=ts", "files media=mp4"])
+    func `media without a playlist plays`(peer: String) async throws {
+      let report = try await CheckedPeer.serving(peer) { try await $0.check() }
+      #expect(report.lasting.isEmpty, "\(report)")
+      #expect(report.findings.contains { $0.part == "clients" && $0.meaning == "plays" }, "\(report)")
+      #expect(report.findings.contains { $0.subject == "media" && $0.meaning.contains("h264 and aac") }, "\(report)")
+    }
+
+    @Test func `the page of a server without WebRTC plays HLS`() async throws {
+      let options = Smoke.plasma + ["--webrtc", "off"]
+      try await VidiconProcess.serving(options) { vidicon in
+        let report = try await StreamReport.check([vidicon.page("/live")])
+        #expect(report.lasting.isEmpty && report.findings.contains { $0.subject == "WebRTC" }, "\(report)")
+      }
+    }
+
     @Test func `video that browsers do not decode is named, and not judged for players`() async throws {
       let report = try await CheckedPeer.serving("gstreamer h265") { try await $0.check() }
       #expect(report.problems.map(\.subject) == ["video track"], "\(report)")

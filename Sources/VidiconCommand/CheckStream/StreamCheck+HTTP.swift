@@ -75,9 +75,24 @@ extension StreamCheck {
       }
       if MotionJPEGObservation.isShown(by: result) { return .verdict(MotionJPEGObservation(result).verdict) }
       if Self.isStreamPage(result, at: place) { return await self.playPage(place, &visit, tls) }
+      if Self.isDASH(result, at: place) { return .verdict(Self.unplayedDASH) }
+      if let media = await ContainerObservation.open(result, until: self.deadline - Self.reserve) {
+        return .verdict(media.verdict)
+      }
       return .verdict(await self.playHLS(result, from: place, &visit, tls))
     }
   }
+
+  /// Whether a response is the description of a stream of MPEG-DASH, ISO/IEC 23009-1 Annex C.
+  private static func isDASH(_ result: HTTPResult, at address: HTTPAddress) -> Bool {
+    result.status == 200
+      && (result.contentType == "application/dash+xml" || address.name.lowercased().hasSuffix(".mpd"))
+  }
+
+  private static let unplayedDASH = StreamVerdict(
+    clients: Self.httpClients,
+    findings: [StreamFinding(.playlist, .ok("playlist", "MPEG-DASH, which this check does not play"))],
+    success: "not judged: it is MPEG-DASH")
 
   /// The request for a resource of unknown type, as of a page of another server.
   private func request(for address: HTTPAddress) -> HTTPExchange.Request {

@@ -251,6 +251,10 @@ def ffmpeg():
         url = f"http://{HOST}:{FIRST}/mjpeg"
         start(FFMPEG + ["-re"] + VIDEO + ["-pix_fmt", "yuvj420p", "-listen", "1", "-content_type",
                                           "multipart/x-mixed-replace;boundary=ffmpeg", "-f", "mpjpeg", url])
+    elif OPTIONS[0] == "ts":
+        url = f"http://{HOST}:{FIRST}/live.ts"
+        output = ["-listen", "1", "-content_type", "video/mp2t", "-f", "mpegts"]
+        start(FFMPEG + live_inputs() + H264 + audio_encoder() + output + [url])
     else:
         return http_files()
     wait_until(lambda: listens(FIRST))
@@ -264,6 +268,7 @@ def vlc():
         f"7b3cc56e5f51db803f790dad720ed50a}},mux=mpjpeg,dst={HOST}:{FIRST}/mjpeg}}",
         "hls": f"#std{{access=livehttp{{seglen=1,delsegs=true,numsegs=6,index={FOLDER}/live.m3u8,"
         f"index-url=live-########.ts}},mux=ts{{use-key-frames}},dst={FOLDER}/live-########.ts}}",
+        "ts": f"#std{{access=http,mux=ts,dst={HOST}:{FIRST}/live.ts}}",
     }[OPTIONS[0]]
     os.chmod(FOLDER, 0o777)
     source = source_file()
@@ -276,7 +281,8 @@ def vlc():
         wait_until(lambda: text(playlist).count("#EXTINF") >= 3)
         return f"http://{HOST}:{file_server()}/live.m3u8"
     wait_until(lambda: listens(FIRST))
-    return f"rtsp://{HOST}:{FIRST}/live" if OPTIONS[0] == "rtsp" else f"http://{HOST}:{FIRST}/mjpeg"
+    path = {"images": "mjpeg", "ts": "live.ts"}.get(OPTIONS[0], "live")
+    return f"{'rtsp' if OPTIONS[0] == 'rtsp' else 'http'}://{HOST}:{FIRST}/{path}"
 
 
 def file_server():
@@ -288,6 +294,10 @@ def file_server():
 
 
 def files():
+    if value("media"):
+        film = os.path.join(FOLDER, f"film.{value('media')}")
+        subprocess.run(FFMPEG + VIDEO + TONE + H264 + AAC + ["-t", "12", film], check=True, stdin=subprocess.DEVNULL)
+        return f"http://{HOST}:{file_server()}/film.{value('media')}"
     write_hls()
     return f"http://{HOST}:{file_server()}/live.m3u8"
 
