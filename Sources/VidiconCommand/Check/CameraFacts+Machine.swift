@@ -41,22 +41,25 @@ extension CameraFacts {
       if indices.count > 1 { self.ambiguous.append((stream.name, "v4l2:\(camera.selection)")) }
       if self.cameras[index].request == nil {
         selected[index] = camera
-        self.cameras[index].request = Request(
-          stream: stream.name, width: camera.width ?? stream.size?.width ?? 1280,
-          height: camera.height ?? stream.size?.height ?? 720,
-          frameRate: camera.frameRate ?? stream.frameRate ?? 30)
+        self.cameras[index].request = Request(of: stream, to: camera)
       }
     }
     for (index, device) in devices.enumerated() {
       let speed = USBSpeed(ofNode: self.cameras[index].node)
-      let request = self.cameras[index].request
       self.cameras[index].speed = speed
-      let camera = selected[index] ?? CameraSpecification()
-      self.cameras[index].choice = CameraFormatChooser(
-        width: request?.width ?? 1280, height: request?.height ?? 720, frameRate: request?.frameRate ?? 30,
-        accepts: camera.accepts, prefersH264: camera.format == "h264", usbSpeed: speed
-      ).choose(from: device.formats.compactMap { CameraMode($0) })
+      self.cameras[index].choice = Self.choice(
+        of: device, for: self.cameras[index].request, selected[index] ?? CameraSpecification(), usbSpeed: speed)
     }
+  }
+
+  /// The format of a camera for what a stream asks for, or for 1280 by 720 pixels; nil where none can be used.
+  static func choice(
+    of device: CaptureDevice, for request: Request?, _ camera: CameraSpecification, usbSpeed: USBSpeed?
+  ) -> CameraFormatChooser.Choice? {
+    CameraFormatChooser(
+      width: request?.width ?? 1280, height: request?.height ?? 720, frameRate: request?.frameRate ?? 30,
+      accepts: camera.accepts, prefersH264: camera.format == "h264", usbSpeed: usbSpeed
+    ).choose(from: device.formats.compactMap { CameraMode($0) })
   }
 
   /// Indices of the cameras of the list that a specification selects: by its node, a link to it, or a name. Of several with the name,
@@ -82,6 +85,15 @@ extension CameraFacts {
       }
       return []
     }
+  }
+}
+
+extension CameraFacts.Request {
+  /// Size and rate that a stream asks a camera for: those of the source, of the stream, or the default.
+  init(of stream: StreamOptions, to camera: CameraSpecification) {
+    self.init(
+      stream: stream.name, width: camera.width ?? stream.size?.width ?? 1280,
+      height: camera.height ?? stream.size?.height ?? 720, frameRate: camera.frameRate ?? stream.frameRate ?? 30)
   }
 }
 
