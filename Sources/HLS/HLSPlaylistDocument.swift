@@ -11,6 +11,32 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     package var address: String
     /// `CODECS`, such as `avc1.64001f,mp4a.40.2`; nil without it.
     package var codecs: String?
+    /// `AUDIO`: group of the renditions that have its audio; nil where its own segments have it.
+    package var audioGroup: String?
+  }
+
+  /// Rendition that variants share, `EXT-X-MEDIA`, §4.3.4.1.
+  package struct Rendition: Hashable, Sendable {
+    /// `TYPE`, such as `AUDIO`.
+    package var type: String
+    /// `GROUP-ID`.
+    package var group: String
+    /// `NAME`, for people.
+    package var name: String
+    /// Address of its media playlist, relative to the playlist's; nil where the segments of the variants have it.
+    package var address: String?
+    /// Whether players choose it by themselves: `DEFAULT`.
+    package var isDefault: Bool
+  }
+
+  /// Key of encrypted segments, `EXT-X-KEY`, §4.3.2.4.
+  package struct Key: Hashable, Sendable {
+    /// `METHOD`, such as `AES-128`; empty without it.
+    package var method: String
+    /// Address, relative to the playlist's; nil without one.
+    package var address: String?
+    /// Whether the address has the key itself, as `KEYFORMAT` says, and not a license.
+    package var isIdentity: Bool
   }
 
   /// Media segment, §4.3.2.
@@ -23,8 +49,10 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     package var isByteRange: Bool
     /// Address of its initialization section, `EXT-X-MAP`; nil without one.
     package var map: String?
-    /// Whether it is encrypted, `EXT-X-KEY`.
-    package var isEncrypted: Bool
+    /// Key with which it is encrypted; nil for one that is not.
+    package var key: Key?
+    /// Whether it is encrypted.
+    package var isEncrypted: Bool { self.key != nil }
     /// Whether it is missing, `EXT-X-GAP`, draft-pantos-hls-rfc8216bis §4.4.4.7: players do not load it.
     package var isGap: Bool
   }
@@ -36,6 +64,8 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
 
   /// Entries of a multivariant playlist; empty in a media playlist.
   package private(set) var variants: [Variant] = []
+  /// Renditions of a multivariant playlist beside its variants.
+  package private(set) var renditions: [Rendition] = []
   /// Segments of a media playlist; empty in a multivariant playlist.
   package private(set) var segments: [Segment] = []
   /// `EXT-X-VERSION`; 1 without it.
@@ -77,7 +107,7 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     var duration: Double?
     var isByteRange = false
     var map: String?
-    var isEncrypted = false
+    var key: Key?
     var isGap = false
     var variant: Variant?
     var hasMediaTags = false
@@ -111,11 +141,12 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     case "#EXT-X-MAP":
       state.map = HLSAttributeList(value)["URI"]
       if state.map == nil { self.violate("EXT-X-MAP without URI (§4.3.2.5)") }
-    case "#EXT-X-KEY": state.isEncrypted = HLSAttributeList(value)["METHOD"] != "NONE"
+    case "#EXT-X-KEY": state.key = self.key(HLSAttributeList(value))
     case "#EXT-X-STREAM-INF":
       let attributes = HLSAttributeList(value)
       if attributes["BANDWIDTH"] == nil { self.violate("EXT-X-STREAM-INF without BANDWIDTH (§4.3.4.2)") }
-      state.variant = Variant(address: "", codecs: attributes["CODECS"])
+      state.variant = Variant(address: "", codecs: attributes["CODECS"], audioGroup: attributes["AUDIO"])
+    case "#EXT-X-MEDIA": self.appendRendition(HLSAttributeList(value))
     case "#EXT-X-PART-INF":
       self.hasLowLatencyTags = true
       self.partTarget = HLSAttributeList(value)["PART-TARGET"].flatMap { Self.seconds($0[...]) }
@@ -125,6 +156,25 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
       self.holdBack = attributes["HOLD-BACK"].flatMap { Self.seconds($0[...]) }
     default: break
     }
+  }
+
+  /// The key of the following segments; nil where they are not encrypted.
+  private mutating func key(_ attributes: HLSAttributeList) -> Key? {
+    let method = attributes["METHOD"] ?? self.violate("EXT-X-KEY without METHOD (§4.3.2.4)", "")
+    guard method != "NONE" else { return nil }
+    let address = attributes["URI"]
+    if address == nil { self.violate("EXT-X-KEY without URI (§4.3.2.4)") }
+    return Key(method: method, address: address, isIdentity: attributes["KEYFORMAT"] ?? "identity" == "identity")
+  }
+
+  private mutating func appendRendition(_ attributes: HLSAttributeList) {
+    guard let type = attributes["TYPE"], let group = attributes["GROUP-ID"], let name = attributes["NAME"] else {
+      self.violate("EXT-X-MEDIA without TYPE, GROUP-ID or NAME (§4.3.4.1)")
+      return
+    }
+    self.renditions.append(
+      Rendition(
+        type: type, group: group, name: name, address: attributes["URI"], isDefault: attributes["DEFAULT"] == "YES"))
   }
 
   private mutating func handleAddress(_ address: String, _ state: inout LineState) {
@@ -142,7 +192,7 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     self.segments.append(
       Segment(
         address: address, duration: duration, isByteRange: state.isByteRange, map: state.map,
-        isEncrypted: state.isEncrypted, isGap: state.isGap))
+        key: state.key, isGap: state.isGap))
     (state.duration, state.isByteRange, state.isGap) = (nil, false, false)
   }
 
@@ -150,6 +200,10 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
     if !self.variants.isEmpty {
       if state.hasMediaTags || !self.segments.isEmpty {
         self.violate("tags of media and multivariant playlists in one playlist (§4.1)")
+      }
+      let groups = Set(self.renditions.filter { $0.type == "AUDIO" }.map(\.group))
+      if self.variants.contains(where: { $0.audioGroup.map { !groups.contains($0) } ?? false }) {
+        self.violate("AUDIO of a variant names a group without EXT-X-MEDIA (§4.3.4.2)")
       }
       return
     }
@@ -190,6 +244,12 @@ package struct HLSPlaylistDocument: Hashable, Sendable {
 extension HLSPlaylistDocument {
   /// Segments without those that are missing.
   package var availableSegments: [Segment] { self.segments.filter { !$0.isGap } }
+
+  /// The rendition that players choose for the audio of a variant; nil where the segments of the variant have it.
+  package func audio(of variant: Variant) -> Rendition? {
+    let group = self.renditions.filter { $0.type == "AUDIO" && $0.group == variant.audioGroup }
+    return group.first(where: \.isDefault) ?? group.first
+  }
 
   /// Duration of the available segments, in seconds.
   package var duration: Double { self.availableSegments.reduce(0) { $0 + $1.duration } }

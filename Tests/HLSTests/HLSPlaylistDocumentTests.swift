@@ -63,6 +63,38 @@ struct HLSPlaylistDocumentTests {
     #expect(playlist.variants.map(\.codecs) == ["avc1.64001f,mp4a.40.2", nil])
   }
 
+  @Test func `a multivariant playlist has its renditions, of which players choose the default one`() throws {
+    let playlist = try HLSPlaylistDocument(
+      parsing: """
+        #EXTM3U
+        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="Deutsch",URI="de.m3u8"
+        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="English",DEFAULT=YES,URI="en.m3u8"
+        #EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="a",NAME="Deutsch",URI="text.m3u8"
+        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="b",NAME="With the video"
+        #EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO="a"
+        1.m3u8
+        #EXT-X-STREAM-INF:BANDWIDTH=2,AUDIO="b"
+        2.m3u8
+        #EXT-X-STREAM-INF:BANDWIDTH=3
+        3.m3u8
+
+        """)
+    #expect(playlist.violations == [] && playlist.renditions.count == 4)
+    #expect(playlist.variants.map { playlist.audio(of: $0)?.name } == ["English", "With the video", nil])
+    #expect(playlist.variants.map { playlist.audio(of: $0)?.address } == ["en.m3u8", nil, nil])
+  }
+
+  @Test func `a key holds for the segments behind it, up to the next one`() throws {
+    let playlist = try HLSPlaylistDocument(
+      parsing: Self.head + "#EXTINF:2,\na.ts\n#EXT-X-KEY:METHOD=AES-128,URI=\"k?1\"\n"
+        + "#EXTINF:2,\nb.ts\n#EXTINF:2,\nc.ts\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://k\",KEYFORMAT=\"com.apple.streamingkeydelivery\"\n#EXTINF:2,\nd.ts\n"
+        + "#EXT-X-KEY:METHOD=NONE\n#EXTINF:2,\ne.ts\n")
+    #expect(playlist.violations == [])
+    #expect(playlist.segments.map { $0.key?.address } == [nil, "k?1", "k?1", "skd://k", nil])
+    #expect(playlist.segments.map { $0.key?.isIdentity } == [nil, true, true, false, nil])
+    #expect(playlist.segments.map(\.isEncrypted) == [false, true, true, true, false])
+  }
+
   @Test func `low latency starts at its own distance from the end`() throws {
     let playlist = try HLSPlaylistDocument(
       parsing: Self.head + "#EXT-X-PART-INF:PART-TARGET=0.5\n#EXT-X-SERVER-CONTROL:HOLD-BACK=6,PART-HOLD-BACK=1.5\n")
@@ -81,6 +113,10 @@ struct HLSPlaylistDocumentTests {
     ("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nb\n#EXTINF:2,\na\n", "§4.1"),
     ("#EXTM3U\n#EXT-X-TARGETDURATION:two\n", "no number of seconds"),
     (head + "#EXT-X-MEDIA-SEQUENCE:-1\n", "EXT-X-MEDIA-SEQUENCE"),
+    (head + "#EXT-X-KEY:URI=\"k\"\n", "EXT-X-KEY without METHOD"),
+    (head + "#EXT-X-KEY:METHOD=AES-128\n", "EXT-X-KEY without URI"),
+    ("#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO\n", "§4.3.4.1"),
+    ("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"a\"\nb\n", "names a group without EXT-X-MEDIA"),
     (head + "#EXT-X-PART-INF:PART-TARGET=0.5\n", "PART-HOLD-BACK"),
     (head + "#EXT-X-PART-INF:\n", "without PART-TARGET"),
   ])

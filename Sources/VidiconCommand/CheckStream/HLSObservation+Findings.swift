@@ -16,7 +16,8 @@ extension HLSObservation {
       if let obstacle = self.obstacle {
         [obstacle]
       } else {
-        self.playlistFindings + self.segmentFindings + self.liveFindings + self.webFindings
+        self.playlistFindings + self.segmentFindings + self.keyFindings + self.audioFindings + self.liveFindings
+          + self.webFindings
       }
     return StreamVerdict(clients: Self.clients, findings: findings, observations: self.lines)
   }
@@ -197,7 +198,8 @@ extension HLSObservation {
   }
 
   private var webFindings: [StreamFinding] {
-    let resources = (self.playlists + self.initializations + self.segments.map(\.resource)).filter(\.isDelivered)
+    let others = self.initializations + self.keys + (self.audio?.resources ?? [])
+    let resources = (self.playlists + others + self.segments.map(\.resource)).filter(\.isDelivered)
     let closed = resources.filter { !$0.allowsOtherOrigins }
     var findings: [StreamFinding] = []
     let remedy = CheckFinding.Remedy.advice(

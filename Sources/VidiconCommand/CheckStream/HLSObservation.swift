@@ -33,6 +33,21 @@ struct HLSObservation: Equatable, Sendable {
     var startsWithKeyframe: Bool?
   }
 
+  /// Rendition that has the audio of the first variant.
+  struct Audio: Equatable, Sendable {
+    /// Name for people.
+    var name: String
+    /// Its playlist.
+    var playlist: Resource
+    /// Whether that can be parsed, and has segments.
+    var hasSegments = false
+    /// Its last segment; nil where that was not requested.
+    var segment: Resource?
+
+    /// What was requested.
+    var resources: [Resource] { [self.playlist] + (self.segment.map { [$0] } ?? []) }
+  }
+
   /// Whether the address has TLS.
   var isEncrypted = false
   /// Protocol chosen by ALPN; nil without one.
@@ -52,6 +67,10 @@ struct HLSObservation: Equatable, Sendable {
   var segments: [Segment] = []
   /// Resources without which segments cannot be decoded: initialization sections.
   var initializations: [Resource] = []
+  /// Keys of the segments that were loaded, as far as they are at an address of HTTP.
+  var keys: [Resource] = []
+  /// Rendition with the audio; nil where the segments have it, or the check had no time for it.
+  var audio: Audio?
   /// Time between the first and the last request for the media playlist; nil with one.
   var reloadSpan: Double?
   /// Whether the last response has a later segment, or more parts, than the first.

@@ -1,3 +1,4 @@
+import Authentication
 import Containers
 import HLS
 import Media
@@ -10,6 +11,8 @@ struct HLSProbe {
   private static let segmentCount = 2
   /// Maximum length of a segment that is loaded, in bytes.
   private static let maximumSegmentLength = 32 << 20
+  /// Maximum length of a key that is loaded, in bytes: those of AES-128 have 16, and a page in place of one is longer.
+  private static let maximumKeyLength = 64 << 10
   /// Interval of the requests for a playlist that has not changed.
   private static let reloadInterval = MediaDuration.milliseconds(500)
   /// Minimum time in which a server responds.
@@ -37,7 +40,9 @@ struct HLSProbe {
     self.note(first, from: address)
     guard let playlist = self.parse(first) else { return self.facts }
     var (media, place) = (playlist, address)
+    var audio: HLSPlaylistDocument.Rendition?
     if let variant = playlist.variants.first {
+      audio = playlist.audio(of: variant)
       (self.facts.variantCount, self.facts.codecs) = (
         playlist.variants.count, variant.codecs.map { String($0.prefix(80)) }
       )
@@ -55,6 +60,8 @@ struct HLSProbe {
     let start = StreamClock.system.now()
     self.facts.media = media
     await self.loadSegments(of: media, from: place)
+    await self.loadKeys(of: media, from: place)
+    if let audio, let reference = audio.address { await self.loadAudio(audio, at: reference, from: address) }
     if !media.isEnded { await self.reload(media, from: place, since: start) }
     return self.facts
   }
@@ -147,6 +154,51 @@ struct HLSProbe {
             resource: Self.resource(response.result, from: response.address), duration: segment.duration,
             startsWithKeyframe: start == .keyframe ? true : start == .otherFrame ? false : nil))
       }
+    }
+  }
+
+  /// Loads the keys of the last segments, but for licenses and keys that are no resources of HTTP.
+  private mutating func loadKeys(of media: HLSPlaylistDocument, from place: HTTPAddress) async {
+    var addresses: [HTTPAddress] = []
+    for segment in media.availableSegments.suffix(Self.segmentCount) {
+      guard let key = segment.key, key.isIdentity, let reference = key.address, !reference.hasPrefix("data:"),
+        let address = place.resolved(reference), !addresses.contains(address)
+      else { continue }
+      addresses.append(address)
+    }
+    for address in addresses where self.hasTime {
+      switch await self.load(address, limit: Self.maximumKeyLength) {
+      case .failure(let failure): self.facts.keys.append(Self.resource(address.name, failure))
+      case .success(let response): self.facts.keys.append(Self.resource(response.result, from: response.address))
+      }
+    }
+  }
+
+  /// Loads the playlist of a rendition, and its last segment.
+  private mutating func loadAudio(
+    _ audio: HLSPlaylistDocument.Rendition, at reference: String, from place: HTTPAddress
+  ) async {
+    guard self.hasTime else { return }
+    let name = String(audio.name.prefix(Self.maximumNameLength)).withoutControls()
+    let response: HTTPVisit.Response
+    switch await self.load(reference, from: place) {
+    case .failure(let failure):
+      self.facts.audio = HLSObservation.Audio(name: name, playlist: Self.resource(reference, failure))
+      return
+    case .success(let value): response = value
+    }
+    var found = HLSObservation.Audio(name: name, playlist: Self.resource(response.result, from: response.address))
+    defer { self.facts.audio = found }
+    guard response.result.status == 200,
+      let playlist = try? HLSPlaylistDocument(parsing: String(buffer: response.result.body))
+    else { return }
+    self.note(playlist.violations)
+    guard let segment = playlist.availableSegments.last else { return }
+    found.hasSegments = true
+    guard self.hasTime, !segment.isByteRange else { return }
+    switch await self.load(segment.address, from: response.address, limit: Self.maximumSegmentLength) {
+    case .failure(let failure): found.segment = Self.resource(segment.address, failure)
+    case .success(let response): found.segment = Self.resource(response.result, from: response.address)
     }
   }
 

@@ -48,6 +48,7 @@ extension HLSObservation {
         + "\(resource.allowsOtherOrigins ? "CORS" : "no CORS")"
     }
     var lines = self.playlists.map { line($0, "playlist") } + self.initializations.map { line($0, "initialization") }
+    lines += self.keys.map { line($0, "key") } + (self.audio?.resources ?? []).map { line($0, "audio") }
     lines += self.segments.map { segment in
       line(segment.resource, "segment of \(segment.duration) s")
         + ", keyframe \(segment.startsWithKeyframe.map { "\($0)" } ?? "unknown")"

@@ -92,6 +92,43 @@ struct HLSVerdictTests {
     }
   }
 
+  @Test func `a key that is gone, or is none, is a fault`() throws {
+    let key = StreamFixtures.resource("key", type: "application/octet-stream", byteCount: 16)
+    let healthy = try Self.verdict { $0.keys = [key] }
+    #expect(healthy.problems == [] && healthy.line(.browsers) == "ok: plays")
+    var (missing, page) = (key, key)
+    (missing.status, missing.byteCount) = (404, 0)
+    let gone = try Self.verdict { $0.keys = [missing] }
+    #expect(
+      gone.problems
+        == ["fault keys: the key key: the server does not have it (404), without which no segment is decrypted"])
+    #expect(gone.line(.players).hasPrefix("fault: does not play") && gone.line(.safari).hasPrefix("warning: does not"))
+    page.byteCount = 1200
+    #expect(
+      try Self.verdict { $0.keys = [page] }.problems
+        == ["fault keys: the key key has 1200 bytes in place of 16 (RFC 8216 §4.3.2.4)"])
+  }
+
+  @Test func `a rendition with the audio that is gone keeps browsers from playing`() throws {
+    let playlist = StreamFixtures.resource("en.m3u8", type: "application/vnd.apple.mpegurl", byteCount: 200)
+    let segment = StreamFixtures.resource("en9.ts", type: "video/mp2t", byteCount: 8_000)
+    var audio = HLSObservation.Audio(name: "English", playlist: playlist, hasSegments: true, segment: segment)
+    #expect(try Self.verdict { $0.audio = audio }.problems == [])
+    audio.segment?.status = 404
+    let gone = try Self.verdict { $0.audio = audio }
+    #expect(
+      gone.problems == [
+        "warning audio English: en9.ts: the server does not have it (404), and browsers wait for it"
+      ])
+    #expect(gone.line(.players) == "ok: plays" && gone.line(.browsers).hasPrefix("warning: does not play"))
+    (audio.hasSegments, audio.segment) = (false, nil)
+    let empty = try Self.verdict { $0.audio = audio }
+    #expect(empty.problems[0].contains("its playlist en.m3u8 has no segments"))
+    audio.playlist.status = 403
+    let denied = try Self.verdict { $0.audio = audio }
+    #expect(denied.problems[0].contains("en.m3u8: the server denies access (403)"))
+  }
+
   @Test func `a playlist that does not go on is a fault`() throws {
     let verdict = try Self.verdict { ($0.reloadSpan, $0.hasAdvanced) = (4, false) }
     #expect(verdict.problems.count == 1 && verdict.problems[0].hasPrefix("fault playlist: no new segment in 4.0 s"))

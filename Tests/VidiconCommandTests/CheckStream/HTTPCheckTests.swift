@@ -63,6 +63,30 @@ struct HTTPCheckTests {
     #expect(verdict.findings.contains { $0.finding.meaning == "pages of other servers may play it" })
   }
 
+  @Test func `keys and the rendition with the audio are requested, and those that are gone are named`() async throws {
+    let variants =
+      "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"English\",URI=\"audio/en.m3u8\"\n"
+      + "#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"a\"\nvideo.m3u8\n"
+    let head = "#EXTM3U\n#EXT-X-TARGETDURATION:60\n"
+    let video = head + "#EXT-X-KEY:METHOD=AES-128,URI=\"keys/1\"\n#EXTINF:60,\nv.ts\n#EXT-X-ENDLIST\n"
+    var responses: [String: (head: String, body: String)] = [
+      "/live.m3u8": (Self.type + Self.open, variants), "/video.m3u8": (Self.type + Self.open, video),
+      "/audio/en.m3u8": (Self.type + Self.open, head + "#EXTINF:60,\ne.ts\n#EXT-X-ENDLIST\n"),
+      "/v.ts": ("200 OK" + Self.open, "x"), "/audio/e.ts": ("200 OK" + Self.open, "x"),
+      "/keys/1": ("200 OK" + Self.open, "0123456789abcdef"),
+    ]
+    let requests = Requests()
+    let healthy = try await Self.verdict(responses, requests: requests)
+    #expect(healthy.problems == [], "\(healthy)")
+    #expect(
+      requests.all.map(\.target) == ["/live.m3u8", "/video.m3u8", "/v.ts", "/keys/1", "/audio/en.m3u8", "/audio/e.ts"])
+    responses["/keys/1"] = nil
+    responses["/audio/en.m3u8"] = nil
+    let gone = try await Self.verdict(responses)
+    let subjects = gone.problems.map { problem in String(problem.prefix { $0 != ":" }) }
+    #expect(subjects == ["fault keys", "warning audio English"], "\(gone)")
+  }
+
   @Test func `a server that refuses pages of other servers is requested as by a player`() async throws {
     let requests = Requests()
     let server = try LocalServer { connection in
