@@ -82,6 +82,7 @@ extension ConfigurationReader {
       }
       command.options.config = file
     }
+    command.options.config = ServiceFolder.enter(configuration: command.options.config)
     return try ServeConfiguration(command)
   }
 }

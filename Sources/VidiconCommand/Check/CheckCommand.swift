@@ -34,7 +34,9 @@ struct CheckCommand: AsyncParsableCommand {
         throw VidiconError.usage("--report", "it is about a stream", "give the address of one, or leave it out")
       }
       ProcessLimits.raiseOpenFiles()
-      let reading = await ConfigurationReading.read(self.serve, within: .seconds(1))
+      var command = self.serve
+      command.options.config = ServiceFolder.enter(configuration: command.options.config)
+      let reading = await ConfigurationReading.read(command, within: .seconds(1))
       try self.show(await MachineCheck(reading).run())
     }
   }

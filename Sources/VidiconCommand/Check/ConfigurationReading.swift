@@ -9,6 +9,8 @@ struct ConfigurationReading: Sendable {
   var failure: VidiconError?
   /// Path of the file; nil without one.
   var file: String?
+  /// Folder of relative paths where the file is that of the service, which another user runs; nil for that of this process.
+  var serviceFolder: String?
 }
 
 extension ConfigurationReading {
@@ -22,6 +24,7 @@ extension ConfigurationReading {
     case .success(let configuration): self.init(configuration: configuration, file: file)
     case .failure(let error): self.init(file: file, error: error)
     }
+    if let file, ServiceFolder.isOf(configuration: file) { self.serviceFolder = ServiceFolder.path }
   }
 
   /// Reads the configuration within a time: a pipe may have no writer, and a network folder may hang.

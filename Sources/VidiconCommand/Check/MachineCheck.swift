@@ -56,7 +56,7 @@ extension MachineCheck {
       .screen: { ScreenFacts(configuration).findings },
       .encoder: { EncoderFacts(configuration).findings },
       .models: { ModelFacts(configuration).findings },
-      .recordings: { RecordingFacts(configuration).findings },
+      .recordings: { RecordingFacts(configuration, of: reading.serviceFolder).findings },
       .clock: { ClockFacts.ofMachine().findings },
       .certificates: { CertificateFacts(configuration).findings },
       .files: { OpenFileFacts.ofProcess().findings },

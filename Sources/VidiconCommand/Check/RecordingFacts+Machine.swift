@@ -5,26 +5,39 @@ import Recording
 
 extension RecordingFacts {
   /// Looks at the folders of a configuration; reads the heads of the files that are there.
-  init(_ configuration: ServeConfiguration) {
-    self.init(targets: configuration.streams.compactMap { Target($0) })
+  ///
+  /// - Parameter serviceFolder: Folder of the service that records; nil for this user.
+  init(_ configuration: ServeConfiguration, of serviceFolder: String? = nil) {
+    self.init(targets: configuration.streams.compactMap { Target($0, of: serviceFolder) })
   }
 }
 
 extension RecordingFacts.Target {
   /// The folder of a stream's recordings; nil for a stream without, and for a pattern that cannot be parsed.
-  init?(_ stream: StreamOptions) {
+  ///
+  /// - Parameter serviceFolder: Folder of the service that records, in which relative paths are; nil for this user.
+  init?(_ stream: StreamOptions, of serviceFolder: String?) {
     guard let settings = try? stream.recordingSettings(existing: .number) else { return nil }
-    let folder = settings.pattern.folder
+    let pattern = settings.pattern.folder
+    let folder = serviceFolder.map { ServiceFolder.resolved(pattern, in: $0) } ?? pattern
     var isFolder: ObjCBool = false
     let exists = FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) && isFolder.boolValue
     let files = settings.retention == .init() || !exists ? [] : Recordings.list(matching: settings.pattern)
     self.init(
       stream: stream.name, folder: folder, exists: exists, isCreatable: Self.isCreatable(folder),
-      isWritable: access(folder, W_OK | X_OK) == 0,
+      isWritable: access(folder, W_OK | X_OK) == 0 && serviceFolder.map { Self.isShared(folder, with: $0) } ?? true,
+      serviceFolder: serviceFolder,
       space: DiskSpace(ofFolder: folder), recordedByteCount: files.reduce(0) { $0 + $1.byteCount },
       bitrate: stream.bitrate + (stream.audio == "none" ? 0 : stream.audioBitrate),
       minimumFreeByteCount: settings.minimumFreeByteCount, keepAge: settings.retention.age,
       keepSize: settings.retention.byteCount)
+  }
+
+  /// Whether the owner of the service's folder, as which it runs, may write to a folder: where it is its own, or one of all users.
+  private static func isShared(_ folder: String, with serviceFolder: String) -> Bool {
+    var (own, service) = (stat(), stat())
+    guard stat(folder, &own) == 0, stat(serviceFolder, &service) == 0 else { return false }
+    return own.st_uid == service.st_uid || own.st_mode & S_IWOTH != 0
   }
 
   /// Whether this user may write to the first folder above a path that exists.

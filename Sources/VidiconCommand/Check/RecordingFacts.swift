@@ -14,6 +14,8 @@ struct RecordingFacts: Sendable {
     var isCreatable = true
     /// Whether this user may create files in it.
     var isWritable = true
+    /// Folder of the service that records, whose owner the folder is to have; nil for this user.
+    var serviceFolder: String?
     /// Free space of its disk; nil where it is not known.
     var space: DiskSpace?
     /// Bytes of the files that are there already, which retention rules count.
@@ -43,8 +45,16 @@ struct RecordingFacts: Sendable {
     let folder = target.folder.pathWithoutCredentials()
     guard target.exists else {
       let word = folder.shellWord
+      if let service = target.serviceFolder {
+        let command = "sudo mkdir -p \(word) && \(Self.adoption(of: word, by: service))"
+        return .fault(subject, "the folder \(folder) of the service does not exist", .command(command))
+      }
       let command = target.isCreatable ? "mkdir -p \(word)" : "sudo mkdir -p \(word) && sudo chown $USER \(word)"
       return .fault(subject, "the folder \(folder) does not exist", .command(command))
+    }
+    if !target.isWritable, let service = target.serviceFolder {
+      return .fault(
+        subject, "the service may not write to \(folder)", .command(Self.adoption(of: folder.shellWord, by: service)))
     }
     guard target.isWritable else {
       return .fault(
@@ -58,6 +68,11 @@ struct RecordingFacts: Sendable {
         .command("df -h \(folder.shellWord)"))
     }
     return self.retention(of: target, space, subject: subject, free: free)
+  }
+
+  /// The command that gives a folder to the user of a service, whose name is known only while it runs.
+  private static func adoption(of word: String, by serviceFolder: String) -> String {
+    "sudo chown --reference=\(serviceFolder.shellWord) \(word)"
   }
 
   private func retention(
