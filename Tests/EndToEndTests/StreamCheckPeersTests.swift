@@ -70,7 +70,6 @@ extension EndToEnd {
     @Test(arguments: PlantedFault.all)
     func `a planted fault is named, and its next step mends it`(fault: PlantedFault) async throws {
       try await CheckedPeer.serving(fault.peer) { peer in
-        // A machine that is busy may have faults of its own in one run.
         let report = try await Self.report(of: peer) { fault.isNamed(by: $0) }
         let named = try #require(fault.finding(in: report), "\(report)")
         let others = report.lasting.filter { $0.subject != named.subject }
@@ -105,8 +104,9 @@ extension EndToEnd {
       }
     }
 
-    /// Maximum number of checks of one peer.
-    private static let checkCount = 4
+    /// Maximum number of checks of one peer. A user runs one, which is all there is on a quiet machine; one that is busy may have faults of
+    /// its own in some. No planted fault is one of chance: each begins with the session, or repeats within the time of a check.
+    private static let checkCount = judgesTiming ? 1 : 4
 
     /// The first report that is as expected, else the last one.
     private static func report(
