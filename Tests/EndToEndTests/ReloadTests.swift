@@ -84,6 +84,8 @@ extension EndToEnd {
           #expect(await viewers.end(within: .seconds(60)) == .status(0))
           await viewers.output.end()
           let seen = try JSONDecoder().decode(ManyViewers.self, from: Data(viewers.output.text.utf8))
+          report("maximum time between two frames of one of 200 viewers, ms", seen.maximumWait, limit: 100)
+          report("maximum step of its RTP timestamps, ms", seen.maximumStep, limit: 100)
           #expect(seen.frames.count == 200 && seen.closed == 0 && seen.packetsLost == 0, "\(seen)")
           #expect(seen.frames.min() ?? 0 > 15 * 28 && seen.maximumStep <= 100 && seen.maximumWait <= 100, "\(seen)")
         }

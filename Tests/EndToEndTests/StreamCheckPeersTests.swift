@@ -6,6 +6,10 @@ extension EndToEnd {
   /// `vidicon check` against servers of other projects, healthy ones and such with a planted fault, and on this machine.
   @Suite("The check of a stream, and its peers")
   struct StreamCheckPeers {
+    /// Maximum number of checks of one peer. A user runs one, which is all there is on a quiet machine; one that is busy may have faults of
+    /// its own in some. No planted fault is one of chance: each begins with the session, or repeats within the time of a check.
+    private static let checkCount = judgesTiming ? 1 : 4
+
     @Test func `a stream of this program is all right over each protocol`() async throws {
       let options = Smoke.plasma + ["--rtmp-port", "0", "--webrtc-port", "0"]
       try await VidiconProcess.serving(options) { vidicon in
@@ -19,6 +23,19 @@ extension EndToEnd {
         }
         let none = try await StreamReport.check([vidicon.url("none")])
         #expect(none.names("RTSP") && none.problems.allSatisfy { $0.subject == "RTSP" }, "\(none)")
+      }
+    }
+
+    @Test(.tags(.timing)) func `both checks end in their time, also where a server is silent`() async throws {
+      let machine = try await CheckedPeer.serving("machine") { try await $0.check().seconds }
+      report("check of this machine, s", machine, limit: 6)
+      #expect(onQuietMachine(machine <= 6))
+      for (name, peer) in [
+        ("a stream", "rtsp audio"), ("a stream of HLS", "http"), ("a silent server", "rtsp fault=silent"),
+      ] {
+        let seconds = try await CheckedPeer.serving(peer) { try await $0.check().seconds }
+        report("check of \(name), s", seconds, limit: 12)
+        #expect(onQuietMachine(seconds <= 12), "\(name)")
       }
     }
 
@@ -103,10 +120,6 @@ extension EndToEnd {
         #expect(run.succeeded, "\(run.errors)")
       }
     }
-
-    /// Maximum number of checks of one peer. A user runs one, which is all there is on a quiet machine; one that is busy may have faults of
-    /// its own in some. No planted fault is one of chance: each begins with the session, or repeats within the time of a check.
-    private static let checkCount = judgesTiming ? 1 : 4
 
     /// The first report that is as expected, else the last one.
     private static func report(

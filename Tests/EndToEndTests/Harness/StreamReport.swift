@@ -17,6 +17,12 @@ struct StreamReport: Decodable, CustomStringConvertible {
 
   var verdict: String
   var findings: [Finding]
+  /// Time that the command took, from its start to its end.
+  var seconds = 0.0
+
+  private enum CodingKeys: CodingKey {
+    case verdict, findings
+  }
 
   /// Findings that are not all right, without those of clients, which repeat them.
   var problems: [Finding] { self.findings.filter { $0.verdict != "ok" && $0.part != "clients" } }
@@ -45,11 +51,14 @@ struct StreamReport: Decodable, CustomStringConvertible {
 
   /// Runs `vidicon check`, whose exit status must be that of its verdict.
   static func check(_ arguments: [String], environment: [String: String] = [:]) async throws -> StreamReport {
+    let start = ContinuousClock.now
     let child = try ChildProcess(VidiconProcess.path(), ["check", "--json"] + arguments, environment: environment)
     let exit = await child.end(within: .seconds(300))
+    let seconds = inSeconds(ContinuousClock.now - start)
     await child.output.end()
     await child.errors.end()
-    let report = try JSONDecoder().decode(StreamReport.self, from: Data(child.output.bytes))
+    var report = try JSONDecoder().decode(StreamReport.self, from: Data(child.output.bytes))
+    report.seconds = seconds
     let status: [String: Int32] = ["ok": 0, "warning": 1, "fault": 2]
     let expected = try #require(status[report.verdict])
     #expect(exit == .status(expected), "\(child.errors.text)")
