@@ -87,7 +87,7 @@ extension EndToEnd {
     @Test(arguments: PlantedFault.all)
     func `a planted fault is named, and its next step mends it`(fault: PlantedFault) async throws {
       try await CheckedPeer.serving(fault.peer) { peer in
-        let report = try await Self.report(of: peer) { fault.isNamed(by: $0) }
+        let report = try await Self.firstReport(of: peer) { fault.isNamed(by: $0) }
         let named = try #require(fault.finding(in: report), "\(report)")
         let others = report.lasting.filter { $0.subject != named.subject }
         #expect(others.isEmpty, "\(report)")
@@ -97,12 +97,12 @@ extension EndToEnd {
           #expect(run.succeeded, "\(command): \(run.errors)")
         }
         guard fault.mended.isEmpty else { return }
-        let mended = try await Self.report(of: peer) { !fault.isNamed(by: $0) }
+        let mended = try await Self.firstReport(of: peer) { !fault.isNamed(by: $0) }
         #expect(!fault.isNamed(by: mended), "\(mended)")
       }
       guard !fault.mended.isEmpty else { return }
       try await CheckedPeer.serving(fault.mended) { peer in
-        let report = try await Self.report(of: peer) { !fault.isNamed(by: $0) && $0.lasting.isEmpty }
+        let report = try await Self.firstReport(of: peer) { !fault.isNamed(by: $0) && $0.lasting.isEmpty }
         #expect(!fault.isNamed(by: report) && report.lasting.isEmpty, "\(report)")
         if peer.arguments[0].contains("://") { #expect(onQuietMachine(report.verdict == "ok"), "\(report)") }
       }
@@ -122,7 +122,7 @@ extension EndToEnd {
     }
 
     /// The first report that is as expected, else the last one.
-    private static func report(
+    private static func firstReport(
       of peer: CheckedPeer, where isExpected: (StreamReport) -> Bool
     ) async throws -> StreamReport {
       for _ in 1..<Self.checkCount {

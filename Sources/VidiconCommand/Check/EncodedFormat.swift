@@ -35,7 +35,9 @@ extension VideoSettings {
   /// The settings with a size and rate.
   func with(_ format: EncodedFormat) -> VideoSettings {
     var settings = self
-    (settings.width, settings.height, settings.frameRate) = (format.width, format.height, format.frameRate)
+    settings.width = format.width
+    settings.height = format.height
+    settings.frameRate = format.frameRate
     return settings
   }
 }

@@ -37,14 +37,14 @@ struct HLSObservation: Equatable, Sendable {
   struct Audio: Equatable, Sendable {
     /// Name for people.
     var name: String
-    /// Its playlist.
+    /// Media playlist of the rendition.
     var playlist: Resource
     /// Whether that can be parsed, and has segments.
     var hasSegments = false
-    /// Its last segment; nil where that was not requested.
+    /// Last segment of the playlist; nil where that was not requested.
     var segment: Resource?
 
-    /// What was requested.
+    /// Resources that were requested.
     var resources: [Resource] { [self.playlist] + (self.segment.map { [$0] } ?? []) }
   }
 

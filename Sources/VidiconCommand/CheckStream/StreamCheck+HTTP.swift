@@ -118,7 +118,7 @@ extension StreamCheck {
     visit = probe.visit
     guard case .success(let observation) = session, [404, 405].contains(observation.status),
       case .success(let (playlist, place)) = await visit.request(self.request(for: page.appending("index.m3u8"))),
-      playlist.status == 200
+      playlist.status != 404
     else { return Self.play(session) }
     var verdict = await self.playHLS(playlist, from: place, &visit, tls)
     let meaning = "off at this server (\(observation.status)), so that the page plays HLS"
