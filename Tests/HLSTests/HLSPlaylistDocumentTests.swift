@@ -87,7 +87,8 @@ struct HLSPlaylistDocumentTests {
   @Test func `a key holds for the segments behind it, up to the next one`() throws {
     let playlist = try HLSPlaylistDocument(
       parsing: Self.head + "#EXTINF:2,\na.ts\n#EXT-X-KEY:METHOD=AES-128,URI=\"k?1\"\n"
-        + "#EXTINF:2,\nb.ts\n#EXTINF:2,\nc.ts\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://k\",KEYFORMAT=\"com.apple.streamingkeydelivery\"\n#EXTINF:2,\nd.ts\n"
+        + "#EXTINF:2,\nb.ts\n#EXTINF:2,\nc.ts\n"
+        + "#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://k\",KEYFORMAT=\"com.apple.streamingkeydelivery\"\n#EXTINF:2,\nd.ts\n"
         + "#EXT-X-KEY:METHOD=NONE\n#EXTINF:2,\ne.ts\n")
     #expect(playlist.violations == [])
     #expect(playlist.segments.map { $0.key?.address } == [nil, "k?1", "k?1", "skd://k", nil])

@@ -39,7 +39,7 @@ extension HLSObservation {
       } else {
         nil
       }
-    guard let problem else {
+    guard let cause = problem else {
       return [StreamFinding(.audio, .ok(subject, "its playlist and last segment are delivered"))]
     }
     // Players made of ffmpeg leave it out.
@@ -47,7 +47,7 @@ extension HLSObservation {
       StreamFinding(
         .audio,
         .warning(
-          subject, "\(problem), and browsers wait for it",
+          subject, "\(cause), and browsers wait for it",
           .advice("check the source of the audio, or leave its group out")),
         blocks: [.safari, .browsers])
     ]

@@ -49,13 +49,13 @@ extension StreamCheck {
     var place = origin
     var redirects: [StreamFinding] = []
     while true {
-      let (found, next) = await self.checkRTSP(
+      let (verdict, target) = await self.checkRTSP(
         at: place, place.getsPassword(of: origin) ? self.specification.access.credentials : nil,
         follows: redirects.count < Self.maximumRedirectCount)
-      guard let next else {
-        var verdict = found
-        verdict.findings.insert(contentsOf: redirects, at: 0)
-        return verdict
+      guard let next = target else {
+        var whole = verdict
+        whole.findings.insert(contentsOf: redirects, at: 0)
+        return whole
       }
       redirects.append(
         StreamFinding(.connection, .ok("redirect", "from \(place.authority) to \(next.authority)")))
