@@ -9,7 +9,8 @@ extension HLSObservation {
     if let key = self.keys.first(where: { !$0.isDelivered }) {
       return [Self.keyFault("the key \(key.name): \(Self.reason(key)), without which no segment is decrypted")]
     }
-    if let key = self.keys.first(where: { $0.ending == .complete && $0.byteCount != Self.keyLength }) {
+    // One that the end of the check cuts off is not judged.
+    if let key = self.keys.first(where: { $0.ending != .cutOff && $0.byteCount != Self.keyLength }) {
       return [
         Self.keyFault(
           "the key \(key.name) has \(key.byteCount) bytes in place of \(Self.keyLength) (RFC 8216 §4.3.2.4)")
@@ -18,7 +19,7 @@ extension HLSObservation {
     if let key = self.keys.first { return [StreamFinding(.video, .ok("keys", "\(key.name) is delivered"))] }
     let isLicensed = self.media?.availableSegments.last?.isEncrypted == true
     guard isLicensed else { return [] }
-    return [StreamFinding(.video, .ok("keys", "those of the last segment are no resources of HTTP, and not judged"))]
+    return [StreamFinding(.video, .ok("keys", "those of the last segment are not requested, and not judged"))]
   }
 
   private static func keyFault(_ meaning: String) -> StreamFinding {

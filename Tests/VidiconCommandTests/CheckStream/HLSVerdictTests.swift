@@ -107,6 +107,13 @@ struct HLSVerdictTests {
     #expect(
       try Self.verdict { $0.keys = [page] }.problems
         == ["fault keys: the key key has 1200 bytes in place of 16 (RFC 8216 §4.3.2.4)"])
+    // A page of which no more is received than the limit, a key that ends early, and one that the end of the check cuts off.
+    (page.byteCount, page.ending) = (70_000, .tooLong)
+    #expect(try Self.verdict { $0.keys = [page] }.problems.count == 1)
+    (page.byteCount, page.ending) = (5, .closed)
+    #expect(try Self.verdict { $0.keys = [page] }.problems.count == 1)
+    page.ending = .cutOff
+    #expect(try Self.verdict { $0.keys = [page] }.problems == [])
   }
 
   @Test func `a rendition with the audio that is gone keeps browsers from playing`() throws {
