@@ -63,13 +63,14 @@ struct ContainerObservation: Equatable, Sendable {
     let subject = "media"
     let amount = "\(self.byteCount) bytes in \(TrackObservation.text(self.duration)) s"
     switch self.content {
-    case .unknown: return [StreamFinding(.tracks, .ok(subject, "\(amount) of \(self.type)"))]
+    case .unknown:
+      return [StreamFinding(.tracks, .ok(subject, "\(amount) of \(self.type)"))] + [self.cut].compactMap(\.self)
     case .indexBehindMedia:
       let finding = CheckFinding(
         subject: subject, verdict: .ok,
         meaning: "MP4 whose index follows its media, which players have to request first",
         remedy: .advice("move it to the beginning; ffmpeg: -movflags +faststart"))
-      return [StreamFinding(.tracks, finding)]
+      return [StreamFinding(.tracks, finding)] + [self.cut].compactMap(\.self)
     case .refused:
       return [
         StreamFinding(

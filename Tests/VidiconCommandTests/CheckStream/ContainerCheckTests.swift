@@ -1,6 +1,7 @@
 import Foundation
 import Media
 import MediaInput
+import NIOCore
 import TestSupport
 import Testing
 
@@ -61,6 +62,14 @@ struct ContainerCheckTests {
     let bytes = file.prefix(file.count / 2)
     let verdict = try await Self.verdict("video/mp4", bytes, length: file.count, receiving: bytes.count)
     #expect(verdict.problems == [] && verdict.line(.players).hasPrefix("ok: not judged: the index"), "\(verdict)")
+    // One whose server ends it early is a fault all the same.
+    var result = HTTPResult(status: 200)
+    result.pieces = [.init(time: 0.1, bytes: ByteBuffer(bytes: bytes.prefix(40)))]
+    result.ending = .closed
+    for content in [ContainerObservation.Content.indexBehindMedia, .unknown] {
+      let early = ContainerObservation(result, content: content).verdict
+      #expect(early.problems == ["fault media: the server ends the response after 40 bytes, before its end"])
+    }
     // One that was received as a whole, and has none, is damaged.
     let cut = try await Self.verdict("video/mp4", bytes)
     #expect(cut.problems.count == 1 && cut.problems[0].hasPrefix("fault media: "), "\(cut)")
