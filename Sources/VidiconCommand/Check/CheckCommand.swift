@@ -34,9 +34,7 @@ struct CheckCommand: AsyncParsableCommand {
         throw VidiconError.usage("--report", "it is about a stream", "give the address of one, or leave it out")
       }
       ProcessLimits.raiseOpenFiles()
-      var command = self.serve
-      command.options.config = ServiceFolder.enter(configuration: command.options.config)
-      let reading = await ConfigurationReading.read(command, within: .seconds(1))
+      let reading = await ConfigurationReading.read(self.serve, within: .seconds(1))
       try self.show(await MachineCheck(reading).run())
     }
   }

@@ -27,9 +27,15 @@ extension ConfigurationReading {
     if let file, ServiceFolder.isOf(configuration: file) { self.serviceFolder = ServiceFolder.path }
   }
 
-  /// Reads the configuration within a time: a pipe may have no writer, and a network folder may hang.
+  /// Reads the configuration within a time: a pipe may have no writer, and a network folder may hang. For that of the
+  /// service, this process enters the service's folder.
   static func read(_ command: ServeCommand, within limit: Duration) async -> ConfigurationReading {
-    let reading = await WorkerThread.run(named: "configuration", timeout: limit) { ConfigurationReading(command) }
+    let reading = await WorkerThread.run(named: "configuration", timeout: limit) {
+      var command = command
+      // Links of the path are followed, which may hang as well.
+      command.options.config = ServiceFolder.enter(configuration: command.options.config)
+      return ConfigurationReading(command)
+    }
     if let reading { return reading }
     let file = command.options.config
     let error = VidiconError(
