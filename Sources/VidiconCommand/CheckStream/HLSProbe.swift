@@ -190,8 +190,16 @@ struct HLSProbe {
     var found = HLSObservation.Audio(name: name, playlist: Self.resource(response.result, from: response.address))
     defer { self.facts.audio = found }
     guard response.result.status == 200,
-      let playlist = try? HLSPlaylistDocument(parsing: String(buffer: response.result.body))
+      var playlist = try? HLSPlaylistDocument(parsing: String(buffer: response.result.body))
     else { return }
+    // Audio that begins with the first viewer may come after the video.
+    while playlist.availableSegments.isEmpty, !playlist.isEnded, self.hasTime {
+      try? await Task.sleep(for: .nanoseconds(Self.reloadInterval.nanoseconds))
+      guard let later = try? await self.load(response.address).get(), later.result.status == 200,
+        let next = try? HLSPlaylistDocument(parsing: String(buffer: later.result.body))
+      else { break }
+      playlist = next
+    }
     self.note(playlist.violations)
     guard let segment = playlist.availableSegments.last else { return }
     found.hasSegments = true

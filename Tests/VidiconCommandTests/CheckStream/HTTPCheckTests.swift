@@ -87,6 +87,36 @@ struct HTTPCheckTests {
     #expect(subjects == ["fault keys", "warning audio English"], "\(gone)")
   }
 
+  @Test func `a rendition whose audio begins after the video is requested again`() async throws {
+    let requests = Requests()
+    let server = try LocalServer { connection in
+      guard let target = connection.readHead().split(separator: " ").dropFirst().first.map(String.init) else { return }
+      requests.append(target, origin: nil)
+      let isFirst = requests.all.count(where: { $0.target == target }) == 1
+      let head = "#EXTM3U\n#EXT-X-TARGETDURATION:60\n"
+      let body =
+        switch target {
+        case "/live.m3u8":
+          "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"English\",URI=\"en.m3u8\"\n"
+            + "#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"a\"\nvideo.m3u8\n"
+        case "/video.m3u8": head + "#EXTINF:60,\nv.ts\n#EXT-X-ENDLIST\n"
+        case "/en.m3u8": isFirst ? head : head + "#EXTINF:60,\ne.ts\n"
+        default: "x"
+        }
+      let type = target.hasSuffix(".m3u8") ? "application/vnd.apple.mpegurl" : "video/mp2t"
+      connection.write(
+        "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
+      )
+    }
+    defer { server.stop() }
+    var limits = StreamCheck.Limits()
+    limits.whole = .seconds(240)
+    let url = "http://127.0.0.1:\(server.port)/live.m3u8"
+    let verdict = try await StreamCheck(NetworkSpecification(parsing: url), limits: limits).run()
+    #expect(verdict.problems == [], "\(verdict)")
+    #expect(requests.all.map(\.target).suffix(3) == ["/en.m3u8", "/en.m3u8", "/e.ts"])
+  }
+
   @Test func `a server that refuses pages of other servers is requested as by a player`() async throws {
     let requests = Requests()
     let server = try LocalServer { connection in
