@@ -60,6 +60,9 @@ struct AccessFuzzCase {
         let now = MediaTime(nanoseconds: Int64(second) * 1_000_000_000)
         precondition(access.passwordCheck(for: request, now: now) == nil, "no user has a hash")
         let identification = access.identify(request, covers: { _ in true }, now: now)
+        if case .allowed = access.decide(.configure, for: identification, isOnThisMachine: true) {
+          preconditionFailure("a configuration is taken without its token")
+        }
         for permission in [Permission.watch, .control, .readRecordings, .publish(stream: self.text)] {
           if case .allowed(let role) = access.decide(permission, for: identification, isOnThisMachine: true) {
             // Passwords that only Basic with these exact bytes contains.
