@@ -2,6 +2,7 @@ import Authentication
 import Capture
 import Media
 import NIOCore
+import NIOEmbedded
 import NIOPosix
 import RTP
 import Serving
