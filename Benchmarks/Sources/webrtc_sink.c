@@ -4,7 +4,8 @@
 // that come one by one, PAUSE milliseconds apart.
 // webrtc_sink join PORT NAME COUNT 0: viewers that come at once to a stream that one watches already; prints a line of JSON: viewers
 // with a complete keyframe, time from the first POST to the last of them, and the keyframes that the other viewer saw meanwhile.
-// webrtc_sink handshake PORT NAME COUNT 0: offers, checks and DTLS without a nomination, so that no media follows; prints "connected".
+// webrtc_sink handshake PORT NAME COUNT 0: offers, checks and DTLS without a nomination, so that no media follows; prints
+// "answered", reads a line, checks and prints "connected".
 //
 // "whep" viewers play the stream NAME of an HTTP server on PORT; "floor" viewers have sockets and keys only, as webrtc_floor expects.
 // Prints "ready" once every viewer has a keyframe and two more seconds have passed, reads for SECONDS, and prints a line of JSON:
@@ -411,17 +412,28 @@ static void measure_join(int port, const char *name) {
          (last - first_post) / 1e6, counted);
 }
 
-static void measure_handshakes(int port, const char *name) {
-  for (int i = 0; i < viewer_count; i++) post(i, port, name, false);
-  int connected = 0;
-  for (long long end = now() + 20 * second; connected < viewer_count && now() < end;) {
+static void run_until(enum whep_state state, const char *name) {
+  int reached = 0;
+  for (long long end = now() + 20 * second; reached < viewer_count && now() < end;) {
     run_once();
-    connected = 0;
-    for (int i = 0; i < viewer_count; i++) connected += viewers[i].client.state == whep_connected;
+    reached = 0;
+    for (int i = 0; i < viewer_count; i++) reached += viewers[i].client.state == state;
   }
-  if (connected < viewer_count) fail("%d of %d viewers are connected", connected, viewer_count);
-  puts("connected");
+  if (reached < viewer_count) fail("%d of %d viewers are %s", reached, viewer_count, name);
+  puts(name);
   fflush(stdout);
+}
+
+static void measure_handshakes(int port, const char *name) {
+  for (int i = 0; i < viewer_count; i++) {
+    viewers[i].client.holds = true;
+    post(i, port, name, false);
+  }
+  run_until(whep_answered, "answered");
+  // The reader looks at its clock.
+  getchar();
+  for (int i = 0; i < viewer_count; i++) whep_check(&viewers[i].client);
+  run_until(whep_connected, "connected");
   run_for(second);
 }
 

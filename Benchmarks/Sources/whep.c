@@ -189,6 +189,11 @@ static void send_check(struct whep *client) {
   (void)count;
 }
 
+void whep_check(struct whep *client) {
+  client->state = whep_checking;
+  send_check(client);
+}
+
 static void handle_answer(struct whep *client) {
   const char *text = client->reply;
   if (strncmp(text, "HTTP/1.1 201", 12)) fail("refused: %s", text);
@@ -208,8 +213,8 @@ static void handle_answer(struct whep *client) {
   struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = inet_addr(ip)};
   client->socket = open_media_socket();
   if (connect(client->socket, (struct sockaddr *)&server, sizeof server) < 0) fail("%s: %s", ip, strerror(errno));
-  client->state = whep_checking;
-  send_check(client);
+  client->state = whep_answered;
+  if (!client->holds) whep_check(client);
 }
 
 void whep_read_reply(struct whep *client) {

@@ -12,7 +12,7 @@
 /// Payload types and header extension identifiers of the offer.
 enum { video_type = 96, retransmission_type = 97, audio_type = 111, transport_wide_identifier = 3 };
 
-enum whep_state { whep_waiting, whep_posted, whep_checking, whep_securing, whep_connected };
+enum whep_state { whep_waiting, whep_posted, whep_answered, whep_checking, whep_securing, whep_connected };
 
 /// One client. Its sockets do not block.
 struct whep {
@@ -21,6 +21,8 @@ struct whep {
   int http, socket;
   /// Whether checks nominate the path; media flows only then.
   bool nominates;
+  /// Whether the first check waits for whep_check.
+  bool holds;
   /// Time of the request, of the last check, in nanoseconds of the monotonic clock.
   long long posted, checked;
   uint64_t transaction;
@@ -45,6 +47,9 @@ void whip_post(struct whep *client, int number, int port, const char *name, cons
 
 /// Reads the response; the UDP socket is open when the state is no longer whep_posted.
 void whep_read_reply(struct whep *client);
+
+/// Sends the first check of a client that holds it.
+void whep_check(struct whep *client);
 
 /// Continues the connection by a datagram of STUN or DTLS; others are ignored.
 void whep_receive(struct whep *client, const uint8_t *datagram, size_t length);
