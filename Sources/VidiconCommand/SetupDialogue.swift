@@ -1,3 +1,4 @@
+import Capture
 import Foundation
 import Media
 
@@ -106,5 +107,57 @@ struct SetupDialogue<Console: SetupConsole, Generator: RandomNumberGenerator> {
   private static func answer(_ text: String?) throws(VidiconError) -> String {
     if let text { return text }
     throw .usage("vidicon setup", "the input has ended before every question was answered", "answer all, or give --yes")
+  }
+}
+
+/// A place where `vidicon setup` asks its questions.
+protocol SetupConsole {
+  /// Shows a line.
+  mutating func show(_ line: String)
+  /// Asks a question; nil at the end of the input.
+  mutating func ask(_ question: String) -> String?
+  /// Asks a question whose answer is not shown; nil at the end of the input.
+  mutating func askSecret(_ question: String) -> String?
+}
+
+/// Standard input and output as a place for questions.
+struct TerminalConsole: SetupConsole {
+  func show(_ line: String) {
+    Terminal.print(line)
+  }
+
+  func ask(_ question: String) -> String? {
+    Terminal.print("\(question):")
+    return readLine(strippingNewline: true)
+  }
+
+  func askSecret(_ question: String) -> String? {
+    Terminal.readSecret(question)
+  }
+}
+
+/// A camera that `vidicon setup` offers.
+struct SetupCamera: Equatable, Sendable {
+  /// Name for people.
+  var name: String
+  /// The source that selects it.
+  var source: String
+  /// Reason why it cannot be used now; nil for a usable one.
+  var problem: String?
+}
+
+extension SetupCamera {
+  /// The cameras among the devices of this machine, in their order.
+  static func cameras(among devices: [CaptureDevice]) -> [SetupCamera] {
+    let cameras = devices.filter { $0.kind == .camera }
+    return cameras.map { camera in
+      // The name is the same after another boot, while nodes are numbered in the order in which they are found. Of two cameras with the
+      // same name, and of one that cannot be opened, only the path of the node selects one.
+      let isUnique = cameras.count { $0.stableName == camera.stableName } == 1
+      let isStable = isUnique && camera.problem == nil && !camera.stableName.contains("?")
+      return SetupCamera(
+        name: camera.name, source: isStable ? "v4l2:\(camera.stableName)" : camera.specification,
+        problem: camera.problem)
+    }
   }
 }

@@ -1,5 +1,6 @@
 internal import Cryptography
 internal import Media
+package import NIOCore
 internal import NIOSSL
 internal import Serving
 
@@ -43,5 +44,27 @@ struct ServerCertificate: Sendable {
 
   static func fingerprint(of bytes: [UInt8]) -> String {
     Hexadecimal.encode(HashAlgorithm.sha256.digest(of: bytes), uppercase: true, separator: ":")
+  }
+}
+
+/// The certificate of the local authority, without its key, in the two forms that systems import.
+package struct AuthorityDocument: Sendable {
+  /// The certificate in PEM.
+  package let pem: ByteBuffer
+  /// The certificate in DER.
+  package let der: ByteBuffer
+  /// SHA-256 of the DER form: pairs of upper-case hexadecimal digits separated by colons.
+  package let fingerprint: String
+
+  init(of authority: LocalAuthority) throws(VidiconError) {
+    do {
+      self.pem = ByteBuffer(string: try authority.certificate.pem)
+    } catch {
+      throw VidiconError(
+        .failed, subject: "the certificate authority", cause: "cannot be encoded (\(error))",
+        nextStep: "give a certificate and its key")
+    }
+    self.der = ByteBuffer(bytes: authority.certificate.der)
+    self.fingerprint = ServerCertificate.fingerprint(of: authority.certificate.der)
   }
 }
