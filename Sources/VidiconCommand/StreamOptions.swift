@@ -166,6 +166,14 @@ package struct StreamOptions: Equatable {
     return video
   }
 
+  /// The video source; nil where none is requested, and where the text names none.
+  var videoSource: SourceSpecification.Video? {
+    self.source.flatMap { try? SourceSpecification.Video(parsing: $0) }
+  }
+
+  /// The audio source; nil where the text names none.
+  var audioSource: SourceSpecification.Audio? { try? SourceSpecification.Audio(parsing: self.audio) }
+
   /// The sources; throws where their names cannot be parsed.
   func specification() throws(VidiconError) -> SourceSpecification {
     try SourceSpecification(video: self.source ?? Self.generatedSource, audio: self.audio)

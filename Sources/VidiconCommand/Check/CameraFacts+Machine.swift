@@ -25,10 +25,7 @@ extension CameraFacts {
     var selected: [Int: CameraSpecification] = [:]
     self.choosesItself = configuration.streams.count == 1 && configuration.streams[0].source == nil
     for stream in configuration.streams {
-      guard let source = stream.source, case .camera(let camera)? = try? SourceSpecification.Video(parsing: source)
-      else {
-        continue
-      }
+      guard case .camera(let camera)? = stream.videoSource else { continue }
       var indices = Self.selection(of: camera, among: devices)
       if indices.isEmpty, case .name = camera.device {
         let known = names(camera)

@@ -1,5 +1,6 @@
 import CaptureDevices
 import Media
+import StreamControl
 import Streaming
 internal import Threading
 
@@ -57,9 +58,11 @@ extension EncoderFacts {
     self.init(
       encoders: streams.enumerated().map { index, stream in
         let video = stream.video
-        let isCompressed = ["rtsp://", "rtsps://", "rtmp", "rtsp:", "whip:", "file:", "http"].contains {
-          stream.source?.hasPrefix($0) == true
-        }
+        let isCompressed =
+          switch stream.videoSource {
+          case .network?, .published?, .file?: true
+          default: false
+          }
         return Encoder(
           stream: stream.name,
           format: formats[index].text(encoder: video.encoder),

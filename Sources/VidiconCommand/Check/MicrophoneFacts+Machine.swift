@@ -15,10 +15,11 @@ extension MicrophoneFacts {
         Microphone(specification: $0.specification, name: $0.name, problem: $0.problem)
       })
     for stream in configuration.streams {
-      switch try? SourceSpecification.Audio(parsing: stream.audio) {
+      // Without a source the first camera is looked for.
+      let isCamera = if case .camera? = stream.videoSource { true } else { stream.source == nil }
+      switch stream.audioSource {
       case .microphone(let microphone)?: self.requests.append((stream.name, microphone.name ?? ""))
-      case .auto? where stream.source == nil || stream.source?.hasPrefix("v4l2:") == true:
-        self.automatic.append(stream.name)
+      case .auto? where isCamera: self.automatic.append(stream.name)
       default: break
       }
     }

@@ -53,10 +53,7 @@ extension ScreenFacts {
     self.isWayland = environment["WAYLAND_DISPLAY"]?.isEmpty == false
     self.problem = ScreenDevices.devices().first?.problem
     for stream in configuration.streams {
-      guard let source = stream.source, case .screen(let screen)? = try? SourceSpecification.Video(parsing: source)
-      else {
-        continue
-      }
+      guard case .screen(let screen)? = stream.videoSource else { continue }
       self.requests.append((stream.name, screen.display))
     }
   }

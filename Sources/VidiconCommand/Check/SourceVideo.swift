@@ -32,12 +32,12 @@ extension SourceVideo {
   init?(of stream: StreamOptions, isOnly: Bool, devices: Devices) {
     let generated = SourceVideo(
       width: stream.size?.width ?? 1280, height: stream.size?.height ?? 720, frameRate: stream.frameRate ?? 30)
-    guard let source = stream.source else {
+    guard stream.source != nil else {
       let camera = isOnly ? devices.cameras.first { $0.problem == nil } : nil
       self = camera.flatMap { SourceVideo(of: $0, CameraSpecification(), stream) } ?? generated
       return
     }
-    guard let video = try? SourceSpecification.Video(parsing: source) else { return nil }
+    guard let video = stream.videoSource else { return nil }
     switch video {
     case .plasma, .noise, .bars: self = generated
     case .camera(let camera):

@@ -40,6 +40,20 @@ struct StateCheckTests {
     #expect(Self.encoder(nil).verdict == .fault)
   }
 
+  @Test(
+    arguments: [
+      ("rtsp://a/b", true), ("RTSPS://a/b", true), ("https://a/b.m3u8", true), ("srt://a:9000", true), ("rtmp:", true),
+      ("rtsp:", true), ("whip:", true), ("file:/film.mp4", true), ("v4l2:", false), ("screen:", false),
+      ("plasma", false), ("rtsp://", false),
+    ])
+  func `sources that deliver compressed video may need no encoder`(source: String, mayPassThrough: Bool) throws {
+    var stream = StreamOptions()
+    try stream.set(.size, to: "64x48")
+    stream.source = source
+    let facts = EncoderFacts(streams: [stream], duration: .milliseconds(100))
+    #expect(facts.encoders.map(\.mayPassThrough) == [mayPassThrough])
+  }
+
   @Test func `all encoders of a configuration are measured`() throws {
     var (small, unknown) = (StreamOptions(), StreamOptions())
     try small.set(.size, to: "64x48")
