@@ -41,6 +41,13 @@ struct RepositoryTests {
     #expect(files.flatMap(SourceRules.justifications) == [])
   }
 
+  /// Every other place has a rendition, or asks for its name.
+  @Test func `the name of the main rendition is written once`() throws {
+    let files = try Repository.swiftFiles(in: "Sources")
+    let places = files.filter { $0.strings.contains { $0.text == "main" } }.map(\.path)
+    #expect(places == ["/Sources/Media/RenditionName.swift"])
+  }
+
   @Test func `no test sleeps`() throws {
     let files = try Repository.swiftFiles(in: "Tests")
     #expect(files.count > 300)
