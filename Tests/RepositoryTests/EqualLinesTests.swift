@@ -44,7 +44,7 @@ struct EqualLinesTests {
   /// Pushes, which have the names of what they send in every protocol, are left out.
   @Test func `no server of a protocol has more than a fiftieth of its lines from another one`() throws {
     let rooms = try Self.rooms.map { room in
-      (room, try Repository.swiftFiles(in: "Sources/\(room)").filter { !$0.path.contains("/Pushes/") })
+      (room, try Repository.swiftFiles(in: "Sources/\(room)").filter { !$0.path.has("/Pushes/") })
     }
     for (room, files) in rooms {
       for (other, others) in rooms where other != room {
