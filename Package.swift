@@ -480,9 +480,9 @@ let package = Package(
       name: "FuzzBodies",
       dependencies: [
         "Authentication", "Bitstreams", "CaptureDevices", "Codecs", "Containers", "Effects", "HLS", "HLSRules",
-        "ControlAPI", "HTTPServer", "Inference", "Media", "MediaInput", "RTMP", "RTP", "RTSP", "Recording",
-        "StreamControl", "VidiconCommand", "WebRTC", "WebRTCPeers", "WebRTCServer", "CV4L2", "Capture", nioCore,
-        .product(name: "HTTPTypes", package: "swift-http-types"), "TransportStreams",
+        "ControlAPI", "HTTPServer", "Inference", "Media", "MediaInput", "Pushing", "RTMP", "RTP", "RTSP",
+        "Recording", "StreamControl", "VidiconCommand", "WebRTC", "WebRTCPeers", "WebRTCServer", "CV4L2", "Capture",
+        nioCore, .product(name: "HTTPTypes", package: "swift-http-types"), "TransportStreams",
       ],
       path: "Tests/FuzzBodies", swiftSettings: settings),
     .testTarget(name: "FuzzBodiesTests", dependencies: ["FuzzBodies", nioCore], swiftSettings: settings),

@@ -31,23 +31,31 @@ public struct PushTarget: Hashable, Sendable {
 
   /// Creates a target from a URL: `rtmp[s]://HOST[:PORT]/APP/KEY`, or `whip+https://HOST[:PORT]/PATH`.
   ///
-  /// - Parameter token: Token of WHIP's requests, visible ASCII characters; nil without one.
-  /// - Throws: `.invalidSpecification` for a malformed URL, one of RTMP without a stream key or with a token, and a token or bitrate
-  ///   out of range.
+  /// The parameter `rendition=NAME` of its query names the rendition, and is not sent: it is not part of ``destination``. A server's own
+  /// parameter of this name is written `%72endition=NAME`.
+  ///
+  /// - Parameters:
+  ///   - token: Token of WHIP's requests, visible ASCII characters; nil without one.
+  ///   - rendition: Name of the rendition that is sent; nil for that of the URL, and for `main` where that has none.
+  /// - Throws: `.invalidSpecification` for a malformed URL, one of RTMP without a stream key or with a token, a token or bitrate
+  ///   out of range, and a rendition that is not the URL's.
   public init(
-    url text: String, token: Secret? = nil, rendition: String = RenditionName.main, bitrate: Int? = nil,
-    isAdaptive: Bool = true
+    url text: String, token: Secret? = nil, rendition: String? = nil, bitrate: Int? = nil, isAdaptive: Bool = true
   ) throws(VidiconError) {
     guard text.utf8.count <= Self.maximumURLLength else {
       throw Self.failure("its URL has more than \(Self.maximumURLLength) bytes")
     }
-    self.destination =
-      text.prefix(4).lowercased() == "whip" ? try Self.whip(text, token: token) : try Self.rtmp(text, token: token)
+    var parameter = RenditionParameter()
+    if text.prefix(4).lowercased() == "whip" {
+      self.destination = try Self.whip(text, token: token, removing: &parameter)
+    } else {
+      self.destination = try Self.rtmp(text, token: token, removing: &parameter)
+    }
+    self.rendition = try parameter.rendition(beside: rendition)
     if let bitrate, !Self.bitrates.contains(bitrate) {
       throw VidiconError(
         .invalidSpecification, subject: "push", cause: "its bitrate is out of range", nextStep: "give 10k to 200000k")
     }
-    self.rendition = rendition
     self.bitrate = bitrate
     self.isAdaptive = isAdaptive
   }
@@ -58,8 +66,10 @@ public struct PushTarget: Hashable, Sendable {
       nextStep: "give rtmp://HOST/APP/KEY, or rtmps:// for an encrypted connection, or whip+https://HOST/PATH")
   }
 
-  private static func rtmp(_ text: String, token: Secret?) throws(VidiconError) -> Destination {
-    let url: RTMPURL
+  private static func rtmp(
+    _ text: String, token: Secret?, removing parameter: inout RenditionParameter
+  ) throws(VidiconError) -> Destination {
+    var url: RTMPURL
     do throws(ParsingError) {
       url = try RTMPURL(parsing: text)
     } catch {
@@ -71,15 +81,22 @@ public struct PushTarget: Hashable, Sendable {
       default: throw Self.failure("its URL is not valid")
       }
     }
+    url.applicationQuery = Secret(parameter.remove(from: url.applicationQuery.text))
+    url.key = Secret(parameter.remove(from: url.key.text))
     guard !url.key.isEmpty else { throw Self.failure("its URL has no stream key") }
     guard token == nil else { throw Self.failure("a token is of WHIP, and its URL is of RTMP") }
     return .rtmp(url)
   }
 
-  private static func whip(_ text: String, token: Secret?) throws(VidiconError) -> Destination {
+  private static func whip(
+    _ text: String, token: Secret?, removing parameter: inout RenditionParameter
+  ) throws(VidiconError) -> Destination {
+    // A name with letters that no URL has would be refused there, and a fragment has no parameters.
+    let end = text.utf8.firstIndex(of: UInt8(ascii: "#")) ?? text.utf8.endIndex
+    let sent = parameter.remove(from: String(text[..<end])) + String(text[end...])
     let url: WHIPURL
     do throws(ParsingError) {
-      url = try WHIPURL(parsing: text)
+      url = try WHIPURL(parsing: sent)
     } catch {
       switch error.field {
       case "scheme": throw Self.failure("its URL is neither whip+https:// nor whip+http://")

@@ -5,7 +5,8 @@ struct PushArguments: ParsableArguments {
   @Option(
     help: """
       A server that the stream is sent to, rtmp://HOST/APP/KEY, rtmps://HOST/APP/KEY or whip+https://HOST/PATH, with options before it: \
-      rendition=low,bitrate=1500k,adaptive=no,url=rtmp://…; repeatable. Other users of this machine see options in the list \
+      rendition=low,bitrate=1500k,adaptive=no,url=rtmp://…; the rendition also as ?rendition=low in the URL, which the server does \
+      not get; repeatable. Other users of this machine see options in the list \
       of processes; --push-file and the variable VIDICON_PUSH hide them.
       """)
   var push: [String] = []

@@ -1,5 +1,6 @@
 import Media
 import Pushing
+import Streaming
 
 /// The part of a setting's text that is not shown.
 enum SettingSecrecy {
@@ -24,7 +25,7 @@ enum SettingSecrecy {
     switch self {
     case .open: text
     case .address: Self.hasCredentials(text) ? text.withoutCredentials() : text
-    case .push: (try? PushTarget(url: text)).map { "\($0.address)/\(Self.mask)" } ?? Self.mask
+    case .push: (try? PushTarget(url: text)).map { Self.address(of: $0) } ?? Self.mask
     case .iceServer:
       // The host stays; a name may be a password by mistake.
       if text.first != "@", let colon = text.firstIndex(of: ":"), let at = text.lastIndex(of: "@") {
@@ -35,6 +36,13 @@ enum SettingSecrecy {
     case .secret: Self.mask
     case .secretOrFile: text.first == "@" ? text : Self.mask
     }
+  }
+
+  /// The URL of a push without its secrets. The name of a rendition in its query is none; any other value there may be one.
+  private static func address(of target: PushTarget) -> String {
+    let address = "\(target.address)/\(Self.mask)"
+    guard target.rendition != RenditionName.main, RenditionSettings.isName(target.rendition) else { return address }
+    return "\(address)?rendition=\(target.rendition)"
   }
 
   /// Whether a source has a place for passwords, keys and tokens: names of devices and files have none, whatever characters they have.

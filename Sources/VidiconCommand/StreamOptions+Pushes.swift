@@ -16,7 +16,7 @@ extension StreamOptions {
   static let pushTokenVariable = "VIDICON_PUSH_TOKEN"
 
   /// Parses a push: a URL, or `rendition=low,bitrate=1500k,adaptive=no,token=TOKEN,url=URL`, where everything behind `url=` is the
-  /// URL. No error quotes the text, since it has a stream key or a token.
+  /// URL, which may name the rendition too. No error quotes the text, since it has a stream key or a token.
   static func push(_ text: String) throws(VidiconError) -> PushTarget {
     try Self.push(try Self.pushValues(text))
   }
@@ -67,7 +67,7 @@ extension StreamOptions {
     }
     return try PushTarget(
       url: values[.url] ?? "", token: values[.token].map { Secret($0) },
-      rendition: values[.rendition] ?? RenditionName.main, bitrate: bitrate ?? nil, isAdaptive: isAdaptive)
+      rendition: values[.rendition], bitrate: bitrate ?? nil, isAdaptive: isAdaptive)
   }
 
   private static let pushUsage = VidiconError.usage(

@@ -153,8 +153,8 @@ extension EndToEnd {
     ///
     /// - Parameters:
     ///   - options: Those of the sender, besides its push.
-    ///   - keys: Settings of the push before its URL: "rendition=low,".
-    private static func pushToAiortc(_ options: [String], _ keys: String = "") async throws -> Seen {
+    ///   - query: That of the push's URL: "?rendition=low".
+    private static func pushToAiortc(_ options: [String], query: String = "") async throws -> Seen {
       let environment = ["PYTHONPATH": try TestMedia.file("aiortc")]
       let server = try ChildProcess(
         Tool("python3").path, [TestMedia.client("whip_server.py"), Self.token], environment: environment)
@@ -162,8 +162,7 @@ extension EndToEnd {
       try await server.says("\n", within: .seconds(60))
       let port = try #require(server.output.text.split(separator: "\n").first)
       let variable = ["VIDICON_PUSH_TOKEN": Self.token]
-      let url = "whip+http://127.0.0.1:\(port)/whip"
-      let push = ["--push", keys.isEmpty ? url : "\(keys)url=\(url)"]
+      let push = ["--push", "whip+http://127.0.0.1:\(port)/whip\(query)"]
       try await VidiconProcess.serving(options + push, environment: variable) { vidicon in
         _ = try await vidicon.status(within: .seconds(60), where: Self.isSending)
         try await server.says("enough", within: .seconds(60))
@@ -188,10 +187,11 @@ extension EndToEnd {
 
     @Test(.tags(.pacing)) func `a rendition is pushed at its own size, with the audio`() async throws {
       let low = ["--rendition", "name=low,size=320x180,bitrate=200k"]
-      let seen = try await Self.pushToAiortc(Self.sender + low, "rendition=low,")
+      let seen = try await Self.pushToAiortc(Self.sender + low, query: "?rendition=low&key=a%2Fb")
       #expect(seen.frames >= 90 && seen.size == [320, 180] && seen.deviation > 4 && seen.isMonotonic)
       #expect(seen.audioFrames > 50 && seen.loudest > 0.01)
-      #expect(seen.requests.last == "DELETE /edge/session/1")
+      // The server redirects from /whip only.
+      #expect(seen.requests == ["POST /whip?key=a%2Fb", "POST /whip?key=a%2Fb", "DELETE /session/1"])
     }
   }
 }

@@ -1,9 +1,12 @@
+internal import Authentication
 internal import Foundation
 internal import Media
 internal import NIOCore
+internal import Pushing
 internal import VidiconCommand
+internal import WebRTC
 
-/// Checks of the user's settings, the YAML configuration file and `--stream`, and of responses to the program's commands.
+/// Checks of the user's settings, the YAML configuration file, `--stream` and `--push`, and of responses to the program's commands.
 struct ConfigurationFuzzCase {
   private let text: String
 
@@ -16,6 +19,7 @@ struct ConfigurationFuzzCase {
     self.checkStream()
     self.checkResponse()
     self.checkAddress()
+    self.checkPush()
   }
 
   /// A file is refused with a message that names the file, or its ports are in range.
@@ -55,6 +59,17 @@ struct ConfigurationFuzzCase {
   private func checkAddress() {
     guard let address = ServerAddress(parsing: self.text) else { return }
     precondition(ServerAddress(parsing: address.text) == address, "an address is written and read")
+  }
+
+  /// The address of a WHIP server is refused, or has no rendition any more when it is written.
+  private func checkPush() {
+    // One that is written may be longer by a slash.
+    guard self.text.utf8.count < PushTarget.maximumURLLength, let target = try? PushTarget(url: self.text),
+      case .whip(let url, _) = target.destination
+    else { return }
+    let sent = try? PushTarget(url: url.address + url.target.text)
+    precondition(sent?.destination == target.destination, "what is sent is written and read")
+    precondition(sent?.rendition == RenditionName.main, "the server gets no rendition")
   }
 
   private static func isName(_ name: String) -> Bool {

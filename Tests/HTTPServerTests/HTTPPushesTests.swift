@@ -86,6 +86,11 @@ struct HTTPPushesTests {
       #expect(HTTPControlTests.status(second) == "200" && !second.body.contains("SECRET"))
       let whipTarget = try PushTarget(url: "whip+https://b.example/SECRET", token: Secret("SECRET2"))
       #expect(pushes.entries.withLock { $0.last } == [.new(whipTarget)])
+      let low = #"{"pushes":[{"url":"whip+https://b.example/SECRET?rendition=low"}]}"#
+      let third = try await HTTPControlTests.send("PUT", low, to: Self.path, port: port)
+      #expect(HTTPControlTests.status(third) == "200" && !third.body.contains("SECRET"))
+      let lowTarget = try PushTarget(url: "whip+https://b.example/SECRET", rendition: "low")
+      #expect(pushes.entries.withLock { $0.last } == [.new(lowTarget)])
     }
   }
 
@@ -98,6 +103,7 @@ struct HTTPPushesTests {
       #"{"pushes":[{"url":"http://h/a/SECRET"}]}"#, #"{"pushes":[{"url":["rtmp://h/a/SECRET"]}]}"#,
       #"{"pushes":[{"url":"rtmp://h/a/k","token":"SECRET"}]}"#,
       #"{"pushes":[{"url":"whip+https://h/a","token":["SECRET"]}]}"#,
+      #"{"pushes":[{"url":"rtmp://h/a/SECRET?rendition=low","rendition":"main"}]}"#,
       #"{"pushes":[{"url":"whip+https://h/a","token":"SECRET SECRET"}]}"#, #"{"pushes":[{"id":1,"token":"SECRET"}]}"#,
     ]
     try await self.withPushes { pushes, port in

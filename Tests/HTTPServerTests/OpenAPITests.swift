@@ -26,7 +26,7 @@ struct OpenAPITests {
     let document = try Self.document()
     #expect(document["openapi"] as? String == "3.1.0")
     let info = try #require(document["info"] as? [String: Any])
-    #expect(info["version"] as? String == "2.7.0")
+    #expect(info["version"] as? String == "2.8.0")
     // A relative URL is resolved against that of the document, §4.8.5: the server may be below a path.
     let servers = try #require(document["servers"] as? [[String: String]])
     #expect(servers.map { $0["url"] } == [".."])

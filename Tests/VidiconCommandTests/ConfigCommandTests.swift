@@ -32,7 +32,8 @@ struct ConfigCommandTests {
       - name: door
         source: rtsp://anna:sesame@192.0.2.7/stream1
         push: [rtmp://a.example/app/sesame, {url: whip+https://b.example/sesame, token: sesame, bitrate: 500k},
-          {url: whip+https://c.example/, token: "@sesame"}]
+          {url: whip+https://c.example/, token: "@sesame"}, "whip+https://d.example/sesame?key=sesame&rendition=low",
+          "rtmp://e.example/app/k?rendition=sesame,y"]
       - {name: studio, source: "whip:?token=sesamesesamesesame"}
     """
 
@@ -71,7 +72,10 @@ struct ConfigCommandTests {
     let configuration = try File(Self.secrets).configuration()
     let text = ConfigurationText(configuration, showsSecrets: false).text
     #expect(!text.contains("sesame"), "\(text)")
-    for shown in ["stun:a.example", "@b.example", "anna", "192.0.2.7/stream1", "rtmp://a.example/app/…", "500k"] {
+    for shown in [
+      "stun:a.example", "@b.example", "anna", "192.0.2.7/stream1", "rtmp://a.example/app/…", "500k",
+      "whip+https://d.example/…?rendition=low",
+    ] {
       #expect(text.contains(shown), "\(shown) is not in \(text)")
     }
     let masked = try File(text)
@@ -114,6 +118,7 @@ struct ConfigCommandTests {
   @Test(arguments: [
     ("bind: localhost", "--bind"), ("iceAddresses: [cam.example.org]", "--ice-address"),
     ("streams: [{name: a, rendition: none, push: {url: rtmp://h/a/k, rendition: low}}]", "the push"),
+    ("streams: [{name: a, rendition: none, push: rtmp://h/a/k?rendition=low}]", "the push"),
   ])
   func `check names what the start would find out`(yaml: String, subject: String) throws {
     let configuration = try File(yaml).configuration()

@@ -42,6 +42,31 @@ struct PushOptionsTests {
     #expect(none.isEmpty)
   }
 
+  @Test func `the query of the URL names the rendition, wherever a push is written`() throws {
+    let url = "whip+https://media.example/live/whip"
+    let low = try PushTarget(url: "\(url)?key=SECRET", rendition: "low")
+    for text in [
+      "\(url)?key=SECRET&rendition=low", "\(url)?rendition=l%6Fw&key=SECRET", "url=\(url)?rendition=low&key=SECRET",
+      "rendition=low,url=\(url)?rendition=low&key=SECRET", "rendition=low,\(url)?key=SECRET",
+    ] {
+      #expect(try Self.pushes(["--push", text]) == [low], "\(text)")
+      #expect(try StreamOptions.pushes(inVariable: text) == [low], "\(text)")
+      try Self.withFile("\(text)\n") { path in
+        let found = try Self.pushes(["--push-file", path])
+        #expect(found == [low], "\(text)")
+      }
+      let yaml = "streams:\n  - name: a\n    push: [\"\(text)\"]"
+      #expect(try ServeConfiguration(yaml: yaml, path: "v.yaml").streams[0].pushes == [low], "\(text)")
+    }
+    let mapping = "streams: [{name: a, push: {url: \"\(url)?key=SECRET&rendition=low\"}}]"
+    #expect(try ServeConfiguration(yaml: mapping, path: "v.yaml").streams[0].pushes == [low])
+    let error = #expect(throws: VidiconError.self) {
+      try Self.pushes(["--push", "rendition=high,url=\(url)?rendition=low&key=SECRET"])
+    }
+    #expect(error?.cause == "two different renditions are given" && error?.subject == "--push")
+    #expect(error?.description.contains("SECRET") == false)
+  }
+
   @Test func `a push of WHIP has the token of its text, else that of the file`() throws {
     let url = "whip+https://media.example/live/whip"
     try Self.withFile(" TOKEN-1\n") { path in

@@ -40,7 +40,7 @@ extension PushEntry {
     do throws(VidiconError) {
       return .new(
         try PushTarget(
-          url: url, token: token.map { Secret($0) }, rendition: rendition ?? RenditionName.main, bitrate: bitrate,
+          url: url, token: token.map { Secret($0) }, rendition: rendition, bitrate: bitrate,
           isAdaptive: isAdaptive ?? true))
     } catch {
       throw HTTPRefusal(error)

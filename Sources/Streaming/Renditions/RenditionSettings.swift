@@ -71,9 +71,9 @@ public struct RenditionSettings: Hashable, Sendable {
     return nil
   }
 
-  /// Reason why the settings cannot be used with any stream; nil when they can.
-  private var problem: String? {
-    let isNamed = self.name.utf8.allSatisfy { byte in
+  /// Whether a text has the form of a rendition's name: 1 to 32 letters of ASCII, digits, `-` and `_`.
+  package static func isName(_ text: String) -> Bool {
+    let isNamed = text.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
@@ -81,7 +81,12 @@ public struct RenditionSettings: Hashable, Sendable {
       default: false
       }
     }
-    if !isNamed || !(1...Self.maximumNameLength).contains(self.name.utf8.count) {
+    return isNamed && (1...Self.maximumNameLength).contains(text.utf8.count)
+  }
+
+  /// Reason why the settings cannot be used with any stream; nil when they can.
+  private var problem: String? {
+    if !Self.isName(self.name) {
       return "a name has 1 to \(Self.maximumNameLength) letters, digits, - and _"
     }
     if Self.reservedNames.union(LiveStream.reservedNames).contains(self.name.lowercased()) {

@@ -39,9 +39,7 @@ struct StreamPushesTests {
     await service.stop()
   }
 
-  private static func target(_ port: Int, rendition: String = RenditionName.main, bitrate: Int? = nil) throws
-    -> PushTarget
-  {
+  private static func target(_ port: Int, rendition: String? = nil, bitrate: Int? = nil) throws -> PushTarget {
     try PushTarget(url: "rtmp://127.0.0.1:\(port)/app/\(Self.key)", rendition: rendition, bitrate: bitrate)
   }
 
@@ -100,6 +98,28 @@ struct StreamPushesTests {
     // Each begins at a keyframe of its own: all have that of the last one to begin.
     let first = frames.compactMap(\.first).first { first in frames.allSatisfy { $0.contains(first) } }
     return frames.map { $0.drop { $0 != first } }
+  }
+
+  @Test func `the query of a URL names the rendition, which the server does not get`() async throws {
+    let server = TestRTMPServer()
+    let port = try await server.start()
+    try await Self.withPushes { _, pushes in
+      func target(_ rendition: String) throws -> PushTarget {
+        // The value of `key` in a query is what the server takes for a token.
+        try PushTarget(url: "rtmp://127.0.0.1:\(port)/app/SECRET-1?rendition=\(rendition)&key=SECRET-2")
+      }
+      let unknown = #expect(throws: VidiconError.self) { try pushes.add([target("none")]) }
+      let named = #expect(throws: VidiconError.self) { try pushes.add([Self.target(port, rendition: "none")]) }
+      #expect(unknown == named && unknown?.code == .notFound)
+      try pushes.add([target("low")])
+      try await eventually { (server.connections.first?.messages.count ?? 0) > 10 }
+      let request = try #require(server.connections[0].request)
+      #expect(request.name == Secret("SECRET-1") && request.token == Secret("SECRET-2"))
+      let metadata = try #require(try RTMPMetadata(parsing: server.connections[0].messages[0]))
+      #expect(metadata.values["width"]?.number == 32)
+      #expect(pushes.reports.map(\.rendition) == ["low"])
+    }
+    await server.stop()
   }
 
   @Test func `eight servers get the bytes of one encoding`() async throws {
