@@ -100,8 +100,6 @@ function exchange(kind, choose, failure, problem = "") {
     complain(problem);
     stored(CHOICE, JSON.stringify(devices.choice));
     await showDevices();
-    // A microphone that was exchanged is as muted as the one before.
-    if (devices.audio) devices.audio.enabled = element("mute").getAttribute("aria-pressed") !== "true";
     if (devices.video) return publisher.replace(kind, devices[kind]);
     publisher.stop();
     end();
@@ -113,6 +111,7 @@ function exchange(kind, choose, failure, problem = "") {
 async function showDevices() {
   const { video, audio } = devices;
   if (video && element("preview").srcObject?.getVideoTracks()[0] !== video) showCamera(video);
+  // One that was exchanged is as muted as the one before.
   if (audio) audio.enabled = element("mute").getAttribute("aria-pressed") !== "true";
   element("mute").hidden = !audio;
   const all = await devices.list();

@@ -5,6 +5,8 @@ import { urlOf } from "./root.mjs";
 
 /** Times between attempts, in milliseconds: the last one repeats. */
 const DELAYS = [500, 1000, 2000, 4000];
+/** Maximum time before an attempt that the server may name, in seconds. */
+const MAXIMUM_DELAY = 60;
 /** Statuses after which another attempt has the same result. */
 const FINAL = [400, 401, 403, 404, 422];
 
@@ -24,7 +26,7 @@ export class Publisher {
   #peer = null;
   #session = null;
   /** Entity tag and answer of the session. */
-  #state = { entityTag: null, answer: "" };
+  #state = {};
   #iceServers = [];
   /** Identifies the current call of `start`; null when stopped. */
   #run = null;
@@ -62,9 +64,8 @@ export class Publisher {
           this.#run = null;
           return this.#show("refused", error.message);
         }
-        const isTaken = error.status === 409;
-        this.#show(isTaken ? "taken" : "waiting");
-        await this.#pause(isTaken ? error.seconds * 1000 : DELAYS[Math.min(attempt, DELAYS.length - 1)]);
+        this.#show(error.status === 409 ? "taken" : "waiting");
+        await this.#pause(Math.max(DELAYS[Math.min(attempt, DELAYS.length - 1)], (error.seconds ?? 0) * 1000));
       }
     }
   }
@@ -116,17 +117,38 @@ export class Publisher {
   }
 
   #end() {
-    this.#peer?.close();
     if (this.#session) this.#delete(this.#session);
+    this.#peer?.close();
     this.#peer = this.#session = null;
     this.#senders = {};
   }
 
   #delete(session) {
-    this.#request(session, { method: "DELETE", keepalive: true }).catch(() => {});
+    return this.#request(session, { method: "DELETE", keepalive: true }).catch(() => {});
   }
 
+  /** Opens a session; once more where the answer names other servers of STUN and TURN than the connection has. */
   async #connect(connected) {
+    const run = this.#run;
+    let response = await this.#open(connected);
+    const servers = iceServersOf(response.headers.get("Link"));
+    if (JSON.stringify(servers) !== JSON.stringify(this.#iceServers)) {
+      this.#iceServers = servers;
+      const session = this.#session;
+      this.#session = null;
+      this.#end();
+      // The server has one publisher at a time: the next session waits for the end of this one.
+      await this.#delete(session);
+      if (run !== this.#run) return;
+      response = await this.#open(connected);
+    }
+    const peer = this.#peer;
+    this.#state = { entityTag: response.headers.get("ETag"), answer: await response.text() };
+    await peer.setRemoteDescription({ type: "answer", sdp: this.#state.answer });
+  }
+
+  /** Offers the tracks; sets the session, and returns the response with the answer. Throws when it was stopped meanwhile. */
+  async #open(connected) {
     const peer = this.#peer = new RTCPeerConnection({ iceServers: this.#iceServers });
     this.#senders = Object.fromEntries(
       this.#tracks.map((track) => [track.kind, peer.addTransceiver(track, { direction: "sendonly" }).sender]));
@@ -147,15 +169,16 @@ export class Publisher {
       method: "POST", body: peer.localDescription.sdp, headers: { "Content-Type": "application/sdp" } });
     if (response.status !== 201) {
       throw Object.assign(new Error((await response.text()).trim()), {
-        status: response.status, seconds: Number(response.headers.get("Retry-After")) || 3 });
+        status: response.status, seconds: Math.min(Number(response.headers.get("Retry-After")) || 0, MAXIMUM_DELAY) });
     }
     const session = new URL(response.headers.get("Location"), urlOf(url)).href;
     // Stopped meanwhile: the session must not live on.
-    if (peer !== this.#peer) return this.#delete(session);
+    if (peer !== this.#peer) {
+      this.#delete(session);
+      throw new Error("stopped");
+    }
     this.#session = session;
-    this.#iceServers = iceServersOf(response.headers.get("Link"));
-    this.#state = { entityTag: response.headers.get("ETag"), answer: await response.text() };
-    await peer.setRemoteDescription({ type: "answer", sdp: this.#state.answer });
+    return response;
   }
 
   #request(url, { headers, ...options }) {

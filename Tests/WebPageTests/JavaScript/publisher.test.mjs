@@ -49,7 +49,7 @@ globalThis.location = { href: "https://camera/live/publish" };
 const response = (status, text, fields = {}) =>
   ({ status, text: async () => text, headers: { get: (name) => fields[name] ?? null } });
 const ANSWER = "v=0\r\na=ice-ufrag:one\r\na=ice-pwd:old\r\n";
-const created = () => response(201, ANSWER, { Location: "../live/whip/5", ETag: '"one"', Link: '<stun:a.example>; rel="ice-server"' });
+const created = (fields = {}) => response(201, ANSWER, { Location: "../live/whip/5", ETag: '"one"', ...fields });
 /** Lets promises run until nothing follows. */
 const settle = async () => { for (let step = 0; step < 50; step += 1) await Promise.resolve(); };
 const TRACKS = [{ kind: "video", id: 1 }, { kind: "audio", id: 2 }];
@@ -146,9 +146,57 @@ test("a lost connection is made again, the later the more often it fails", async
   await tick(4000);
   Peer.last.become("connected");
   assert.equal(states.at(-1), "live");
-  // With the servers that the answer named.
-  assert.deepEqual(Peer.last.configuration.iceServers, [{ urls: "stun:a.example" }]);
   publisher.stop();
+});
+
+test("servers of STUN and TURN that the answer names are used at once, by a session that follows the first one", async (context) => {
+  const Link = '<stun:a.example>; rel="ice-server"', servers = [{ urls: "stun:a.example" }];
+  let ended;
+  const { publisher, requests, states, tick } = await begin(context, (method) =>
+    method === "POST" ? created({ Link }) : new Promise((resolve) => { ended = () => resolve(response(200, "")); }));
+  // The server refuses a second publisher while it has the first one.
+  assert.deepEqual(requests.map(({ method }) => method), ["POST", "DELETE"]);
+  assert.ok(Peer.all.length === 1 && Peer.last.isClosed && Peer.last.remoteDescription === null);
+  ended();
+  await settle();
+  assert.deepEqual(requests.map(({ method }) => method), ["POST", "DELETE", "POST"]);
+  assert.deepEqual(Peer.all.map(({ configuration }) => configuration.iceServers), [[], servers]);
+  assert.deepEqual(Peer.last.senders.map(({ track }) => track.id), [1, 2]);
+  Peer.last.become("connected");
+  assert.deepEqual(states, ["connecting", "live"]);
+  // Later sessions have them from the start.
+  Peer.last.become("failed");
+  await settle();
+  ended();
+  await tick(500);
+  assert.deepEqual(requests.map(({ method }) => method), ["POST", "DELETE", "POST", "DELETE", "POST"]);
+  assert.deepEqual([Peer.all.length, Peer.last.configuration.iceServers], [3, servers]);
+  publisher.stop();
+});
+
+test("a stop between the two sessions is the last one", async (context) => {
+  let ended;
+  const { publisher, requests } = await begin(context, (method) => method === "POST"
+    ? created({ Link: '<stun:a.example>; rel="ice-server"' }) : new Promise((resolve) => { ended = () => resolve(response(200, "")); }));
+  publisher.stop();
+  ended();
+  await settle();
+  assert.deepEqual([requests.map(({ method }) => method), Peer.all.length], [["POST", "DELETE"], 1]);
+});
+
+test("a server that is busy is not asked again before the time that it names, at most a minute", async (context) => {
+  for (const [seconds, delay] of [["5", 5000], ["3600", 60_000], ["Sun, 29 Nov 2026 08:00:00 GMT", 500], [null, 500]]) {
+    const { publisher, requests, states, tick } = await begin(
+      context, () => response(503, "too many sessions", { "Retry-After": seconds }));
+    assert.deepEqual(states, ["connecting", "waiting"]);
+    await tick(delay - 1);
+    assert.equal(requests.length, 1, `${seconds}`);
+    await tick(1);
+    assert.equal(requests.length, 2, `${seconds}`);
+    publisher.stop();
+    await settle();
+    context.mock.timers.reset();
+  }
 });
 
 test("after a change of the network ICE is restarted; a session that is gone is opened again", async (context) => {
