@@ -154,6 +154,20 @@ struct WebRTCPublisherTests {
     #expect(try scene.client(1).closings == 1)
   }
 
+  @Test func `a session that is ended before it is connected leaves its place to the next one at once`() throws {
+    let scene = try Scene()
+    let first = try scene.open(1)
+    #expect(throws: WebRTCRefusal.taken(retryAfter: 3)) { try scene.open(2) }
+    #expect(scene.server.hub.closePublication(first.id, of: "hello"))
+    try scene.server.hub.admitPublication(of: scene.server.stream, takesOver: false)
+    _ = try scene.connect(2)
+    scene.send(2, isKeyframe: true, timestamp: 0)
+    scene.server.loop.advanceTime(by: .milliseconds(1100))
+    let statistics = try #require(scene.statistics)
+    #expect(statistics.isLive && statistics.framesReceived == 1 && statistics.sessionsOpened == 2)
+    #expect(statistics.sessionsReplaced == 0 && statistics.sessionsTakenOver == 0 && scene.server.hub.count == 1)
+  }
+
   @Test func `a publisher of one frame a second is live between its frames, and is asked for nothing`() throws {
     let scene = try Scene()
     let consumer = Consumer()
