@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Publishes a moving gradient and a tone by WHIP with the FFmpeg 8 of PyAV, and prints as JSON what became of it.
 
-usage: whip_ffmpeg.py URL --bearer TOKEN --until FILE
+usage: whip_ffmpeg.py URL --bearer TOKEN --until FILE [--film FILE]
 
-It publishes until the file exists. FFmpeg is the server of DTLS, and its certificate is on the curve P-224.
+It publishes until the file exists. With --film, the video is that of a film of 640x360, again and again. FFmpeg is the server of DTLS, and its certificate is on the curve P-224.
 """
 import argparse
+import fractions
+import itertools
 import json
 import math
 import os
@@ -31,6 +33,18 @@ def gradient(number):
     return frame
 
 
+def repeated(path):
+    """The frames of a film, and from the first one on again behind the last one."""
+    number = 0
+    while True:
+        with av.open(path) as film:
+            for frame in film.decode(video=0):
+                frame.pts, frame.time_base = number, fractions.Fraction(1, FRAME_RATE)
+                frame.pict_type = 0
+                yield frame
+                number += 1
+
+
 def tone(number):
     count = RATE // FRAME_RATE
     samples = [0.3 * math.sin(2 * math.pi * 1000 * (number * count + index) / RATE) for index in range(count)]
@@ -45,6 +59,7 @@ def main():
     parser.add_argument("url")
     parser.add_argument("--bearer", required=True)
     parser.add_argument("--until", required=True)
+    parser.add_argument("--film")
     arguments = parser.parse_args()
     av.logging.set_level(av.logging.ERROR)
     av.logging.restore_default_callback()
@@ -53,9 +68,10 @@ def main():
         video = output.add_stream("libx264", rate=FRAME_RATE, options=options)
         video.width, video.height, video.pix_fmt, video.gop_size = 640, 360, "yuv420p", FRAME_RATE
         audio = output.add_stream("libopus", rate=RATE, layout="stereo")
+        frames = repeated(arguments.film) if arguments.film else map(gradient, itertools.count())
         start, number = time.monotonic(), 0
         while not os.path.exists(arguments.until):
-            output.mux(video.encode(gradient(number)))
+            output.mux(video.encode(next(frames)))
             output.mux(audio.encode(tone(number)))
             number += 1
             time.sleep(max(0, start + number / FRAME_RATE - time.monotonic()))
