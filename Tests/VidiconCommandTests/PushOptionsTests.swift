@@ -63,7 +63,7 @@ struct PushOptionsTests {
     let error = #expect(throws: VidiconError.self) {
       try Self.pushes(["--push", "rendition=high,url=\(url)?rendition=low&key=SECRET"])
     }
-    #expect(error?.cause == "two different renditions are given" && error?.subject == "--push")
+    #expect(error?.cause == "two different renditions are given" && error?.subject == "--push: push")
     #expect(error?.description.contains("SECRET") == false)
   }
 
