@@ -69,40 +69,41 @@ struct PushTargetTests {
     }
   }
 
-  @Test(arguments: [
-    ("whip+https://h/whip?rendition=low", "low", ["/whip"]),
-    ("whip+http://h:8080?rendition=low", "low", ["/"]),
-    ("WHIP+HTTPS://h/a?key=1&rendition=low&x=%2f", "low", ["/a?key=1&x=%2f"]),
-    ("whip+https://h/a?rendition=low&&b=2&a=1&", "low", ["/a?&b=2&a=1&"]),
-    ("whip+https://h/a?x?rendition=low", "main", ["/a?x?rendition=low"]),
-    ("whip+https://h/rendition=low/a", "main", ["/rendition=low/a"]),
-    ("whip+https://h/a?b=1#?rendition=low", "main", ["/a?b=1"]),
-    ("whip+https://h/a#b?rendition=low", "main", ["/a"]),
-    ("whip+https://h/a?rendition=l%6Fw#rendition=high", "low", ["/a"]),
-    ("whip+https://h/a?rendition=low&rendition=lo%77&b", "low", ["/a?b"]),
-    ("whip+https://h/a?rendition=main", "main", ["/a"]),
-    ("whip+https://h/a?rendition", "", ["/a"]),
-    ("whip+https://h/a?rendition=", "", ["/a"]),
-    ("whip+https://h/a?rendition=a=b", "a=b", ["/a"]),
-    ("whip+https://h/a?rendition=a+b", "a+b", ["/a"]),
-    ("whip+https://h/a?rendition=h%C3%B6he", "höhe", ["/a"]),
-    ("whip+https://h/a?rendition=höhe&b=1", "höhe", ["/a?b=1"]),
-    ("whip+https://h/a?rendition=%FF", "%FF", ["/a"]),
-    ("whip+https://h/a?rendition=%4", "%4", ["/a"]),
-    ("whip+https://h/a?Rendition=low&renditions=b", "main", ["/a?Rendition=low&renditions=b"]),
-    ("whip+https://h/a?xrendition=low&rendition%3Dlow", "main", ["/a?xrendition=low&rendition%3Dlow"]),
-    ("whip+https://h/a?%72endition=theirs", "main", ["/a?%72endition=theirs"]),
-    ("whip+https://h/a?rendition=low&%72endition=theirs", "low", ["/a?%72endition=theirs"]),
-    ("rtmp://h/app/KEY?rendition=low", "low", ["rtmp://h/app", "KEY"]),
-    ("rtmps://h/app/i/KEY?a=1&rendition=low&b=%41", "low", ["rtmps://h/app/i", "KEY?a=1&b=%41"]),
-    ("rtmp://h/live2?backup=1&rendition=low/KEY", "low", ["rtmp://h/live2?backup=1", "KEY"]),
-    ("rtmp://h/live2?rendition=low/KEY", "low", ["rtmp://h/live2", "KEY"]),
-    ("rtmp://h/live2?backup=1/KEY?rendition=low", "low", ["rtmp://h/live2?backup=1", "KEY"]),
-    ("rtmp://h/live2?rendition=low/KEY?rendition=low", "low", ["rtmp://h/live2", "KEY"]),
-    ("rtmp://h/app/KEY;rendition=low", "main", ["rtmp://h/app", "KEY;rendition=low"]),
-    ("rtmp://h/app/KEY?a=ä&rendition=höhe", "höhe", ["rtmp://h/app", "KEY?a=ä"]),
-    ("rtmp://h/app/KEY?a=1;rendition=low", "main", ["rtmp://h/app", "KEY?a=1;rendition=low"]),
-  ] as [(String, String, [String])])
+  @Test(
+    arguments: [
+      ("whip+https://h/whip?rendition=low", "low", ["/whip"]),
+      ("whip+http://h:8080?rendition=low", "low", ["/"]),
+      ("WHIP+HTTPS://h/a?key=1&rendition=low&x=%2f", "low", ["/a?key=1&x=%2f"]),
+      ("whip+https://h/a?rendition=low&&b=2&a=1&", "low", ["/a?&b=2&a=1&"]),
+      ("whip+https://h/a?x?rendition=low", "main", ["/a?x?rendition=low"]),
+      ("whip+https://h/rendition=low/a", "main", ["/rendition=low/a"]),
+      ("whip+https://h/a?b=1#?rendition=low", "main", ["/a?b=1"]),
+      ("whip+https://h/a#b?rendition=low", "main", ["/a"]),
+      ("whip+https://h/a?rendition=l%6Fw#rendition=high", "low", ["/a"]),
+      ("whip+https://h/a?rendition=low&rendition=lo%77&b", "low", ["/a?b"]),
+      ("whip+https://h/a?rendition=main", "main", ["/a"]),
+      ("whip+https://h/a?rendition", "", ["/a"]),
+      ("whip+https://h/a?rendition=", "", ["/a"]),
+      ("whip+https://h/a?rendition=a=b", "a=b", ["/a"]),
+      ("whip+https://h/a?rendition=a+b", "a+b", ["/a"]),
+      ("whip+https://h/a?rendition=h%C3%B6he", "höhe", ["/a"]),
+      ("whip+https://h/a?rendition=höhe&b=1", "höhe", ["/a?b=1"]),
+      ("whip+https://h/a?rendition=%FF", "%FF", ["/a"]),
+      ("whip+https://h/a?rendition=%4", "%4", ["/a"]),
+      ("whip+https://h/a?Rendition=low&renditions=b", "main", ["/a?Rendition=low&renditions=b"]),
+      ("whip+https://h/a?xrendition=low&rendition%3Dlow", "main", ["/a?xrendition=low&rendition%3Dlow"]),
+      ("whip+https://h/a?%72endition=theirs", "main", ["/a?%72endition=theirs"]),
+      ("whip+https://h/a?rendition=low&%72endition=theirs", "low", ["/a?%72endition=theirs"]),
+      ("rtmp://h/app/KEY?rendition=low", "low", ["rtmp://h/app", "KEY"]),
+      ("rtmps://h/app/i/KEY?a=1&rendition=low&b=%41", "low", ["rtmps://h/app/i", "KEY?a=1&b=%41"]),
+      ("rtmp://h/live2?backup=1&rendition=low/KEY", "low", ["rtmp://h/live2?backup=1", "KEY"]),
+      ("rtmp://h/live2?rendition=low/KEY", "low", ["rtmp://h/live2", "KEY"]),
+      ("rtmp://h/live2?backup=1/KEY?rendition=low", "low", ["rtmp://h/live2?backup=1", "KEY"]),
+      ("rtmp://h/live2?rendition=low/KEY?rendition=low", "low", ["rtmp://h/live2", "KEY"]),
+      ("rtmp://h/app/KEY;rendition=low", "main", ["rtmp://h/app", "KEY;rendition=low"]),
+      ("rtmp://h/app/KEY?a=ä&rendition=höhe", "höhe", ["rtmp://h/app", "KEY?a=ä"]),
+      ("rtmp://h/app/KEY?a=1;rendition=low", "main", ["rtmp://h/app", "KEY?a=1;rendition=low"]),
+    ] as [(String, String, [String])])
   func `the rendition of a URL is not sent, and all else is, byte for byte`(
     url: String, rendition: String, sent: [String]
   ) throws {
@@ -113,12 +114,13 @@ struct PushTargetTests {
     #expect(try PushTarget(url: url, rendition: rendition) == target, "named in both ways")
   }
 
-  @Test(arguments: [
-    ("whip+https://h/a?rendition=low&key=SECRET", "main"), ("whip+https://h/a?rendition=SECRET", "low"),
-    ("whip+https://h/a?rendition=low&rendition=SECRET", nil), ("whip+https://h/a?rendition", "low"),
-    ("rtmp://h/app/SECRET?rendition=low", "high"), ("rtmp://h/live?rendition=low/SECRET?rendition=high", nil),
-    ("rtmp://h/live?rendition=low/SECRET", ""),
-  ] as [(String, String?)])
+  @Test(
+    arguments: [
+      ("whip+https://h/a?rendition=low&key=SECRET", "main"), ("whip+https://h/a?rendition=SECRET", "low"),
+      ("whip+https://h/a?rendition=low&rendition=SECRET", nil), ("whip+https://h/a?rendition", "low"),
+      ("rtmp://h/app/SECRET?rendition=low", "high"), ("rtmp://h/live?rendition=low/SECRET?rendition=high", nil),
+      ("rtmp://h/live?rendition=low/SECRET", ""),
+    ] as [(String, String?)])
   func `two different renditions are refused without the query`(url: String, rendition: String?) throws {
     let error = #expect(throws: VidiconError.self) { try PushTarget(url: url, rendition: rendition) }
     #expect(error?.cause == "two different renditions are given" && error?.code == .invalidSpecification)
