@@ -1,4 +1,5 @@
-# Functions of scripts/test that judge logs of tests, repeat tests that failed, and report; Tests/RepositoryTests runs them on written logs.
+# Functions of scripts/test and scripts/smoke-proof that judge logs of tests, repeat tests that failed, and report; Tests/RepositoryTests
+# runs them on written logs.
 # shellcheck shell=bash disable=SC2034 # Variables of its users.
 
 # Folder of logs, which its user removes.
@@ -13,12 +14,14 @@ again=()
 
 step() { printf '\n== %s (%d s since the start)\n' "$*" "$SECONDS"; }
 
-# Runs a step's command; a failure is noted, and the next step runs.
+# Runs a step's command; a failure is noted, and the next step runs. In the background, since a signal is noticed after the end of a
+# command in the foreground.
 check() {
   local name=$1
   shift
   step "$name"
-  "$@" || failures+=("$name")
+  "$@" &
+  wait "$!" || failures+=("$name")
 }
 
 # Prints all failures and the result, and exits.
@@ -36,54 +39,77 @@ finish() {
   exit
 }
 
-# Names of the tests of a log that began and did not end.
-unfinished() {
-  comm -23 <(sed -nE '/^◇ Test run /d; s/^◇ Test (.*) started\.$/\1/p' "$1" | sort -u) \
-    <(sed -nE 's/^(✔|✘|➜) Test (.*) (passed|failed|skipped).*$/\2/p' "$1" | sed -E 's/ with [0-9]+ test cases?$//' | sort -u)
+# The lines of a log, each that tells of a test or has a figure from there on: a program of a test that writes half a line stands
+# before it, and becomes a line of its own. Comments of issues, which may quote such lines, are left.
+test_lines() {
+  tr -d '\000' <"$1" | LC_ALL=C awk '
+    !/^↳/ && match($0, /(✔|✘|◇|➜) Test |figure: \| /) && RSTART > 1 {
+      print substr($0, 1, RSTART - 1)
+      $0 = substr($0, RSTART)
+    }
+    { print }'
 }
 
-# Display names of the tests of a log that failed.
-failed_tests() { sed -nE 's/^✘ Test "(.*)" (with .*)?failed after .*/\1/p' "$1" | sort -u; }
+# Names of the tests of a log that began and did not end.
+unfinished() {
+  comm -23 <(test_lines "$1" | sed -nE '/^◇ Test run /d; s/^◇ Test (.*) started\.$/\1/p' | sort -u) \
+    <(test_lines "$1" | sed -nE 's/^(✔|✘|➜) Test (.*) (passed after|failed after|skipped).*$/\2/p' |
+      sed -E 's/ with [0-9]+ test cases?$//' | sort -u)
+}
+
+# The tests of a log that failed, as it names them: "display name" with its quotes, or function(label:).
+failed_tests() {
+  test_lines "$1" | sed -nE 's/^✘ Test (".*"|[^" ]+\([^ ]*\)) (with .*)?failed after .*/\1/p' | sort -u
+}
 
 # Counts the tests of a log, and notes what failed: judge_tests NAME LOG. A run that a crash, a signal or an exit has ended before
-# its last line is a failure, whatever its status: tests that had not started are in no line of its log.
+# its last line is a failure, whatever its status: tests that had not started are in no line of its log. So is one without a file
+# LOG.status, whose shell was ended.
 judge_tests() {
-  local name=$1 log=$2 status count ended line issues
-  status=$(<"$log.status")
-  # A line of the program's log may hide a test's; the line of the whole run comes last, and counts all tests.
-  count=$(sed -nE 's/^.*(✔|✘) Test run with ([0-9]+) tests? .*/\2/p' "$log" | tail -n 1)
+  local name=$1 log=$2 status end count ended line issues
+  [ -f "$log" ] || : >"$log"
+  status=$(cat "$log.status" 2>/dev/null || true)
+  end="status $status"
+  [[ $status =~ ^[0-9]+$ ]] || status=1 end='no known status'
+  test_lines "$log" >"$log.lines"
+  # The line of the whole run comes last, and counts all tests.
+  count=$(sed -nE 's/^(✔|✘) Test run with ([0-9]+) tests? .*/\2/p' "$log.lines" | tail -n 1)
   ended=$count
   if [ -n "$count" ]; then
-    count=$((count - $(grep -aE '^(✘ Test .* failed after|➜ Test .* skipped)' "$log" | grep -vcE ' Test (run with|case passing)' || true)))
+    count=$((count - $(grep -aE '^(✘ Test .* failed after|➜ Test .* skipped)' "$log.lines" |
+      grep -avcE '^(✘|➜) Test (run with|case passing) ' || true)))
   else
-    count=$(grep -acE '^✔ Test .* passed after' "$log" || true)
+    count=$(grep -aE '^✔ Test .* passed after' "$log.lines" | grep -avc ' Test case passing ' || true)
   fi
   test_count=$((test_count + count))
-  grep -a '^figure: ' "$log" >>"$logs/figures" || true
+  grep -a '^figure: ' "$log.lines" >>"$logs/figures" || true
   # A filter that finds nothing is a mistake of this script.
-  [ "$status" -ne 0 ] || [ "$count" -gt 0 ] || status=66
+  if [ "$status" -eq 0 ] && [ "$count" -eq 0 ] && [ -n "$ended" ]; then status=66 end='status 66'; fi
   printf '%s: %s passed, %d s since the start\n' "$name" "$count" "$SECONDS"
   [ "$status" -ne 0 ] || [ -z "$ended" ] || return 0
   tail -n 400 "$log"
-  if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+  if [ "$status" -eq 124 ]; then
     failures+=("$name: did not end within ${limit:-2700} s")
+  elif [ "$status" -eq 137 ]; then
+    failures+=("$name: was killed: it did not end within ${limit:-2700} s, or had no memory")
   elif [ -z "$ended" ]; then
-    failures+=("$name: ended with status $status before the end of its tests; some may not have started")
-  elif [ "$status" -gt 124 ]; then
-    failures+=("$name: ended with status $status after its tests")
+    failures+=("$name: ended with $end before the end of its tests; some may not have started")
+  elif [ "$status" -gt 124 ] || [ "$end" = 'no known status' ]; then
+    failures+=("$name: ended with $end after its tests")
   fi
   if [ -z "$ended" ]; then
     while IFS= read -r line; do failures+=("$name: did not end: $line"); done < <(unfinished "$log" | head -n 20)
   fi
-  issues=$(grep -aE 'recorded an issue|^error: |Fatal error' "$log" | cut -c -600 || true)
+  issues=$(grep -aE 'recorded an issue|^error: |Fatal error' "$log.lines" | cut -c -600 || true)
   while IFS= read -r line; do failures+=("$name: $line"); done < <(printf '%s' "${issues:+$issues$'\n'}")
-  # A line of the program's log may have hidden the issue.
+  # The log may have lost the issue.
   while IFS= read -r line; do
-    [[ $issues == *"Test \"$line\" recorded an issue"* ]] || failures+=("$name: Test \"$line\" failed")
+    [[ $issues == *"Test $line recorded an issue"* ]] || failures+=("$name: Test $line failed")
   done < <(failed_tests "$log")
   # Tests that failed end a run with status 1.
-  if [ -n "$ended" ] && [ "$status" -lt 124 ] && { [ "$status" -ne 1 ] || [ -z "$issues$(failed_tests "$log")" ]; }; then
-    failures+=("$name: exit status $status")
+  if [ -n "$ended" ] && [ "$status" -lt 124 ] && { [ "$status" -ne 1 ] || [ -z "$issues$(failed_tests "$log")" ]; } &&
+    [ "$end" != 'no known status' ]; then
+    failures+=("$name: exit $end")
   fi
 }
 
@@ -101,36 +127,55 @@ run_twice() {
   repeat_failures "$2" "$3" "$before" "$logs/tests"
 }
 
+# Expression that finds one test of a suite, by its name in a log: test_expression SUITE NAME. The name is the whole of the test's, so
+# that none is found whose name has this one in it.
+test_expression() {
+  local name=${2#\"}
+  name=${name%\"}
+  case $2 in
+    \"*) printf '^EndToEndTests\\.%s/(.*/)?.?%s.?[(]' "$1" "${name//[^A-Za-z0-9]/.}" ;;
+    *) printf '^EndToEndTests\\.%s/(.*/)?%s' "$1" "${name//[^A-Za-z0-9]/.}" ;;
+  esac
+}
+
 # Runs the tests that failed once more, alone: repeat_failures SUITE MAXIMUM BEFORE LOG, where more failures than the maximum are not
 # repeated, and BEFORE is the number of failures before the log was judged. A test that fails again is a failure, one that passes is
-# flaky; all else that failed at first remains a failure. Sets `again` to lines "NAME: passed alone", "NAME: failed again" or
-# "NAME: not repeated".
+# flaky, and counted as one test that passed; all else that failed at first remains a failure. Sets `again` to lines "NAME: passed
+# alone", "NAME: failed again" or "NAME: not repeated".
 repeat_failures() {
-  local suite=$1 maximum=$2 before=$3 count line name names first
+  local suite=$1 maximum=$2 before=$3 count passed line name text names first
   again=()
   mapfile -t names < <(failed_tests "$4")
   [ "${#names[@]}" -gt 0 ] || return 0
   if [ "${#names[@]}" -gt "$maximum" ]; then
     printf 'not repeated, since more than %s tests failed\n' "$maximum"
-    again=("${names[@]/%/: not repeated}")
+    for name in "${names[@]}"; do
+      text=${name#\"}
+      again+=("${text%\"}: not repeated")
+    done
     return 0
   fi
   first=("${failures[@]:before}")
   failures=("${failures[@]:0:before}")
   for line in "${first[@]}"; do
     for name in "${names[@]}"; do
-      [[ $line != *"Test \"$name\" recorded an issue"* && $line != *": Test \"$name\" failed" ]] || continue 2
+      [[ $line != *"Test $name recorded an issue"* && $line != *": Test $name failed" ]] || continue 2
     done
     failures+=("$line")
   done
   for name in "${names[@]}"; do
-    count=${#failures[@]}
-    run_tests "once more, alone: $name" "^EndToEndTests\\.$suite/.*${name//[^A-Za-z0-9]/.}"
+    text=${name#\"}
+    text=${text%\"}
+    count=${#failures[@]} passed=$test_count
+    run_tests "once more, alone: $text" "$(test_expression "$suite" "$name")"
     if [ "${#failures[@]}" -gt "$count" ]; then
-      again+=("$name: failed again")
+      again+=("$text: failed again")
+      test_count=$passed
     else
-      again+=("$name: passed alone")
-      flaky+=("$name")
+      again+=("$text: passed alone")
+      flaky+=("$text")
+      # Suites may have tests of the same name.
+      test_count=$((passed + 1))
     fi
   done
   printf 'at first: %s\n' "${first[@]}"
@@ -157,7 +202,8 @@ report_long_suite() {
     if [ "${#failures[@]}" -eq 0 ] && [ "${#again[@]}" -eq 0 ]; then printf ' None failed.'; fi
     printf '\n'
     if [ "${#again[@]}" -gt 0 ]; then
-      printf '\nFailed at first:\n\n'
+      printf '\nFailed at first: %s, of which %s passed alone.\n\n' "${#again[@]}" \
+        "$(printf '%s\n' "${again[@]}" | grep -c ': passed alone$' || true)"
       printf -- '- %s\n' "${again[@]}"
     fi
     if [ "${#failures[@]}" -gt 0 ]; then

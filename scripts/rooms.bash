@@ -21,11 +21,14 @@ done
 timing_rooms=(VidiconCommandTests "${waiting_rooms[@]}")
 
 # Runs tests, by a regular expression of their names, and logs them: start_tests LOG EXPRESSION. At most four tests of a
-# process run at once: a test whose thread waits for another test's would wait longer than the time that it is about.
+# process run at once: a test whose thread waits for another test's would wait longer than the time that it is about. A signal ends the
+# wait for them.
 start_tests() {
   local log=$1 filter=$2 status=0
+  rm -f "$log.status"
   SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${width:-4} timeout --kill-after=10 "${limit:-2700}" \
     .build/debug/vidiconPackageTests.xctest --testing-library swift-testing --filter "$filter" \
-    </dev/null >"$log" 2>&1 || status=$?
+    </dev/null >"$log" 2>&1 &
+  wait "$!" || status=$?
   printf '%s\n' "$status" >"$log.status"
 }

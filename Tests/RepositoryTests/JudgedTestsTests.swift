@@ -4,9 +4,9 @@ import Testing
 /// The functions of `scripts/judge.bash`, on logs as Swift Testing writes them.
 @Suite("scripts/judge.bash, which judges logs of tests")
 struct JudgedTestsTests {
-  /// A run of tests: its exit status and the lines of its log.
+  /// A run of tests: its exit status, nil without a file that has it, and the lines of its log.
   private struct TestRun {
-    var status: Int32
+    var status: Int32?
     var lines: [String]
 
     static func passes(_ names: String...) -> TestRun {
@@ -52,7 +52,8 @@ struct JudgedTestsTests {
       runs=("$@")
       start_tests() {
         printf '%s\\n' "${runs[0]#*$'\\n'}" >"$1"
-        printf '%s\\n' "${runs[0]%%$'\\n'*}" >"$1.status"
+        rm -f "$1.status"
+        [[ ${runs[0]} == none* ]] || printf '%s\\n' "${runs[0]%%$'\\n'*}" >"$1.status"
         runs=("${runs[@]:1}")
       }
       printf '%s\\n' 'Before.' '<!-- long suite -->' 'old' '<!-- end of the long suite -->' 'After.' >"$logs/input"
@@ -64,7 +65,10 @@ struct JudgedTestsTests {
       while IFS= read -r line; do printf 'output=%s\\n' "$line"; done <"$logs/output"
       while IFS= read -r line; do printf 'page=%s\\n' "$line"; done <"$logs/input"
       """
-    let arguments = runs.map { "\($0.status)\n" + $0.lines.joined(separator: "\n") }
+    let arguments = runs.map { run in
+      let status = run.status.map { "\($0)" } ?? "none"
+      return "\(status)\n" + run.lines.joined(separator: "\n")
+    }
     let run = try Repository.run(["bash", "-c", script, "bash"] + arguments)
     #expect(run.status == 0, "\(run)")
     var outcome = Outcome()
@@ -157,6 +161,81 @@ struct JudgedTestsTests {
     #expect(try self.judge([none]).failures == ["players: exit status 66"])
   }
 
+  @Test func `lines of tests behind half a line of a program are read, those that an issue quotes are not`() throws {
+    let lines = [
+      "[info] 30 fps… ◇ Test \"a\" started.", "served ✘ Test \"a\" recorded an issue at A.swift:1:2: Caught error: b",
+      "↳ ✘ Test \"quoted\" failed after 0.1 seconds with 1 issue.", "bytes: ✘ Test \"a\" failed after 0.1 seconds.",
+      "half✔ Test \"b\" passed after 0.1 seconds.", "half ➜ Test \"c\" skipped.", "◇ Test \"d\" started.",
+      "half figure: | a | latency, s | 0.7 | ≤ 1 |",
+    ]
+    let end = "half✘ Test run with 4 tests in 1 suite failed after 0.2 seconds with 1 issue."
+    let outcome = try self.judge([TestRun(status: 1, lines: lines + [end]), .passes("a")])
+    #expect(outcome.failures == [] && outcome.again == ["a: passed alone"] && outcome.flaky == ["a"])
+    #expect(outcome.output.contains("players: 2 passed"))
+    let crashed = try self.judge([TestRun(status: 139, lines: lines), .passes("a")])
+    #expect(crashed.failures.filter { $0.has("did not end") } == ["players: did not end: \"d\""])
+    #expect(crashed.output.contains("players: 1 passed"))
+    #expect(try self.page([TestRun(status: 1, lines: lines + [end]), .passes("a")]).has("\n| a | latency, s | 0.7 | ≤ 1 |\n"))
+  }
+
+  @Test func `tests that are named by their functions are noted, and repeated`() throws {
+    let lines = [
+      "◇ Test shows(frame:) started.",
+      "✘ Test shows(frame:) recorded an issue with 1 argument frame → 1 at A.swift:1:2: Expectation failed: false",
+      "✘ Test case passing 1 argument frame → 1 (Swift.Int) to shows(frame:) failed after 0.1 seconds with 1 issue.",
+      "✘ Test shows(frame:) with 2 test cases failed after 0.1 seconds with 1 issue.",
+      "✘ Test ends() failed after 0.1 seconds with 1 issue.",
+      "✘ Test run with 2 tests in 1 suite failed after 0.2 seconds with 2 issues.",
+    ]
+    let run = TestRun(status: 1, lines: lines)
+    let outcome = try self.judge([run], "run_tests players EndToEndTests")
+    #expect(outcome.failures == ["players: \(lines[1])", "players: Test ends() failed"])
+    #expect(outcome.output.contains("players: 0 passed"))
+    let repeated = try self.judge([run, .passes("ends"), .fails(["shows"])])
+    #expect(repeated.again == ["ends(): passed alone", "shows(frame:): failed again"])
+    #expect(repeated.flaky == ["ends()"] && repeated.failures.count == 1)
+  }
+
+  @Test func `a run without a file of its exit status is a failure with its reason, and what it noted is judged`() throws {
+    var run = TestRun.passes("a")
+    run.status = nil
+    #expect(try self.judge([run]).failures == ["players: ended with no known status after its tests"])
+    let began = TestRun(status: nil, lines: [TestRun.started("a")] + TestRun.failure("a") + [TestRun.started("b")])
+    let outcome = try self.judge([began, .passes("a")])
+    #expect(
+      outcome.failures == [
+        "players: ended with no known status before the end of its tests; some may not have started",
+        "players: did not end: \"b\"",
+      ])
+    let missing = try self.judge([], "judge_tests players \"$logs/none\"")
+    #expect(
+      missing.failures == ["players: ended with no known status before the end of its tests; some may not have started"])
+  }
+
+  @Test func `only the test of the whole name is repeated`() throws {
+    let calls = "test_expression Smoke '\"a, b\"'; echo; test_expression '(EndToEnd|Smoke)' 'shows(frame:)'; echo"
+    let expressions = try self.judge([], calls).output.split(separator: "\n").map { try Regex(String($0)) }
+    func finds(_ index: Int, _ test: String) -> Bool { "EndToEndTests.\(test)/A.swift:1:2".contains(expressions[index]) }
+    #expect(expressions.count == 2)
+    #expect(finds(0, "Smoke/RTSP/`a, b`()") && finds(0, "Smoke/`a, b`(status:)"))
+    #expect(!finds(0, "Smoke/RTSP/`a, b and c`()") && !finds(0, "Smoke/RTSP/`not a, b`()"))
+    #expect(!finds(0, "EndToEnd/`a, b`()"))
+    #expect(finds(1, "EndToEnd/Plays/shows(frame:)") && !finds(1, "EndToEnd/Plays/neverShows(frame:)"))
+  }
+
+  @Test func `a test that passed alone is counted once, one that failed again is not`() throws {
+    var first = TestRun.fails(["a", "b"])
+    first.lines.removeLast()
+    first.lines.append("✘ Test run with 5 tests in 1 suite failed after 0.2 seconds with 2 issues.")
+    // The expression may find tests of the same name in two suites.
+    var other = TestRun.fails(["b"])
+    other.lines[other.lines.count - 1] = "✘ Test run with 2 tests in 2 suites failed after 0.2 seconds with 1 issue."
+    let page = try self.page([first, .passes("a", "a"), other])
+    #expect(page.contains("\n4 tests passed.\n"))
+    #expect(
+      page.contains("Failed at first: 2, of which 1 passed alone.\n\n- a: passed alone\n- b: failed again\n"))
+  }
+
   /// The page after runs of the long suite.
   private func page(_ runs: [TestRun], _ calls: String = "run_twice 'long suite' '(EndToEnd|Smoke)' 40") throws
     -> String
@@ -175,7 +254,8 @@ struct JudgedTestsTests {
 
   @Test func `the report names tests that passed alone`() throws {
     let page = try self.page([.fails(["a"]), .passes("a")])
-    #expect(page.contains("Failed at first:\n\n- a: passed alone\n") && !page.contains("None failed"))
+    #expect(page.contains("Failed at first: 1, of which 1 passed alone.\n\n- a: passed alone\n"))
+    #expect(page.contains("\n1 tests passed.\n") && !page.contains("None failed"))
   }
 
   @Test func `the report never says that none failed after a crash, too many failures, or failures of timing`() throws {
