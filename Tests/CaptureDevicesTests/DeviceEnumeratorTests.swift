@@ -36,7 +36,7 @@ struct DeviceEnumeratorTests {
   private let names = ["a", "b", "c", "d", "e"]
 
   @Test func `responding devices are queried in order by one thread`() {
-    let enumerator = DeviceEnumerator<String>(threadName: "test", timeout: .seconds(60))
+    let enumerator = DeviceEnumerator<String>(threadName: "test", timeout: .seconds(300))
     let devices = Devices(stuck: [])
     #expect(enumerator.results(for: self.names, devices.query) == ["A", "B", "C", "D", "E"])
     #expect(devices.takeQueried() == self.names)

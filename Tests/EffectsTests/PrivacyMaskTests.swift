@@ -13,7 +13,7 @@ struct PrivacyMaskTests {
   /// A mask whose search is never cut short: other tests run at the same time.
   private static func mask() throws -> PrivacyMask {
     let plans = try FaceDetectorPlans(FaceModels())
-    let limits = PrivacySearch.Limits(frame: .seconds(60), complete: .seconds(60), runTimeout: .seconds(60))
+    let limits = PrivacySearch.Limits(frame: .seconds(300), complete: .seconds(300), runTimeout: .seconds(300))
     return PrivacyMask(limits: limits) { plans.makeDetect() }
   }
 

@@ -130,7 +130,7 @@ struct PrivacyReleaseTests {
 
   @Test func `a slow search delays frames before it covers any part of them`() {
     #expect(PrivacySearch.Limits().frame == .milliseconds(100), "10 frames per second")
-    let limits = PrivacySearch.Limits(frame: .seconds(60), complete: .seconds(60), runTimeout: .seconds(60))
+    let limits = PrivacySearch.Limits(frame: .seconds(300), complete: .seconds(300), runTimeout: .seconds(300))
     let masks = [MediaDuration.zero, .milliseconds(5)].map {
       PrivacyMask(limits: limits, makeDetect: Self.slowDetector($0))
     }
@@ -146,7 +146,7 @@ struct PrivacyReleaseTests {
 
   @Test func `what a slow search cannot search in its time is covered in parts, and it is not given up`() {
     let limits = PrivacySearch.Limits(
-      frame: .milliseconds(40), complete: .seconds(60), runTimeout: .seconds(60), threadCount: 1)
+      frame: .milliseconds(40), complete: .seconds(300), runTimeout: .seconds(300), threadCount: 1)
     let mask = PrivacyMask(limits: limits, makeDetect: Self.slowDetector(.milliseconds(15)))
     var (frames, stalls) = ([EffectFrame](), 0)
     for index in 0..<9 {

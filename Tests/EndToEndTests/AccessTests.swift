@@ -121,7 +121,7 @@ extension EndToEnd {
           #expect(try await Curl.get(page + path, options).status == status, "\(path)")
         }
         child.signal(SIGINT)
-        #expect(await child.end(within: .seconds(5) * MachineShare.timeoutFactor) == .status(0))
+        #expect(await child.end(within: MachineShare.timeout(.seconds(5))) == .status(0))
         await child.output.end()
         await child.errors.end()
         let text = child.output.text + child.errors.text
@@ -227,7 +227,7 @@ extension EndToEnd {
     ) async throws -> (exit: ChildProcess.Exit?, output: String, errors: String) {
       let environment = ["XDG_RUNTIME_DIR": folder, "XDG_STATE_HOME": folder, "HOME": folder]
       let child = try ChildProcess(VidiconProcess.path(), arguments, environment: environment)
-      let exit = await child.end(within: .seconds(30) * MachineShare.timeoutFactor)
+      let exit = await child.end(within: MachineShare.timeout(.seconds(30)))
       await child.output.end()
       await child.errors.end()
       return (exit, child.output.text, child.errors.text)

@@ -294,11 +294,11 @@ extension EndToEnd {
           try await body(port, securePort)
         } catch {
           nginx.signal(SIGTERM)
-          _ = await nginx.end(within: .seconds(5))
+          _ = await nginx.end(within: MachineShare.timeout(.seconds(5)))
           throw error
         }
         nginx.signal(SIGTERM)
-        _ = await nginx.end(within: .seconds(5))
+        _ = await nginx.end(within: MachineShare.timeout(.seconds(5)))
         // nginx reads the length of a header from shared memory before it opens the file. Another worker may replace the file
         // in between by one with a longer header; nginx then fetches the response again, and the viewer gets it whole.
         let log = try String(contentsOfFile: "\(folder)/log", encoding: .utf8).split(separator: "\n")

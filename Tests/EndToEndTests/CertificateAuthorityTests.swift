@@ -111,7 +111,7 @@ extension EndToEnd {
           let curl = ["--silent", "--show-error", "--noproxy", "*"]
           func run(_ program: String, _ arguments: [String]) async throws -> ChildProcess.Exit? {
             let child = try hosts.start(program, arguments)
-            return await child.end(within: .seconds(30) * MachineShare.timeoutFactor)
+            return await child.end(within: MachineShare.timeout(.seconds(30)))
           }
           try await TestMedia.withTemporaryFolder { folder in
             let authority = ["--output", "\(folder)/ca.pem", "http://10.77.1.1:\(vidicon.httpPort)/ca"]

@@ -20,7 +20,7 @@ extension EndToEnd {
     /// Waits until the recording has lasted for some seconds, or has ended.
     private static func wait(_ vidicon: VidiconProcess, until condition: (State) -> Bool) async throws {
       let address = vidicon.page("/api/streams/live/recording")
-      let end = ContinuousClock.now + .seconds(20) * MachineShare.timeoutFactor
+      let end = ContinuousClock.now + MachineShare.timeout(.seconds(20))
       while !condition(try await Curl.get(address).json(State.self)) { try #require(ContinuousClock.now < end) }
     }
 
@@ -138,7 +138,7 @@ extension EndToEnd {
           // Ten days later the first one is old, if the date can be believed; the one that was just finished never is. The file
           // system has the time from before the step.
           let isRemoved = seconds > 0 && isSynchronized
-          let end = ContinuousClock.now + .seconds(20) * MachineShare.timeoutFactor
+          let end = ContinuousClock.now + MachineShare.timeout(.seconds(20))
           while isRemoved, try names().contains(first) { try #require(ContinuousClock.now < end) }
           #expect(try names().sorted() == (isRemoved ? [second] : [first, second].sorted()))
           // One line for each recording, which may be printed a moment later.

@@ -51,7 +51,7 @@ extension EndToEnd {
         try await announcer.child.says("\"event\":\"announced\"", times: 2, within: .seconds(40))
 
         daemon.signal(SIGTERM)
-        _ = try #require(await daemon.end(within: .seconds(20) * MachineShare.timeoutFactor))
+        _ = try #require(await daemon.end(within: MachineShare.timeout(.seconds(20))))
         try await announcer.child.complains(Self.missing, times: 2)
         #expect(announcer.child.isRunning)
         let next = try await network.startDaemon()

@@ -34,7 +34,7 @@ extension EndToEnd {
         if size() > Self.byteCount { break }
       }
       child.kill()
-      let exit = await child.end(within: .seconds(5) * MachineShare.timeoutFactor)
+      let exit = await child.end(within: MachineShare.timeout(.seconds(5)))
       #expect(exit == .signal(SIGKILL), "\(child.errors.text)")
       // A torn fragment, which is cut off in place.
       let file = try FileHandle(forUpdating: URL(filePath: path))

@@ -273,7 +273,8 @@ extension EndToEnd {
         let connection = try RawConnection(port: port)
         connection.send(bytes + Array("\r\nHost: a\r\nConnection: close\r\n\r\n".utf8))
         var answer: [UInt8] = []
-        while case .bytes(let more) = connection.receive(within: .seconds(5)) { answer += more }
+        let limit = MachineShare.timeout(.seconds(5))
+        while case .bytes(let more) = connection.receive(within: limit) { answer += more }
         return String(decoding: answer, as: UTF8.self)
       }
     }

@@ -93,7 +93,7 @@ extension EndToEnd {
           _ = await lines.next()
           #expect(try #require(await Self.waitingCount(vidicon, reaching: 1)) <= 1)
           try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
-          #expect(await client.end(within: .seconds(5) * MachineShare.timeoutFactor) == .status(0))
+          #expect(await client.end(within: MachineShare.timeout(.seconds(5))) == .status(0))
         }
       }
     }

@@ -46,7 +46,7 @@ extension EndToEnd {
         defer { client.kill() }
         try await body()
         try Data().write(to: URL(filePath: until))
-        let exit = await client.end(within: .seconds(40) * MachineShare.timeoutFactor)
+        let exit = await client.end(within: MachineShare.timeout(.seconds(40)))
         await client.output.end()
         try #require(exit == .status(0), "\(client.errors.text)")
         return try JSONDecoder().decode(Page.self, from: Data(client.output.bytes))

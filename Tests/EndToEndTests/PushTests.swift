@@ -114,7 +114,7 @@ extension EndToEnd {
 
     /// The packets that a player got, once its server has ended.
     private static func packets(of reader: ChildProcess) async throws -> [Packet] {
-      _ = try #require(await reader.end(within: .seconds(20)))
+      _ = try #require(await reader.end(within: MachineShare.timeout(.seconds(20))))
       await reader.output.end()
       return reader.output.text.split(separator: "\n").compactMap { line in
         let fields = line.split(separator: ",")

@@ -22,7 +22,7 @@ extension EndToEnd {
       defer { publisher.kill() }
       try await body()
       publisher.signal(SIGINT)
-      #expect(await publisher.end(within: .seconds(20) * MachineShare.timeoutFactor) != nil, "\(publisher.errors.text)")
+      #expect(await publisher.end(within: MachineShare.timeout(.seconds(20))) != nil, "\(publisher.errors.text)")
     }
 
     /// Starts ffmpeg, which publishes video and audio.

@@ -30,7 +30,7 @@ extension EndToEnd {
           VidiconProcess.path(),
           ["record", path, "--json", "--split-duration", "3s", "--duration", "7s"] + RecordedFile.source)
         defer { child.kill() }
-        async let exit = child.end(within: .seconds(30) * MachineShare.timeoutFactor)
+        async let exit = child.end(within: MachineShare.timeout(.seconds(30)))
         var beats = 0
         for await piece in child.output.pieces where String(decoding: piece, as: UTF8.self).contains("\"status\"") {
           beats += 1

@@ -98,7 +98,7 @@ extension EndToEnd {
 
     /// Waits until the state of a recording meets a condition.
     static func state(at address: String, where condition: (State) -> Bool) async throws -> State {
-      let end = ContinuousClock.now + .seconds(60) * MachineShare.timeoutFactor
+      let end = ContinuousClock.now + MachineShare.timeout(.seconds(60))
       while true {
         let state = try await Curl.get(address).json(State.self)
         if condition(state) { return state }

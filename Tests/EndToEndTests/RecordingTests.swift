@@ -59,7 +59,7 @@ extension EndToEnd {
         let path = "\(folder)/out.mp4"
         let child = try ChildProcess(VidiconProcess.path(), ["record", path, "--json"] + RecordedFile.source)
         defer { child.kill() }
-        async let exit = child.end(within: .seconds(60) * MachineShare.timeoutFactor)
+        async let exit = child.end(within: MachineShare.timeout(.seconds(60)))
         var beats = 0
         for await piece in child.output.pieces where String(decoding: piece, as: UTF8.self).contains("\"status\"") {
           beats += 1
@@ -175,7 +175,7 @@ extension Tool {
   static func run(_ program: String, path arguments: [String], within limit: Duration) async throws -> Run {
     let start = ContinuousClock.now
     let child = try ChildProcess(program, arguments)
-    let exit = await child.end(within: limit * MachineShare.timeoutFactor)
+    let exit = await child.end(within: MachineShare.timeout(limit))
     await child.output.end()
     await child.errors.end()
     return Run(

@@ -22,7 +22,7 @@ extension EndToEnd {
     ) async throws -> (exit: ChildProcess.Exit?, output: [Substring], errors: [Substring]) {
       let environment = ["XDG_RUNTIME_DIR": folder, "XDG_STATE_HOME": folder, "HOME": folder]
       let child = try ChildProcess(VidiconProcess.path(), ["reload"], environment: environment)
-      let exit = await child.end(within: .seconds(60) * MachineShare.timeoutFactor)
+      let exit = await child.end(within: MachineShare.timeout(.seconds(60)))
       await child.output.end()
       await child.errors.end()
       return (exit, child.output.text.split(separator: "\n"), child.errors.text.split(separator: "\n"))
@@ -128,7 +128,7 @@ extension EndToEnd {
           let event = try await vidicon.statusEvent { $0.streams?.contains { $0.name == "yard" } == true }
           #expect(event.streams?.map(\.name) == ["door", "yard"])
           kill(process, SIGINT)
-          #expect(await vidicon.child.end(within: .seconds(20) * MachineShare.timeoutFactor) == .status(0))
+          #expect(await vidicon.child.end(within: MachineShare.timeout(.seconds(20))) == .status(0))
           await vidicon.child.errors.end()
           #expect(vidicon.child.errors.text.contains("vidicon: reload: yard: started\n"))
         }

@@ -42,7 +42,7 @@ extension EndToEnd {
             description: "\(error); the client's errors: \(client.errors.text.suffix(1_000))")
         }
         try Data().write(to: URL(filePath: until))
-        let exit = await client.end(within: .seconds(30) * MachineShare.timeoutFactor)
+        let exit = await client.end(within: MachineShare.timeout(.seconds(30)))
         await client.output.end()
         try #require(exit == .status(0), "\(client.errors.text)")
         return try JSONDecoder().decode(Seen.self, from: Data(client.output.bytes))

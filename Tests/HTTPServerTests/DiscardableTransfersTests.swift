@@ -25,8 +25,7 @@ struct DiscardableTransfersTests {
       if var size = receiveBuffer {
         setsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
       }
-      var time = timeval(tv_sec: 300, tv_usec: 0)
-      setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+      WaitLimit.apply(to: self.descriptor)
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = UInt16(port).bigEndian

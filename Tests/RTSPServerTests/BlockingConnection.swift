@@ -1,5 +1,6 @@
 import Libc
 import NIOCore
+import TestSupport
 
 /// A TCP connection to this machine with a receive buffer of a chosen size, for a thread that may block.
 final class BlockingConnection {
@@ -17,6 +18,7 @@ final class BlockingConnection {
     setsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout.size(ofValue: size)))
     let address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
     let result = address.withSockAddr { connect(self.descriptor, $0, socklen_t($1)) }
+    WaitLimit.apply(to: self.descriptor)
     guard result == 0 else { throw Failure(call: "connect", code: errno) }
   }
 
@@ -29,7 +31,7 @@ final class BlockingConnection {
     }
   }
 
-  /// Waits for bytes.
+  /// Waits for bytes, for five minutes at most.
   func receive() throws -> ByteBuffer {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = recv(self.descriptor, &bytes, bytes.count, 0)

@@ -9,6 +9,47 @@ enum GateRules {
       || ["Smoke", "Harness"].contains { path.hasPrefix("/Tests/EndToEndTests/\($0)/") }
   }
 
+  /// The files of the gate among those of all tests. Where a smoke test or the harness names a suite of the long suite, and so calls its
+  /// functions, the file of that suite belongs to them, without its own tests.
+  static func gate(among files: [SwiftText]) -> [SwiftText] {
+    var gate = files.filter { Self.apply(to: $0.path) }
+    var others = files.filter { !Self.apply(to: $0.path) }.map { (Self.withoutTests($0), Self.suites(of: $0)) }
+    var named = Self.words(of: gate.filter { $0.path.hasPrefix("/Tests/EndToEndTests/") })
+    while let index = others.firstIndex(where: { !$0.1.isDisjoint(with: named) }) {
+      let (file, _) = others.remove(at: index)
+      named.formUnion(Self.words(of: [file]))
+      gate.append(file)
+    }
+    return gate
+  }
+
+  private static func words(of files: [SwiftText]) -> Set<Substring> {
+    files.reduce(into: []) { words, file in for line in file.lines { words.formUnion(line.words) } }
+  }
+
+  private static func withoutTests(_ text: SwiftText) -> SwiftText {
+    var indices: Set<Int> = []
+    for (index, line) in text.lines.enumerated() where line.code.hasPrefix("@Test") {
+      indices.formUnion(index...Self.end(of: index, in: text))
+    }
+    return text.blanking(indices)
+  }
+
+  /// Names of the suites that a file declares or extends.
+  private static func suites(of text: SwiftText) -> Set<Substring> {
+    var suites: Set<Substring> = []
+    for (index, line) in text.lines.enumerated() {
+      if line.words.count > 2, line.words[..<2] == ["extension", "EndToEnd"] { suites.insert(line.words[2]) }
+      // The attribute may be two lines long.
+      guard let keyword = line.words.firstIndex(where: { $0 == "struct" || $0 == "enum" }),
+        keyword + 1 < line.words.count,
+        text.lines[max(0, index - 2)...index].contains(where: { $0.code.hasPrefix("@Suite") })
+      else { continue }
+      suites.insert(line.words[keyword + 1])
+    }
+    return suites
+  }
+
   /// Readings of the real clock from which an elapsed time is computed.
   nonisolated(unsafe) private static let elapsed =
     // Safe because a literal of an expression is immutable, which its type does not say.
@@ -45,17 +86,58 @@ enum GateRules {
     // Safe because a literal of an expression is immutable, which its type does not say.
     #/\.timeLimit\(\.minutes\(([0-9_]+)\)|\balarm\(([0-9_]+)\)|(?:StreamClock\.system\.now\(\)|ContinuousClock\.now|timeout: \.now\(\)) \+ \.seconds\(([0-9_]+)\)/#
 
+  /// Other spellings of a limit, each with text that it has: of sockets, of what collects for a test, of processes, and of the program,
+  /// whose limits in tests are under ten seconds where a test is about them, and otherwise out of reach.
+  nonisolated(unsafe) private static let otherLimits: [(mark: String, units: Int, Regex<(Substring, Substring)>)] = [
+    // Safe because a literal of an expression is immutable, which its type does not say.
+    ("tv_sec: ", 1, #/timeval\(tv_sec: ([0-9_]+)/#),
+    ("poll(", 1000, #/(?:^|[^.\w])poll\(.*, ([1-9][0-9_]*)\)/#),
+    ("connectTimeout(", 1, #/connectTimeout\(\.seconds\(([0-9_]+)\)/#),
+    ("within: ", 1, #/(?:^|[ (])within: ([1-9][0-9_]*)(?:[,) ]|$)/#),
+    ("within: ", 1, #/\.(?:end|finish|reply|answer|receive|isClosed)\(.*within: \.seconds\(([0-9_]+)\)/#),
+    ("imit", 1, #/imits?[.(].*\.seconds\(([1-9][0-9]|[12][0-9][0-9])\)/#),
+    ("imeout", 1, #/imeouts?(?:: | = )[^,]*\.seconds\(([1-9][0-9]|[12][0-9][0-9])\)/#),
+  ]
+
   /// No limit of a test is under five minutes, since it counts the wait for a thread.
   static func shortLimits(in text: SwiftText) -> [Violation] {
-    let limiting: Set<Substring> = ["timeLimit", "alarm", "seconds"]
-    return text.lines.enumerated().compactMap { index, line in
-      guard line.words.contains(where: limiting.contains), let match = line.code.firstMatch(of: Self.limit) else {
-        return nil
-      }
-      func number(_ digits: Substring?) -> Int? { digits.flatMap { Int($0.filter { $0 != "_" }) } }
-      let seconds = number(match.1).map { $0 * 60 } ?? number(match.2) ?? number(match.3) ?? 0
-      guard seconds < 300, !Self.isJustified(index, in: text) else { return nil }
+    text.lines.enumerated().compactMap { index, line in
+      guard let seconds = Self.limit(of: line), seconds < 300, !Self.isJustified(index, in: text) else { return nil }
       return Violation(path: text.path, line: line.number, message: "a limit under five minutes: \(line.text)")
+    }
+  }
+
+  /// The limit of a line in seconds.
+  private static func limit(of line: SwiftText.Line) -> Int? {
+    let limiting: Set<Substring> = ["timeLimit", "alarm", "seconds"]
+    func integer(_ digits: Substring?) -> Int? { digits.flatMap { Int($0.filter { $0 != "_" }) } }
+    if line.words.contains(where: limiting.contains), let match = line.code.firstMatch(of: Self.limit) {
+      return integer(match.1).map { $0 * 60 } ?? integer(match.2) ?? integer(match.3) ?? 0
+    }
+    for (mark, units, limit) in Self.otherLimits where line.code.has(mark) {
+      if let number = integer(line.code.firstMatch(of: limit)?.1) { return number / units }
+    }
+    // Of curl, in a command of a shell.
+    guard line.text.has("max-time ") else { return nil }
+    return line.text.firstMatch(of: #/max-time ([0-9]+)/#).flatMap { integer($0.1) }
+  }
+
+  /// No call waits for bytes, or for a client, for ever: the socket has a limit (`WaitLimit.apply(to:)`) or does not block, or it is known
+  /// to be ready.
+  static func unlimitedReads(in text: SwiftText) -> [Violation] {
+    let limited = text.lines.contains { line in
+      line.code.has("WaitLimit.apply(") || line.words.contains("O_NONBLOCK") || line.words.contains("SO_RCVTIMEO")
+    }
+    if limited { return [] }
+    return text.lines.enumerated().compactMap { index, line in
+      guard ["recv", "accept(", "read("].contains(where: line.code.has), !line.words.contains("func"),
+        !line.words.contains("MSG_DONTWAIT"),
+        line.code.contains(
+          #/(?:^|[^.\w])(?:Glibc\.|Foundation\.)?(?:(?:recv|recvfrom|recvmsg|accept)\(|read\([\w.]+, &)/#),
+        !text.lines[max(0, index - 6)...index].contains(where: { $0.code.has("poll(") }),
+        !Self.isJustified(index, in: text)
+      else { return nil }
+      return Violation(path: text.path, line: line.number, message: "a read without a limit: \(line.text)")
     }
   }
 

@@ -9,16 +9,47 @@ struct GateRulesTests {
 
   private func lines(_ violations: [Violation]) -> [Int] { violations.map(\.line) }
 
+  private static let files = Result { GateRules.gate(among: try Repository.swiftFiles(in: "Tests")) }
+
   private func gate() throws -> [SwiftText] {
-    let files = try Repository.swiftFiles(in: "Tests").filter { GateRules.apply(to: $0.path) }
+    let files = try Self.files.get()
     #expect(files.count > 300)
     return files
+  }
+
+  @Test func `what smoke tests call of the long suite is judged`() throws {
+    let files = try self.gate()
+    for suite in ["Access", "Cache", "LiveControl", "RecordedFiles"] {
+      #expect(files.contains { $0.path == "/Tests/EndToEndTests/\(suite)Tests.swift" }, "\(suite)")
+    }
+    #expect(!files.contains { $0.path == "/Tests/EndToEndTests/SynchronyTests.swift" })
   }
 
   @Test func `the gate is the unit rooms, the smoke set and its harness`() {
     #expect(GateRules.apply(to: "/Tests/RTPTests/A.swift") && GateRules.apply(to: "/Tests/EndToEndTests/Smoke/A.swift"))
     #expect(GateRules.apply(to: "/Tests/EndToEndTests/Harness/A.swift"))
     #expect(!GateRules.apply(to: "/Tests/EndToEndTests/JoinTests.swift"))
+  }
+
+  @Test func `the functions of a suite that smoke tests name are judged, and its tests are not`() {
+    let files = [
+      ("Smoke/A.swift", "typealias Files = EndToEnd.Files"), ("Harness/B.swift", "let a = 1"),
+      (
+        "FilesTests.swift",
+        "extension EndToEnd {\n@Suite(\"Files\")\nstruct Files {\n@Test func `a`() {\nalarm(1)\n}\n"
+          + "static func play() { alarm(2); Plays.look() }\n}\n}"
+      ),
+      (
+        "PlaysTests.swift",
+        "extension EndToEnd.Plays {\n@Test(\n.tags(.timing)\n)\nfunc `b`() { alarm(3) }\n"
+          + "func look() { alarm(4) }\n}"
+      ),
+      ("OtherTests.swift", "extension EndToEnd {\n@Suite struct Other { func a() { alarm(5) } }\n}"),
+    ].map { SwiftText(path: "/Tests/EndToEndTests/\($0.0)", text: $0.1 + "\n") }
+    let gate = GateRules.gate(among: files)
+    let names = gate.map { $0.path.split(separator: "/").last ?? "" }
+    #expect(names == ["A.swift", "B.swift", "FilesTests.swift", "PlaysTests.swift"])
+    #expect(self.lines(gate.flatMap(GateRules.shortLimits)) == [7, 6])
   }
 
   @Test(arguments: [
@@ -55,6 +86,12 @@ struct GateRulesTests {
   @Test(arguments: [
     "alarm(240)", "_ = opened.wait(until: StreamClock.system.now() + .seconds(5)) { true }",
     "let end = ContinuousClock.now + .seconds(299)", "gate.wait(timeout: .now() + .seconds(1_0))",
+    "var limit = timeval(tv_sec: 60, tv_usec: 0)", "guard poll(&interest, 1, 60_000) == 1 else { return nil }",
+    "client.connectTimeout(.seconds(10))", "collector.frames(2, within: 120)", "collector.wait(within: 30) { $0 }",
+    "_ = await child.end(within: .seconds(5))", "limits.whole = .seconds(240)",
+    "(limits.whole, limits.play) = (.seconds(30), .seconds(2))", "Limits(frame: .seconds(60))",
+    "let source = Source(timeout: .seconds(60))", "settings.timeout = .seconds(10)",
+    #"let curl = "curl --max-time 280 --silent""#,
   ]) func `a short limit of a process or a wait is found`(code: String) {
     #expect(self.lines(GateRules.shortLimits(in: self.text(code))) == [1])
     #expect(GateRules.shortLimits(in: self.text("// Safe because of this.", code)) == [])
@@ -63,6 +100,12 @@ struct GateRulesTests {
   @Test(arguments: [
     "alarm(300)", "let end = ContinuousClock.now + .seconds(1_000)", "self.now + .seconds(5)",
     "let past = StreamClock.system.now() - .seconds(1)", "gate.wait(timeout: .now() + .seconds(300))",
+    "var limit = timeval(tv_sec: 300, tv_usec: 0)", "guard poll(&interest, 1, 300_000) == 1 else { return nil }",
+    "let isReady = poll(&interest, 1, 0) == 1", "monitor.poll()", "collector.frames(2)",
+    "collector.wait(within: 300) { $0 }", "connection.waitForEnd(within: 0)", "expectSteps(times, within: 20_000)",
+    "_ = await child.end(within: MachineShare.timeout(.seconds(5)))", "limits.whole = .seconds(3)",
+    "settings.sourceTimeout = .seconds(1000)", "Source(timeout: .milliseconds(20))",
+    "VideoSettings(sourceTimeout: .seconds(1000), keyframeInterval: .seconds(100))", "curl(maxTime: 1)",
   ]) func `a long limit of a process or a wait is allowed, and a time of the test's own`(code: String) {
     #expect(GateRules.shortLimits(in: self.text(code)) == [])
   }
@@ -108,6 +151,30 @@ struct GateRulesTests {
 
   @Test func `no test of the gate waits for ever`() throws {
     let violations = try self.gate().flatMap(GateRules.unboundedWaits)
+    #expect(violations == [])
+  }
+
+  @Test(arguments: [
+    "let count = recv(socket, &bytes, 9, 0)", "let client = accept(listener, nil, nil)",
+    "while read(descriptor, &byte, 1) == 1 {}", "Glibc.recvfrom(sockets[0], &bytes, 8, 0, nil, nil)",
+  ]) func `a read without a limit is found`(code: String) {
+    #expect(self.lines(GateRules.unlimitedReads(in: self.text("let a = 1", code))) == [2])
+    #expect(GateRules.unlimitedReads(in: self.text("// Safe because of this.", code)) == [])
+  }
+
+  @Test(arguments: [
+    ["recv(socket, &bytes, 9, Int32(MSG_DONTWAIT))"], ["file.read(upToCount: 1)"], ["connection.recv(1)"],
+    ["func accept(_ count: Int) {"], ["read(plane, width: 3)"],
+    ["guard poll(&interest, 1, 300_000) == 1 else { return }", "recv(socket, &bytes, 9, 0)"],
+    ["WaitLimit.apply(to: socket)", "recv(socket, &bytes, 9, 0)"],
+    ["_ = fcntl(socket, F_SETFL, O_NONBLOCK)", "recv(socket, &bytes, 9, 0)"],
+  ]) func `a read with a limit is allowed`(code: [String]) {
+    let text = SwiftText(path: "/Tests/A.swift", text: code.joined(separator: "\n"))
+    #expect(GateRules.unlimitedReads(in: text) == [])
+  }
+
+  @Test func `no test of the gate reads without a limit`() throws {
+    let violations = try self.gate().flatMap(GateRules.unlimitedReads)
     #expect(violations == [])
   }
 

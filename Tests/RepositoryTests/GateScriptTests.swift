@@ -94,7 +94,8 @@ struct GateScriptTests {
   }
 
   @Test func `the gate's tests get no variable of the caller but the folder of models`() throws {
-    let variables = "VIDICON=/other VIDICON_TEST_TIMING=1 VIDICON_SEEDS=9 VIDICON_TESTS=RTPTests VIDICON_PUSH=rtmp://a/b"
+    let variables =
+      "VIDICON=/other VIDICON_TEST_TIMING=1 VIDICON_SEEDS=9 VIDICON_TESTS=RTPTests VIDICON_PUSH=rtmp://a/b"
     let gate = try self.run("\(variables) VIDICON_MODELS=/models scripts/test")
     #expect(gate.status == 0)
     #expect(

@@ -16,7 +16,7 @@ struct SwiftText: Sendable {
   /// Path below the repository's root.
   let path: String
   /// Every line.
-  let lines: [Line]
+  private(set) var lines: [Line]
   /// The content of string literals, and of templates in JavaScript, with the line on which each begins. Interpolations are
   /// spaces.
   let strings: [(line: Int, text: String)]
@@ -34,6 +34,13 @@ struct SwiftText: Sendable {
       let words = code.split { !($0.isLetter || $0.isNumber || $0 == "_") }
       return Line(number: index + 1, text: Self.trimmed(line.0), code: code, words: words)
     }
+  }
+
+  /// The file with nothing on some of its lines, by their indices.
+  func blanking(_ indices: Set<Int>) -> SwiftText {
+    var copy = self
+    for index in indices { copy.lines[index] = Line(number: index + 1, text: "", code: "", words: []) }
+    return copy
   }
 
   /// Imported modules, with their lines.

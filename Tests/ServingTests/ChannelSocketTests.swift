@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import Serving
+import TestSupport
 import Testing
 
 @Suite("Sockets of channels")
@@ -29,6 +30,7 @@ struct ChannelSocketTests {
       }
     }
     try #require(status == 0)
+    WaitLimit.apply(to: client)
     let channel = try #require(await channels.first { _ in true })
     return (client, channel)
   }

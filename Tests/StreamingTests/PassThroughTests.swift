@@ -42,7 +42,7 @@ struct PassThroughTests {
     _ body: (LiveStream, CollectingOutput, [EncodedSample], CodecDescription, (Range<Int>) -> Void) async throws -> Void
   ) async throws {
     var settings = settings
-    settings.sourceTimeout = .seconds(30)
+    settings.sourceTimeout = .seconds(300)
     let source = source ?? ScriptedVideoCapturer(format: Self.format)
     let stream = LiveStream("camera", video: settings)
     stream.attachVideo(source)

@@ -14,7 +14,7 @@ package struct ConditionTimeout: Error {}
 ///   - interval: Time between two checks; zero where a state that soon passes is waited for.
 /// - Throws: ``ConditionTimeout``, so that the test fails and does not hang.
 package func eventually(
-  within limit: MediaDuration = .seconds(300), every interval: MediaDuration = .milliseconds(1),
+  within limit: MediaDuration = WaitLimit.duration, every interval: MediaDuration = .milliseconds(1),
   _ condition: () throws -> Bool
 ) async throws {
   let end = StreamClock.system.now() + limit

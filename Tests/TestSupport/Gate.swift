@@ -16,7 +16,7 @@ package final class Gate: Sendable {
   /// Waits until it is open.
   package func pass() {
     self.state.withLock { $0.waiting += 1 }
-    _ = self.state.wait(until: StreamClock.system.now() + .seconds(300)) { $0.isOpen ? true : nil }
+    _ = self.state.wait(until: StreamClock.system.now() + WaitLimit.duration) { $0.isOpen ? true : nil }
   }
 
   /// Returns `value` after ``open()``.
@@ -29,6 +29,6 @@ package final class Gate: Sendable {
 extension DispatchSemaphore {
   /// Waits for a signal, for five minutes at most, after which the test fails by what it expects.
   package func waitWithLimit() {
-    _ = self.wait(timeout: .now() + .seconds(300))
+    _ = self.wait(timeout: .now() + .seconds(WaitLimit.seconds))
   }
 }

@@ -112,6 +112,7 @@ package final class LocalServer: Sendable {
     self.port = Int(UInt16(bigEndian: address.sin_port))
     Thread.detachNewThread {
       while true {
+        // Safe because `stop` shuts the listener down, which ends the wait.
         let socket = accept(listener, nil, nil)
         guard socket >= 0 else {
           if errno == EINTR || errno == ECONNABORTED { continue }
@@ -119,10 +120,7 @@ package final class LocalServer: Sendable {
           close(listener)
           return
         }
-        var limit = timeval(tv_sec: 300, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-          setsockopt(socket, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
-        }
+        WaitLimit.apply(to: socket)
         guard sockets.insert(socket) else {
           close(socket)
           continue

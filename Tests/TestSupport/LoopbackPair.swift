@@ -31,7 +31,9 @@ package final class LoopbackPair {
           && connect(client, $0, length) == 0
       }
     }
+    WaitLimit.apply(to: listener)
     self.server = isConnected ? accept(listener, nil, nil) : -1
+    WaitLimit.apply(to: self.server)
     guard self.server >= 0, fcntl(client, F_SETFL, O_NONBLOCK) == 0 else { throw Failure(code: errno) }
   }
 

@@ -4,7 +4,7 @@ package import Foundation
 extension Process {
   /// Calls a body that waits for the process, which is killed when the body has not returned after a limit.
   package func killed<Result>(
-    after limit: DispatchTimeInterval = .seconds(300), during body: () throws -> Result
+    after limit: DispatchTimeInterval = .seconds(WaitLimit.seconds), during body: () throws -> Result
   ) rethrows -> Result {
     let identifier = self.processIdentifier
     let killing = DispatchWorkItem { _ = kill(identifier, SIGKILL) }
@@ -15,7 +15,7 @@ extension Process {
   }
 
   /// Waits for the end of the process, which comes by force after a limit.
-  package func finish(within limit: DispatchTimeInterval = .seconds(300)) {
+  package func finish(within limit: DispatchTimeInterval = .seconds(WaitLimit.seconds)) {
     // Safe because the process is killed after the limit.
     self.killed(after: limit) { self.waitUntilExit() }
   }
@@ -23,7 +23,7 @@ extension Process {
   /// Waits for the end of the process, which comes by force after a limit.
   ///
   /// - Returns: The rest of its output, by a pipe whose only writer it is.
-  package func finish(reading output: Pipe, within limit: DispatchTimeInterval = .seconds(300)) -> Data {
+  package func finish(reading output: Pipe, within limit: DispatchTimeInterval = .seconds(WaitLimit.seconds)) -> Data {
     self.killed(after: limit) {
       // Safe because the process is killed after the limit.
       let bytes = output.fileHandleForReading.readDataToEndOfFile()

@@ -29,7 +29,7 @@ struct SuspendedStreamsTests {
   private static func segments(of server: CameraServer, isProtected: Bool = false) async throws -> [String] {
     let port = try #require(server.ports?.http)
     let login = isProtected ? "--anyauth --user viewer:secret" : ""
-    let curl = "curl --silent --fail --retry 250 --retry-delay 1 --retry-max-time 280 --max-time 280 \(login)"
+    let curl = "curl --silent --fail --retry 250 --retry-delay 1 --retry-max-time 300 --max-time 300 \(login)"
     let playlist = try await output(ofShell: "\(curl) http://127.0.0.1:$1/live/playlist.m3u8", "\(port)")
     return String(decoding: playlist, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
       .map { String($0) }

@@ -127,6 +127,7 @@ extension Screens {
       painter.destroy(window)
       let error = try #require(viewer.ends(1).first ?? nil)
       #expect(error.cause == "the window was closed")
+      // Safe because none comes.
       #expect(viewer.ends(2, within: 1).count == 1)
       #expect(capturer.isStarted)
       capturer.stop()

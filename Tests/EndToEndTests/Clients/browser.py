@@ -23,9 +23,16 @@ import time
 import urllib.error
 import urllib.request
 
-# Factor of the timeouts, as MachineShare.timeoutFactor.
+# Factor of the timeouts, as that of MachineShare.timeout.
 FACTOR = int(os.environ.get("VIDICON_TEST_TIMEOUT_FACTOR", "3"))
-SCRIPT_SECONDS = 30 * FACTOR
+
+
+def timeout(seconds):
+    """a timeout for one on a machine without other work, as MachineShare.timeout"""
+    return max(seconds * FACTOR, 0 if os.environ.get("VIDICON_TEST_TIMING") == "1" else 300)
+
+
+SCRIPT_SECONDS = timeout(30)
 # Text of a page, and the state of its video, for the message of a failure.
 STATE = """
 const video = document.querySelector("video");
@@ -60,7 +67,7 @@ def free_port():
 def wait_for_segments(url):
     """Waits while a stream's playlist is refused for want of segments, which a slow machine may cause: Chromium reports that."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    deadline = time.monotonic() + 40 * FACTOR
+    deadline = time.monotonic() + timeout(40)
     while True:
         try:
             return opener.open(url + "/playlist.m3u8", timeout=SCRIPT_SECONDS).close()
@@ -111,7 +118,7 @@ class Browser:
 
     def until(self, script, *arguments, seconds=40):
         """polls a script until its result is true, and returns the result; seconds: on a machine without other work"""
-        deadline = time.monotonic() + seconds * FACTOR
+        deadline = time.monotonic() + timeout(seconds)
         while not (result := self.run(script, *arguments)):
             if time.monotonic() > deadline:
                 raise Failure(f"not within {seconds} s: {script}\nthe page: {self.run(STATE)}\nits errors: {self.complaints()}")
@@ -179,7 +186,7 @@ class Chromium(Browser):
             raise
 
     def wait_for_driver(self):
-        deadline = time.monotonic() + 20 * FACTOR
+        deadline = time.monotonic() + timeout(20)
         while True:
             try:
                 return self.call("GET", "/status")
@@ -264,7 +271,7 @@ class Firefox(Browser):
 
     def wait_for_port(self, profile):
         """Waits for the file in which Firefox stores the port that it listens on."""
-        deadline = time.monotonic() + 30 * FACTOR
+        deadline = time.monotonic() + timeout(30)
         while True:
             try:
                 return int((profile / "MarionetteActivePort").read_text())

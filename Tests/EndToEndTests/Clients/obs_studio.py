@@ -11,10 +11,8 @@ import sys
 import tempfile
 import time
 
-from browser import free_port
+from browser import free_port, timeout
 
-# Factor of the timeouts, as MachineShare.timeoutFactor.
-FACTOR = int(os.environ.get("VIDICON_TEST_TIMEOUT_FACTOR", "3"))
 SOURCE = "Camera"
 SCENE = "Scene"
 
@@ -23,7 +21,7 @@ class Remote:
     """A client of obs-websocket 5, over a minimal WebSocket."""
 
     def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20 * FACTOR)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout(20))
         self.buffer = b""
         self.count = 0
         self.socket.sendall((f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -141,7 +139,7 @@ ChannelSetup=Stereo
 
 def until(answer, seconds, what, pause=0.25):
     """Polls until `answer` returns a value, and returns that value."""
-    deadline = time.monotonic() + seconds * FACTOR
+    deadline = time.monotonic() + timeout(seconds)
     while time.monotonic() < deadline:
         try:
             if result := answer():

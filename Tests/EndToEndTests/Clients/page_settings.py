@@ -8,7 +8,7 @@ import json
 import pathlib
 import urllib.request
 
-from browser import open_browser, wait_for_segments
+from browser import open_browser, timeout, wait_for_segments
 
 parser = argparse.ArgumentParser()
 parser.add_argument("url")
@@ -19,7 +19,7 @@ base, name = options.url.rsplit("/", 1)
 
 
 def state():
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"{base}/api/streams/{name}", timeout=10) as answer:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"{base}/api/streams/{name}", timeout=timeout(10)) as answer:
         return json.load(answer)
 
 

@@ -32,9 +32,10 @@ import sys
 import threading
 import time
 
+from browser import timeout
 from rtmp import header, publish
 from visitor import (
-    DATA, END_HEADERS, END_STREAM, FACTOR, HEADERS, PREFACE, RST_STREAM, SETTINGS, Visitor, basic, bearer, digest, frame,
+    DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, RST_STREAM, SETTINGS, Visitor, basic, bearer, digest, frame,
     literal)
 
 
@@ -184,14 +185,14 @@ def allowed_by_cors(visitor, protocol, path):
     url = f"https://{visitor.host}:{visitor.https}" if http2 else f"http://{visitor.host}:{visitor.http}"
     head = subprocess.run(
         ["curl", "-sk", "--http2" if http2 else "--http1.1", "-o", "/dev/null", "-D", "-", "-H",
-         "Origin: http://evil.example", url + path], stdout=subprocess.PIPE, timeout=10 * FACTOR).stdout.decode().lower()
+         "Origin: http://evil.example", url + path], stdout=subprocess.PIPE, timeout=timeout(10)).stdout.decode().lower()
     assert head.startswith("http/" + protocol), head
     return int("\naccess-control-" in head)
 
 
 def watch(visitor, protocol, path, own, host=None):
     """The status of a request for media, once it is not that of segments or a frame that take long on a slow machine."""
-    deadline = time.monotonic() + 20 * FACTOR
+    deadline = time.monotonic() + timeout(20)
     while True:
         status = visitor.ask(protocol, "GET", path, own, host=host)[0]
         if not ("." in path and status in (503, 504)) or time.monotonic() > deadline:

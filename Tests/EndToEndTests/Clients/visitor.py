@@ -5,14 +5,13 @@ stands for a connection that was closed without an answer.
 """
 import base64
 import hashlib
-import os
 import re
 import socket
 import ssl
 import struct
 
-# Factor of the timeouts, as MachineShare.timeoutFactor.
-FACTOR = int(os.environ.get("VIDICON_TEST_TIMEOUT_FACTOR", "3"))
+from browser import timeout
+
 HEADERS, RST_STREAM, SETTINGS, GOAWAY, DATA = 1, 3, 4, 7, 0
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -47,7 +46,7 @@ class Visitor:
             return 0, {}, b""
 
     def ask1(self, protocol, method, path, fields, body, host):
-        with self.connect(self.http, 10 * FACTOR) as connection:
+        with self.connect(self.http, timeout(10)) as connection:
             lines = [f"{method} {path} HTTP/{protocol}", "Connection: close"]
             if host:
                 lines.append(f"Host: {host}")
@@ -58,7 +57,7 @@ class Visitor:
             return read_response(connection)
 
     def ask2(self, method, path, fields, body, host):
-        with self.connect_tls("h2", 10 * FACTOR) as connection:
+        with self.connect_tls("h2", timeout(10)) as connection:
             assert connection.selected_alpn_protocol() == "h2"
             named = {":method": method, ":scheme": "https", ":path": path}
             if host:
@@ -78,7 +77,7 @@ class Visitor:
         url = url or f"rtsp://{self.name}:{self.rtsp}/live"
         status = 0
         try:
-            with self.connect(self.rtsp, 10 * FACTOR) as connection:
+            with self.connect(self.rtsp, timeout(10)) as connection:
                 for number in range(times):
                     lines = [f"{method} {url} RTSP/1.0", f"CSeq: {number + 1}"]
                     lines += [f"{name}: {value}" for name, value in (fields or {}).items()]

@@ -24,7 +24,7 @@ struct AnnouncerProcess {
   /// Sends SIGINT and waits for the exit and the end of the output.
   func end() async throws -> ChildProcess.Exit? {
     self.child.signal(SIGINT)
-    let exit = await self.child.end(within: .seconds(20) * MachineShare.timeoutFactor)
+    let exit = await self.child.end(within: MachineShare.timeout(.seconds(20)))
     await self.child.output.end()
     await self.child.errors.end()
     return exit

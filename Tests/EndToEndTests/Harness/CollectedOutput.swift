@@ -32,6 +32,7 @@ final class CollectedOutput: Sendable {
     let thread = Thread { [self] in
       var room = [UInt8](repeating: 0, count: 1 << 18)
       while true {
+        // Safe because the harness ends a test that hangs, and with it this process.
         let count = read(handle.fileDescriptor, &room, room.count)
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { break }

@@ -37,7 +37,7 @@ final class HTTPConnection {
   }
 
   /// Waits for the response to the last request.
-  func answer(within limit: Duration = .seconds(10) * MachineShare.timeoutFactor) throws -> Answer {
+  func answer(within limit: Duration = MachineShare.timeout(.seconds(10))) throws -> Answer {
     let end = ContinuousClock.now + limit
     var head: [String]?
     while true {

@@ -53,7 +53,7 @@ struct MDNSNetwork {
   func browse(
     _ type: String, within limit: Duration = .seconds(10), until condition: ([Record]) -> Bool
   ) async throws -> [Record] {
-    let end = ContinuousClock.now + limit * MachineShare.timeoutFactor
+    let end = ContinuousClock.now + MachineShare.timeout(limit)
     while true {
       let run = try await Tool.run(
         "nsenter", self.entry + [Tool("avahi-browse").path, "-rptk", type], within: .seconds(10))

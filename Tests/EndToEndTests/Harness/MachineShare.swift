@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension Tag {
@@ -23,9 +24,16 @@ extension Tag {
 ///
 /// A test that hangs ends the process with its name, since nothing else could end it.
 struct MachineShare: SuiteTrait, TestTrait, TestScoping {
-  /// Factor of the timeouts of tools and of the program, which are given for a test that runs alone on a machine like those of
-  /// its developers: the environment variable `VIDICON_TEST_TIMEOUT_FACTOR`, 3 without it.
-  static let timeoutFactor = ProcessInfo.processInfo.environment["VIDICON_TEST_TIMEOUT_FACTOR"].flatMap { Int($0) } ?? 3
+  /// Timeout of a tool or of the program, for one of a test that runs alone on a machine like those of its developers.
+  ///
+  /// That time is multiplied by the environment variable `VIDICON_TEST_TIMEOUT_FACTOR`, 3 without it; in runs that do not judge
+  /// timing, as in the gate, the timeout is five minutes at least.
+  static func timeout(_ limit: Duration) -> Duration {
+    max(limit * Self.timeoutFactor, judgesTiming ? .zero : .seconds(WaitLimit.seconds))
+  }
+
+  private static let timeoutFactor =
+    ProcessInfo.processInfo.environment["VIDICON_TEST_TIMEOUT_FACTOR"].flatMap { Int($0) } ?? 3
 
   private static let limiter = ShareLimiter()
 

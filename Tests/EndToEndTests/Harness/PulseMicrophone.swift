@@ -27,7 +27,7 @@ struct PulseMicrophone {
   /// Kills the server without an orderly shutdown.
   func end() async {
     self.child.signal(SIGTERM)
-    let exit = await self.child.end(within: .seconds(5) * MachineShare.timeoutFactor)
+    let exit = await self.child.end(within: MachineShare.timeout(.seconds(5)))
     if exit == nil { Issue.record("the audio server does not exit") }
   }
 }

@@ -28,7 +28,7 @@ struct RTMPCapture {
         return ContinuousClock.now - last.time > .seconds(2)
       }
       process.signal(SIGINT)
-      #expect(await process.end(within: .seconds(20) * MachineShare.timeoutFactor) != nil, "\(process.errors.text)")
+      #expect(await process.end(within: MachineShare.timeout(.seconds(20))) != nil, "\(process.errors.text)")
       func dissection(_ options: [String]) async throws -> String {
         let run = try await Tool.run(
           "tshark", ["-r", file, "-d", "tcp.port==\(port),rtmpt"] + options, within: .seconds(20))

@@ -24,6 +24,6 @@ enum RTMPPublisher {
     defer { publisher.kill() }
     try await body(publisher)
     publisher.signal(SIGINT)
-    #expect(await publisher.end(within: .seconds(20) * MachineShare.timeoutFactor) != nil, "\(publisher.errors.text)")
+    #expect(await publisher.end(within: MachineShare.timeout(.seconds(20))) != nil, "\(publisher.errors.text)")
   }
 }

@@ -38,7 +38,7 @@ final class RTSPDialogue {
   }
 
   /// Waits for a reply; interleaved packets before it are skipped.
-  func reply(within limit: Duration = .seconds(5) * MachineShare.timeoutFactor) throws -> Reply {
+  func reply(within limit: Duration = MachineShare.timeout(.seconds(5))) throws -> Reply {
     while self.buffered.first == UInt8(ascii: "$") {
       try self.fill(4, within: limit)
       let length = Int(self.buffered[2]) << 8 | Int(self.buffered[3])

@@ -38,7 +38,7 @@ struct Tool {
   ///
   /// - Parameters:
   ///   - byteLimit: Bytes of output after which the tool gets SIGTERM.
-  ///   - limit: Timeout when the test runs alone; multiplied by ``MachineShare/timeoutFactor``.
+  ///   - limit: Timeout when the test runs alone; see ``MachineShare/timeout(_:)``.
   static func run(
     _ name: String, _ arguments: [String], byteLimit: Int = .max, within limit: Duration
   ) async throws -> Run {
@@ -51,7 +51,7 @@ struct Tool {
   ) async throws -> Run {
     let start = ContinuousClock.now
     let child = try ChildProcess(path, arguments)
-    let limit = limit * MachineShare.timeoutFactor
+    let limit = MachineShare.timeout(limit)
     let watcher = Task {
       var count = 0
       // Safe because the tool is killed after the limit, which ends its output.

@@ -39,7 +39,7 @@ final class VidiconProcess: Sendable {
       let result = try await body(vidicon)
       if vidicon.child.isRunning {
         vidicon.child.signal(SIGINT)
-        let exit = await vidicon.child.end(within: .seconds(20) * MachineShare.timeoutFactor)
+        let exit = await vidicon.child.end(within: MachineShare.timeout(.seconds(20)))
         #expect(
           exit == .status(0),
           "SIGINT must end the program with status 0; its errors: \(vidicon.child.errors.text)")
@@ -91,7 +91,7 @@ final class VidiconProcess: Sendable {
       self.httpPort = try #require(self.started.httpPort)
     } catch {
       child.kill()
-      _ = await child.end(within: .seconds(5))
+      _ = await child.end(within: MachineShare.timeout(.seconds(5)))
       throw Failure(description: "vidicon did not start: \(error); its errors: \(child.errors.text.suffix(2_000))")
     }
   }
@@ -116,7 +116,7 @@ final class VidiconProcess: Sendable {
     within limit: Duration = .seconds(30)
   ) async throws -> (exit: ChildProcess.Exit?, errors: String) {
     let child = try ChildProcess(Self.path(), arguments, input: input, environment: environment)
-    let exit = await child.end(within: limit * MachineShare.timeoutFactor)
+    let exit = await child.end(within: MachineShare.timeout(limit))
     await child.errors.end()
     return (exit, child.errors.text)
   }
@@ -186,7 +186,7 @@ final class VidiconProcess: Sendable {
     of events: AsyncStream<ReceivedEvent>, within limit: Duration,
     where condition: @escaping @Sendable (ReceivedEvent) -> Bool
   ) async throws -> VidiconEvent {
-    let limit = limit * MachineShare.timeoutFactor
+    let limit = MachineShare.timeout(limit)
     return try await withThrowingTaskGroup(of: VidiconEvent?.self) { group in
       group.addTask { await events.first(where: condition)?.event }
       group.addTask {

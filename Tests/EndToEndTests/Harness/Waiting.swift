@@ -7,9 +7,9 @@ private struct Silence: Error, CustomStringConvertible {
 
 /// Waits until a condition holds, checking it at most every 50 ms.
 ///
-/// - Parameter limit: Timeout when the test runs alone; multiplied by ``MachineShare/timeoutFactor``.
+/// - Parameter limit: Timeout when the test runs alone; see ``MachineShare/timeout(_:)``.
 func waitUntil(within limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async throws {
-  let end = ContinuousClock.now + limit * MachineShare.timeoutFactor
+  let end = ContinuousClock.now + MachineShare.timeout(limit)
   while try await !condition() {
     guard ContinuousClock.now < end else { throw Silence(description: "the condition did not become true") }
     // Safe because each check starts a program or opens a connection, which would keep a core busy.
@@ -17,7 +17,7 @@ func waitUntil(within limit: Duration = .seconds(60), _ condition: () async thro
   }
 }
 
-/// Limits are timeouts when the test runs alone; they are multiplied by ``MachineShare/timeoutFactor``.
+/// Limits are timeouts when the test runs alone; see ``MachineShare/timeout(_:)``.
 extension ChildProcess {
   /// Waits until the text has occurred this many times on standard output.
   func says(_ text: String, times: Int = 1, within limit: Duration = .seconds(15)) async throws {
@@ -44,7 +44,7 @@ extension ChildProcess {
     for description: String, in output: CollectedOutput, within limit: Duration,
     until isComplete: @escaping @Sendable (String) -> Bool
   ) async throws {
-    let limit = limit * MachineShare.timeoutFactor
+    let limit = MachineShare.timeout(limit)
     let isFound = try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
         if isComplete(output.text) { return true }

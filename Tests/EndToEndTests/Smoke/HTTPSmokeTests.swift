@@ -94,7 +94,7 @@ extension Smoke {
         defer { child.kill() }
         try await child.says(#/"duration":([5-9]|[0-9]{2})/#, within: .seconds(30))
         child.kill()
-        #expect(await child.end(within: .seconds(30) * MachineShare.timeoutFactor) == .signal(SIGKILL))
+        #expect(await child.end(within: MachineShare.timeout(.seconds(30))) == .signal(SIGKILL))
         try await Files.check(path, "fragmented")
         let file = try await RecordedFile(path)
         file.checkThatItIsWhole()

@@ -129,7 +129,7 @@ struct JoinedAmidGroupTests {
     let source = try NetworkSource(url: "http://127.0.0.1:\(server.port)/\(URL(filePath: path).lastPathComponent)")
     let video = SampleCollector()
     try #require(source.video).start(consumer: video)
-    let samples = video.wait(within: 120) { $0.samples.count >= 2 }.samples.prefix(2)
+    let samples = video.wait { $0.samples.count >= 2 }.samples.prefix(2)
     source.video?.stop()
     try #require(samples.count == 2)
     #expect(samples[0].isKeyframe && Self.isEven(samples.map(\.presentationTime)))

@@ -133,7 +133,7 @@ struct MotionJPEGConnectionTests {
       connection.write("HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=b\r\n\r\n")
       let part = "--b\r\nContent-Type: image/jpeg\r\nContent-Length: \(image.count)\r\n\r\n"
       connection.write(part.utf8 + image + "\r\n".utf8)
-      // The client would end it after 15 s.
+      // Safe because the client, which would end it after 15 s, waits for this pause.
       guard !connection.waitForEnd(within: 16) else { return }
       pauses.increase()
       connection.write(part.utf8 + image + "\r\n".utf8)
@@ -302,6 +302,7 @@ struct MotionJPEGConnectionTests {
       _ = connection.readHead()
       connection.write("HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nConnection: close\r\n\r\n")
       connection.write(image + image)
+      // Safe because it is the pause between two looks.
       while shown.value < 2, !connection.waitForEnd(within: 1) {}
       connection.write(image)
       connection.waitForEnd()

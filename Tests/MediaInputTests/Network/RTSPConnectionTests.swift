@@ -280,7 +280,7 @@ struct RTSPConnectionTests {
     let server = try Self.server(sending: 1, requests: log, keepAlives: 3)
     var limits = SourceLife.Limits()
     // Without these requests, the third of the session's own would come after 90 s.
-    (limits.request, limits.connection, limits.media) = (.milliseconds(20), .seconds(60), .seconds(60))
+    (limits.request, limits.connection, limits.media) = (.milliseconds(20), .seconds(300), .seconds(300))
     let (packets, cause) = try await Self.readAll(server, limits: limits)
     #expect(packets == [true, false], "\(cause)")
     #expect(log.methods.filter { $0 == "PLAY" }.count == 1)

@@ -225,6 +225,7 @@ struct PushConnectionTests {
   @Test func `a server that asks for responses and does not read them is not read from`() throws {
     let (channel, stalled) = (EmbeddedChannel(), StalledConnection())
     var server = RTMPServerSession(now: .zero, makeRandom: { 1 })
+    // Safe because the time of an embedded channel stands.
     let handler = RTMPPushHandler(url: try RTMPURL(parsing: "rtmp://h/app/key"), timeout: .seconds(10)) { _ in }
     try channel.pipeline.syncOperations.addHandlers(stalled, handler)
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1935)).wait()

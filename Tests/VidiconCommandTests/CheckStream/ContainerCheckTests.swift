@@ -27,7 +27,7 @@ struct ContainerCheckTests {
     }
     defer { server.stop() }
     var limits = StreamCheck.Limits()
-    (limits.whole, limits.response) = (.seconds(240), .seconds(200))
+    (limits.whole, limits.response) = (.seconds(300), .seconds(300))
     if let received { limits.responseLength = received }
     let url = "http://127.0.0.1:\(server.port)/live"
     return try await StreamCheck(NetworkSpecification(parsing: url), limits: limits).run()

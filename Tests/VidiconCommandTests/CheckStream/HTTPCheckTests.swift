@@ -40,7 +40,7 @@ struct HTTPCheckTests {
     let server = try self.serve(requests, responses)
     defer { server.stop() }
     var limits = StreamCheck.Limits()
-    limits.whole = .seconds(240)
+    limits.whole = .seconds(300)
     let url = "http://127.0.0.1:\(server.port)/\(path)"
     return try await StreamCheck(NetworkSpecification(parsing: url), limits: limits).run()
   }
@@ -110,7 +110,7 @@ struct HTTPCheckTests {
     }
     defer { server.stop() }
     var limits = StreamCheck.Limits()
-    limits.whole = .seconds(240)
+    limits.whole = .seconds(300)
     let url = "http://127.0.0.1:\(server.port)/live.m3u8"
     let verdict = try await StreamCheck(NetworkSpecification(parsing: url), limits: limits).run()
     #expect(verdict.problems == [], "\(verdict)")
@@ -128,7 +128,7 @@ struct HTTPCheckTests {
     }
     defer { server.stop() }
     var limits = StreamCheck.Limits()
-    limits.whole = .seconds(240)
+    limits.whole = .seconds(300)
     let url = "http://127.0.0.1:\(server.port)/live.m3u8"
     let verdict = try await StreamCheck(NetworkSpecification(parsing: url), limits: limits).run()
     #expect(verdict.problems == ["fault live.m3u8: the server does not have it (404)"])

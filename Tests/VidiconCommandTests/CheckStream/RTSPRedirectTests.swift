@@ -37,7 +37,7 @@ struct RTSPRedirectTests {
 
   private static func verdict(of server: LocalServer, user: String = "") async throws -> StreamVerdict {
     var limits = StreamCheck.Limits()
-    limits.whole = .seconds(240)
+    limits.whole = .seconds(300)
     let url = "rtsp://\(user)127.0.0.1:\(server.port)/live"
     return try await StreamCheck(NetworkSpecification(parsing: url), limits: limits).run()
   }

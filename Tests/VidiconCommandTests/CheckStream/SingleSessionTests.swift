@@ -76,7 +76,7 @@ struct SingleSessionTests {
     let server = try LocalServer { camera.serve($0) }
     defer { server.stop() }
     var limits = StreamCheck.Limits()
-    (limits.whole, limits.play, limits.datagrams) = (.seconds(240), .seconds(2), .seconds(1))
+    (limits.whole, limits.play, limits.datagrams) = (.seconds(300), .seconds(2), .seconds(1))
     let url = "rtsp://127.0.0.1:\(server.port)/live"
     return try await StreamCheck(NetworkSpecification(parsing: url), limits: limits).run()
   }

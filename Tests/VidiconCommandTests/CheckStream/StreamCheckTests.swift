@@ -11,7 +11,7 @@ struct StreamCheckTests {
   /// Limits under which the machine's speed decides nothing.
   private static let limits = {
     var limits = StreamCheck.Limits()
-    (limits.whole, limits.step, limits.response) = (.seconds(240), .seconds(120), .seconds(240))
+    (limits.whole, limits.step, limits.response) = (.seconds(300), .seconds(300), .seconds(300))
     (limits.play, limits.datagrams, limits.responseLength) = (.seconds(2), .seconds(1), 100_000)
     return limits
   }()
@@ -101,7 +101,7 @@ struct StreamCheckTests {
     defer { listener.close() }
     var limits = StreamCheck.Limits()
     // The end of the check is that of each step.
-    (limits.whole, limits.step) = (.seconds(3), .seconds(60))
+    (limits.whole, limits.step) = (.seconds(3), .seconds(300))
     let expected = [
       "rtsp": "fault RTSP: the server does not respond to OPTIONS",
       "rtmp": "fault RTMP: the server does not respond in time",

@@ -14,7 +14,7 @@ struct StreamReportSecretsTests {
   private static func report(_ url: String) async throws -> String {
     let specification = try NetworkSpecification(parsing: url)
     var limits = StreamCheck.Limits()
-    limits.whole = .seconds(240)
+    limits.whole = .seconds(300)
     let verdict = try await StreamCheck(specification, limits: limits).run()
     return StreamCheckReport(
       address: specification.description, report: CheckReport(verdict.sections), observations: verdict.observations

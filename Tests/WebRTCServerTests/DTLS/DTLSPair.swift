@@ -35,9 +35,9 @@ struct DTLSPair {
     MediaTime(nanoseconds: Int64(DispatchTime.now().uptimeNanoseconds))
   }
 
-  /// Runs until both sides are connected, or have failed, or a minute has passed.
+  /// Runs until both sides are connected, or have failed, or five minutes have passed.
   mutating func connect(fate: (Int) -> Fate) {
-    let end = Self.now + .seconds(60)
+    let end = Self.now + .seconds(300)
     self.send(self.client.start(at: Self.now), toServer: true, fate)
     while Self.now < end {
       while !self.queue.isEmpty {

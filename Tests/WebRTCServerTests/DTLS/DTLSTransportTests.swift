@@ -82,7 +82,7 @@ struct DTLSTransportTests {
   }
 
   @Test func `there are no keys before the end of the handshake`() throws {
-    let timeout = MediaDuration.seconds(60)
+    let timeout = MediaDuration.seconds(300)
     var client = DTLSTransport(endpoint: try #require(Self.client.makeEndpoint(role: .client, timeout: timeout)))
     var server = DTLSTransport(endpoint: try #require(Self.server.makeEndpoint(role: .server, timeout: timeout)))
     let first = client.start(at: DTLSPair.now)
