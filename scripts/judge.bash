@@ -39,8 +39,8 @@ finish() {
   exit
 }
 
-# The lines of a log, each that tells of a test or has a figure from there on: a program of a test that writes half a line stands
-# before it, and becomes a line of its own. Comments of issues, which may quote such lines, are left.
+# The lines of a log. One with the mark of a test, or with a figure, begins with that: half a line of a program before it becomes a line of
+# its own. Comments of issues, which may quote such lines, stay whole.
 test_lines() {
   tr -d '\000' <"$1" | LC_ALL=C awk '
     !/^↳/ && match($0, /(✔|✘|◇|➜) Test |figure: \| /) && RSTART > 1 {

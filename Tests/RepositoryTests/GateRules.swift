@@ -59,17 +59,19 @@ enum GateRules {
   static func realTimeBounds(in text: SwiftText) -> [Violation] {
     let durations = Set(
       text.lines.compactMap { line -> Substring? in
-        guard Self.isElapsed(line),
-          let equals = line.words.firstIndex(where: { $0 == "let" || $0 == "var" }),
-          equals + 1 < line.words.count
-        else { return nil }
-        return line.words[equals + 1]
+        guard Self.isElapsed(line) else { return nil }
+        guard let keyword = line.words.firstIndex(where: { $0 == "let" || $0 == "var" }) else {
+          return line.code.contains(#/^\w+ = /#) ? line.words.first : nil
+        }
+        return keyword + 1 < line.words.count ? line.words[keyword + 1] : nil
       })
     return text.lines.enumerated().compactMap { index, line in
-      guard line.code.has("#expect(") || line.code.has("#require("), !line.code.has("onQuietMachine("),
-        Self.isElapsed(line) || line.words.contains(where: durations.contains)
+      guard line.code.has("#expect(") || line.code.has("#require(") else { return nil }
+      let lines = text.lines[index...Self.endOfCall(index, in: text)]
+      guard !lines.contains(where: { $0.code.has("onQuietMachine(") }),
+        lines.contains(where: { Self.isElapsed($0) || $0.words.contains(where: durations.contains) })
       else { return nil }
-      let isUpper = line.code.contains(#/(?:^|[^<>])<=? /#) || line.code.has(".contains(")
+      let isUpper = lines.contains { $0.code.contains(#/(?:^|[^<>])<=? /#) || $0.code.has(".contains(") }
       guard isUpper, !Self.isJustified(index, in: text) else { return nil }
       return Violation(
         path: text.path, line: line.number, message: "an upper bound on real time; see onQuietMachine: \(line.text)")
@@ -79,6 +81,20 @@ enum GateRules {
   private static func isElapsed(_ line: SwiftText.Line) -> Bool {
     // Most lines have no subtraction, which is soon found.
     line.code.utf8.contains(UInt8(ascii: "-")) && line.code.contains(Self.elapsed)
+      || line.code.has("lock.measure {") || line.code.has("lock().measure {")
+  }
+
+  /// Index of the line with the end of a call, by its parentheses; a call of more than eight lines is cut.
+  private static func endOfCall(_ index: Int, in text: SwiftText) -> Int {
+    var depth = 0
+    for end in index..<min(index + 8, text.lines.count) {
+      for character in text.lines[end].code.utf8 {
+        if character == UInt8(ascii: "(") { depth += 1 }
+        if character == UInt8(ascii: ")") { depth -= 1 }
+      }
+      if depth <= 0 { return end }
+    }
+    return min(index + 8, text.lines.count) - 1
   }
 
   /// Limits of suites and tests in minutes, of processes, and of waits by a real clock in seconds.

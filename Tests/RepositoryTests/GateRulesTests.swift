@@ -64,6 +64,11 @@ struct GateRulesTests {
   @Test func `a bound on a constant of real time is found`() {
     let text = self.text("let took = ContinuousClock.now - start", "#expect(took < .seconds(1))", "#expect(other < 1)")
     #expect(self.lines(GateRules.realTimeBounds(in: text)) == [2])
+    for took in ["took = StreamClock.system.now() - start", "let took = await clock.measure {"] {
+      let text = self.text(took, "#expect(", "a && took", "< .seconds(1), \"late\")", "#expect(took > .seconds(1))")
+      #expect(self.lines(GateRules.realTimeBounds(in: text)) == [2])
+    }
+    #expect(GateRules.realTimeBounds(in: self.text("#expect(", "onQuietMachine(.now - start < .seconds(1)))")) == [])
   }
 
   @Test(arguments: [
