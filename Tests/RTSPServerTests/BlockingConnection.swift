@@ -18,8 +18,8 @@ final class BlockingConnection {
     setsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout.size(ofValue: size)))
     let address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
     let result = address.withSockAddr { connect(self.descriptor, $0, socklen_t($1)) }
-    WaitLimit.apply(to: self.descriptor)
     guard result == 0 else { throw Failure(call: "connect", code: errno) }
+    WaitLimit.apply(to: self.descriptor)
   }
 
   deinit { close(self.descriptor) }

@@ -214,7 +214,8 @@ struct JudgedTestsTests {
 
   @Test func `only the test of the whole name is repeated`() throws {
     let calls = "test_expression Smoke '\"a, b\"'; echo; test_expression '(EndToEnd|Smoke)' 'shows(frame:)'; echo"
-    let expressions = try self.judge([], calls).output.split(separator: "\n").map { try Regex(String($0)) }
+    let lines = try self.judge([], calls).output.split(separator: "\n")
+    let expressions = try lines.map { try Regex<AnyRegexOutput>(String($0)) }
     func finds(_ index: Int, _ test: String) -> Bool {
       "EndToEndTests.\(test)/A.swift:1:2".contains(expressions[index])
     }

@@ -33,8 +33,8 @@ package final class LoopbackPair {
     }
     WaitLimit.apply(to: listener)
     self.server = isConnected ? accept(listener, nil, nil) : -1
-    WaitLimit.apply(to: self.server)
     guard self.server >= 0, fcntl(client, F_SETFL, O_NONBLOCK) == 0 else { throw Failure(code: errno) }
+    WaitLimit.apply(to: self.server)
   }
 
   deinit {
