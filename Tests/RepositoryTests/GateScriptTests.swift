@@ -51,7 +51,11 @@ struct GateScriptTests {
       status=0
       # The work directories of a script are below this one, so that none of them is left.
       mkdir work
-      TMPDIR=$folder/work bash -c "$1" >output 2>errors || status=$?
+      # A thread of tasks blocks all signals, and what it starts inherits that.
+      TMPDIR=$folder/work python3 -c '
+      import os, signal, sys
+      signal.pthread_sigmask(signal.SIG_SETMASK, [])
+      os.execvp("bash", ["bash", "-c", sys.argv[1]])' "$1" >output 2>errors || status=$?
       printf '%s\0' "$status" "$(cat output)" "$(cat errors)" "$(sort -u calls)" "$(cat .build/gate 2>/dev/null)" "$(ls work)"
       """#
     let run = try Repository.run(["bash", "-c", script, "bash", command, build, tests])
