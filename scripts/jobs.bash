@@ -1,7 +1,7 @@
 # Ends what a script has started: for scripts/test and scripts/smoke-proof.
 # shellcheck shell=bash
 
-# Processes that descend from one, of which those of $1 are left out. Read from /proc, since a fresh Debian has no ps.
+# Processes that descend from that of a number: descendants PID. Read from /proc, since a fresh Debian has no ps.
 descendants() {
   local file line pid found=("$1") index=0
   local -A parents=()
