@@ -21,6 +21,8 @@ extension FirewallFacts {
     if self.rules == nil, geteuid() == 0 {
       self.rules = SystemCommand("nft", "-n", "list", "ruleset").output().map { FirewallRules(nft: $0) }
     }
+    // Not "iptables", which may be the older one, whose rules nft does not list.
+    self.hasIPTables = ["iptables", "ip6tables"].allSatisfy { access("/usr/sbin/\($0)-nft", X_OK) == 0 }
     let modules = Self.text("/proc/modules") ?? ""
     self.hasFilter = modules.split(separator: "\n").contains { line in
       ["nf_tables ", "ip_tables "].contains { line.hasPrefix($0) }

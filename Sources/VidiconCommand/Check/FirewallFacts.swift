@@ -13,6 +13,8 @@ struct FirewallFacts: Sendable {
   var rules: FirewallRules?
   /// Whether the kernel has a packet filter.
   var hasFilter = false
+  /// Whether iptables is installed, whose own chains are changed by it rather than by nft.
+  var hasIPTables = false
 
   /// One finding, or one for each port that is blocked.
   var findings: [CheckFinding] {
@@ -44,15 +46,27 @@ struct FirewallFacts: Sendable {
 
   private func finding(_ port: PortFacts.Port) -> CheckFinding {
     let (number, transport) = ("\(port.number)", port.transport.rawValue)
+    let chains = self.rules?.chains(blocking: port.number, port.transport) ?? []
     let command =
       switch self.keeper {
       case .ufw: "sudo ufw allow \(number)/\(transport)"
       case .firewalld: "sudo firewall-cmd --permanent --add-port=\(number)/\(transport) && sudo firewall-cmd --reload"
-      case nil:
-        "sudo nft insert rule \(self.rules?.droppingChain ?? "inet filter input") \(transport) dport \(number) accept"
+      case nil: chains.map { self.command(opening: number, transport, in: $0) }.joined(separator: " && ")
       }
+    // Each of both may have chains of its own.
+    let versions = Set(chains.map(\.family))
+    let version = versions == ["ip"] ? " over IPv4" : versions == ["ip6"] ? " over IPv6" : ""
     return .fault(
-      "firewall", "it drops what other machines send to the \(port.service) port \(number) (\(transport.uppercased()))",
+      "firewall",
+      "it drops what other machines send to the \(port.service) port \(number) (\(transport.uppercased()))\(version)",
       .command(command))
+  }
+
+  /// The command that lets packets to a port through a chain, by the program that made the chain.
+  private func command(opening port: String, _ transport: String, in chain: FirewallRules.Chain) -> String {
+    if self.hasIPTables, chain.table == "filter", chain.name == "INPUT", ["ip", "ip6"].contains(chain.family) {
+      return "sudo \(chain.family)tables-nft -I INPUT -p \(transport) --dport \(port) -j ACCEPT"
+    }
+    return "sudo nft insert rule \(chain.family) \(chain.table) \(chain.name) \(transport) dport \(port) accept"
   }
 }

@@ -1,115 +1,89 @@
 /// The rules of a firewall for what comes in, as far as they name ports.
 struct FirewallRules: Sendable {
-  /// A rule that names ports.
-  struct Rule: Equatable, Sendable {
-    var ports: [ClosedRange<Int>]
-    /// Transport that it is about; nil for both.
-    var transport: PortFacts.Transport?
-    var accepts: Bool
-
-    /// Accepts all ports.
-    static let all = Rule(ports: [0...65_535], accepts: true)
+  /// Action of a rule.
+  enum Action: Equatable, Sendable {
+    case accept, drop
+    /// Ends the chain, and goes on behind the rule that has led to it.
+    case leave
+    /// Goes through other chains of the table; one that is not known accepts.
+    case jump([String])
   }
 
-  /// The rules in their order, of which the first that names a port decides.
-  var rules: [Rule] = []
-  /// Whether what no rule accepts is dropped.
-  var dropsOthers = false
-  /// Family, table and chain of nftables that drop it, such as `inet filter input`; nil where another chain or program does.
-  var droppingChain: String?
+  /// A rule about ports.
+  struct Rule: Equatable, Sendable {
+    var ports: [ClosedRange<Int>] = [0...65_535]
+    /// Transport that it is about; nil for both.
+    var transport: PortFacts.Transport?
+    var action: Action
+    /// Whether it is about some machines or interfaces only: what is dropped behind it does not count.
+    var isPartial = false
+
+    /// Whether it is about a port.
+    func matches(_ port: Int, _ transport: PortFacts.Transport) -> Bool {
+      self.ports.contains { $0.contains(port) } && (self.transport ?? transport) == transport
+    }
+  }
+
+  /// A list of rules, of which the first about a port decides.
+  struct Chain: Equatable, Sendable {
+    /// Family and table of nftables, such as `inet` and `filter`; empty for the rules of another program.
+    var family = ""
+    var table = ""
+    var name = ""
+    /// The place from which packets come, such as `input`; nil for one that other chains lead to.
+    var hook: String?
+    /// Whether what no rule decides is dropped.
+    var dropsOthers = false
+    var rules: [Rule] = []
+  }
+
+  var chains: [Chain] = []
+
+  /// The chains of what comes in that drop packets to a port. A packet passes all of the hook, so that each of them must let it through.
+  func chains(blocking port: Int, _ transport: PortFacts.Transport) -> [Chain] {
+    self.chains.filter { chain in
+      guard chain.hook == "input" else { return false }
+      let action = self.action(of: chain, port, transport) ?? (chain.dropsOthers ? Action.drop : .accept)
+      return action == .drop
+    }
+  }
 
   /// Whether packets to a port are dropped.
   func blocks(_ port: Int, _ transport: PortFacts.Transport) -> Bool {
-    let rule = self.rules.first { rule in
-      rule.ports.contains { $0.contains(port) } && (rule.transport.map { $0 == transport } ?? true)
-    }
-    return rule.map { !$0.accepts } ?? self.dropsOthers
+    !self.chains(blocking: port, transport).isEmpty
   }
-}
 
-// MARK: nftables
+  /// Maximum number of jumps one after the other, as in the kernel.
+  private static let maximumDepth = 16
 
-extension FirewallRules {
-  /// The rules in the output of `nft -n list ruleset`.
-  ///
-  /// All chains count as one, except those of other hooks, since those of ufw, firewalld and Docker are reached from the chain of the
-  /// hook. A rule that accepts ports which cannot be read, such as those of a set by name, accepts all; one that drops only what some
-  /// machines or states send drops none.
-  init(nft text: String) {
-    self.init()
-    var (table, chain) = ("", "")
-    var hook: Substring?
-    for line in text.split(separator: "\n") {
-      let words = line.split { $0 == " " || $0 == "\t" || $0 == ";" }
-      switch words.first {
-      case "table" where words.count > 2: table = "\(words[1]) \(words[2])"
-      case "chain" where words.count > 1: (chain, hook) = ("\(table) \(words[1])", nil)
-      default: break
-      }
-      if let index = words.firstIndex(of: "hook") {
-        hook = words[words.index(after: index)...].first
-        if hook == "input", Self.follows("policy", "drop", in: words) { self.drop(in: chain) }
-        continue
-      }
-      guard hook == nil || hook == "input" else { continue }
-      // Of a map from ports to verdicts.
-      let isMapped = Self.follows("dport", "vmap", in: words) && words.contains("accept,")
-      if words.contains("accept") || isMapped {
-        if let rule = Self.rule(words, accepts: true) {
-          self.rules.append(rule)
-        } else if hook == "input", Self.namesPeers(words) {
-          self.rules.append(.all)
-        }
-      } else if words.contains("drop") || words.contains("reject") {
-        if let rule = Self.rule(words, accepts: false) {
-          self.rules.append(rule)
-        } else if hook == "input", let first = words.first, ["drop", "reject", "counter"].contains(first) {
-          // The last rule of a chain, without a condition.
-          self.drop(in: chain)
+  /// The action of the first rule about a port; nil where there is none.
+  private func action(
+    of chain: Chain, _ port: Int, _ transport: PortFacts.Transport, isPartial: Bool = false, depth: Int = 0
+  ) -> Action? {
+    guard depth <= Self.maximumDepth else { return nil }
+    for rule in chain.rules where rule.matches(port, transport) {
+      switch rule.action {
+      case .accept: return .accept
+      case .drop:
+        if !isPartial { return .drop }
+      case .leave: return nil
+      case .jump(let names):
+        for name in names {
+          let target = self.chains.first {
+            $0.name == name && $0.family == chain.family && $0.table == chain.table
+          }
+          guard let target else { return .accept }
+          let action = self.action(
+            of: target, port, transport, isPartial: isPartial || rule.isPartial, depth: depth + 1)
+          if let action { return action }
         }
       }
     }
-  }
-
-  private mutating func drop(in chain: String) {
-    self.dropsOthers = true
-    if self.droppingChain == nil { self.droppingChain = chain }
-  }
-
-  /// Whether a rule is about other machines as a whole, by their addresses or interface, about all, or of another program than nft, whose
-  /// condition nft does not show.
-  private static func namesPeers(_ words: [Substring]) -> Bool {
-    if ["accept", "counter"].contains(words[0]) || words.contains(where: { ["saddr", "xt", "#"].contains($0) }) {
-      return true
-    }
-    guard let index = words.firstIndex(where: { ["iifname", "iif"].contains($0) }) else { return false }
-    return words[words.index(after: index)...].first.map { !["lo", "\"lo\""].contains($0) } ?? false
-  }
-
-  private static func follows(_ word: Substring, _ next: Substring, in words: [Substring]) -> Bool {
-    words.firstIndex(of: word).map { words[words.index(after: $0)...].first == next } ?? false
-  }
-
-  /// A rule with the destination ports behind `dport`; nil without them, and for one that drops a part of what comes to them.
-  private static func rule(_ words: [Substring], accepts: Bool) -> Rule? {
-    guard let index = words.firstIndex(of: "dport"), index > 0 else { return nil }
-    let conditions: Set<Substring> = ["saddr", "iif", "iifname", "ct", "limit", "meter", "add", "update"]
-    if !accepts, !conditions.isDisjoint(with: words) { return nil }
-    let transport = PortFacts.Transport(rawValue: String(words[index - 1]))
-    var ports: [ClosedRange<Int>] = []
-    for word in words[words.index(after: index)...] {
-      let ranges = word.split { "{},".contains($0) }.map(Self.range)
-      // The ports end at the first word that is none.
-      if ranges.contains(where: { $0 == nil }) { break }
-      ports += ranges.compactMap { $0 }
-      if !word.hasPrefix("{"), !word.hasSuffix(",") { break }
-    }
-    if ports.isEmpty { return accepts ? Rule(ports: Rule.all.ports, transport: transport, accepts: true) : nil }
-    return Rule(ports: ports, transport: transport, accepts: accepts)
+    return nil
   }
 
   /// Ports such as `8080`, `8000-8100`, and `8000:8100` of ufw.
-  private static func range(_ text: Substring) -> ClosedRange<Int>? {
+  static func range(_ text: Substring) -> ClosedRange<Int>? {
     let numbers = text.split { $0 == "-" || $0 == ":" }.map { Int($0) }
     guard (1...2).contains(numbers.count), let first = numbers[0], let last = numbers[numbers.count - 1],
       (0...last).contains(first)
@@ -126,8 +100,8 @@ extension FirewallRules {
   ///
   /// - Parameter defaults: The text of `/etc/default/ufw`; nil where it cannot be read.
   init(ufw text: String, defaults: String? = nil) {
-    self.init()
-    self.dropsOthers = defaults?.split(separator: "\n").contains("DEFAULT_INPUT_POLICY=\"ACCEPT\"") != true
+    var chain = Chain(hook: "input")
+    chain.dropsOthers = defaults?.split(separator: "\n").contains("DEFAULT_INPUT_POLICY=\"ACCEPT\"") != true
     for line in text.split(separator: "\n") {
       let words = line.split(separator: " ")
       // An action may be followed by that of logging, such as allow_log; route:allow is about other machines.
@@ -137,9 +111,11 @@ extension FirewallRules {
       let accepts = ["allow", "limit"].contains(action)
       // Some machines may be locked out.
       if !accepts, !["0.0.0.0/0", "::/0", "any"].contains(words[8]) { continue }
-      let ports = words[5] == "any" ? Rule.all.ports : words[5].split(separator: ",").compactMap(Self.range)
-      self.rules.append(
-        Rule(ports: ports, transport: PortFacts.Transport(rawValue: String(words[4])), accepts: accepts))
+      let ports = words[5] == "any" ? [0...65_535] : words[5].split(separator: ",").compactMap(Self.range)
+      chain.rules.append(
+        Rule(
+          ports: ports, transport: PortFacts.Transport(rawValue: String(words[4])), action: accepts ? .accept : .drop))
     }
+    self.init(chains: [chain])
   }
 }

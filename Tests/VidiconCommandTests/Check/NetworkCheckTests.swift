@@ -206,6 +206,10 @@ struct NetworkCheckTests {
     let text = Self.ruleset.replacing("inet filter", with: "ip own").replacing("chain input", with: "chain IN")
     let other = FirewallFacts(ports: Self.served, rules: FirewallRules(nft: text)).findings
     #expect("\(other)".contains("sudo nft insert rule ip own IN udp dport 8189 accept"))
+    let iptables = Self.ruleset.replacing("inet filter", with: "ip filter").replacing("chain input", with: "chain INPUT")
+    let own = FirewallFacts(ports: Self.served, rules: FirewallRules(nft: iptables), hasIPTables: true).findings[0]
+    #expect(own.remedy == .command("sudo iptables-nft -I INPUT -p udp --dport 8189 -j ACCEPT"))
+    #expect(own.meaning.hasSuffix("WebRTC port 8189 (UDP) over IPv4"))
     let firewalld = FirewallFacts(ports: Self.served, keeper: .firewalld, rules: facts.rules)
     #expect("\(firewalld.findings)".contains("--add-port=8189/udp"))
   }
@@ -225,14 +229,84 @@ struct NetworkCheckTests {
   @Test func `rules are those of the input chain, and a last rule without a condition is its policy`() {
     let open = Self.ruleset.replacing("policy drop", with: "policy accept")
     #expect(!FirewallRules(nft: open).blocks(8189, .udp))
-    let last = open.replacing("\t\ttcp dport", with: "\t\tcounter packets 0 bytes 0 drop\n\t\ttcp dport")
+    let last = open.replacing("\t\tip saddr", with: "\t\tcounter packets 0 bytes 0 drop\n\t\tip saddr")
     #expect(FirewallRules(nft: last).blocks(8189, .udp) && !FirewallRules(nft: last).blocks(8080, .tcp))
-    #expect(FirewallRules(nft: "\t\ttcp dport 8080 drop").blocks(8080, .tcp))
+    #expect(Self.rules("tcp dport 8080 drop").blocks(8080, .tcp))
     // One of fail2ban, and a chain of what goes out.
-    #expect(!FirewallRules(nft: "\t\ttcp dport { 80, 8080 } ip saddr @banned reject").blocks(8080, .tcp))
-    let outward = "\tchain output {\n\t\ttype filter hook output priority 0; policy drop;\n\t\ttcp dport 8080 drop\n\t}"
+    #expect(!Self.rules("tcp dport { 80, 8080 } ip saddr @banned reject").blocks(8080, .tcp))
+    let outward = "table inet t {\n\tchain output {\n\t\ttype filter hook output priority 0; policy drop;\n\t\ttcp dport 8080 drop\n\t}"
     #expect(!FirewallRules(nft: outward).blocks(8080, .tcp))
     #expect(!FirewallRules(nft: "").blocks(8080, .tcp))
+  }
+
+  /// Rules of a chain `in` of what comes in, which accepts others, and of chains that it may lead to.
+  private static func rules(_ rules: String..., chains: [String: String] = [:]) -> FirewallRules {
+    let others = chains.map { name, rules in "\tchain \(name) {\n\t\t\(rules)\n\t}\n" }.joined()
+    let text = rules.map { "\t\t\($0)\n" }.joined()
+    return FirewallRules(
+      nft: "table inet t {\n\tset s {\n\t\ttype inet_service\n\t\telements = { 8080 }\n\t}\n\(others)\tchain in {\n"
+        + "\t\ttype filter hook input priority 0; policy accept;\n\(text)\t}\n}")
+  }
+
+  @Test(arguments: [
+    "jump own", "counter packets 0 bytes 0 jump own", "ct state 0x8 jump own", "meta nfproto 2 goto own",
+    "tcp dport { 80, 8080 } jump own", "tcp dport vmap { 22 : accept, 8080 : jump own }",
+    "meta l4proto vmap { 6 : jump own, 17 : accept }", "iifname != \"lo\" jump own", "tcp dport 8000-8100 jump own",
+    "log prefix \"accept drop \" jump own",
+  ])
+  func `a rule that leads to a chain that drops is followed`(rule: String) {
+    let rules = Self.rules(rule, chains: ["own": "drop"])
+    #expect(rules.chains(blocking: 8080, .tcp).map(\.name) == ["in"])
+  }
+
+  @Test(arguments: [
+    "iifname \"docker0\" jump own", "ip saddr @banned jump own", "ct state 0x2,0x4 jump own", "udp dport 8080 jump own",
+    "ct state vmap { 0x1 : jump own, 0x2 : accept }", "tcp dport 22 jump own", "meta l4proto 1 jump own",
+    "tcp dport vmap { 22 : jump own }", "ip ttl 1 jump own", "counter packets 0 bytes 0 comment \"jump own\"",
+  ])
+  func `a chain for other packets, or for those of some machines, drops none of a port`(rule: String) {
+    #expect(!Self.rules(rule, chains: ["own": "drop"]).blocks(8080, .tcp))
+  }
+
+  @Test func `a chain that is left goes on behind the rule that leads to it, and one that nothing leads to is not followed`() {
+    #expect(Self.rules("jump own", "drop", chains: ["own": "tcp dport 8080 return"]).blocks(8080, .tcp))
+    #expect(!Self.rules("jump own", "drop", chains: ["own": "tcp dport 8080 accept"]).blocks(8080, .tcp))
+    #expect(!Self.rules("tcp dport 22 accept", chains: ["own": "tcp dport 8080 drop"]).blocks(8080, .tcp))
+    #expect(Self.rules("jump own", chains: ["own": "jump own"]).chains(blocking: 8080, .tcp).isEmpty)
+  }
+
+  @Test func `each chain that drops a port is opened, in its own table`() {
+    let text = """
+      table ip filter {
+      \tchain INPUT {
+      \t\ttype filter hook input priority 0; policy drop;
+      \t}
+      }
+      table ip6 filter {
+      \tchain INPUT {
+      \t\ttype filter hook input priority 0; policy drop;
+      \t}
+      }
+      table inet own {
+      \tchain web {
+      \t\ttcp dport 8080 drop
+      \t}
+      \tchain incoming {
+      \t\ttype filter hook input priority 10; policy accept;
+      \t\tjump web
+      \t}
+      }
+      """
+    let ports = [Self.served[0]]
+    let facts = FirewallFacts(ports: ports, rules: FirewallRules(nft: text), hasIPTables: true)
+    #expect(
+      facts.findings.map(\.remedy) == [
+        .command(
+          "sudo iptables-nft -I INPUT -p tcp --dport 8080 -j ACCEPT && sudo ip6tables-nft -I INPUT -p tcp --dport 8080 -j ACCEPT"
+            + " && sudo nft insert rule inet own incoming tcp dport 8080 accept")
+      ])
+    let without = FirewallFacts(ports: ports, rules: FirewallRules(nft: text)).findings
+    #expect("\(without)".contains("sudo nft insert rule ip6 filter INPUT tcp dport 8080 accept && "))
   }
 
   @Test func `a port that ufw does not let through is a fault, with the command of ufw`() {
@@ -253,7 +327,7 @@ struct NetworkCheckTests {
       ### tuple ### reject any any 0.0.0.0/0 any 192.0.2.7 in
       ### tuple ### allow_log any any 0.0.0.0/0 any 0.0.0.0/0 in_eth0
       """
-    #expect(FirewallRules(ufw: others).rules == [.all])
+    #expect(FirewallRules(ufw: others).chains.map(\.rules) == [[.init(action: .accept)]])
     let open = FirewallRules(ufw: "", defaults: "IPV6=yes\nDEFAULT_INPUT_POLICY=\"ACCEPT\"\n")
     #expect(!open.blocks(8080, .tcp) && FirewallRules(ufw: "", defaults: "IPV6=yes").blocks(8080, .tcp))
   }
