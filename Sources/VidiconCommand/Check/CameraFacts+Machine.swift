@@ -10,6 +10,7 @@ extension CameraFacts {
   init(_ configuration: ServeConfiguration) {
     self.init(configuration, devices: CameraDevices.devices()) { SystemDevices().uniqueNames(of: $0) }
     self.isInContainer = AddressFacts.isInContainer
+    self.user = CurrentUser.word
     for index in self.cameras.indices { self.cameras[index].readNode() }
   }
 

@@ -43,6 +43,8 @@ struct CameraFacts: Sendable {
   var choosesItself = false
   /// Whether the program runs in a container.
   var isInContainer = false
+  /// Name of this user as one word of a shell.
+  var user = CurrentUser.variable
 
   /// One finding for each camera and each that is missing, and one for each bus that two of them share.
   var findings: [CheckFinding] {
@@ -103,7 +105,7 @@ struct CameraFacts: Sendable {
   private func joining(_ group: String) -> CheckFinding.Remedy {
     self.isInContainer
       ? .advice("give the container the group, as by docker run --group-add \(group)")
-      : .command("sudo usermod -aG \(group) $USER  # then log in again")
+      : .command("sudo usermod -aG \(group.shellWord) \(self.user)  # then log in again")
   }
 
   private static func isLess(_ choice: CameraFormatChooser.Choice, than request: Request) -> Bool {

@@ -35,8 +35,14 @@ struct CheckCommand: AsyncParsableCommand {
       }
       ProcessLimits.raiseOpenFiles()
       let reading = await ConfigurationReading.read(self.serve, within: .seconds(1))
-      try self.show(await MachineCheck(reading).run())
+      let report = await MachineCheck(reading).run()
+      try self.show(Self.isRootShell ? report.forRoot : report)
     }
+  }
+
+  /// Whether commands are for a shell of root: with sudo(8), it is that of another user.
+  private static var isRootShell: Bool {
+    geteuid() == 0 && ProcessInfo.processInfo.environment["SUDO_UID"] == nil
   }
 
   private func checkStream(_ url: String) async throws {

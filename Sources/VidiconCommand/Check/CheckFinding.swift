@@ -70,7 +70,39 @@ extension CheckFinding {
   }
 }
 
+extension CheckFinding {
+  /// The finding for a shell of root.
+  var forRoot: CheckFinding {
+    CheckFinding(
+      subject: self.subject, verdict: self.verdict, meaning: self.meaning, remedy: self.remedy.map(\.forRoot))
+  }
+}
+
 extension CheckFinding.Remedy {
+  /// The remedy for a shell of root, which needs no sudo(8): where root logs in, that is often not installed.
+  var forRoot: CheckFinding.Remedy {
+    guard case .command(let command) = self else { return self }
+    // The words, of which those in quotation marks may have spaces.
+    var words = [""]
+    var (isQuoted, isEscaped) = (false, false)
+    for character in command {
+      if character == " ", !isQuoted, !isEscaped {
+        words.append("")
+        continue
+      }
+      words[words.count - 1].append(character)
+      if isEscaped {
+        isEscaped = false
+      } else if character == "\\", !isQuoted {
+        isEscaped = true
+      } else if character == "'" {
+        isQuoted.toggle()
+      }
+    }
+    let kept = words.indices.filter { words[$0] != "sudo" || $0 > 0 && words[$0 - 1] != "&&" }
+    return .command(kept.map { words[$0] }.joined(separator: " "))
+  }
+
   /// The remedy in an error's next step, of which `run: COMMAND` is a command, and what follows a comma a comment for the shell.
   init(nextStep: String) {
     guard nextStep.hasPrefix("run: ") else {

@@ -31,6 +31,12 @@ struct CheckReport: Sendable {
     }
   }
 
+  /// The report for a shell of root, whose commands need no sudo(8).
+  var forRoot: CheckReport {
+    CheckReport(
+      Dictionary(uniqueKeysWithValues: self.sections.map { ($0.part, $0.findings.map(\.forRoot)) }))
+  }
+
   /// Maximum width of the column of subjects; a wider one moves its meaning to the right.
   private static let maximumSubjectWidth = 32
 

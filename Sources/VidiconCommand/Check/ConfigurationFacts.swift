@@ -1,9 +1,12 @@
+import Libc
 import Media
 
 /// Facts about a configuration: whether `serve` accepts it, and which settings have no effect.
 struct ConfigurationFacts: Sendable {
   /// Path of the file; nil without one.
   var file: String?
+  /// Whether the file is this user's own.
+  var isOwnFile = true
   /// Names of the streams.
   var streams: [String]
   /// Reason why it cannot be read, so that other parts of a check are about the defaults; nil where it can.
@@ -26,7 +29,9 @@ struct ConfigurationFacts: Sendable {
     var findings = self.refusal.map { [CheckFinding($0)] } ?? []
     for line in self.warnings {
       let (subject, text) = Self.parts(of: line)
-      findings.append(CheckFinding(subject, problem: text, verdict: .warning))
+      var finding = CheckFinding(subject, problem: text, verdict: .warning)
+      if text.hasSuffix(" chmod 600") { finding.remedy = self.hiding(subject) }
+      findings.append(finding)
     }
     for line in self.ineffective {
       let (subject, text) = Self.parts(of: line)
@@ -35,6 +40,11 @@ struct ConfigurationFacts: Sendable {
     guard findings.isEmpty else { return findings }
     let name = self.file?.pathWithoutCredentials() ?? "configuration"
     return [.ok(name, "serve accepts it, with \(self.streams.joined(separator: ", "))")]
+  }
+
+  /// The command that keeps other users from reading a file.
+  private func hiding(_ path: String) -> CheckFinding.Remedy {
+    .command("\(self.isOwnFile ? "" : "sudo ")chmod 600 \(path.shellWord)")
   }
 
   /// The way to a setting without effect: that of a file is among all that it says, with the origin of each.
@@ -55,6 +65,8 @@ extension ConfigurationFacts {
     let configuration = reading.configuration
     self.init(file: reading.file, streams: configuration.streams.map(\.name), failure: reading.failure)
     guard reading.failure == nil else { return }
+    var status = stat()
+    if let file, stat(file, &status) == 0 { self.isOwnFile = status.st_uid == geteuid() }
     do throws(VidiconError) {
       try configuration.validate()
       try configuration.checkFiles()

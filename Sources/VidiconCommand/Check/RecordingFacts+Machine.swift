@@ -31,6 +31,27 @@ extension RecordingFacts.Target {
       bitrate: stream.bitrate + (stream.audio == "none" ? 0 : stream.audioBitrate),
       minimumFreeByteCount: settings.minimumFreeByteCount, keepAge: settings.retention.age,
       keepSize: settings.retention.byteCount)
+    self.obstacle = Self.obstacle(of: folder)
+    self.user = CurrentUser.word
+    var status = stat()
+    if stat(folder, &status) == 0 {
+      self.isOwn = status.st_uid == geteuid()
+      self.isClosedToOwner = status.st_mode & 0o300 != 0o300
+    }
+  }
+
+  /// Reason why rights to a folder, or to the one in which it is to be created, do not help; nil where they do.
+  private static func obstacle(of folder: String) -> RecordingFacts.Obstacle? {
+    var path = folder
+    var status = stat()
+    while stat(path, &status) != 0 {
+      if errno == EACCES { return .closed }
+      let parent = (path as NSString).deletingLastPathComponent
+      guard path != ".", parent != path else { return nil }
+      path = parent.isEmpty ? "." : parent
+    }
+    if status.st_mode & S_IFMT != S_IFDIR { return .file(path) }
+    return access(path, W_OK) != 0 && errno == EROFS ? .readOnly(path) : nil
   }
 
   /// Whether the owner of the service's folder, as which it runs, may write to a folder: where it is its own, or one of all users.

@@ -3,6 +3,16 @@ import Recording
 
 /// Facts about the folders and disks of recordings.
 struct RecordingFacts: Sendable {
+  /// Reason why no right of a user helps.
+  enum Obstacle: Equatable, Sendable {
+    /// A file has this path, where a folder is needed.
+    case file(String)
+    /// A folder above is not open to this user.
+    case closed
+    /// The disk is mounted read-only; the path is one on it that exists.
+    case readOnly(String)
+  }
+
   /// The folder of a stream's recordings.
   struct Target: Sendable {
     /// Name of the stream.
@@ -14,6 +24,14 @@ struct RecordingFacts: Sendable {
     var isCreatable = true
     /// Whether this user may create files in it.
     var isWritable = true
+    /// Whether it is this user's own.
+    var isOwn = false
+    /// Whether its mode keeps its owner from creating files.
+    var isClosedToOwner = false
+    /// Reason why rights to it do not help; nil where they do.
+    var obstacle: Obstacle?
+    /// Name of this user as one word of a shell.
+    var user = CurrentUser.variable
     /// Folder of the service that records, whose owner the folder is to have; nil for this user.
     var serviceFolder: String?
     /// Free space of its disk; nil where it is not known.
@@ -43,13 +61,14 @@ struct RecordingFacts: Sendable {
   private func finding(_ target: Target) -> CheckFinding {
     let subject = "recordings of \(target.stream)"
     let folder = target.folder.pathWithoutCredentials()
+    if let obstacle = target.obstacle { return Self.finding(subject, folder, obstacle) }
     guard target.exists else {
       let word = folder.shellWord
       if let service = target.serviceFolder {
         let command = "sudo mkdir -p \(word) && \(Self.adoption(of: word, by: service))"
         return .fault(subject, "the folder \(folder) of the service does not exist", .command(command))
       }
-      let command = target.isCreatable ? "mkdir -p \(word)" : "sudo mkdir -p \(word) && sudo chown $USER \(word)"
+      let command = target.isCreatable ? "mkdir -p \(word)" : "sudo mkdir -p \(word) && sudo chown \(target.user) \(word)"
       return .fault(subject, "the folder \(folder) does not exist", .command(command))
     }
     if !target.isWritable, let service = target.serviceFolder {
@@ -57,8 +76,7 @@ struct RecordingFacts: Sendable {
         subject, "the service may not write to \(folder)", .command(Self.adoption(of: folder.shellWord, by: service)))
     }
     guard target.isWritable else {
-      return .fault(
-        subject, "this user may not write to \(folder)", .command("sudo chown $USER \(folder.shellWord)"))
+      return .fault(subject, "this user may not write to \(folder)", Self.opening(target, word: folder.shellWord))
     }
     guard let space = target.space else { return .ok(subject, "\(folder) is writable") }
     let free = Quantity.text(byteCount: Int(clamping: space.free))
@@ -68,6 +86,34 @@ struct RecordingFacts: Sendable {
         .command("df -h \(folder.shellWord)"))
     }
     return self.retention(of: target, space, subject: subject, free: free)
+  }
+
+  private static func finding(_ subject: String, _ folder: String, _ obstacle: Obstacle) -> CheckFinding {
+    switch obstacle {
+    case .file(let path):
+      return .fault(
+        subject, "\(path.pathWithoutCredentials()) is a file, where the folder \(folder) is to be",
+        .advice("choose another folder, or move that file"))
+    case .closed:
+      return .fault(
+        subject, "this user may not enter a folder above \(folder)",
+        .advice("choose a folder that this user may enter, such as one in its home"))
+    case .readOnly(let path):
+      let word = path.pathWithoutCredentials().shellWord
+      return .fault(
+        subject, "the disk of \(folder) is mounted read-only, as after an error of it",
+        .command("sudo mount -o remount,rw \"$(findmnt -no TARGET -T \(word))\""))
+    }
+  }
+
+  /// The way to create files in a folder: its owner, its mode, or both.
+  private static func opening(_ target: Target, word: String) -> CheckFinding.Remedy {
+    var commands: [String] = []
+    if !target.isOwn { commands.append("sudo chown \(target.user) \(word)") }
+    if target.isClosedToOwner { commands.append("chmod u+rwx \(word)") }
+    // Neither is the reason, but a list of rights (ACL) or a module of the kernel.
+    guard !commands.isEmpty else { return .advice("choose another folder") }
+    return .command(commands.joined(separator: " && "))
   }
 
   /// The command that gives a folder to the user of a service, whose name is known only while it runs.

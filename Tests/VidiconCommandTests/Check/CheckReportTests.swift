@@ -66,6 +66,17 @@ struct CheckReportTests {
     #expect(CheckFinding("a", problem: "b", verdict: .fault) == .fault("a", "b", nil))
   }
 
+  @Test(arguments: [
+    ("sudo ufw allow 1/tcp", "ufw allow 1/tcp"), ("sudo mkdir a && sudo chown b a", "mkdir a && chown b a"),
+    ("mkdir 'a && sudo b'", "mkdir 'a && sudo b'"), (#"sudo df 'a\''b && sudo c'"#, #"df 'a\''b && sudo c'"#),
+    (#"sudo df 'a\' && sudo b"#, #"df 'a\' && b"#), ("echo sudo a", "echo sudo a"),
+  ])
+  func `root needs no sudo, which many machines of root do not have`(command: String, own: String) {
+    let report = CheckReport([.ports: [.fault("a", "b", .command(command)), .fault("c", "d", .advice(command))]])
+    #expect(report.forRoot.findings.map(\.remedy) == [.command(own), .advice(command)])
+    #expect(report.forRoot.exitStatus == 2 && report.forRoot.sections.map(\.part) == [.ports])
+  }
+
   @Test func `a part that does not respond is a fault, and takes nothing from the others`() async {
     let isReleased = DispatchSemaphore(value: 0)
     defer { isReleased.signal() }

@@ -128,6 +128,34 @@ struct StateCheckTests {
     #expect(foreign.remedy == .command("sudo mkdir -p '/srv/a b' && sudo chown $USER '/srv/a b'"))
     let finding = Self.recording { $0.isWritable = false }
     #expect(finding.verdict == .fault && finding.remedy == .command("sudo chown $USER '/srv/a b'"))
+    let named = Self.recording { ($0.isWritable, $0.isClosedToOwner, $0.user) = (false, true, "door") }
+    #expect(named.remedy == .command("sudo chown door '/srv/a b' && chmod u+rwx '/srv/a b'"))
+    let own = Self.recording { ($0.isWritable, $0.isOwn, $0.isClosedToOwner) = (false, true, true) }
+    #expect(own.remedy == .command("chmod u+rwx '/srv/a b'"))
+    let list = Self.recording { ($0.isWritable, $0.isOwn) = (false, true) }
+    #expect(list.remedy == .advice("choose another folder"))
+  }
+
+  @Test func `a disk that is read-only, a file in place of a folder, and a closed folder above are faults of their own`() {
+    let disk = Self.recording { $0.obstacle = .readOnly("/srv/it's") }
+    #expect(disk.verdict == .fault && disk.meaning.contains("read-only"))
+    #expect(disk.remedy == .command(#"sudo mount -o remount,rw "$(findmnt -no TARGET -T '/srv/it'\''s')""#))
+    let file = Self.recording { ($0.exists, $0.obstacle) = (false, .file("/srv")) }
+    #expect(file.verdict == .fault && file.meaning == "/srv is a file, where the folder /srv/a b is to be")
+    let closed = Self.recording { ($0.exists, $0.obstacle) = (false, .closed) }
+    #expect(closed.verdict == .fault && closed.meaning.contains("may not enter a folder above /srv/a b"))
+  }
+
+  @Test func `a file in the path of a folder of recordings is found`() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    try "a".write(toFile: "\(folder.path)/b", atomically: true, encoding: .utf8)
+    func obstacle(_ path: String) throws -> RecordingFacts.Obstacle? {
+      let arguments = ["--source", "bars", "--record", "\(folder.path)/\(path)/c.mp4"]
+      return RecordingFacts(try ServeConfiguration(unchecked: ServeCommand.parse(arguments))).targets[0].obstacle
+    }
+    #expect(try obstacle("b") == .file("\(folder.path)/b") && obstacle("b/d") == .file("\(folder.path)/b"))
+    #expect(try obstacle("d/e") == nil)
   }
 
   @Test func `a disk with less than what is to stay free is a fault`() {
@@ -319,7 +347,7 @@ struct StateCheckTests {
     #expect(
       findings == [
         .warning(
-          "/etc/a b.yaml", "all users of this machine can read it", .advice("change that with chmod 600")),
+          "/etc/a b.yaml", "all users of this machine can read it", .command("chmod 600 '/etc/a b.yaml'")),
         .warning(
           "files", "it has no effect, since no client may choose a source",
           .command("vidicon config print '/etc/a b.yaml'")),
