@@ -23,6 +23,11 @@ enum SettingsText {
         throw VidiconError(
           .notFound, path: path, cause: "there is no such file", nextStep: "check the path of \(option)")
       }
+      if access(path, R_OK) != 0, errno == EACCES {
+        throw VidiconError(
+          .notPermitted, path: path, cause: "this user may not read it",
+          nextStep: "run it as root or as its owner, or make it this user's own")
+      }
     }
     throw VidiconError(
       .notFound, path: path, cause: "it cannot be read as UTF-8 text of at most 1 MiB",

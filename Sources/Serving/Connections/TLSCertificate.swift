@@ -107,11 +107,12 @@ package struct TLSCertificate: Sendable {
     _ path: String, as content: String, _ body: () throws -> Value?
   ) throws(VidiconError) -> Value {
     if let value = try? body() { return value }
-    let isReadable = access(path, R_OK) == 0
+    let number = access(path, R_OK) == 0 ? 0 : errno
+    let file = number == EACCES ? "file that this user may read" : "PEM file"
     throw VidiconError(
-      isReadable ? .invalidData : errno == EACCES ? .notPermitted : .notFound, path: path,
-      cause: isReadable ? "it contains no \(content)" : String(cString: strerror(errno)).lowercased(),
-      nextStep: "give a PEM file with the \(content)")
+      number == 0 ? .invalidData : number == EACCES ? .notPermitted : .notFound, path: path,
+      cause: number == 0 ? "it contains no \(content)" : String(cString: strerror(number)).lowercased(),
+      nextStep: "give a \(file) with the \(content)")
   }
 }
 
