@@ -103,6 +103,7 @@ private struct NFTRuleReader {
         if word != "th" { self.transport = PortFacts.Transport(rawValue: String(word)) }
         if let rules = self.map(Self.ofPorts) { return rules }
         self.readPorts()
+      case ("icmp", _), ("icmpv6", _): return []
       case ("log", _): self.rest = self.rest.drop { !Self.verdicts.contains($0) }
       default: self.hasOther = true
       }
@@ -119,7 +120,9 @@ private struct NFTRuleReader {
       // Conditions of another program than nft, of which it shows the name only.
       let namesPeers = self.words.contains { ["saddr", "xt", "#"].contains($0) }
       return self.namesPorts || !self.hasOther || namesPeers ? rule : nil
-    case .drop, .leave:
+    // A condition that is not known, such as a local destination, may be met by all.
+    case .leave: return rule
+    case .drop:
       return self.hasOther || self.isPartial || self.namesPorts && self.ports == nil ? nil : rule
     case .jump:
       var jump = rule

@@ -272,6 +272,10 @@ struct NetworkCheckTests {
     #expect(Self.rules("jump own", "drop", chains: ["own": "tcp dport 8080 return"]).blocks(8080, .tcp))
     #expect(!Self.rules("jump own", "drop", chains: ["own": "tcp dport 8080 accept"]).blocks(8080, .tcp))
     #expect(!Self.rules("tcp dport 22 accept", chains: ["own": "tcp dport 8080 drop"]).blocks(8080, .tcp))
+    // The chain ufw-not-local of ufw, and an echo request.
+    let local = "fib daddr type 2 counter packets 0 bytes 0 return\n\t\tcounter packets 0 bytes 0 drop"
+    #expect(!Self.rules("counter packets 0 bytes 0 jump own", chains: ["own": local]).blocks(8080, .tcp))
+    #expect(Self.rules("icmp type 8 return", "drop").blocks(8080, .tcp))
     #expect(Self.rules("jump own", chains: ["own": "jump own"]).chains(blocking: 8080, .tcp).isEmpty)
   }
 
