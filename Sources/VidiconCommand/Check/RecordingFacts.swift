@@ -68,7 +68,8 @@ struct RecordingFacts: Sendable {
         let command = "sudo mkdir -p \(word) && \(Self.adoption(of: word, by: service))"
         return .fault(subject, "the folder \(folder) of the service does not exist", .command(command))
       }
-      let command = target.isCreatable ? "mkdir -p \(word)" : "sudo mkdir -p \(word) && sudo chown \(target.user) \(word)"
+      let command =
+        target.isCreatable ? "mkdir -p \(word)" : "sudo mkdir -p \(word) && sudo chown \(target.user) \(word)"
       return .fault(subject, "the folder \(folder) does not exist", .command(command))
     }
     if !target.isWritable, let service = target.serviceFolder {

@@ -28,7 +28,8 @@ extension MachineFault {
         setpriv --reuid=door --regid=door --init-groups /srv/obs infinity 3</dev/video0 >/dev/null 2>&1 &
         """, arguments: camera, part: "cameras", subject: "camera v4l2:/dev/video0", verdict: "warning",
       cause: "obs (process ",
-      step: .advises("close that program", doing: "kill $(pidof obs) && while pidof obs; do :; done"), camera: "card=Door"),
+      step: .advises("close that program", doing: "kill $(pidof obs) && while pidof obs; do :; done"),
+      camera: "card=Door"),
     MachineFault(
       description: "the camera is not connected", plant: "true",
       arguments: missing, part: "cameras", subject: "camera v4l2:/dev/video9", cause: "not connected",
@@ -62,7 +63,8 @@ extension MachineFault {
       laterEnvironment: ["XAUTHORITY": "/home/door/authority"]),
     MachineFault(
       description: "the encoder is too slow", plant: "true",
-      arguments: large, part: "encoder", subject: "encoder of live", cause: "times real time, so that frames are dropped",
+      arguments: large, part: "encoder", subject: "encoder of live",
+      cause: "times real time, so that frames are dropped",
       step: .advises("give a smaller --size", doing: ""), laterArguments: stream),
     MachineFault(
       description: "the encoder does not exist", plant: "true", arguments: unknown, part: "encoder",

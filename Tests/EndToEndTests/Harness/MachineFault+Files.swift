@@ -6,7 +6,8 @@ extension MachineFault {
   ) -> MachineFault {
     MachineFault(
       description: description, plant: plant, arguments: stream + Self.recording(in: folder), part: "recordings",
-      subject: "recordings of live", cause: cause, step: step, laterArguments: later.map { stream + Self.recording(in: $0) })
+      subject: "recordings of live", cause: cause, step: step,
+      laterArguments: later.map { stream + Self.recording(in: $0) })
   }
 
   /// Options of recordings for which this machine has space enough.
@@ -91,7 +92,8 @@ extension MachineFault {
     MachineFault(
       description: description,
       plant: "printf '%s\\n' '\(lines)' >'\(file)'; chmod \(mode) '\(file)'; chown \(owner) '\(file)'",
-      arguments: ["--config", file], part: "configuration", subject: subject, verdict: verdict, cause: cause, step: step)
+      arguments: ["--config", file], part: "configuration", subject: subject, verdict: verdict, cause: cause, step: step
+    )
   }
 
   private static let configurations: [MachineFault] = [

@@ -1,6 +1,7 @@
 extension MachineFault {
   /// Arguments for a stream that needs nothing of the machine, at any ports.
-  static let stream = ["--source", "bars", "--size", "64x48", "--fps", "5", "--audio", "none"] + VidiconProcess.freePorts
+  static let stream =
+    ["--source", "bars", "--size", "64x48", "--fps", "5", "--audio", "none"] + VidiconProcess.freePorts
 
   /// The same at one port that is given.
   static let port = [
@@ -89,7 +90,8 @@ extension MachineFault {
         nft add table inet $table; nft "add chain inet $table incoming \(input) drop; }"
       done
       """,
-      "nft insert rule inet one incoming tcp dport 8554 accept && nft insert rule inet two incoming tcp dport 8554 accept"),
+      "nft insert rule inet one incoming tcp dport 8554 accept && nft insert rule inet two incoming tcp dport 8554 accept"
+    ),
     firewall(
       "iptables drops what it does not accept", "iptables-nft -P INPUT DROP; ip6tables-nft -P INPUT DROP",
       "iptables-nft -I INPUT -p tcp --dport 8554 -j ACCEPT && ip6tables-nft -I INPUT -p tcp --dport 8554 -j ACCEPT"),

@@ -206,7 +206,8 @@ struct NetworkCheckTests {
     let text = Self.ruleset.replacing("inet filter", with: "ip own").replacing("chain input", with: "chain IN")
     let other = FirewallFacts(ports: Self.served, rules: FirewallRules(nft: text)).findings
     #expect("\(other)".contains("sudo nft insert rule ip own IN udp dport 8189 accept"))
-    let iptables = Self.ruleset.replacing("inet filter", with: "ip filter").replacing("chain input", with: "chain INPUT")
+    let iptables = Self.ruleset.replacing("inet filter", with: "ip filter").replacing(
+      "chain input", with: "chain INPUT")
     let own = FirewallFacts(ports: Self.served, rules: FirewallRules(nft: iptables), hasIPTables: true).findings[0]
     #expect(own.remedy == .command("sudo iptables-nft -I INPUT -p udp --dport 8189 -j ACCEPT"))
     #expect(own.meaning.hasSuffix("WebRTC port 8189 (UDP) over IPv4"))
@@ -234,7 +235,8 @@ struct NetworkCheckTests {
     #expect(Self.rules("tcp dport 8080 drop").blocks(8080, .tcp))
     // One of fail2ban, and a chain of what goes out.
     #expect(!Self.rules("tcp dport { 80, 8080 } ip saddr @banned reject").blocks(8080, .tcp))
-    let outward = "table inet t {\n\tchain output {\n\t\ttype filter hook output priority 0; policy drop;\n\t\ttcp dport 8080 drop\n\t}"
+    let outward =
+      "table inet t {\n\tchain output {\n\t\ttype filter hook output priority 0; policy drop;\n\t\ttcp dport 8080 drop\n\t}"
     #expect(!FirewallRules(nft: outward).blocks(8080, .tcp))
     #expect(!FirewallRules(nft: "").blocks(8080, .tcp))
   }
@@ -268,7 +270,9 @@ struct NetworkCheckTests {
     #expect(!Self.rules(rule, chains: ["own": "drop"]).blocks(8080, .tcp))
   }
 
-  @Test func `a chain that is left goes on behind the rule that leads to it, and one that nothing leads to is not followed`() {
+  @Test
+  func `a chain that is left goes on behind the rule that leads to it, and one that nothing leads to is not followed`()
+  {
     #expect(Self.rules("jump own", "drop", chains: ["own": "tcp dport 8080 return"]).blocks(8080, .tcp))
     #expect(!Self.rules("jump own", "drop", chains: ["own": "tcp dport 8080 accept"]).blocks(8080, .tcp))
     #expect(!Self.rules("tcp dport 22 accept", chains: ["own": "tcp dport 8080 drop"]).blocks(8080, .tcp))

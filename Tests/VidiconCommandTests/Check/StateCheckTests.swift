@@ -136,7 +136,8 @@ struct StateCheckTests {
     #expect(list.remedy == .advice("choose another folder"))
   }
 
-  @Test func `a disk that is read-only, a file in place of a folder, and a closed folder above are faults of their own`() {
+  @Test
+  func `a disk that is read-only, a file in place of a folder, and a closed folder above are faults of their own`() {
     let disk = Self.recording { $0.obstacle = .readOnly("/srv/it's") }
     #expect(disk.verdict == .fault && disk.meaning.contains("read-only"))
     #expect(disk.remedy == .command(#"sudo mount -o remount,rw "$(findmnt -no TARGET -T '/srv/it'\''s')""#))
