@@ -96,6 +96,7 @@ struct GateRulesTests {
     "_ = await child.end(within: .seconds(5))", "limits.whole = .seconds(240)",
     "(limits.whole, limits.play) = (.seconds(30), .seconds(2))", "Limits(frame: .seconds(60))",
     "let source = Source(timeout: .seconds(60))", "settings.timeout = .seconds(10)",
+    // Safe because of what is tested here.
     #"let curl = "curl --max-time 280 --silent""#,
   ]) func `a short limit of a process or a wait is found`(code: String) {
     #expect(self.lines(GateRules.shortLimits(in: self.text(code))) == [1])

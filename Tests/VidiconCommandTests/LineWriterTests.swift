@@ -1,5 +1,6 @@
 import Foundation
 import Media
+import TestSupport
 import Testing
 
 @testable import VidiconCommand
@@ -28,13 +29,20 @@ struct LineWriterTests {
       close(self.write)
     }
 
+    /// Reads what has arrived, or arrives within the limit of a test; returns the number of bytes, 0 at the end.
+    func receive(_ bytes: inout [UInt8]) -> Int {
+      var interest = pollfd(fd: self.read, events: Int16(POLLIN), revents: 0)
+      guard poll(&interest, 1, Int32(WaitLimit.seconds * 1000)) == 1 else { return 0 }
+      return Foundation.read(self.read, &bytes, bytes.count)
+    }
+
     /// Reads until `count` line feeds have arrived.
     func lines(_ count: Int) -> [Substring] {
       var bytes: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 65_536)
       var found = 0
       while found < count {
-        let length = Foundation.read(self.read, &chunk, chunk.count)
+        let length = self.receive(&chunk)
         guard length > 0 else { break }
         found += chunk[..<length].count { $0 == UInt8(ascii: "\n") }
         bytes += chunk[..<length]
@@ -76,8 +84,8 @@ struct LineWriterTests {
     let pipe = try SmallPipe(dropReport: { "\($0) dropped" })
     pipe.writer.write(String(repeating: "x", count: 100_000))
     // The thread is within that one, for which the pipe has no room.
-    var first: UInt8 = 0
-    try #require(Foundation.read(pipe.read, &first, 1) == 1)
+    var first: [UInt8] = [0]
+    try #require(pipe.receive(&first) == 1)
     let long = String(repeating: "y", count: LineWriter.maximumQueuedBytes / 2 - 1)
     for _ in 0..<5 { pipe.writer.write(long) }
     #expect(pipe.writer.droppedCount == 3)

@@ -79,7 +79,7 @@ make_machine() {
     mkdir -p /usr/lib/systemd/ntp-units.d
     echo systemd-timesyncd.service >/usr/lib/systemd/ntp-units.d/00-own.list
     touch /usr/lib/systemd/systemd-timesyncd
-    # systemd is told of a container, so that it leaves devices alone.
+    # In a container systemd leaves devices alone.
     {
       until systemctl --quiet is-active own.target 2>/dev/null; do sleep 0.1; done
       rm -f /run/systemd/container

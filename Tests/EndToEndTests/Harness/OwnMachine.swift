@@ -15,6 +15,13 @@ struct OwnMachine {
   /// Programs run without the rights that reach the kernel of this machine: its clock, its modules, its devices.
   private static let limits = ["setpriv", "--bounding-set=-sys_time,-sys_module,-sys_boot,-sys_rawio"]
 
+  /// Closes the test's descriptors, which a program that goes on in the machine would keep, Foundation's among them, by which that notices the
+  /// end of a command.
+  private static let closing = [
+    "bash", "-c",
+    #"for file in /proc/self/fd/*; do fd=${file##*/}; [ "$fd" -le 2 ] || eval "exec $fd>&-"; done; exec "$@""#, "bash",
+  ]
+
   /// A clock whose state is in the environment, for ``run(_:as:environment:)`` with `LD_PRELOAD`: Clients/synchronized_clock.c.
   private static let clock = PreloadedLibrary(URL(fileURLWithPath: TestMedia.client("synchronized_clock.c")))
 
@@ -51,7 +58,7 @@ struct OwnMachine {
   /// Ends the machine, whose script removes its group of processes.
   private static func end(_ child: ChildProcess) async {
     child.signal(SIGTERM)
-    _ = await child.end(within: .seconds(60))
+    _ = await child.end(within: MachineShare.timeout(.seconds(60)))
   }
 
   /// The path of a library that was given to the machine.
@@ -82,7 +89,8 @@ struct OwnMachine {
     return try await Tool.run(
       "nsenter",
       ["--target", self.process, "--net", "--mount", "--uts", "--ipc", "--pid", "--cgroup", "--root", "--wd", "--"]
-        + Self.limits + login + ["env", "-i"] + variables.map { "\($0)=\($1)" } + command, within: .seconds(120))
+        + Self.closing + Self.limits + login + ["env", "-i"] + variables.map { "\($0)=\($1)" } + command,
+      within: .seconds(120))
   }
 
   /// Runs a line in a shell, which must succeed.
