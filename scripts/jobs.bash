@@ -21,29 +21,42 @@ descendants() {
   printf '%s\n' "${found[@]:1}"
 }
 
-# Ends everything that this script has started and that runs, with its children: by SIGTERM, and after ten seconds by SIGKILL.
+# Sets `living` to those of the given processes that run. One that has ended, and whose parent has not asked for its status, is a zombie.
+find_living() {
+  local pid
+  living=()
+  for pid in "$@"; do
+    if [ -n "$pid" ] && [ -e "/proc/$pid/stat" ] && ! grep -qs '^State:.Z' "/proc/$pid/status"; then living+=("$pid"); fi
+  done
+}
+
+# Ends everything that this script has started and that runs, with its children: by SIGTERM, and after ten seconds by SIGKILL. Sets
+# `living` to what runs on: programs of root, which another user cannot end.
 end_jobs() {
-  local pids=() living pid end=$((SECONDS + 10))
+  local pids=() end=$((SECONDS + 10))
   # Bash would report each job that a signal ends.
   disown -a
   mapfile -t pids < <(descendants "$$")
   kill -TERM "${pids[@]}" 2>/dev/null || true
-  while [ "$SECONDS" -lt "$end" ]; do
-    living=()
-    for pid in "${pids[@]}"; do
-      # A process that has ended, and whose parent has not asked for its status, is a zombie.
-      if [ -e "/proc/$pid/stat" ] && ! grep -qs '^State:.Z' "/proc/$pid/status"; then living+=("$pid"); fi
-    done
-    [ "${#living[@]}" -gt 0 ] || return 0
+  find_living "${pids[@]}"
+  while [ "${#living[@]}" -gt 0 ] && [ "$SECONDS" -lt "$end" ]; do
     sleep 0.1
+    find_living "${pids[@]}"
   done
+  [ "${#living[@]}" -gt 0 ] || return 0
   kill -KILL "${living[@]}" 2>/dev/null || true
+  sleep 0.1
+  find_living "${pids[@]}"
 }
 
 # For `trap … INT TERM HUP`: ends the script with one line.
 interrupted() {
   trap '' INT TERM HUP
   end_jobs
-  printf '\ninterrupted after %s s; all that was started has ended\n' "$SECONDS" >&2
+  if [ "${#living[@]}" -eq 0 ]; then
+    printf '\ninterrupted after %s s; all that was started has ended\n' "$SECONDS" >&2
+  else
+    printf '\ninterrupted after %s s; programs of root run on: %s\n' "$SECONDS" "${living[*]}" >&2
+  fi
   exit 130
 }

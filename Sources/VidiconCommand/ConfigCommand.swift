@@ -101,8 +101,9 @@ extension ServeConfiguration {
       for push in stream.pushes where push.rendition != RenditionName.main {
         guard case .list(let renditions) = stream.renditions, !renditions.contains(where: { $0.name == push.rendition })
         else { continue }
-        let name = push.rendition.debugDescription
-        throw .usage("the push", "\(stream.name) has no rendition \(name)", "give one of its renditions")
+        // The name may be a secret of the server's, from the URL.
+        let names = renditions.map(\.name).joined(separator: ", ")
+        throw .usage("the push", "\(stream.name) has no rendition of its name", "give one of main, \(names)")
       }
     }
     if var users = self.userFile.map({ UserFileMonitor(path: $0) }) { _ = try users.read() }

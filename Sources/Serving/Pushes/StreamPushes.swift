@@ -81,7 +81,8 @@ public final class StreamPushes: Sendable {
       guard let rendition = self.stream.rendition(named: target.rendition) else {
         let names = [RenditionName.main] + self.stream.renditions.map(\.name)
         throw VidiconError(
-          .notFound, subject: "push", cause: "the stream has no rendition \(target.rendition.debugDescription)",
+          // The name may be a secret of the server's, from the URL.
+          .notFound, subject: "push", cause: "the stream has no rendition of its name",
           nextStep: "give one of \(names.joined(separator: ", "))")
       }
       renditions[target.rendition] = rendition

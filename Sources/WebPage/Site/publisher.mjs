@@ -91,7 +91,8 @@ export class Publisher {
     this.#tracks = this.#tracks.filter(Boolean);
     const sender = this.#senders[kind];
     if (sender) await sender.replaceTrack(track);
-    else if (track) this.#fail(new Error("another track"));
+    // Without a connection the next one has it.
+    else if (track && this.#peer) this.#fail(new Error("another track"));
   }
 
   /** Call it when the network has changed, or the page is visible again. */
@@ -130,7 +131,9 @@ export class Publisher {
   /** Opens a session; once more where the answer names other servers of STUN and TURN than the connection has. */
   async #connect(connected) {
     const run = this.#run;
-    let response = await this.#open(connected);
+    const url = this.#takesOver ? `${this.#url}?takeover=1` : this.#url;
+    this.#takesOver = false;
+    let response = await this.#open(url, connected);
     const servers = iceServersOf(response.headers.get("Link"));
     if (JSON.stringify(servers) !== JSON.stringify(this.#iceServers)) {
       this.#iceServers = servers;
@@ -140,7 +143,7 @@ export class Publisher {
       // The server has one publisher at a time: the next session waits for the end of this one.
       await this.#delete(session);
       if (run !== this.#run) return;
-      response = await this.#open(connected);
+      response = await this.#open(url, connected);
     }
     const peer = this.#peer;
     this.#state = { entityTag: response.headers.get("ETag"), answer: await response.text() };
@@ -148,7 +151,7 @@ export class Publisher {
   }
 
   /** Offers the tracks; sets the session, and returns the response with the answer. Throws when it was stopped meanwhile. */
-  async #open(connected) {
+  async #open(url, connected) {
     const peer = this.#peer = new RTCPeerConnection({ iceServers: this.#iceServers });
     this.#senders = Object.fromEntries(
       this.#tracks.map((track) => [track.kind, peer.addTransceiver(track, { direction: "sendonly" }).sender]));
@@ -163,8 +166,6 @@ export class Publisher {
       if (state === "disconnected") this.#restart();
     });
     await peer.setLocalDescription();
-    const url = this.#takesOver ? `${this.#url}?takeover=1` : this.#url;
-    this.#takesOver = false;
     const response = await this.#request(url, {
       method: "POST", body: peer.localDescription.sdp, headers: { "Content-Type": "application/sdp" } });
     if (response.status !== 201) {

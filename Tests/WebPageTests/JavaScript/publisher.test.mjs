@@ -238,6 +238,22 @@ test("another camera is sent within the session, and in the next one", async (co
   publisher.stop();
 });
 
+test("a person's wish to take over, and a track that is exchanged, hold for both sessions", async (context) => {
+  let ended;
+  const { publisher, requests } = await begin(context, (method, count) => count === 1 ? response(409, "taken") : method === "POST"
+    ? created({ Link: '<stun:a.example>; rel="ice-server"' }) : new Promise((resolve) => { ended = () => resolve(response(200, "")); }));
+  publisher.takeOver();
+  await settle();
+  assert.deepEqual(requests.map(({ method }) => method), ["POST", "POST", "DELETE"]);
+  await publisher.replace("video", { kind: "video", id: 3 });
+  await settle();
+  ended();
+  await settle();
+  assert.deepEqual(requests.map(({ url }) => url.endsWith("?takeover=1")), [false, true, false, true]);
+  assert.deepEqual([Peer.all.length, Peer.last.senders.map(({ track }) => track.id)], [3, [3, 2]]);
+  publisher.stop();
+});
+
 test("a microphone is switched off and on within the session; one that the session did not have needs a new one", async (context) => {
   const { publisher, requests, tick } = await begin(context, (method) => method === "POST" ? created() : response(200, ""));
   Peer.last.become("connected");
@@ -261,20 +277,20 @@ test("a microphone is switched off and on within the session; one that the sessi
 });
 
 test("a session that is opened after the stop is ended", async (context) => {
-  let answer;
+  const answers = [];
   const { publisher, requests } = await begin(context, (method) =>
-    method === "POST" ? new Promise((resolve) => { answer = resolve; }) : response(200, ""));
+    method === "POST" ? new Promise((resolve) => { answers.push(resolve); }) : response(200, ""));
   publisher.stop();
   publisher.start(TRACKS);
   await settle();
-  const first = answer;
-  first(created());
+  answers[0](created());
   await settle();
-  assert.equal(Peer.all.length, 2);
-  assert.ok(!Peer.all[1].isClosed);
+  assert.deepEqual(requests.map(({ method }) => method), ["POST", "POST", "DELETE"]);
+  assert.deepEqual([Peer.all.length, Peer.all[1].isClosed], [2, false]);
+  answers[1](created());
+  await settle();
+  assert.equal(Peer.all[1].remoteDescription.sdp, ANSWER);
   publisher.stop();
-  await settle();
-  assert.ok(requests.some(({ method }) => method === "DELETE"));
 });
 
 test("the quality of the network is that of its worse measure", () => {
