@@ -102,8 +102,8 @@ extension ServeConfiguration {
         guard case .list(let renditions) = stream.renditions, !renditions.contains(where: { $0.name == push.rendition })
         else { continue }
         // The name may be a secret of the server's, from the URL.
-        let names = renditions.map(\.name).joined(separator: ", ")
-        throw .usage("the push", "\(stream.name) has no rendition of its name", "give one of main, \(names)")
+        let names = ([RenditionName.main] + renditions.map(\.name)).joined(separator: ", ")
+        throw .usage("the push", "\(stream.name) has no rendition of its name", "give one of \(names)")
       }
     }
     if var users = self.userFile.map({ UserFileMonitor(path: $0) }) { _ = try users.read() }

@@ -108,9 +108,10 @@ struct StreamPushesTests {
         // The value of `key` in a query is what the server takes for a token.
         try PushTarget(url: "rtmp://127.0.0.1:\(port)/app/SECRET-1?rendition=\(rendition)&key=SECRET-2")
       }
-      let unknown = #expect(throws: VidiconError.self) { try pushes.add([target("none")]) }
+      let unknown = #expect(throws: VidiconError.self) { try pushes.add([target("SECRET-3")]) }
       let named = #expect(throws: VidiconError.self) { try pushes.add([Self.target(port, rendition: "none")]) }
       #expect(unknown == named && unknown?.code == .notFound)
+      #expect(unknown?.description.contains("SECRET") == false)
       try pushes.add([target("low")])
       try await eventually { (server.connections.first?.messages.count ?? 0) > 10 }
       let request = try #require(server.connections[0].request)
