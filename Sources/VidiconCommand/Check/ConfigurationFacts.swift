@@ -5,8 +5,10 @@ import Media
 struct ConfigurationFacts: Sendable {
   /// Path of the file; nil without one.
   var file: String?
-  /// Whether the file is this user's own.
+  /// Whether the file is this user's own, or this user is root, who may read each file.
   var isOwnFile = true
+  /// Name of this user as one word of a shell.
+  var user = CurrentUser.variable
   /// Names of the streams.
   var streams: [String]
   /// Reason why it cannot be read, so that other parts of a check are about the defaults; nil where it can.
@@ -28,9 +30,9 @@ struct ConfigurationFacts: Sendable {
     }
     var findings = self.refusal.map { [CheckFinding($0)] } ?? []
     for line in self.warnings {
-      let (subject, text) = Self.parts(of: line)
+      let (subject, text) = self.parts(ofWarning: line)
       var finding = CheckFinding(subject, problem: text, verdict: .warning)
-      if text.hasSuffix(" chmod 600") { finding.remedy = self.hiding(subject) }
+      if text.hasSuffix(" chmod 600") { finding.remedy = self.hiding(self.file ?? subject) }
       findings.append(finding)
     }
     for line in self.ineffective {
@@ -42,15 +44,23 @@ struct ConfigurationFacts: Sendable {
     return [.ok(name, "serve accepts it, with \(self.streams.joined(separator: ", "))")]
   }
 
-  /// The command that keeps other users from reading a file.
+  /// The command that keeps other users from reading a file; one of another owner would then be closed to this user, too.
   private func hiding(_ path: String) -> CheckFinding.Remedy {
-    .command("\(self.isOwnFile ? "" : "sudo ")chmod 600 \(path.shellWord)")
+    let word = path.shellWord
+    return .command(
+      self.isOwnFile ? "chmod 600 \(word)" : "sudo chown \(self.user) \(word) && sudo chmod 600 \(word)")
   }
 
   /// The way to a setting without effect: that of a file is among all that it says, with the origin of each.
   private var remedyOfIneffective: CheckFinding.Remedy {
     guard let file else { return .advice("leave it out, or change what makes it so") }
     return .command("vidicon config print \(file.pathWithoutCredentials().shellWord)")
+  }
+
+  /// The parts of a line about the file, whose path may have a colon and a space.
+  private func parts(ofWarning line: String) -> (subject: String, text: String) {
+    guard let file, line.hasPrefix("\(file): ") else { return Self.parts(of: line) }
+    return (file, String(line.dropFirst("\(file): ".count)))
   }
 
   private static func parts(of line: String) -> (subject: String, text: String) {
@@ -66,7 +76,8 @@ extension ConfigurationFacts {
     self.init(file: reading.file, streams: configuration.streams.map(\.name), failure: reading.failure)
     guard reading.failure == nil else { return }
     var status = stat()
-    if let file, stat(file, &status) == 0 { self.isOwnFile = status.st_uid == geteuid() }
+    if let file, stat(file, &status) == 0 { self.isOwnFile = [0, status.st_uid].contains(geteuid()) }
+    self.user = CurrentUser.word
     do throws(VidiconError) {
       try configuration.validate()
       try configuration.checkFiles()

@@ -6,26 +6,42 @@ import Recording
 extension RecordingFacts {
   /// Looks at the folders of a configuration; reads the heads of the files that are there.
   ///
-  /// - Parameter serviceFolder: Folder of the service that records; nil for this user.
-  init(_ configuration: ServeConfiguration, of serviceFolder: String? = nil) {
-    self.init(targets: configuration.streams.compactMap { Target($0, of: serviceFolder) })
+  /// - Parameters:
+  ///   - serviceFolder: Folder of the service that records; nil for this user.
+  ///   - isInService: Whether this process is the service.
+  init(_ configuration: ServeConfiguration, of serviceFolder: String? = nil, isInService: Bool = false) {
+    self.init(
+      targets: configuration.streams.compactMap { Target($0, of: serviceFolder, isInService: isInService) })
+  }
+
+  /// Looks at the folders of a configuration for the program that records to them, which may run in a unit of systemd.
+  ///
+  /// - Parameter environment: Variables of the program; systemd names the folders of `StateDirectory=` in `STATE_DIRECTORY`.
+  init(served configuration: ServeConfiguration, environment: [String: String] = ProcessInfo.processInfo.environment) {
+    let folder = environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
+    self.init(configuration, of: folder, isInService: folder != nil)
   }
 }
 
 extension RecordingFacts.Target {
   /// The folder of a stream's recordings; nil for a stream without, and for a pattern that cannot be parsed.
   ///
-  /// - Parameter serviceFolder: Folder of the service that records, in which relative paths are; nil for this user.
-  init?(_ stream: StreamOptions, of serviceFolder: String?) {
+  /// - Parameters:
+  ///   - serviceFolder: Folder of the service that records, in which relative paths are; nil for this user.
+  ///   - isInService: Whether this process is the service.
+  init?(_ stream: StreamOptions, of serviceFolder: String?, isInService: Bool) {
     guard let settings = try? stream.recordingSettings(existing: .number) else { return nil }
     let pattern = settings.pattern.folder
-    let folder = serviceFolder.map { ServiceFolder.resolved(pattern, in: $0) } ?? pattern
+    // Of a unit with another `WorkingDirectory=`, relative paths are below that.
+    let relativeFolder: String? = serviceFolder.flatMap { isInService && !Self.isCurrent($0) ? nil : $0 }
+    let folder = relativeFolder.map { ServiceFolder.resolved(pattern, in: $0) } ?? pattern
     var isFolder: ObjCBool = false
     let exists = FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) && isFolder.boolValue
     let files = settings.retention == .init() || !exists ? [] : Recordings.list(matching: settings.pattern)
     self.init(
       stream: stream.name, folder: folder, exists: exists, isCreatable: Self.isCreatable(folder),
-      isWritable: access(folder, W_OK | X_OK) == 0 && serviceFolder.map { Self.isShared(folder, with: $0) } ?? true,
+      isWritable: access(folder, W_OK | X_OK) == 0
+        && (isInService || serviceFolder.map { Self.isShared(folder, with: $0) } ?? true),
       serviceFolder: serviceFolder,
       space: DiskSpace(ofFolder: folder), recordedByteCount: files.reduce(0) { $0 + $1.byteCount },
       bitrate: stream.bitrate + (stream.audio == "none" ? 0 : stream.audioBitrate),
@@ -33,11 +49,20 @@ extension RecordingFacts.Target {
       keepSize: settings.retention.byteCount)
     self.obstacle = Self.obstacle(of: folder)
     self.user = CurrentUser.word
+    self.isInService = isInService
     var status = stat()
     if stat(folder, &status) == 0 {
       self.isOwn = status.st_uid == geteuid()
       self.isClosedToOwner = status.st_mode & 0o300 != 0o300
+      self.isOfRoot = status.st_uid == 0
     }
+  }
+
+  /// Whether a folder is the one of this process, in which relative paths are.
+  private static func isCurrent(_ folder: String) -> Bool {
+    var (status, current) = (stat(), stat())
+    guard stat(folder, &status) == 0, stat(".", &current) == 0 else { return false }
+    return status.st_dev == current.st_dev && status.st_ino == current.st_ino
   }
 
   /// Reason why rights to a folder, or to the one in which it is to be created, do not help; nil where they do.

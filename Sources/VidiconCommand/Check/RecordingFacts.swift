@@ -28,12 +28,16 @@ struct RecordingFacts: Sendable {
     var isOwn = false
     /// Whether its mode keeps its owner from creating files.
     var isClosedToOwner = false
+    /// Whether it is root's.
+    var isOfRoot = false
     /// Reason why rights to it do not help; nil where they do.
     var obstacle: Obstacle?
     /// Name of this user as one word of a shell.
     var user = CurrentUser.variable
     /// Folder of the service that records, whose owner the folder is to have; nil for this user.
     var serviceFolder: String?
+    /// Whether this process is the service, whose unit limits the folders that it sees.
+    var isInService = false
     /// Free space of its disk; nil where it is not known.
     var space: DiskSpace?
     /// Bytes of the files that are there already, which retention rules count.
@@ -61,6 +65,10 @@ struct RecordingFacts: Sendable {
   private func finding(_ target: Target) -> CheckFinding {
     let subject = "recordings of \(target.stream)"
     let folder = target.folder.pathWithoutCredentials()
+    if let service = target.serviceFolder, let meaning = Self.refusal(of: target, by: service, folder) {
+      let advice = "record below \(service), or outside of /home with User= and ReadWritePaths= (docs/operate.md)"
+      return .fault(subject, meaning, .advice(advice))
+    }
     if let obstacle = target.obstacle { return Self.finding(subject, folder, obstacle) }
     guard target.exists else {
       let word = folder.shellWord
@@ -73,8 +81,11 @@ struct RecordingFacts: Sendable {
       return .fault(subject, "the folder \(folder) does not exist", .command(command))
     }
     if !target.isWritable, let service = target.serviceFolder {
-      return .fault(
-        subject, "the service may not write to \(folder)", .command(Self.adoption(of: folder.shellWord, by: service)))
+      let command =
+        target.isSystemFolder
+        ? Self.subfolder(of: folder) { Self.adoption(of: $0, by: service) }
+        : Self.adoption(of: folder.shellWord, by: service)
+      return .fault(subject, "the service may not write to \(folder)", .command(command))
     }
     guard target.isWritable else {
       return .fault(subject, "this user may not write to \(folder)", Self.opening(target, word: folder.shellWord))
@@ -87,6 +98,22 @@ struct RecordingFacts: Sendable {
         .command("df -h \(folder.shellWord)"))
     }
     return self.retention(of: target, space, subject: subject, free: free)
+  }
+
+  /// Reason why a service that looks at its own folders may not write to one; nil where it may, or where commands mend it.
+  ///
+  /// A unit gives its service a view of the machine's folders, in which a disk can be read-only that is writable outside.
+  private static func refusal(of target: Target, by serviceFolder: String, _ folder: String) -> String? {
+    guard target.isInService else { return nil }
+    switch target.obstacle {
+    case .file: return nil
+    case .closed: return "the service may not enter a folder above \(folder), as its unit has it for /home"
+    case .readOnly: return "\(folder) is read-only for the service, as its unit has it"
+    case nil:
+      let isAllowed = target.exists ? target.isWritable : target.isCreatable
+      let isOwnFolder = "\(target.folder)/".hasPrefix("\(serviceFolder)/")
+      return isAllowed || isOwnFolder ? nil : "the service may not write to \(folder)"
+    }
   }
 
   private static func finding(_ subject: String, _ folder: String, _ obstacle: Obstacle) -> CheckFinding {
@@ -109,12 +136,24 @@ struct RecordingFacts: Sendable {
 
   /// The way to create files in a folder: its owner, its mode, or both.
   private static func opening(_ target: Target, word: String) -> CheckFinding.Remedy {
+    if target.isSystemFolder {
+      return .command(
+        Self.subfolder(of: target.folder.pathWithoutCredentials()) { "sudo chown \(target.user) \($0)" })
+    }
     var commands: [String] = []
     if !target.isOwn { commands.append("sudo chown \(target.user) \(word)") }
     if target.isClosedToOwner { commands.append("chmod u+rwx \(word)") }
     // Neither is the reason, but a list of rights (ACL) or a module of the kernel.
     guard !commands.isEmpty else { return .advice("choose another folder") }
     return .command(commands.joined(separator: " && "))
+  }
+
+  /// The command that makes a folder for recordings in one that stays root's.
+  ///
+  /// - Parameter adoption: The command that gives the folder, as one word of a shell, to who records.
+  private static func subfolder(of folder: String, adoption: (String) -> String) -> String {
+    let word = (folder.hasSuffix("/") ? "\(folder)vidicon" : "\(folder)/vidicon").shellWord
+    return "sudo mkdir -p \(word) && \(adoption(word))  # then record there"
   }
 
   /// The command that gives a folder to the user of a service, whose name is known only while it runs.
@@ -153,4 +192,14 @@ struct RecordingFacts: Sendable {
 
   /// The whole number below a value, at least 0.
   private static func whole(_ value: Double) -> Int { Int(max(0, min(value, 1e15))) }
+}
+
+extension RecordingFacts.Target {
+  /// Whether the folder is one of the system, such as `/srv`, `/var/lib` or `/usr/local`, which stays root's.
+  fileprivate var isSystemFolder: Bool {
+    guard self.isOfRoot, self.folder.hasPrefix("/") else { return false }
+    let names = self.folder.split(separator: "/")
+    guard let first = names.first, names.count > 1 else { return true }
+    return first == "usr" || first == "etc" || first == "var" && names.count == 2
+  }
 }

@@ -25,7 +25,8 @@ final class ServiceCheck: Sendable {
       check.parts[part] = { [self] in
         guard self.unfinished.withLock({ $0.insert(part).inserted }) else { return [MachineCheck.unresponsive(part)] }
         defer { _ = self.unfinished.withLock { $0.remove(part) } }
-        return collect()
+        // The operator who copies a command is another user.
+        return collect().map { $0.naming(CurrentUser.word) }
       }
     }
     return await check.run().entry
@@ -51,6 +52,7 @@ extension ServiceCheck {
   ) -> MachineCheck {
     var check = MachineCheck(ConfigurationReading(configuration: configuration, file: file))
     check.parts[.ports] = { PortFacts(configuration, served: ports).findings }
+    check.parts[.recordings] = { RecordingFacts(served: configuration).findings }
     check.parts[.encoder] = { EncodingFacts(streams).findings }
     return check
   }

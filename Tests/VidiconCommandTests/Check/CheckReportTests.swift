@@ -1,3 +1,4 @@
+import ControlAPI
 import Dispatch
 import Foundation
 import Media
@@ -75,6 +76,17 @@ struct CheckReportTests {
     let report = CheckReport([.ports: [.fault("a", "b", .command(command)), .fault("c", "d", .advice(command))]])
     #expect(report.forRoot.findings.map(\.remedy) == [.command(own), .advice(command)])
     #expect(report.forRoot.exitStatus == 2 && report.forRoot.sections.map(\.part) == [.ports])
+  }
+
+  @Test func `a command for a group of devices names the user of the program that serves`() async {
+    let command = "sudo usermod -aG audio $USER  # then log in again"
+    let finding = CheckFinding.fault("a", "b", .command(command))
+    #expect(finding.naming("'a b'").remedy == .command("sudo usermod -aG audio 'a b'  # then log in again"))
+    let other = CheckFinding.fault("a", "b", .command("ls $USER"))
+    #expect(other.naming("c") == other && CheckFinding.ok("a", "b").naming("c") == .ok("a", "b"))
+    let check = ServiceCheck { MachineCheck(parts: [.microphones: { [finding] }], limit: .seconds(300)) }
+    let expected = "sudo usermod -aG audio \(CurrentUser.word)  # then log in again"
+    #expect(await check.perform().findings.map(\.command) == [expected])
   }
 
   @Test func `a part that does not respond is a fault, and takes nothing from the others`() async {

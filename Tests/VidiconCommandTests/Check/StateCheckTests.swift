@@ -147,6 +147,65 @@ struct StateCheckTests {
     #expect(closed.verdict == .fault && closed.meaning.contains("may not enter a folder above /srv/a b"))
   }
 
+  @Test(arguments: [
+    ("/srv", "/srv/vidicon"), ("/", "/vidicon"), ("/var/lib", "/var/lib/vidicon"),
+    ("/usr/local/a b", "'/usr/local/a b/vidicon'"),
+  ])
+  func `a folder of the system stays root's, and one in it is for recordings`(folder: String, word: String) {
+    let finding = Self.recording {
+      ($0.folder, $0.isWritable, $0.isOfRoot, $0.user) = (folder, false, true, "door")
+    }
+    #expect(finding.verdict == .fault)
+    #expect(finding.remedy == .command("sudo mkdir -p \(word) && sudo chown door \(word)  # then record there"))
+    let service = Self.recording {
+      ($0.folder, $0.isWritable, $0.isOfRoot, $0.serviceFolder) = (folder, false, true, "/var/lib/vidicon")
+    }
+    let command = "sudo mkdir -p \(word) && sudo chown --reference=/var/lib/vidicon \(word)  # then record there"
+    #expect(service.remedy == .command(command))
+  }
+
+  @Test func `a folder of root that is none of the system is given to the user`() {
+    let finding = Self.recording { ($0.isWritable, $0.isOfRoot, $0.user) = (false, true, "door") }
+    #expect(finding.remedy == .command("sudo chown door '/srv/a b'"))
+    let foreign = Self.recording { ($0.folder, $0.isWritable, $0.user) = ("/clips", false, "door") }
+    #expect(foreign.remedy == .command("sudo chown door /clips"))
+  }
+
+  @Test func `a folder that the unit of a service keeps from it is a fault with the way to open it`() {
+    func finding(_ change: (inout RecordingFacts.Target) -> Void) -> CheckFinding {
+      Self.recording {
+        ($0.serviceFolder, $0.isInService, $0.user) = ("/var/lib/vidicon", true, "vidicon")
+        change(&$0)
+      }
+    }
+    let advice = CheckFinding.Remedy.advice(
+      "record below /var/lib/vidicon, or outside of /home with User= and ReadWritePaths= (docs/operate.md)")
+    let disk = finding { $0.obstacle = .readOnly("/srv/a b") }
+    #expect(disk == .fault("recordings of door", "/srv/a b is read-only for the service, as its unit has it", advice))
+    let home = finding { ($0.folder, $0.exists, $0.obstacle) = ("/home/door/a", false, .closed) }
+    #expect(home.verdict == .fault && home.remedy == advice && home.meaning.contains("above /home/door/a"))
+    #expect(finding { $0.isWritable = false }.remedy == advice)
+    #expect(finding { ($0.exists, $0.isCreatable) = (false, false) }.remedy == advice)
+    // Below its own folder, and where it may write, commands mend the fault, or there is none.
+    let own = finding { ($0.folder, $0.exists, $0.isCreatable) = ("/var/lib/vidicon/a", false, false) }
+    let command = "sudo mkdir -p /var/lib/vidicon/a && sudo chown --reference=/var/lib/vidicon /var/lib/vidicon/a"
+    #expect(own.remedy == .command(command))
+    #expect(finding { _ in }.verdict == .ok)
+    #expect(finding { $0.obstacle = .file("/srv") }.meaning.hasPrefix("/srv is a file"))
+  }
+
+  @Test func `a program that serves knows its unit by the folder of its state`() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let arguments = ["--source", "bars", "--recordings", folder.path]
+    let configuration = try ServeConfiguration(unchecked: ServeCommand.parse(arguments))
+    let facts = RecordingFacts(served: configuration, environment: ["STATE_DIRECTORY": "/nowhere/vidicon:/nowhere/b"])
+    let target = try #require(facts.targets.first)
+    #expect(target.isInService && target.serviceFolder == "/nowhere/vidicon" && target.isWritable)
+    let none = try #require(RecordingFacts(served: configuration, environment: [:]).targets.first)
+    #expect(!none.isInService && none.serviceFolder == nil && none.folder == folder.path)
+  }
+
   @Test func `a file in the path of a folder of recordings is found`() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
@@ -353,6 +412,21 @@ struct StateCheckTests {
           "files", "it has no effect, since no client may choose a source",
           .command("vidicon config print '/etc/a b.yaml'")),
       ])
+  }
+
+  @Test func `a file of another owner that others read stays readable to the user that serves`() {
+    let warning = "all users of this machine can read it; change that with chmod 600"
+    let path = "/home/door/a: b.yaml"
+    var facts = ConfigurationFacts(file: path, streams: ["live"], warnings: ["\(path): \(warning)"])
+    #expect(
+      facts.findings
+        == [.warning(path, "all users of this machine can read it", .command("chmod 600 '/home/door/a: b.yaml'"))])
+    (facts.isOwnFile, facts.user) = (false, "door")
+    let command = "sudo chown door '/home/door/a: b.yaml' && sudo chmod 600 '/home/door/a: b.yaml'"
+    #expect(facts.findings.map(\.remedy) == [.command(command)])
+  }
+
+  @Test func `a configuration that serve accepts is all right, with its streams`() {
     #expect(
       ConfigurationFacts(file: "a.yaml", streams: ["door", "yard"]).findings
         == [.ok("a.yaml", "serve accepts it, with door, yard")])
