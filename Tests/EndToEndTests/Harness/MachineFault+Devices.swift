@@ -44,7 +44,7 @@ extension MachineFault {
       plant: "mkdir /dev/snd; touch /dev/snd/pcmC0D0c; chgrp audio /dev/snd/pcmC0D0c; chmod 660 /dev/snd/pcmC0D0c",
       arguments: stream.map { $0 == "none" ? "mic:" : $0 }, part: "microphones",
       subject: "microphone mic:", cause: "you may not use this machine's audio devices",
-      step: .mends("sudo usermod -aG audio $USER  # then log in again"), leavesAnother: true),
+      step: .mends("sudo usermod -aG audio door  # then log in again"), leavesAnother: true),
     MachineFault(
       description: "there is no display", plant: "true", arguments: screen, part: "screen", subject: "screen",
       cause: "DISPLAY is not set", step: .advises("in the session of the screen", doing: server("-ac")),
