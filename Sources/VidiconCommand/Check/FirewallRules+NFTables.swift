@@ -2,17 +2,24 @@ extension FirewallRules {
   /// The rules in the output of `nft -n list ruleset`.
   ///
   /// Chains are followed from those of the hook, as by ufw, firewalld and Docker. A rule that accepts ports which cannot be read, such as
-  /// those of a set by name, accepts all; one that drops only what some machines or states send drops none.
+  /// those of a set by name, accepts all; one that drops only what some machines or states send drops none. Tables that are dormant have
+  /// no effect.
   init(nft text: String) {
     self.init()
     var (family, table) = ("", "")
     // Sets and maps of a table are none.
     var isInChain = false
+    var isDormant = false
     for line in text.split(separator: "\n") {
       let words = Self.words(of: line)
       switch words.first {
       case "table" where words.count > 2:
-        (family, table, isInChain) = (String(words[1]), String(words[2]), false)
+        (family, table) = (String(words[1]), String(words[2]))
+        (isInChain, isDormant) = (false, false)
+      // Flags of a table are before its chains.
+      case "flags" where !isInChain:
+        if words.contains(where: { $0.hasPrefix("dormant") || $0.hasSuffix(",dormant") }) { isDormant = true }
+      case "chain" where isDormant: isInChain = false
       case "chain" where words.count > 1:
         self.chains.append(Chain(family: family, table: table, name: String(words[1])))
         isInChain = true
@@ -48,7 +55,7 @@ extension FirewallRules.Chain {
       }
       return
     }
-    var reader = NFTRuleReader(words)
+    var reader = NFTRuleReader(words, family: self.family)
     self.rules += reader.rules()
   }
 }
@@ -58,22 +65,32 @@ private struct NFTRuleReader {
   private typealias Rule = FirewallRules.Rule
   private typealias Action = FirewallRules.Action
 
+  /// Value of a condition.
+  private struct Value {
+    /// Names, numbers and ranges of a single one or a set.
+    var names: [Substring] = []
+    /// Whether all others meet the condition.
+    var isNegated = false
+  }
+
   private let words: [Substring]
+  private let family: String
   private var rest: ArraySlice<Substring>
   /// Ports that the rule names; nil without, and where they cannot be read.
   private var ports: [ClosedRange<Int>]?
   /// Whether it names ports.
   private var namesPorts = false
   private var transport: PortFacts.Transport?
-  /// Whether it is about some interfaces only.
+  /// Whether it is about some interfaces, transports or rates only.
   private var isPartial = false
   /// Whether it has a condition that is not known.
   private var hasOther = false
 
   private static let verdicts: Set<Substring> = ["accept", "drop", "reject", "return", "jump", "goto"]
 
-  init(_ words: [Substring]) {
+  init(_ words: [Substring], family: String) {
     self.words = words
+    self.family = family
     self.rest = words[...]
   }
 
@@ -82,20 +99,23 @@ private struct NFTRuleReader {
     while let word = self.rest.first, !Self.verdicts.contains(word) {
       self.rest.removeFirst()
       switch (word, self.rest.first ?? "") {
-      case ("meta", _), ("counter", _): continue
-      // Of the counter, and of all packets of IPv4 or IPv6.
-      case ("packets", _), ("bytes", _), ("nfproto", _), ("protocol", _):
-        if let rules = self.map({ _, rule in rule }) { return rules }
-        _ = self.value()
+      case ("meta", _): continue
+      case ("counter", _): self.skipCounter()
+      case ("limit", _): self.readLimit()
+      case ("nfproto", _), ("protocol", _):
+        if let rules = self.map(Self.ofVersion) { return rules }
+        self.readVersion()
       case ("iifname", _), ("iif", _):
         if let rules = self.map(Self.ofInterface) { return rules }
         guard self.readInterface() else { return [] }
       case ("ct", "state"):
         self.rest.removeFirst()
         if let rules = self.map(Self.ofNewState) { return rules }
-        guard self.value().contains(where: Self.isNew) else { return [] }
+        guard self.readState() else { return [] }
       case ("l4proto", _), ("ip", "protocol"), ("ip6", "nexthdr"):
         if word != "l4proto" { self.rest.removeFirst() }
+        // In a table for both versions, IPv6 alone.
+        if word == "ip6", self.family != "ip6" { self.hasOther = true }
         if let rules = self.map(Self.ofTransport) { return rules }
         guard self.readTransport() else { return [] }
       case ("tcp", "dport"), ("udp", "dport"), ("th", "dport"):
@@ -114,20 +134,15 @@ private struct NFTRuleReader {
   /// The rule of the conditions and a verdict; nil where it decides nothing about ports.
   private func rule(_ action: Action?) -> Rule? {
     guard let action else { return nil }
-    let rule = Rule(ports: self.ports ?? [0...65_535], transport: self.transport, action: action)
+    var rule = Rule(ports: self.ports ?? [0...65_535], transport: self.transport, action: action)
+    rule.isPartial = self.hasOther || self.isPartial || self.namesPorts && self.ports == nil
     switch action {
     case .accept:
       // Conditions of another program than nft, of which it shows the name only.
       let namesPeers = self.words.contains { ["saddr", "xt", "#"].contains($0) }
       return self.namesPorts || !self.hasOther || namesPeers ? rule : nil
-    // A condition that is not known, such as a local destination, may be met by all.
-    case .leave: return rule
-    case .drop:
-      return self.hasOther || self.isPartial || self.namesPorts && self.ports == nil ? nil : rule
-    case .jump:
-      var jump = rule
-      jump.isPartial = self.hasOther || self.isPartial || self.namesPorts && self.ports == nil
-      return jump
+    case .drop: return rule.isPartial ? nil : rule
+    case .leave, .jump, .goTo: return rule
     }
   }
 
@@ -136,41 +151,98 @@ private struct NFTRuleReader {
     case "accept": .accept
     case "drop", "reject": .drop
     case "return": .leave
-    case "jump", "goto": words.dropFirst().first.map { Action.jump([String($0)]) }
+    case "jump": words.dropFirst().first.map { Action.jump(String($0)) }
+    case "goto": words.dropFirst().first.map { Action.goTo(String($0)) }
     default: nil
     }
   }
 
   // MARK: Conditions
 
-  /// Removes a value, such as `22`, `!= 22`, or `{ 22, 80 }`, and returns what it consists of.
-  private mutating func value() -> [Substring] {
-    var words: [Substring] = []
-    if self.rest.first == "!=" { words.append(self.rest.removeFirst()) }
-    guard let first = self.rest.popFirst() else { return words }
-    guard first == "{" else { return words + first.split(separator: ",") }
-    while let word = self.rest.popFirst(), word != "}" { words += word.split(separator: ",") }
-    return words
+  /// Removes a value, such as `22`, `!= 22`, or `{ 22, 80 }`.
+  private mutating func value() -> Value {
+    var value = Value()
+    if self.rest.first == "!=" || self.rest.first == "!" {
+      self.rest.removeFirst()
+      value.isNegated = true
+    }
+    guard let first = self.rest.popFirst() else { return value }
+    guard first == "{" else {
+      value.names = first.split(separator: ",")
+      return value
+    }
+    while let word = self.rest.popFirst(), word != "}" { value.names += word.split(separator: ",") }
+    return value
+  }
+
+  /// Removes what a counter has counted, `packets 1 bytes 60`, or its name.
+  private mutating func skipCounter() {
+    if self.rest.first == "packets" {
+      self.rest = self.rest.dropFirst(4)
+    } else if self.rest.first == "name" {
+      self.rest = self.rest.dropFirst(2)
+    }
+  }
+
+  /// Removes a limit, such as `rate 10/second burst 20 packets` or `rate over 1 mbytes/second`. All machines are within it at times.
+  private mutating func readLimit() {
+    self.isPartial = true
+    guard self.rest.popFirst() == "rate" else {
+      // The name of one.
+      self.rest = self.rest.dropFirst()
+      self.hasOther = true
+      return
+    }
+    if self.rest.first == "over" {
+      self.rest.removeFirst()
+      self.hasOther = true
+    }
+    self.rest = self.rest.dropFirst()
+    if let unit = self.rest.first, unit.contains("/") { self.rest.removeFirst() }
+    if self.rest.first == "burst" { self.rest = self.rest.dropFirst(3) }
+  }
+
+  /// Reads a version of IP. All viewers may come over IPv4, while IPv6 alone may be off.
+  private mutating func readVersion() {
+    let value = self.value()
+    let isMet = value.names.contains(where: Self.isVersion4) != value.isNegated
+    if !isMet { self.hasOther = true }
+  }
+
+  /// Whether new connections are in one of the states.
+  private mutating func readState() -> Bool {
+    let value = self.value()
+    return value.names.contains(where: Self.isNew) != value.isNegated
   }
 
   /// Whether the interfaces may be those of other machines: not `lo`, nor those of containers.
   private mutating func readInterface() -> Bool {
-    let names = self.value()
-    if names.first == "!=" { return true }
-    self.isPartial = true
-    return !names.allSatisfy(Self.isInward)
+    let value = self.value()
+    let isInward = value.names.allSatisfy(Self.isInward)
+    // Interfaces other than inward ones are all those of other machines.
+    if !value.isNegated || !isInward { self.isPartial = true }
+    return value.isNegated || !isInward
   }
 
+  /// Whether TCP or UDP is among the transports.
   private mutating func readTransport() -> Bool {
-    let names = self.value()
-    guard names.count == 1 else { return true }
-    self.transport = Self.transport(names[0])
-    return self.transport != nil
+    let value = self.value()
+    guard value.names.allSatisfy(Self.isSingle) else {
+      self.isPartial = true
+      return true
+    }
+    let named = value.names.compactMap { Self.transport($0) }
+    let all: [PortFacts.Transport] = [.tcp, .udp]
+    let transports = all.filter { named.contains($0) != value.isNegated }
+    if transports.count == 1 { self.transport = transports[0] }
+    return !transports.isEmpty
   }
 
   private mutating func readPorts() {
     self.namesPorts = true
-    let ranges = self.value().map(FirewallRules.range)
+    let value = self.value()
+    guard !value.isNegated else { return }
+    let ranges = value.names.map(FirewallRules.range)
     if !ranges.isEmpty, !ranges.contains(where: { $0 == nil }) { self.ports = ranges.compactMap { $0 } }
   }
 
@@ -179,6 +251,11 @@ private struct NFTRuleReader {
   }
 
   private static func isNew(_ state: Substring) -> Bool { state == "new" || state == "0x8" }
+
+  /// Whether it is a name or a number, not a range or the name of a set.
+  private static func isSingle(_ name: Substring) -> Bool { name.first?.isLetter == true || Int(name) != nil }
+
+  private static func isVersion4(_ name: Substring) -> Bool { ["2", "ipv4", "0x0800", "ip"].contains(name) }
 
   private static func transport(_ name: Substring) -> PortFacts.Transport? {
     switch name {
@@ -213,6 +290,8 @@ private struct NFTRuleReader {
   }
 
   private static func ofNewState(_ state: Substring, _ rule: Rule) -> Rule? { self.isNew(state) ? rule : nil }
+
+  private static func ofVersion(_ version: Substring, _ rule: Rule) -> Rule? { self.isVersion4(version) ? rule : nil }
 
   private static func ofTransport(_ name: Substring, _ rule: Rule) -> Rule? {
     guard let transport = self.transport(name) else { return nil }

@@ -5,8 +5,10 @@ struct FirewallRules: Sendable {
     case accept, drop
     /// Ends the chain, and goes on behind the rule that has led to it.
     case leave
-    /// Goes through other chains of the table; one that is not known accepts.
-    case jump([String])
+    /// Goes through another chain of the table, and on behind this rule; a chain that is not known accepts.
+    case jump(String)
+    /// Goes through another chain of the table, and from its end to where that of this chain leads.
+    case goTo(String)
   }
 
   /// A rule about ports.
@@ -15,7 +17,7 @@ struct FirewallRules: Sendable {
     /// Transport that it is about; nil for both.
     var transport: PortFacts.Transport?
     var action: Action
-    /// Whether it is about some machines or interfaces only: what is dropped behind it does not count.
+    /// Whether it is about some machines or interfaces only: neither what is dropped behind it counts, nor that it leaves the chain.
     var isPartial = false
 
     /// Whether it is about a port.
@@ -35,51 +37,27 @@ struct FirewallRules: Sendable {
     /// Whether what no rule decides is dropped.
     var dropsOthers = false
     var rules: [Rule] = []
+
+    /// Whether packets to this machine pass it. What comes over a bridge passes the chains of IP as well, and ARP is about no port.
+    var isOfInput: Bool { self.hook == "input" && ["", "ip", "ip6", "inet"].contains(self.family) }
   }
 
   var chains: [Chain] = []
 
   /// The chains of what comes in that drop packets to a port. A packet passes all of the hook, so that each of them must let it through.
   func chains(blocking port: Int, _ transport: PortFacts.Transport) -> [Chain] {
-    self.chains.filter { chain in
-      guard chain.hook == "input" else { return false }
-      let action = self.action(of: chain, port, transport) ?? (chain.dropsOthers ? Action.drop : .accept)
-      return action == .drop
+    var walk = Walk(self.chains, port, transport)
+    var blocking: [Chain] = []
+    for (index, chain) in self.chains.enumerated() where chain.isOfInput {
+      let decision = walk.decision(of: index)
+      if decision == .drop || decision == .undecided && chain.dropsOthers { blocking.append(chain) }
     }
+    return blocking
   }
 
   /// Whether packets to a port are dropped.
   func blocks(_ port: Int, _ transport: PortFacts.Transport) -> Bool {
     !self.chains(blocking: port, transport).isEmpty
-  }
-
-  /// Maximum number of jumps one after the other, as in the kernel.
-  private static let maximumDepth = 16
-
-  /// The action of the first rule about a port; nil where there is none.
-  private func action(
-    of chain: Chain, _ port: Int, _ transport: PortFacts.Transport, isPartial: Bool = false, depth: Int = 0
-  ) -> Action? {
-    guard depth <= Self.maximumDepth else { return nil }
-    for rule in chain.rules where rule.matches(port, transport) {
-      switch rule.action {
-      case .accept: return .accept
-      case .drop:
-        if !isPartial { return .drop }
-      case .leave: return nil
-      case .jump(let names):
-        for name in names {
-          let target = self.chains.first {
-            $0.name == name && $0.family == chain.family && $0.table == chain.table
-          }
-          guard let target else { return .accept }
-          let action = self.action(
-            of: target, port, transport, isPartial: isPartial || rule.isPartial, depth: depth + 1)
-          if let action { return action }
-        }
-      }
-    }
-    return nil
   }
 
   /// Ports such as `8080`, `8000-8100`, and `8000:8100` of ufw.

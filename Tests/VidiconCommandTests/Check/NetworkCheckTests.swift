@@ -220,11 +220,57 @@ struct NetworkCheckTests {
     "iifname \"eth0\" counter packets 0 bytes 0 accept", "counter packets 1 bytes 60 accept",
     "udp dport vmap { 53 : accept, 8189 : jump own }", "udp dport != 53 accept",
     "meta l4proto udp xt match \"multiport\" counter packets 0 bytes 0 accept",
+    "udp dport 8189 limit rate 10/second burst 20 packets accept", "limit rate 1 mbytes/second burst 3 kbytes accept",
+    "udp dport 8189 limit rate 400/minute counter packets 0 bytes 0 accept", "counter name \"web\" accept",
+    "udp dport 8189 ct count over 20 reject\n\t\tudp dport 8189 accept", "meta nfproto 2 accept",
+    "meta l4proto { 6, 17 } accept", "meta l4proto @allowed accept", "meta l4proto != 6 accept",
   ])
   func `a rule that lets the port through is seen`(rule: String) {
     let text = Self.ruleset.replacing("ct state", with: "\(rule)\n\t\tct state")
     let facts = FirewallFacts(ports: Self.served, rules: FirewallRules(nft: text))
     #expect(facts.findings.map(\.verdict) == [.ok], "\(facts.findings)")
+  }
+
+  @Test(arguments: [
+    "meta nfproto 2 drop", "meta nfproto { 2, 10 } drop", "meta nfproto != 10 drop", "meta protocol 0x0800 drop",
+    "meta nfproto vmap { 2 : drop, 10 : accept }", "meta l4proto { 1, 6 } drop", "meta l4proto != { 1, 17 } drop",
+    "ip protocol != 17 drop", "ct state 0x8 drop", "ct state != { 0x2, 0x4 } drop", "ct state ! 0x2,0x4 drop",
+    "iifname != { \"lo\", \"docker0\" } drop", "counter name \"dropped\" drop", "counter packets 7 bytes 420 drop",
+  ])
+  func `a condition that all new connections to a port meet is none`(rule: String) {
+    #expect(Self.rules(rule).blocks(8080, .tcp))
+  }
+
+  @Test(arguments: [
+    "meta nfproto 10 drop", "meta nfproto != 2 drop", "meta protocol 0x86dd drop", "meta protocol != 0x0800 drop",
+    "meta nfproto vmap { 2 : accept, 10 : drop }", "ip6 nexthdr 6 drop", "meta l4proto != { 1, 6, 17 } drop",
+    "meta l4proto { 1, 58 } drop", "ip protocol != 6 drop", "meta l4proto @others drop", "meta l4proto 7-16 drop",
+    "ct state != 0x8 drop", "ct state ! 0x8 drop", "ct state { 0x1, 0x2 } drop", "iifname != \"eth0\" drop",
+    "limit rate over 10/second burst 20 packets drop", "tcp dport 8080 limit rate 10/second burst 20 packets drop",
+    "limit name \"few\" drop", "ct bytes > 1000 drop",
+  ])
+  func `a condition that connections to a port do not meet, or not all of them, drops none`(rule: String) {
+    #expect(!Self.rules(rule).blocks(8080, .tcp))
+  }
+
+  @Test func `a rule that accepts other packets than those of a port does not open it`() {
+    for rule in [
+      "meta nfproto 10 accept", "meta l4proto { 1, 58 } accept", "ct state != 0x8 accept", "ip6 nexthdr 6 accept",
+      "limit rate over 10/second accept",
+    ] {
+      #expect(Self.rules(rule, "drop").blocks(8080, .tcp), "\(rule)")
+    }
+  }
+
+  @Test(arguments: [("ip", true), ("ip6", true), ("inet", true), ("arp", false), ("bridge", false), ("netdev", false)])
+  func `chains are those of IP, in tables that are not dormant`(family: String, isSeen: Bool) {
+    let chain = "\tchain in {\n\t\ttype filter hook input priority 0; policy drop;\n\t}\n}\n"
+    let table = "table \(family) t {\n"
+    #expect(FirewallRules(nft: table + chain).blocks(8080, .tcp) == isSeen)
+    let dormant = "table \(family) off {\n\tflags dormant\n\n\(chain)"
+    #expect(!FirewallRules(nft: dormant).blocks(8080, .tcp))
+    let both = FirewallRules(nft: dormant + table + chain).chains(blocking: 8080, .tcp)
+    #expect(both.map(\.table) == (isSeen ? ["t"] : []))
   }
 
   @Test func `rules are those of the input chain, and a last rule without a condition is its policy`() {
@@ -281,6 +327,40 @@ struct NetworkCheckTests {
     #expect(!Self.rules("counter packets 0 bytes 0 jump own", chains: ["own": local]).blocks(8080, .tcp))
     #expect(Self.rules("icmp type 8 return", "drop").blocks(8080, .tcp))
     #expect(Self.rules("jump own", chains: ["own": "jump own"]).chains(blocking: 8080, .tcp).isEmpty)
+  }
+
+  @Test func `a chain that a rule has gone to does not come back`() {
+    let other = "tcp dport 22 accept"
+    // A chain of the hook ends with its policy, and another one goes on behind the rule that has led to it.
+    #expect(!Self.rules("goto own", "drop", chains: ["own": other]).blocks(8080, .tcp))
+    #expect(Self.rules("jump own", "drop", chains: ["own": other]).blocks(8080, .tcp))
+    let zones = ["zones": "goto own\n\t\taccept", "own": other]
+    #expect(Self.rules("jump zones", "drop", chains: zones).blocks(8080, .tcp))
+    let jumping = ["zones": "jump own\n\t\taccept", "own": other]
+    #expect(!Self.rules("jump zones", "drop", chains: jumping).blocks(8080, .tcp))
+    // A zone of firewalld for one interface, and one for all others.
+    let zone = "tcp dport 22 accept\n\t\tmeta l4proto { 1, 58 } accept\n\t\treject"
+    let own = "iifname \"eth0\" goto own\n\t\tgoto own"
+    #expect(Self.rules("jump zones", "accept", chains: ["zones": own, "own": zone]).blocks(8080, .tcp))
+    #expect(!Self.rules("jump zones", "accept", chains: ["zones": own, "own": zone]).blocks(22, .tcp))
+    // Where some machines may have left, a rule behind drops none, while one that accepts still does.
+    #expect(!Self.rules("ip saddr @home goto own", "drop", chains: ["own": other]).blocks(8080, .tcp))
+    let left = ["zones": "ip saddr @home goto own\n\t\ttcp dport 8080 accept", "own": other]
+    #expect(!Self.rules("jump zones", "drop", chains: left).blocks(8080, .tcp))
+    let returning = ["zones": "ip saddr @home return\n\t\taccept"]
+    #expect(!Self.rules("jump zones", "drop", chains: returning).blocks(8080, .tcp))
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func `chains that lead to each other many times are each read once`() {
+    // Followed by each of its ways, the last one would be read a thousand million times.
+    var chains = ["a16": "tcp dport 22 accept"]
+    for index in 1...15 {
+      let jumps = Array(repeating: "jump a\(index + 1)", count: 4)
+      chains["a\(index)"] = jumps.joined(separator: "\n\t\t")
+    }
+    #expect(Self.rules("jump a1", "drop", chains: chains).blocks(8080, .tcp))
+    #expect(!Self.rules("jump a1", "drop", chains: chains).blocks(22, .tcp))
   }
 
   @Test func `each chain that drops a port is opened, in its own table`() {
