@@ -343,7 +343,7 @@ struct NetworkCheckTests {
     let own = "iifname \"eth0\" goto own\n\t\tgoto own"
     #expect(Self.rules("jump zones", "accept", chains: ["zones": own, "own": zone]).blocks(8080, .tcp))
     #expect(!Self.rules("jump zones", "accept", chains: ["zones": own, "own": zone]).blocks(22, .tcp))
-    // Where some machines may have left, a rule behind drops none, while one that accepts still does.
+    // A rule behind one by which some machines may have left drops none, while one that accepts still does.
     #expect(!Self.rules("ip saddr @home goto own", "drop", chains: ["own": other]).blocks(8080, .tcp))
     let left = ["zones": "ip saddr @home goto own\n\t\ttcp dport 8080 accept", "own": other]
     #expect(!Self.rules("jump zones", "drop", chains: left).blocks(8080, .tcp))
