@@ -1,3 +1,4 @@
+import CaptureDevices
 import Discovery
 import Foundation
 import Libc
@@ -15,9 +16,11 @@ extension DiscoveryFacts {
       if self.isInContainer, access("/run/dbus/system_bus_socket", F_OK) == 0 { return }
       let isInstalled = FileManager.default.fileExists(atPath: "/usr/sbin/avahi-daemon")
       self.daemon = isInstalled ? .stopped : .missing
+      self.notePort()
       return
     }
     defer { close(descriptor) }
+    self.notePort()
     self.resolved = self.name.flatMap { Self.resolve($0, over: descriptor) }
     #endif
   }
@@ -25,6 +28,35 @@ extension DiscoveryFacts {
   #if os(Linux)
   /// The daemon's socket of its simple protocol, avahi-daemon(8).
   private static let socketPath = "/run/avahi-daemon/socket"
+
+  /// The daemon's configuration, avahi-daemon.conf(5).
+  private static let configurationPath = "/etc/avahi/avahi-daemon.conf"
+
+  /// Finds out whether the daemon can have its port, and which program keeps it from that.
+  private mutating func notePort() {
+    let configuration = try? String(contentsOfFile: Self.configurationPath, encoding: .utf8)
+    guard !Self.isExclusive(configuration: configuration ?? ""), Self.isKept(port: Self.port) else { return }
+    self.isPortTaken = true
+    // A socket of IPv6 may have the port of IPv4 too.
+    let sockets = ["udp", "udp6"].flatMap { SocketTable.ofMachine($0).sockets(ofPort: Self.port, .udp) }
+    let holder = sockets.lazy.compactMap { DeviceHolder.find(socketInode: $0.inode) }.first
+    self.portHolder = holder.map { PortHolder(process: $0.process, name: $0.name) }
+  }
+
+  /// Whether a UDP port cannot be opened beside the program that has it, as the daemon opens it: with `SO_REUSEADDR`.
+  static func isKept(port: Int) -> Bool {
+    PortFacts.errorOfOpening(port, .udp, address: "0.0.0.0", isShared: true) == EADDRINUSE
+  }
+
+  /// Whether the daemon itself shares its port with no program, as its configuration says.
+  static func isExclusive(configuration text: String) -> Bool {
+    text.split(whereSeparator: \.isNewline).contains { line in
+      let parts = line.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+      // The daemon reads the first letter of the value only.
+      guard parts.count == 2, parts[0] == "disallow-other-stacks", let letter = parts[1].first else { return false }
+      return "yYtT1".contains(letter)
+    }
+  }
 
   private static func connect() -> Int32? {
     var address = sockaddr_un()

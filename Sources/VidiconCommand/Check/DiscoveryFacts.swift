@@ -19,6 +19,13 @@ struct DiscoveryFacts: Sendable {
   var addresses: [String] = []
   /// Whether the program runs in a container without services of its own.
   var isInContainer = false
+  /// Whether another program than the daemon has UDP port 5353 and does not share it, so that the daemon cannot send over IPv4.
+  var isPortTaken = false
+  /// That program; nil where only root sees which.
+  var portHolder: PortHolder?
+
+  /// The port of multicast DNS, RFC 6762 §3.
+  static let port = 5353
 
   /// One finding.
   var findings: [CheckFinding] {
@@ -30,6 +37,14 @@ struct DiscoveryFacts: Sendable {
       return [
         .warning(
           subject, "avahi-daemon is not installed, \(consequence)", self.remedy("sudo apt install avahi-daemon"))
+      ]
+    // The daemon would not start, or runs over IPv6 alone.
+    case .stopped where self.isPortTaken, .running where self.isPortTaken:
+      let holder = self.portHolder.map { "\($0)" } ?? "a program of another user"
+      return [
+        .warning(
+          subject, "\(holder) has UDP port \(Self.port) and does not share it with avahi-daemon, \(consequence)",
+          self.remedyOfPort)
       ]
     case .stopped:
       return [
@@ -46,6 +61,12 @@ struct DiscoveryFacts: Sendable {
       ]
     }
     return [.ok(subject, "streams are announced\(self.name.map { ", and this machine is called \($0)" } ?? "")")]
+  }
+
+  /// The way to a free port: the daemon opens it at its start only.
+  private var remedyOfPort: CheckFinding.Remedy {
+    guard self.portHolder != nil else { return .command("sudo ss -lnpu 'sport = :\(Self.port)'") }
+    return .advice("end that program, then start the daemon again: sudo systemctl restart avahi-daemon")
   }
 
   /// The command that starts the daemon; in a container, which has no services, that of the host.

@@ -23,7 +23,7 @@ extension FirewallFacts {
     }
     // Not "iptables", which may be the older one, whose rules nft does not list.
     self.hasIPTables = ["iptables", "ip6tables"].allSatisfy { access("/usr/sbin/\($0)-nft", X_OK) == 0 }
-    let modules = Self.text("/proc/modules") ?? ""
+    let modules = SystemFile.text("/proc/modules") ?? ""
     self.hasFilter = modules.split(separator: "\n").contains { line in
       ["nf_tables ", "ip_tables "].contains { line.hasPrefix($0) }
     }

@@ -66,7 +66,11 @@ extension PortFacts {
   }
 
   /// Binds a socket as the server does, and closes it; returns the value of `errno`, 0 where that succeeds.
-  static func errorOfOpening(_ port: Int, _ transport: Transport, address text: String) -> Int32 {
+  ///
+  /// - Parameter isShared: Whether a port of UDP may be that of another program, which shares it.
+  static func errorOfOpening(
+    _ port: Int, _ transport: Transport, address text: String, isShared: Bool = false
+  ) -> Int32 {
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE
     #if canImport(Darwin)
@@ -81,8 +85,8 @@ extension PortFacts {
     let descriptor = socket(entry.ai_family, entry.ai_socktype, 0)
     guard descriptor >= 0 else { return errno }
     defer { close(descriptor) }
-    if transport == .tcp {
-      // Connections that were closed lately do not keep the port, as for the server.
+    if transport == .tcp || isShared {
+      // Connections over TCP that were closed lately do not keep the port, as for the server.
       var option: Int32 = 1
       setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &option, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -120,9 +124,8 @@ extension PortHolder {
   /// programs are many.
   init?(of port: PortFacts.Port) {
     #if os(Linux)
-    let sockets = ["\(port.transport.rawValue)6", port.transport.rawValue].flatMap { file -> [SocketTable.Socket] in
-      let text = try? String(contentsOfFile: "/proc/net/\(file)", encoding: .utf8)
-      return SocketTable(text ?? "").sockets(ofPort: port.number, port.transport)
+    let sockets = ["\(port.transport.rawValue)6", port.transport.rawValue].flatMap {
+      SocketTable.ofMachine($0).sockets(ofPort: port.number, port.transport)
     }
     let visible = sockets.lazy.compactMap { DeviceHolder.find(socketInode: $0.inode) }.first
     let service = sockets.lazy.filter { $0.user != 0 }

@@ -10,6 +10,12 @@ struct SocketTable {
     self.rows = text.split(separator: "\n").dropFirst().map { $0.split(separator: " ") }.filter { $0.count > 9 }
   }
 
+  /// A table of this machine: `tcp`, `tcp6`, `udp` or `udp6`; empty where it cannot be read.
+  static func ofMachine(_ name: String) -> SocketTable {
+    // The folder of this process, which a service has that sees processes alone.
+    SocketTable(SystemFile.text("/proc/self/net/\(name)") ?? "")
+  }
+
   /// A socket.
   struct Socket: Equatable {
     /// Number of the socket, which the links in /proc/PID/fd have.

@@ -11,12 +11,16 @@ extension MachineFault {
   ]
 
   /// A program of a user that has the port, for the shell that starts it and waits until it listens.
-  private static func intruder(as user: String) -> String {
+  ///
+  /// - Parameter opening: The line of Python that opens the port.
+  private static func intruder(
+    as user: String, opening: String = #"server = socket.create_server(("", 8554))"#
+  ) -> String {
     """
     cp "$(readlink -f /usr/bin/python3)" /srv/intruder; mkfifo /tmp/ready
     setpriv --reuid=\(user) --regid=\(user) --init-groups /srv/intruder -c '
     import signal, socket
-    server = socket.create_server(("", 8554))
+    \(opening)
     print("ready", flush=True)
     signal.pause()
     ' >/tmp/ready 2>/dev/null &
@@ -117,6 +121,19 @@ extension MachineFault {
       subject: "mDNS", verdict: "warning", cause: "avahi-daemon is not installed",
       step: .installs("sudo apt install avahi-daemon")),
     MachineFault(
+      description: "a program of the user has the port of mDNS",
+      plant: intruder(as: "door", opening: mDNSPort) + "\nsystemctl start avahi-daemon || true", arguments: announced,
+      part: "discovery", subject: "mDNS", verdict: "warning", cause: "intruder (process ",
+      step: .advises(
+        "end that program, then start the daemon again: sudo systemctl restart avahi-daemon",
+        doing: "kill $(pidof intruder) && while pidof intruder; do :; done; systemctl restart avahi-daemon"),
+      hasServices: true),
+    MachineFault(
+      description: "a program of root has the port of mDNS, without which Avahi does not start",
+      plant: intruder(as: "root", opening: mDNSPort), arguments: announced, part: "discovery", subject: "mDNS",
+      verdict: "warning", cause: "a program of another user has UDP port 5353",
+      step: .shows("sudo ss -lnpu 'sport = :5353'", "intruder")),
+    MachineFault(
       description: "no time service runs", plant: "true", arguments: stream, part: "clock", subject: "clock",
       verdict: "warning", cause: "no time service keeps it", step: .mends("sudo timedatectl set-ntp true"),
       clockService: "/run/systemd/timesync", hasServices: true),
@@ -132,6 +149,9 @@ extension MachineFault {
   ]
 
   private static let announced = stream.filter { $0 != "--no-discovery" }
+
+  /// The line that keeps UDP port 5353.
+  private static let mDNSPort = #"server = socket.socket(type=socket.SOCK_DGRAM); server.bind(("", 5353))"#
 
   /// All faults.
   static let all = ports + firewalls + services + devices + files

@@ -83,6 +83,12 @@ struct NetworkCheckTests {
   }
 
   #if os(Linux)
+  @Test func `a file of the system is read whole, however large it is`() throws {
+    let text = try #require(SystemFile.text("/proc/self/smaps"))
+    #expect(text.utf8.count > 16_384 && text.hasSuffix("\n"))
+    #expect(SystemFile.text("/proc/self/none") == nil)
+  }
+
   @Test(arguments: [PortFacts.Transport.tcp, .udp])
   func `a port that a process has is in use, and free once it is closed`(
     transport: PortFacts.Transport
@@ -442,6 +448,46 @@ struct NetworkCheckTests {
     }
     #expect(advice.contains("give the container the host's"))
   }
+
+  @Test func `a program that has the port of mDNS and does not share it is a warning that names it`() {
+    for daemon in [DiscoveryFacts.Daemon.stopped, .running] {
+      var facts = DiscoveryFacts(isAnnounced: true, daemon: daemon, isPortTaken: true)
+      facts.portHolder = PortHolder(process: 812, name: "bonjour")
+      let finding = facts.findings[0]
+      #expect(finding.verdict == .warning)
+      #expect(finding.meaning.hasPrefix("bonjour (process 812) has UDP port 5353 and does not share it"))
+      let advice = "end that program, then start the daemon again: sudo systemctl restart avahi-daemon"
+      #expect(facts.findings.map(\.remedy) == [.advice(advice)])
+      facts.portHolder = nil
+      #expect(facts.findings.map(\.remedy) == [.command("sudo ss -lnpu 'sport = :5353'")])
+      #expect(facts.findings[0].meaning.hasPrefix("a program of another user has UDP port 5353"))
+      facts.isAnnounced = false
+      #expect(facts.findings.map(\.verdict) == [.ok])
+    }
+    // Nothing would use the port.
+    let missing = DiscoveryFacts(isAnnounced: true, daemon: .missing, isPortTaken: true).findings
+    #expect(missing.map(\.remedy) == [.command("sudo apt install avahi-daemon")])
+  }
+
+  #if os(Linux)
+  @Test func `a port of mDNS is kept by a program that does not share it, and by none that does`() {
+    let (descriptor, port) = Self.openPort(.udp)
+    #expect(DiscoveryFacts.isKept(port: port.number))
+    var option: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &option, socklen_t(MemoryLayout<Int32>.size))
+    #expect(!DiscoveryFacts.isKept(port: port.number))
+    close(descriptor)
+  }
+
+  @Test(arguments: [
+    ("[server]\ndisallow-other-stacks=yes\n", true), (" disallow-other-stacks = true", true),
+    ("#disallow-other-stacks=yes", false), ("disallow-other-stacks=no\n", false), ("disallow-other-stacks=", false),
+    ("", false),
+  ])
+  func `a daemon that shares its port with no program is told by its configuration`(text: String, isExclusive: Bool) {
+    #expect(DiscoveryFacts.isExclusive(configuration: text) == isExclusive)
+  }
+  #endif
 
   @Test func `another machine with this one's name is a warning`() {
     var facts = DiscoveryFacts(
