@@ -206,7 +206,7 @@ extension EndToEnd {
     }
 
     @Test(arguments: [
-      ("open=13", "v4l2:/dev/video0", "sudo usermod -aG video $USER"), ("start=16", "v4l2:/dev/video0", "it is in use"),
+      ("open=13", "v4l2:/dev/video0", "sudo usermod -aG video "), ("start=16", "v4l2:/dev/video0", "it is in use"),
       ("open=16", "v4l2:", "it is in use"), ("kind=m2m", "v4l2:/dev/video0", "a codec or scaler"),
       ("kind=metadata", "v4l2:", "there is no camera"), ("", "v4l2:/dev/video7", "there is no camera at /dev/video7"),
       ("", "v4l2:other", "/dev/video0 (Fake Camera"), ("lie=1", "v4l2:fake", "buffers are too small"),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Media
 import TestSupport
 import Testing
 

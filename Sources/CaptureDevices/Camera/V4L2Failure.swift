@@ -58,7 +58,7 @@ struct V4L2Failure: Error, Hashable {
     case EACCES, EPERM:
       return VidiconError(
         .notPermitted, subject: source, cause: "you may not open \(path)",
-        nextStep: "run: sudo usermod -aG video $USER, and log in again")
+        nextStep: CurrentUser.nextStep(joining: "video"))
     case ENOENT where self.call == .open, ENODEV where self.call == .open, ENXIO where self.call == .open,
       ENOTDIR where self.call == .open:
       return VidiconError(

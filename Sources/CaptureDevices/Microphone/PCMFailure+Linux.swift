@@ -73,7 +73,7 @@ extension VidiconError {
   static func audioNotPermitted(source: String) -> VidiconError {
     VidiconError(
       .notPermitted, subject: source, cause: "you may not use this machine's audio devices",
-      nextStep: "run: sudo usermod -aG audio $USER, then log in again")
+      nextStep: CurrentUser.nextStep(joining: "audio"))
   }
 }
 #endif

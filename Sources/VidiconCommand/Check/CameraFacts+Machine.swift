@@ -11,6 +11,7 @@ extension CameraFacts {
     self.init(configuration, devices: CameraDevices.devices()) { SystemDevices().uniqueNames(of: $0) }
     self.isInContainer = AddressFacts.isInContainer
     self.user = CurrentUser.word
+    self.isService = CurrentUser.isService
     for index in self.cameras.indices { self.cameras[index].readNode() }
   }
 

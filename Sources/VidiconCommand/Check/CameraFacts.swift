@@ -45,6 +45,8 @@ struct CameraFacts: Sendable {
   var isInContainer = false
   /// Name of this user as one word of a shell.
   var user = CurrentUser.variable
+  /// Whether this process is a service, whose unit has its groups.
+  var isService = false
 
   /// One finding for each camera and each that is missing, and one for each bus that two of them share.
   var findings: [CheckFinding] {
@@ -105,7 +107,8 @@ struct CameraFacts: Sendable {
   private func joining(_ group: String) -> CheckFinding.Remedy {
     self.isInContainer
       ? .advice("give the container the group, as by docker run --group-add \(group)")
-      : .command("sudo usermod -aG \(group.shellWord) \(self.user)  # then log in again")
+      : CheckFinding.Remedy(
+        nextStep: CurrentUser.nextStep(joining: group, user: self.user, isService: self.isService))
   }
 
   private static func isLess(_ choice: CameraFormatChooser.Choice, than request: Request) -> Bool {

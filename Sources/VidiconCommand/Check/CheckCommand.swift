@@ -35,7 +35,7 @@ struct CheckCommand: AsyncParsableCommand {
       }
       ProcessLimits.raiseOpenFiles()
       let reading = await ConfigurationReading.read(self.serve, within: .seconds(1))
-      let report = await MachineCheck(reading).run().naming(CurrentUser.word)
+      let report = await MachineCheck(reading).run()
       try self.show(Self.isRootShell ? report.forRoot : report)
     }
   }

@@ -73,8 +73,18 @@ extension CheckFinding {
 extension CheckFinding {
   /// The finding for a shell of root.
   var forRoot: CheckFinding {
-    CheckFinding(
-      subject: self.subject, verdict: self.verdict, meaning: self.meaning, remedy: self.remedy.map(\.forRoot))
+    var finding = self
+    finding.remedy = self.remedy.map(\.forRoot)
+    return finding
+  }
+
+  /// The finding for a shell of another user of this machine.
+  ///
+  /// - Parameter prefix: Beginning of a command that runs as the user of this process, such as `sudo -u door`.
+  func forOthers(_ prefix: String) -> CheckFinding {
+    var finding = self
+    finding.remedy = self.remedy.map { $0.forOthers(prefix) }
+    return finding
   }
 }
 
@@ -82,7 +92,32 @@ extension CheckFinding.Remedy {
   /// The remedy for a shell of root, which needs no sudo(8): where root logs in, that is often not installed.
   var forRoot: CheckFinding.Remedy {
     guard case .command(let command) = self else { return self }
-    // The words, of which those in quotation marks may have spaces.
+    let words = Self.words(of: command)
+    let kept = words.indices.filter { words[$0] != "sudo" || !Self.isStart($0, of: words) }
+    return .command(kept.map { words[$0] }.joined(separator: " "))
+  }
+
+  /// The remedy for a shell of another user of this machine, who may use sudo(8).
+  ///
+  /// - Parameter prefix: Beginning of a command that runs as the user of this process.
+  func forOthers(_ prefix: String) -> CheckFinding.Remedy {
+    guard case .command(let command) = self else { return self }
+    let words = Self.words(of: command)
+    let others = words.indices.map { index in
+      Self.isStart(index, of: words) && !Self.sharedCommands.contains(words[index])
+        ? "\(prefix) \(words[index])" : words[index]
+    }
+    return .command(others.joined(separator: " "))
+  }
+
+  /// Commands of root, and those that show the same to each user.
+  private static let sharedCommands: Set<String> = ["sudo", "ip", "timedatectl"]
+
+  /// Whether a word is the first one of a command, of which `&&` joins several.
+  private static func isStart(_ index: Int, of words: [String]) -> Bool { index == 0 || words[index - 1] == "&&" }
+
+  /// The words of a command, of which those in quotation marks may have spaces.
+  private static func words(of command: String) -> [String] {
     var words = [""]
     var (isQuoted, isEscaped) = (false, false)
     for character in command {
@@ -99,8 +134,7 @@ extension CheckFinding.Remedy {
         isQuoted.toggle()
       }
     }
-    let kept = words.indices.filter { words[$0] != "sudo" || $0 > 0 && words[$0 - 1] != "&&" }
-    return .command(kept.map { words[$0] }.joined(separator: " "))
+    return words
   }
 
   /// The remedy in an error's next step, of which `run: COMMAND` is a command, and what follows a comma a comment for the shell.
@@ -116,15 +150,4 @@ extension CheckFinding.Remedy {
     }
     self = .command("\(text[..<comma.lowerBound])  # \(text[comma.upperBound...])")
   }
-}
-
-extension String {
-  /// The text as one word of a shell: in single quotation marks where a character has a meaning there.
-  var shellWord: String {
-    let isPlain = !self.isEmpty && self.unicodeScalars.allSatisfy { Self.plainScalars.contains($0) }
-    return isPlain ? self : "'\(self.replacing("'", with: "'\\''"))'"
-  }
-
-  private static let plainScalars: Set<Unicode.Scalar> = Set(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,+@%=".unicodeScalars)
 }

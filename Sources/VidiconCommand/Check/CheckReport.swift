@@ -37,14 +37,6 @@ struct CheckReport: Sendable {
       Dictionary(uniqueKeysWithValues: self.sections.map { ($0.part, $0.findings.map(\.forRoot)) }))
   }
 
-  /// The report whose commands for groups of devices name a user.
-  ///
-  /// - Parameter user: The name as one word of a shell.
-  func naming(_ user: String) -> CheckReport {
-    CheckReport(
-      Dictionary(uniqueKeysWithValues: self.sections.map { ($0.part, $0.findings.map { $0.naming(user) }) }))
-  }
-
   /// Maximum width of the column of subjects; a wider one moves its meaning to the right.
   private static let maximumSubjectWidth = 32
 

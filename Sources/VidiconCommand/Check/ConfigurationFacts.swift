@@ -1,3 +1,4 @@
+import CaptureDevices
 import Libc
 import Media
 
@@ -5,6 +6,8 @@ import Media
 struct ConfigurationFacts: Sendable {
   /// Path of the file; nil without one.
   var file: String?
+  /// Path of the file for commands; nil for the same.
+  var commandFile: String?
   /// Whether the file is this user's own, or this user is root, who may read each file.
   var isOwnFile = true
   /// Name of this user as one word of a shell.
@@ -32,7 +35,7 @@ struct ConfigurationFacts: Sendable {
     for line in self.warnings {
       let (subject, text) = self.parts(ofWarning: line)
       var finding = CheckFinding(subject, problem: text, verdict: .warning)
-      if text.hasSuffix(" chmod 600") { finding.remedy = self.hiding(self.file ?? subject) }
+      if text.hasSuffix(" chmod 600") { finding.remedy = self.hiding(self.commandFile ?? self.file ?? subject) }
       findings.append(finding)
     }
     for line in self.ineffective {
@@ -53,7 +56,7 @@ struct ConfigurationFacts: Sendable {
 
   /// The way to a setting without effect: that of a file is among all that it says, with the origin of each.
   private var remedyOfIneffective: CheckFinding.Remedy {
-    guard let file else { return .advice("leave it out, or change what makes it so") }
+    guard let file = self.commandFile ?? self.file else { return .advice("leave it out, or change what makes it so") }
     return .command("vidicon config print \(file.pathWithoutCredentials().shellWord)")
   }
 
@@ -71,10 +74,13 @@ struct ConfigurationFacts: Sendable {
 
 extension ConfigurationFacts {
   /// Checks a configuration as `serve` does at its start, without opening a port, an encoder or a source.
-  init(_ reading: ConfigurationReading) {
+  ///
+  /// - Parameter folder: Folder of relative paths, for commands that are typed in another one; nil where they are typed in this one.
+  init(_ reading: ConfigurationReading, in folder: String? = nil) {
     let configuration = reading.configuration
     self.init(file: reading.file, streams: configuration.streams.map(\.name), failure: reading.failure)
     guard reading.failure == nil else { return }
+    self.commandFile = folder.flatMap { folder in reading.file.map { ServiceFolder.resolved($0, in: folder) } }
     var status = stat()
     if let file, stat(file, &status) == 0 { self.isOwnFile = [0, status.st_uid].contains(geteuid()) }
     self.user = CurrentUser.word

@@ -1,3 +1,4 @@
+import CaptureDevices
 import Foundation
 import Libc
 import Media
@@ -9,9 +10,15 @@ extension RecordingFacts {
   /// - Parameters:
   ///   - serviceFolder: Folder of the service that records; nil for this user.
   ///   - isInService: Whether this process is the service.
-  init(_ configuration: ServeConfiguration, of serviceFolder: String? = nil, isInService: Bool = false) {
+  ///   - folder: Folder of other relative paths, for commands that are typed in another one; nil where they are typed in this one.
+  init(
+    _ configuration: ServeConfiguration, of serviceFolder: String? = nil, isInService: Bool = false,
+    in folder: String? = nil
+  ) {
     self.init(
-      targets: configuration.streams.compactMap { Target($0, of: serviceFolder, isInService: isInService) })
+      targets: configuration.streams.compactMap {
+        Target($0, of: serviceFolder, isInService: isInService, in: folder)
+      })
   }
 
   /// Looks at the folders of a configuration for the program that records to them, which may run in a unit of systemd.
@@ -19,7 +26,8 @@ extension RecordingFacts {
   /// - Parameter environment: Variables of the program; systemd names the folders of `StateDirectory=` in `STATE_DIRECTORY`.
   init(served configuration: ServeConfiguration, environment: [String: String] = ProcessInfo.processInfo.environment) {
     let folder = environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
-    self.init(configuration, of: folder, isInService: folder != nil)
+    self.init(
+      configuration, of: folder, isInService: folder != nil, in: FileManager.default.currentDirectoryPath)
   }
 }
 
@@ -29,12 +37,13 @@ extension RecordingFacts.Target {
   /// - Parameters:
   ///   - serviceFolder: Folder of the service that records, in which relative paths are; nil for this user.
   ///   - isInService: Whether this process is the service.
-  init?(_ stream: StreamOptions, of serviceFolder: String?, isInService: Bool) {
+  ///   - commandFolder: Folder of other relative paths, for commands that are typed in another one; nil for that of this process.
+  init?(_ stream: StreamOptions, of serviceFolder: String?, isInService: Bool, in commandFolder: String?) {
     guard let settings = try? stream.recordingSettings(existing: .number) else { return nil }
     let pattern = settings.pattern.folder
     // Of a unit with another `WorkingDirectory=`, relative paths are below that.
-    let relativeFolder: String? = serviceFolder.flatMap { isInService && !Self.isCurrent($0) ? nil : $0 }
-    let folder = relativeFolder.map { ServiceFolder.resolved(pattern, in: $0) } ?? pattern
+    let ownFolder: String? = serviceFolder.flatMap { isInService && !Self.isCurrent($0) ? nil : $0 }
+    let folder = (ownFolder ?? commandFolder).map { ServiceFolder.resolved(pattern, in: $0) } ?? pattern
     var isFolder: ObjCBool = false
     let exists = FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) && isFolder.boolValue
     let files = settings.retention == .init() || !exists ? [] : Recordings.list(matching: settings.pattern)

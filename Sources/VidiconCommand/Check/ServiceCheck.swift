@@ -1,4 +1,6 @@
+import CaptureDevices
 import ControlAPI
+import Foundation
 import Streaming
 import Synchronization
 import Vidicon
@@ -26,7 +28,7 @@ final class ServiceCheck: Sendable {
         guard self.unfinished.withLock({ $0.insert(part).inserted }) else { return [MachineCheck.unresponsive(part)] }
         defer { _ = self.unfinished.withLock { $0.remove(part) } }
         // The operator who copies a command is another user.
-        return collect().map { $0.naming(CurrentUser.word) }
+        return collect().map { $0.forOthers(CurrentUser.substitute) }
       }
     }
     return await check.run().entry
@@ -43,16 +45,24 @@ extension ServiceCheck {
     of server: CameraServer, _ running: RunningStreams, file: String?,
     configuration: @escaping @Sendable () -> ServeConfiguration
   ) {
-    self.init { Self.check(of: server.ports, running.streams, file: file, configuration()) }
+    // Root edits the file of which the service of the package has a copy.
+    let copy = file.flatMap { ServiceCopy($0, environment: ProcessInfo.processInfo.environment) }
+    let edited = copy?.isOfPackage == true ? SetupCommand.path : file
+    self.init { Self.check(of: server.ports, running.streams, file: edited, configuration()) }
   }
 
   /// The check of a program that serves streams on ports; nil where those are not open.
   static func check(
     of ports: CameraServerPorts?, _ streams: [LiveStream], file: String?, _ configuration: ServeConfiguration
   ) -> MachineCheck {
-    var check = MachineCheck(ConfigurationReading(configuration: configuration, file: file))
+    let reading = ConfigurationReading(configuration: configuration, file: file)
+    // Commands of the page are typed in another folder.
+    let folder = FileManager.default.currentDirectoryPath
+    var check = MachineCheck(reading)
+    check.parts[.configuration] = { ConfigurationFacts(reading, in: folder).findings }
     check.parts[.ports] = { PortFacts(configuration, served: ports).findings }
     check.parts[.recordings] = { RecordingFacts(served: configuration).findings }
+    check.parts[.certificates] = { CertificateFacts(configuration, in: folder).findings }
     check.parts[.encoder] = { EncodingFacts(streams).findings }
     return check
   }

@@ -1,5 +1,6 @@
 import Authentication
 import HTTPServer
+import Media
 
 /// Facts about the TLS of a server.
 struct TLSObservation: Equatable, Sendable {

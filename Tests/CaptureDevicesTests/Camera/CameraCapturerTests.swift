@@ -299,7 +299,7 @@ struct CameraCapturerTests {
   }
 
   @Test(arguments: [
-    ("/dev/video0", "open=13", "notPermitted", "run: sudo usermod -aG video $USER, and log in again"),
+    ("/dev/video0", "open=13", "notPermitted", CurrentUser.nextStep(joining: "video")),
     ("/dev/video0", "open=16", "notPermitted", "it is in use by another program"),
     ("/dev/video0", "format=16", "notPermitted", "it is in use by another program"),
     ("/dev/video0", "buffers=16", "notPermitted", "it is in use by another program"),

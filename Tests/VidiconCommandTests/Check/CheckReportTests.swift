@@ -1,3 +1,4 @@
+import CaptureDevices
 import ControlAPI
 import Dispatch
 import Foundation
@@ -78,15 +79,23 @@ struct CheckReportTests {
     #expect(report.forRoot.exitStatus == 2 && report.forRoot.sections.map(\.part) == [.ports])
   }
 
-  @Test func `a command for a group of devices names the user of the program that serves`() async {
-    let command = "sudo usermod -aG audio $USER  # then log in again"
+  @Test(arguments: [
+    ("mkdir -p 'a && b'", "sudo -u door mkdir -p 'a && b'"), ("sudo mkdir a && sudo chown b a", nil),
+    ("sudo chown b a && chmod u+rwx a", "sudo chown b a && sudo -u door chmod u+rwx a"),
+    ("vidicon devices", "sudo -u door vidicon devices"), ("ip address", nil), ("timedatectl", nil),
+    ("sudo usermod -aG audio door  # then log in again", nil),
+  ] as [(String, String?)])
+  func `on the page, commands run as the user of the program that serves`(command: String, other: String?) {
     let finding = CheckFinding.fault("a", "b", .command(command))
-    #expect(finding.naming("'a b'").remedy == .command("sudo usermod -aG audio 'a b'  # then log in again"))
-    let other = CheckFinding.fault("a", "b", .command("ls $USER"))
-    #expect(other.naming("c") == other && CheckFinding.ok("a", "b").naming("c") == .ok("a", "b"))
-    let check = ServiceCheck { MachineCheck(parts: [.microphones: { [finding] }], limit: .seconds(300)) }
-    let expected = "sudo usermod -aG audio \(CurrentUser.word)  # then log in again"
-    #expect(await check.perform().findings.map(\.command) == [expected])
+    #expect(finding.forOthers("sudo -u door") == .fault("a", "b", .command(other ?? command)))
+    let advice = CheckFinding.fault("a", "b", .advice(command))
+    #expect(advice.forOthers("sudo") == advice && CheckFinding.ok("a", "b").forOthers("sudo") == .ok("a", "b"))
+  }
+
+  @Test func `the report of a program that serves has commands for other users`() async {
+    let finding = CheckFinding.fault("a", "b", .command("chmod 600 c"))
+    let check = ServiceCheck { MachineCheck(parts: [.configuration: { [finding] }], limit: .seconds(300)) }
+    #expect(await check.perform().findings.map(\.command) == ["\(CurrentUser.substitute) chmod 600 c"])
   }
 
   @Test func `a part that does not respond is a fault, and takes nothing from the others`() async {
@@ -106,12 +115,5 @@ struct CheckReportTests {
       parts: [.clock: { [.ok("clock", "synchronized")] }, .ports: { [] }], limit: .seconds(300))
     let sections = await others.run().sections
     #expect(sections.map(\.part) == [.ports, .clock] && sections.map(\.findings.count) == [0, 1])
-  }
-
-  @Test(arguments: [
-    ("/srv/a-b_c.yaml", "/srv/a-b_c.yaml"), ("a b", "'a b'"), ("", "''"), ("it's $HOME", "'it'\\''s $HOME'"),
-  ])
-  func `a path is one word of a shell`(text: String, word: String) {
-    #expect(text.shellWord == word)
   }
 }

@@ -26,7 +26,7 @@ struct DeviceCheckTests {
         ], problem: problem)
   }
 
-  private static let denied = "you may not open /dev/video0; run: sudo usermod -aG video $USER, and log in again"
+  private static let denied = "you may not open /dev/video0; run: sudo usermod -aG video door, then log in again"
 
   /// The finding of the only camera, after a change of its facts.
   private static func facts(
@@ -72,6 +72,10 @@ struct DeviceCheckTests {
     }
     #expect(finding.verdict == .fault && finding.meaning.contains("the group video"))
     #expect(finding.remedy == .command("sudo usermod -aG video $USER  # then log in again"))
+    // Users of a service may not last; its unit has the groups.
+    var service = CameraFacts(cameras: [.init(specification: "v4l2:/dev/video0", name: "a", missingGroup: "plugdev")])
+    service.isService = true
+    #expect("\(service.findings)".contains("SupplementaryGroups=plugdev"))
     // Without a source the first camera is only tried; another source needs none.
     #expect(try Self.facts({ $0.missingGroup = "video" }, source: nil).verdict == .warning)
     #expect(try Self.facts({ $0.missingGroup = "video" }, source: "bars").verdict == .ok)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Capture
 import ControlAPI
+import Foundation
 import Media
 import Streaming
 import Synchronization
@@ -100,6 +101,19 @@ struct ServiceCheckTests {
     // A measurement would be about the stream of the configuration.
     #expect(check.parts[.encoder]?() == [.ok("encoder of door", "no frame was due")])
     await server.stop()
+  }
+
+  @Test func `commands of the page have complete paths, since they are typed in another folder`() throws {
+    var configuration = try ServeConfiguration(
+      unchecked: ServeCommand.parse(["--source", "bars", "--recordings", "none of these/clips"]))
+    configuration.warnings = ["a: b.yaml: all users of this machine can read it; change that with chmod 600"]
+    let check = ServiceCheck.check(of: nil, [], file: "a: b.yaml", configuration)
+    let folder = FileManager.default.currentDirectoryPath
+    let warning = check.parts[.configuration]?().first { $0.verdict == .warning }
+    #expect(warning?.subject == "a: b.yaml")
+    #expect(warning?.remedy == .command("chmod 600 \("\(folder)/a: b.yaml".shellWord)"))
+    let recordings = check.parts[.recordings]?().first
+    #expect(recordings?.meaning == "the folder \(folder)/none of these/clips does not exist")
   }
 
   @Test func `a part that has not ended is not checked again until it has`() async throws {
