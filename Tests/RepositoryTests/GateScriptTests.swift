@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// `scripts/test` and `scripts/smoke-proof` as they are, in a folder of their own, whose tools note their calls and do nothing.
-@Suite("scripts/test and scripts/smoke-proof, among tools that note their calls")
+/// `scripts/test`, `scripts/smoke-proof` and `scripts/run` as they are, in a folder of their own, whose tools note their calls.
+@Suite("scripts/test, scripts/smoke-proof and scripts/run, among tools that note their calls")
 struct GateScriptTests {
   private struct Outcome {
     var status: Int32
@@ -89,6 +89,32 @@ struct GateScriptTests {
     let end = outcome.output.components(separatedBy: "== what failed").last ?? ""
     #expect(end.contains("\nbuilding the tests\nthe tests did not run, and nothing else that needs the build\n"))
     #expect(end.contains("\nFAILED: 0 tests passed, 2 failures, 0 flaky, "))
+  }
+
+  /// Makes a program that prints its arguments, as `swift build` does, with a line of progress.
+  private static let build = #"""
+    if [ "${*: -1}" = --show-bin-path ]; then
+      echo "$PWD/built"
+    else
+      echo '[7/9] Compiling A'
+      mkdir -p built
+      printf '#!/bin/sh\necho "program $*"\n' >built/vidicon
+      chmod +x built/vidicon
+    fi
+    """#
+
+  @Test func `a camera is built alone, with its progress beside the program's output, and started`() throws {
+    let first = try self.run("scripts/run --source bars", build: Self.build)
+    #expect(first.status == 0 && first.output == "program serve --source bars", "\(first)")
+    #expect(first.errors.hasPrefix("run: building vidicon for release; the first time takes "))
+    #expect(first.errors.hasSuffix("\n[7/9] Compiling A"))
+    let calls = first.calls.filter { $0.hasPrefix("swift ") }
+    #expect(first.calls.contains("setup ") && calls.count == 2)
+    #expect(calls.allSatisfy { $0.contains(" -c release --product vidicon") }, "\(calls)")
+    // Later builds are short.
+    let second = try self.run("scripts/run --source bars 2>/dev/null && scripts/run --json", build: Self.build)
+    #expect(second.output == "program serve --source bars\nprogram serve --json", "\(second)")
+    #expect(second.errors == "[7/9] Compiling A", "\(second)")
   }
 
   @Test func `a gate that fails leaves no commit named`() throws {
