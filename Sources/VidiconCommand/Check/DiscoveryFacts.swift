@@ -21,7 +21,7 @@ struct DiscoveryFacts: Sendable {
   var isInContainer = false
   /// Whether another program than the daemon has UDP port 5353 and does not share it, so that the daemon cannot send over IPv4.
   var isPortTaken = false
-  /// That program; nil where only root sees which.
+  /// The program that has it; nil where only root sees which.
   var portHolder: PortHolder?
 
   /// The port of multicast DNS, RFC 6762 §3.

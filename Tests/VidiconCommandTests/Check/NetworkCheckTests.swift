@@ -464,7 +464,7 @@ struct NetworkCheckTests {
       facts.isAnnounced = false
       #expect(facts.findings.map(\.verdict) == [.ok])
     }
-    // Nothing would use the port.
+    // The port would not be used.
     let missing = DiscoveryFacts(isAnnounced: true, daemon: .missing, isPortTaken: true).findings
     #expect(missing.map(\.remedy) == [.command("sudo apt install avahi-daemon")])
   }
@@ -484,7 +484,7 @@ struct NetworkCheckTests {
     ("#disallow-other-stacks=yes", false), ("disallow-other-stacks=no\n", false), ("disallow-other-stacks=", false),
     ("", false),
   ])
-  func `a daemon that shares its port with no program is told by its configuration`(text: String, isExclusive: Bool) {
+  func `a daemon that shares its port with no program is known by its configuration`(text: String, isExclusive: Bool) {
     #expect(DiscoveryFacts.isExclusive(configuration: text) == isExclusive)
   }
   #endif
