@@ -79,12 +79,13 @@ struct CheckReportTests {
     #expect(report.forRoot.exitStatus == 2 && report.forRoot.sections.map(\.part) == [.ports])
   }
 
-  @Test(arguments: [
-    ("mkdir -p 'a && b'", "sudo -u door mkdir -p 'a && b'"), ("sudo mkdir a && sudo chown b a", nil),
-    ("sudo chown b a && chmod u+rwx a", "sudo chown b a && sudo -u door chmod u+rwx a"),
-    ("vidicon devices", "sudo -u door vidicon devices"), ("ip address", nil), ("timedatectl", nil),
-    ("sudo usermod -aG audio door  # then log in again", nil),
-  ] as [(String, String?)])
+  @Test(
+    arguments: [
+      ("mkdir -p 'a && b'", "sudo -u door mkdir -p 'a && b'"), ("sudo mkdir a && sudo chown b a", nil),
+      ("sudo chown b a && chmod u+rwx a", "sudo chown b a && sudo -u door chmod u+rwx a"),
+      ("vidicon devices", "sudo -u door vidicon devices"), ("ip address", nil), ("timedatectl", nil),
+      ("sudo usermod -aG audio door  # then log in again", nil),
+    ] as [(String, String?)])
   func `on the page, commands run as the user of the program that serves`(command: String, other: String?) {
     let finding = CheckFinding.fault("a", "b", .command(command))
     #expect(finding.forOthers("sudo -u door") == .fault("a", "b", .command(other ?? command)))
