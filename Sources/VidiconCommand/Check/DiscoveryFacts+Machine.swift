@@ -37,10 +37,7 @@ extension DiscoveryFacts {
     let configuration = try? String(contentsOfFile: Self.configurationPath, encoding: .utf8)
     guard !Self.isExclusive(configuration: configuration ?? ""), Self.isKept(port: Self.port) else { return }
     self.isPortTaken = true
-    // A socket of IPv6 may have the port of IPv4 too.
-    let sockets = ["udp", "udp6"].flatMap { SocketTable.ofMachine($0).sockets(ofPort: Self.port, .udp) }
-    let holder = sockets.lazy.compactMap { DeviceHolder.find(socketInode: $0.inode) }.first
-    self.portHolder = holder.map { PortHolder(process: $0.process, name: $0.name) }
+    self.portHolder = PortHolder(of: SocketTable.socketsOfMachine(port: Self.port, .udp))
   }
 
   /// Whether a UDP port cannot be opened beside the program that has it, as the daemon opens it: with `SO_REUSEADDR`.

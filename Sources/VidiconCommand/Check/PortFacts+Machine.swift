@@ -124,16 +124,25 @@ extension PortHolder {
   /// programs are many.
   init?(of port: PortFacts.Port) {
     #if os(Linux)
-    let sockets = ["\(port.transport.rawValue)6", port.transport.rawValue].flatMap {
-      SocketTable.ofMachine($0).sockets(ofPort: port.number, port.transport)
+    let sockets = SocketTable.socketsOfMachine(port: port.number, port.transport)
+    if let visible = PortHolder(of: sockets) {
+      self = visible
+      return
     }
-    let visible = sockets.lazy.compactMap { DeviceHolder.find(socketInode: $0.inode) }.first
     let service = sockets.lazy.filter { $0.user != 0 }
       .compactMap { DeviceHolder.findOther(name: Self.ownName, user: $0.user) }.first
-    guard let holder = visible ?? service else { return nil }
-    self.init(process: holder.process, name: holder.name)
+    guard let service else { return nil }
+    self.init(process: service.process, name: service.name)
     #else
     return nil
     #endif
   }
+
+  #if os(Linux)
+  /// The program that has the first of the sockets whose holder is visible to this user; nil where none is.
+  init?(of sockets: [SocketTable.Socket]) {
+    guard let holder = sockets.lazy.compactMap({ DeviceHolder.find(socketInode: $0.inode) }).first else { return nil }
+    self.init(process: holder.process, name: holder.name)
+  }
+  #endif
 }

@@ -10,10 +10,14 @@ struct SocketTable {
     self.rows = text.split(separator: "\n").dropFirst().map { $0.split(separator: " ") }.filter { $0.count > 9 }
   }
 
-  /// A table of this machine: `tcp`, `tcp6`, `udp` or `udp6`; empty where it cannot be read.
-  static func ofMachine(_ name: String) -> SocketTable {
+  /// The sockets of this machine that have a port, of TCP those that listen; none where the tables cannot be read.
+  ///
+  /// Those of IPv6 are first, which may have the port of IPv4 too.
+  static func socketsOfMachine(port: Int, _ transport: PortFacts.Transport) -> [Socket] {
     // The folder of this process, which a service has that sees processes alone.
-    SocketTable(SystemFile.text("/proc/self/net/\(name)") ?? "")
+    ["\(transport.rawValue)6", transport.rawValue].flatMap {
+      SocketTable(SystemFile.text("/proc/self/net/\($0)") ?? "").sockets(ofPort: port, transport)
+    }
   }
 
   /// A socket.

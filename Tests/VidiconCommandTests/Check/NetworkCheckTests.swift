@@ -4,7 +4,7 @@ import Testing
 
 @testable import VidiconCommand
 
-@Suite("Check of ports, addresses, firewall and mDNS")
+@Suite("Check of ports, addresses and firewall")
 struct NetworkCheckTests {
   private static func ports(
     _ state: PortFacts.State, isGiven: Bool = true, bind: String? = nil
@@ -113,7 +113,7 @@ struct NetworkCheckTests {
   }
 
   /// Opens a port of the loopback address that the system chooses.
-  private static func openPort(_ transport: PortFacts.Transport) -> (descriptor: Int32, port: PortFacts.Port) {
+  static func openPort(_ transport: PortFacts.Transport) -> (descriptor: Int32, port: PortFacts.Port) {
     let kind = (transport == .tcp ? SOCK_STREAM : SOCK_DGRAM).rawValue | SOCK_CLOEXEC.rawValue
     let descriptor = socket(AF_INET, Int32(kind), 0)
     var address = sockaddr_in()
@@ -433,69 +433,5 @@ struct NetworkCheckTests {
     for hasFilter in [true, false] {
       #expect(FirewallFacts(ports: Self.served, hasFilter: hasFilter).findings.map(\.verdict) == [.ok])
     }
-  }
-
-  @Test func `an mDNS daemon that is missing or stopped is a warning, with the command for it`() {
-    let missing = DiscoveryFacts(isAnnounced: true, daemon: .missing).findings[0]
-    #expect(missing.verdict == .warning && missing.remedy == .command("sudo apt install avahi-daemon"))
-    let stopped = DiscoveryFacts(isAnnounced: true, daemon: .stopped).findings[0]
-    #expect(stopped.verdict == .warning && stopped.remedy == .command("sudo systemctl enable --now avahi-daemon"))
-    #expect(DiscoveryFacts(isAnnounced: false, daemon: .missing).findings[0].verdict == .ok)
-    let contained = DiscoveryFacts(isAnnounced: true, daemon: .missing, isInContainer: true).findings
-    guard case .advice(let advice) = contained[0].remedy else {
-      Issue.record("\(contained)")
-      return
-    }
-    #expect(advice.contains("give the container the host's"))
-  }
-
-  @Test func `a program that has the port of mDNS and does not share it is a warning that names it`() {
-    for daemon in [DiscoveryFacts.Daemon.stopped, .running] {
-      var facts = DiscoveryFacts(isAnnounced: true, daemon: daemon, isPortTaken: true)
-      facts.portHolder = PortHolder(process: 812, name: "bonjour")
-      let finding = facts.findings[0]
-      #expect(finding.verdict == .warning)
-      #expect(finding.meaning.hasPrefix("bonjour (process 812) has UDP port 5353 and does not share it"))
-      let advice = "end that program, then start the daemon again: sudo systemctl restart avahi-daemon"
-      #expect(facts.findings.map(\.remedy) == [.advice(advice)])
-      facts.portHolder = nil
-      #expect(facts.findings.map(\.remedy) == [.command("sudo ss -lnpu 'sport = :5353'")])
-      #expect(facts.findings[0].meaning.hasPrefix("a program of another user has UDP port 5353"))
-      facts.isAnnounced = false
-      #expect(facts.findings.map(\.verdict) == [.ok])
-    }
-    // The port would not be used.
-    let missing = DiscoveryFacts(isAnnounced: true, daemon: .missing, isPortTaken: true).findings
-    #expect(missing.map(\.remedy) == [.command("sudo apt install avahi-daemon")])
-  }
-
-  #if os(Linux)
-  @Test func `a port of mDNS is kept by a program that does not share it, and by none that does`() {
-    let (descriptor, port) = Self.openPort(.udp)
-    #expect(DiscoveryFacts.isKept(port: port.number))
-    var option: Int32 = 1
-    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &option, socklen_t(MemoryLayout<Int32>.size))
-    #expect(!DiscoveryFacts.isKept(port: port.number))
-    close(descriptor)
-  }
-
-  @Test(arguments: [
-    ("[server]\ndisallow-other-stacks=yes\n", true), (" disallow-other-stacks = true", true),
-    ("#disallow-other-stacks=yes", false), ("disallow-other-stacks=no\n", false), ("disallow-other-stacks=", false),
-    ("", false),
-  ])
-  func `a daemon that shares its port with no program is known by its configuration`(text: String, isExclusive: Bool) {
-    #expect(DiscoveryFacts.isExclusive(configuration: text) == isExclusive)
-  }
-  #endif
-
-  @Test func `another machine with this one's name is a warning`() {
-    var facts = DiscoveryFacts(
-      isAnnounced: true, daemon: .running, name: "pi.local", resolved: "192.168.2.9", addresses: ["192.168.2.67"])
-    #expect(facts.findings[0].verdict == .warning && facts.findings[0].meaning.contains("pi.local, at 192.168.2.9"))
-    facts.resolved = "192.168.2.67"
-    #expect(facts.findings[0].verdict == .ok)
-    facts.resolved = nil
-    #expect(facts.findings[0].verdict == .ok)
   }
 }
