@@ -73,10 +73,14 @@ extension WebRTCHub {
   private func choose(for viewer: WebRTCViewer, _ ladder: Ladder, at now: MediaTime) {
     var wanted = ladder.top.current * 5 / 4
     if let capacity = viewer.session.capacity, var choice = viewer.choice {
-      let change = choice.update(capacity: capacity, bitrates: ladder.bitrates, at: now)
+      let change = choice.update(
+        capacity: capacity, isMeasured: viewer.session.isCapacityMeasured, bitrates: ladder.bitrates, at: now)
       wanted = choice.desiredBitrate
       viewer.choice = choice
-      if let change { self.move(viewer, to: change, among: ladder.renditions) }
+      if let change {
+        if choice.isTrial { viewer.session.tryBitrate(wanted, at: now) }
+        self.move(viewer, to: change, among: ladder.renditions)
+      }
     }
     let isOnTop = viewer.output === viewer.top
     // The only viewer's path is asked for all that the encoder may make.

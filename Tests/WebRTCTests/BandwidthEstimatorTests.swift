@@ -191,4 +191,38 @@ struct BandwidthEstimatorTests {
       lossShare: 0, roundTrip: nil, sentBitrate: 9_000_000, at: self.now + .seconds(1))
     #expect(self.estimator.bitrate == known)
   }
+
+  @Test mutating func `a bitrate that is tried is believed for a while, unless reports show that it is too much`() {
+    func report(_ loss: Double, sent: Int) {
+      self.now += .seconds(1)
+      self.estimator.handleTimeout(at: self.now)
+      self.estimator.handleReceiverReport(
+        lossShare: loss, roundTrip: .milliseconds(50), sentBitrate: sent, at: self.now)
+    }
+    func estimate(_ bitrate: UInt64) {
+      self.estimator.handle(RTCPReceiverEstimatedBitrate(bitrate: bitrate, ssrcs: []), at: self.now)
+    }
+    report(0, sent: 150_000)
+    estimate(120_000)
+    #expect(self.estimator.capacity == 120_000 && !self.estimator.isMeasurable)
+    self.estimator.tryBitrate(1_500_000, at: self.now)
+    for second in 1..<20 {
+      report(0, sent: 1_100_000)
+      estimate(UInt64(120_000 + 30_000 * second))
+      #expect((1_500_000...1_650_000).contains(self.estimator.capacity))
+    }
+    report(0, sent: 1_100_000)
+    // The receiver's estimate has not risen so far.
+    #expect(self.estimator.capacity == 690_000 && self.estimator.bitrate == 690_000)
+    // A path that does not carry it.
+    self.estimator.tryBitrate(1_500_000, at: self.now)
+    #expect(self.estimator.capacity >= 1_500_000)
+    report(0.3, sent: 1_100_000)
+    #expect(self.estimator.capacity == 690_000)
+    // Transport-wide feedback is a measurement.
+    self.send(12)
+    let known = self.estimator.capacity
+    self.estimator.tryBitrate(9_000_000, at: self.now)
+    #expect(self.estimator.capacity == known && self.estimator.isMeasurable)
+  }
 }

@@ -66,6 +66,29 @@ struct ViewerRenditionTests {
     #expect(up.map(\.choice) == [.rendition(1)] && up.map(\.time) == [17_100])
   }
 
+  @Test func `where nothing measures the path, the higher rendition itself is tried, and less often where it fails`() {
+    var viewer = ViewerRendition(.audioOnly, bitrate: 2_400_000, at: .zero)
+    var rises: [Int64] = []
+    for time in stride(from: Int64(0), to: 200_000, by: 100) {
+      // A receiver's estimate, which does not go beyond what it gets; the main rendition is too much for its path.
+      let capacity =
+        switch viewer.choice {
+        case .audioOnly: 120_000
+        case .rendition(let index): index == 0 ? 1_200_000 : 760_000
+        }
+      let choice = viewer.update(
+        capacity: capacity, isMeasured: false, bitrates: Self.bitrates, at: .zero + .milliseconds(time))
+      #expect(viewer.choice != .audioOnly || time < 10_000)
+      guard let choice else { continue }
+      #expect(viewer.isTrial == (choice == .rendition(0) || time == 10_000))
+      if choice == .rendition(0) {
+        rises.append(time)
+        #expect(viewer.desiredBitrate == 3_240_000)
+      }
+    }
+    #expect(rises == [20_000, 41_100, 82_200, 163_300])
+  }
+
   @Test func `a rendition that ends is replaced by the lowest`() {
     var viewer = ViewerRendition(.rendition(1), bitrate: 550_000, at: .zero)
     #expect(viewer.update(capacity: 9_000_000, bitrates: [2_000_000], at: .zero) == .rendition(0))

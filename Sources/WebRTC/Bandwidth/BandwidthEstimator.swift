@@ -13,6 +13,7 @@ package import RTP
 /// | probes | While more is wanted than is estimated, ``startProbe(at:)`` asks for clusters of padding at twice the estimate |
 /// | REMB | An upper bound, unless more is known to arrive |
 /// | receiver reports | Loss and round trip, for clients without transport-wide feedback |
+/// | trials | What those carry is not measured beyond what is sent: ``tryBitrate(_:at:)`` believes in a bitrate for ``trialTime`` |
 ///
 /// What a client reports changes the estimate of this client alone, within the bounds: one that claims that everything is lost
 /// gets the lower bound. Pure: time is an argument. The caller passes each packet to ``send(byteCount:probe:at:)``, feedback as
@@ -54,6 +55,9 @@ package struct BandwidthEstimator: Sendable {
   private static let silence = MediaDuration.seconds(1)
   /// Time for which REMB counts.
   private static let rembLifetime = MediaDuration.seconds(10)
+  /// Time for which a bitrate is tried. A receiver estimates at most 1.5 times what it gets, and lets that rise by 8% a second, so that
+  /// its estimate needs this time to become 4.6 times as high.
+  package static let trialTime = MediaDuration.seconds(20)
   /// Difference of the client's clock and ours from which it was set: more than feedback varies by.
   private static let clockStep = 0.4
 
@@ -95,6 +99,8 @@ package struct BandwidthEstimator: Sendable {
   /// Planned bitrate of the last probe that the path carried, relative to the one with which timers let it leave; at least 1.
   private var probeShortfall = 1.0
   private var remb: (bitrate: Double, time: MediaTime)?
+  /// Time until which REMB is no bound.
+  private var trialEnd: MediaTime?
   private var minimumReportedRoundTrip: MediaDuration?
 
   /// Creates an estimator for a new path.
@@ -116,12 +122,16 @@ package struct BandwidthEstimator: Sendable {
       let share = min(Self.draining * (self.delay.total ?? drain.peak), Self.maximumDraining)
       bitrate *= 1 - share
     }
-    if let remb { bitrate = min(bitrate, remb.bitrate) }
-    return Int(max(bitrate, self.bounds.lowerBound))
+    return Int(max(min(bitrate, self.receiverBound), self.bounds.lowerBound))
   }
 
   /// Bits per second that the path carries, for choices that last: not lowered while its queue empties.
-  package var capacity: Int { Int(max(min(self.estimate, self.remb?.bitrate ?? .infinity), self.bounds.lowerBound)) }
+  package var capacity: Int { Int(max(min(self.estimate, self.receiverBound), self.bounds.lowerBound)) }
+
+  private var receiverBound: Double { self.trialEnd == nil ? self.remb?.bitrate ?? .infinity : .infinity }
+
+  /// Whether probes measure what the path carries beyond what is sent: for clients with transport-wide feedback.
+  package var isMeasurable: Bool { self.lastFeedback != nil }
 
   /// Whether the queue of the path is being emptied.
   package var isDraining: Bool { self.drain != nil }
@@ -221,8 +231,18 @@ extension BandwidthEstimator {
     }
   }
 
-  /// Runs the timers: lowers the estimate when feedback stops, and ends probes that nothing is heard of.
+  /// Raises the estimate to a bitrate that is sent from now on, of a client without transport-wide feedback.
+  ///
+  /// REMB is no bound for ``trialTime``, in which it follows what arrives. Loss and round trips that receiver reports show end the trial.
+  package mutating func tryBitrate(_ bitrate: Int, at now: MediaTime) {
+    guard !self.isMeasurable, Double(bitrate) > self.estimate || self.remb != nil else { return }
+    self.trialEnd = now + Self.trialTime
+    self.set(max(self.estimate, Double(bitrate)))
+  }
+
+  /// Runs the timers: lowers the estimate when feedback stops, and ends trials, and probes that nothing is heard of.
   package mutating func handleTimeout(at now: MediaTime) {
+    if let trialEnd, now >= trialEnd { self.trialEnd = nil }
     if let remb, now - remb.time >= Self.rembLifetime { self.remb = nil }
     if let probe, now - probe.started > Self.silence { self.endProbe(at: now) }
     // After a pause of the sender there is no feedback either, and the first packet has none yet.
@@ -329,6 +349,7 @@ extension BandwidthEstimator {
   private mutating func lower(to bitrate: Double, from carried: Double, at now: MediaTime) {
     self.ceiling = min(self.estimate, max(carried, self.bounds.lowerBound))
     self.lastLowering = now
+    self.trialEnd = nil
     // Losses before the lowering say nothing of those that follow it.
     self.loss.forget()
     self.set(min(self.estimate, bitrate))

@@ -8,6 +8,8 @@ package import Media
 /// - Audio alone when the lowest rendition does not fit.
 /// - Up by one after ``upTime``: first ``desiredBitrate`` rises, so that the estimator probes for the higher rendition, then the
 ///   path must carry it for ``confirmationTime``. An attempt that fails within ``attemptTime`` doubles the next wait.
+/// - Where no probe measures the path, for clients without transport-wide feedback, the higher rendition itself is tried after
+///   ``upTime``: a receiver's own estimate does not rise far beyond what it gets.
 package struct ViewerRendition: Sendable {
   /// An encoding that a viewer gets.
   package enum Choice: Hashable, Sendable {
@@ -43,6 +45,8 @@ package struct ViewerRendition: Sendable {
   package private(set) var choice: Choice
   /// Capacity in bits per second that is of use: more is not worth a probe.
   package private(set) var desiredBitrate: Int
+  /// Whether the last change was to a higher rendition that nothing says the path to carry.
+  package private(set) var isTrial = false
   private var shortSince: MediaTime?
   private var veryShortSince: MediaTime?
   private var enoughSince: MediaTime?
@@ -65,9 +69,13 @@ package struct ViewerRendition: Sendable {
   ///
   /// - Parameters:
   ///   - capacity: Bits per second that the path carries.
+  ///   - isMeasured: Whether it may be more than is sent: by probes.
   ///   - bitrates: Bits per second of the renditions with audio, from the highest to the lowest; at least one.
-  /// - Returns: The new choice, from the next keyframe of it on; nil when it stays.
-  package mutating func update(capacity: Int, bitrates: [Int], at now: MediaTime) -> Choice? {
+  /// - Returns: The new choice, from the next keyframe of it on; nil when it stays. With ``isTrial`` the caller has ``desiredBitrate``
+  ///   tried.
+  package mutating func update(
+    capacity: Int, isMeasured: Bool = true, bitrates: [Int], at now: MediaTime
+  ) -> Choice? {
     precondition(!bitrates.isEmpty, "a stream has a rendition")
     let usable = Double(capacity) * Self.usableShare
     if case .rendition(let index) = self.choice {
@@ -80,8 +88,8 @@ package struct ViewerRendition: Sendable {
       self.currentUpTime = Self.upTime
       self.lastRise = nil
     }
-    return self.higherChoice(capacity: capacity, bitrates, at: now).map { choice in
-      self.lastRise = now
+    return self.higherChoice(capacity: isMeasured ? capacity : nil, bitrates, at: now).map { choice in
+      defer { (self.lastRise, self.isTrial) = (now, !isMeasured) }
       return self.change(to: choice, at: now)
     }
   }
@@ -106,7 +114,8 @@ package struct ViewerRendition: Sendable {
     return index + 1 < bitrates.count ? .rendition(bitrates.count - 1) : .audioOnly
   }
 
-  private mutating func higherChoice(capacity: Int, _ bitrates: [Int], at now: MediaTime) -> Choice? {
+  /// - Parameter capacity: Nil where it is not known beyond what is sent.
+  private mutating func higherChoice(capacity: Int?, _ bitrates: [Int], at now: MediaTime) -> Choice? {
     let index: Int
     switch self.choice {
     case .rendition(0):
@@ -124,6 +133,7 @@ package struct ViewerRendition: Sendable {
       return nil
     }
     self.desiredBitrate = Int(Double(bitrates[index]) * Self.probeFactor)
+    guard let capacity else { return .rendition(index) }
     let isEnough = Double(capacity) >= Double(bitrates[index]) * Self.upFactor
     self.enoughSince = isEnough ? self.enoughSince ?? now : nil
     guard let since = self.enoughSince, now - since >= Self.confirmationTime else { return nil }
@@ -133,6 +143,7 @@ package struct ViewerRendition: Sendable {
   private mutating func change(to choice: Choice, at now: MediaTime) -> Choice {
     self.choice = choice
     self.lastChange = now
+    self.isTrial = false
     self.shortSince = nil
     self.veryShortSince = nil
     self.enoughSince = nil

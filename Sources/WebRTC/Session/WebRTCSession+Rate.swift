@@ -1,4 +1,4 @@
-internal import Media
+package import Media
 internal import RTP
 
 // MARK: Rate
@@ -18,6 +18,17 @@ extension WebRTCSession {
   ///   - wanted: Maximum bitrate of probes, in bits per second.
   package mutating func setBitrates(media: Int, wanted: Int) {
     (self.demand.media, self.demand.wanted) = (max(1, media), max(1, wanted))
+  }
+
+  /// Whether ``capacity`` may be more than is sent: by probes, of clients with transport-wide feedback.
+  package var isCapacityMeasured: Bool { self.estimator.isMeasurable }
+
+  /// Believes for a while that the path carries a bitrate that is sent from now on, where nothing measures it.
+  ///
+  /// - Parameter bitrate: Bits per second.
+  package mutating func tryBitrate(_ bitrate: Int, at now: MediaTime) {
+    self.estimator.tryBitrate(bitrate, at: now)
+    self.adjustPace()
   }
 
   @inline(__always)
