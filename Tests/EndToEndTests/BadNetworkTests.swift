@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("WebRTC under a bad network: Chromium behind a link that loses, delays, reorders, and fails")
+  @Suite("WebRTC under a bad network: viewers behind a link that loses, delays, reorders, and fails")
   struct BadNetworks {
     /// Duration of the loss in seconds.
     private static let seconds =
@@ -158,6 +158,30 @@ extension EndToEnd {
       let regained = seen.secondsToRate ?? 99
       report("seconds to 80% of 4 Mb/s", regained, limit: 20)
       #expect(regained <= 20)
+    }
+
+    /// Figures of whep_aiortc_link.py.
+    private struct OwnEstimate: Decodable {
+      var secondsToAudio: Double
+      var secondsToVideo: Double
+      var secondsToMain: Double
+      var width: Int
+      var lastFrames: Int
+    }
+
+    @Test func `a client whose own estimate is all that is known of its link gets video again after audio alone`()
+      async throws
+    {
+      let run = try await Tool.run(
+        "env",
+        ["PYTHONPATH=\(try TestMedia.file("aiortc"))", "python3", TestMedia.client("whep_aiortc_link.py")]
+          + [VidiconProcess.path()], within: .seconds(400))
+      print("network: own estimate: \(run.outputText)")
+      try #require(run.succeeded, "\(run.errors.suffix(2_000))")
+      let seen = try JSONDecoder().decode(OwnEstimate.self, from: Data(run.output))
+      report("seconds to audio alone", seen.secondsToAudio, limit: 30)
+      report("seconds to video again", seen.secondsToVideo, limit: 30)
+      #expect(seen.secondsToVideo <= seen.secondsToMain && seen.width == 640 && seen.lastFrames > 20, "\(seen)")
     }
   }
 }

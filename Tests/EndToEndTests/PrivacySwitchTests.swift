@@ -51,7 +51,8 @@ extension EndToEnd {
     /// Output of whep_aiortc.py.
     private struct Received: Decodable {
       var status: Int
-      var faces: [[Int]]?
+      var arrivals: [Int64]?
+      var faces: [Int]?
     }
 
     /// Maximum number of frames that a busy client has received, and not decoded, at a time: those of a second.
@@ -156,7 +157,7 @@ extension EndToEnd {
           let webRTC = try ChildProcess(
             Tool("env").path,
             ["PYTHONPATH=\(try TestMedia.file("aiortc"))", "python3", TestMedia.client("whep_aiortc.py")]
-              + [vidicon.page("/live/whep"), "--faces-until", ending])
+              + [vidicon.page("/live/whep"), "--faces", "--until", ending])
           defer { webRTC.kill() }
           // The first request starts HLS, and waits for segments.
           _ = try await Self.playlists(vidicon)
@@ -205,7 +206,9 @@ extension EndToEnd {
           #expect(await webRTC.end(within: .seconds(30)) == .status(0), "\(webRTC.errors.text)")
           await webRTC.output.end()
           let received = try JSONDecoder().decode(Received.self, from: Data(webRTC.output.bytes))
-          let faces = (received.faces ?? []).map { Frame(unixMicroseconds: Int64($0[0]), brightest: $0[1]) }
+          let faces = zip(received.arrivals ?? [], received.faces ?? []).map {
+            Frame(unixMicroseconds: $0, brightest: $1)
+          }
           try Self.expectHidden("WebRTC", faces, since: switched)
           try await Self.record("stop", vidicon)
         }

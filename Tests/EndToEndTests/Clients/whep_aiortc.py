@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Plays a WHEP URL with aiortc, an implementation of WebRTC that shares no code with browsers, and prints as JSON what it saw.
 
-usage: whep_aiortc.py URL [--frames 60] [--bearer TOKEN] [--faces-until FILE] [--audio]
+usage: whep_aiortc.py URL [--frames 60] [--bearer TOKEN] [--until FILE] [--faces] [--audio]
 
-With --faces-until it plays 640x360 until the file exists, and prints the arrival time of each frame in microseconds since 1970 with
-the luma of the brightest pixel where single_face.mp4 has its face. With --audio it decodes audio as well, until 50 frames have come.
+With --until it plays until the file exists, and prints the arrival time of each frame in microseconds since 1970. With --faces it plays
+640x360, and prints the luma of the brightest pixel where single_face.mp4 has its face, of each frame. With --audio it decodes audio
+as well, until 50 frames have come.
 """
 import argparse
 import asyncio
@@ -42,7 +43,8 @@ async def main():
     parser.add_argument("url")
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--bearer")
-    parser.add_argument("--faces-until")
+    parser.add_argument("--until")
+    parser.add_argument("--faces", action="store_true")
     parser.add_argument("--audio", action="store_true")
     options = parser.parse_args()
     headers = {"Authorization": f"Bearer {options.bearer}"} if options.bearer else {}
@@ -62,18 +64,21 @@ async def main():
         track = await asyncio.wait_for(tracks.get(), 300)
         listening = asyncio.create_task(listen(audio_tracks)) if options.audio else None
         times, deviations, size = [], [], None
-        faces = []
-        while not os.path.exists(options.faces_until) if options.faces_until else len(times) < options.frames:
+        arrivals, faces = [], []
+        while not os.path.exists(options.until) if options.until else len(times) < options.frames:
             frame = await asyncio.wait_for(track.recv(), 300)
-            if options.faces_until:
+            arrivals.append(int(time.time() * 1e6))
+            if options.faces:
                 luma = frame.to_ndarray(format="gray")
-                faces.append([int(time.time() * 1e6), int(luma[34 * 4:66 * 4, 60 * 4:86 * 4].max())])
+                faces.append(int(luma[34 * 4:66 * 4, 60 * 4:86 * 4].max()))
             size = [frame.width, frame.height]
             times.append(frame.time)
             if len(times) % 20 == 0:
                 deviations.append(float(frame.to_ndarray(format="gray").std()))
         session = urllib.parse.urljoin(options.url, fields["Location"])
-        if options.faces_until:
+        if options.until:
+            seen["arrivals"] = arrivals
+        if options.faces:
             seen["faces"] = faces
         if listening:
             seen["audioFrames"], seen["loudest"], seen["isAudioMonotonic"] = await asyncio.wait_for(listening, 300)
