@@ -7,9 +7,12 @@ import Testing
 struct CandidateCheckTests {
   private static let candidate = FaceCandidateTests.candidate(400, 300, side: 40, score: 0.4)
 
-  private static func isFace(_ scores: [Float?], first: Float = 0.4, x: Float = 400, side: Float = 40) -> Bool {
+  private static func isFace(
+    _ scores: [Float?], first: Float = 0.4, x: Float = 400, side: Float = 40, isContinuation: Bool = false
+  ) -> Bool {
     let check = CandidateCheck(
-      [FaceCandidateTests.candidate(400, 300, side: 40, score: first)], orientation: .right)
+      [FaceCandidateTests.candidate(400, 300, side: 40, score: first)], orientation: .right,
+      isContinuation: isContinuation)
     return check.isFace(
       scores.map { score in score.map { [FaceCandidateTests.candidate(x, 300, side: side, score: $0)] } ?? [] })
   }
@@ -33,6 +36,10 @@ struct CandidateCheckTests {
     // Measured: faces in profile, of which the model for near faces is sure, and tools in a garage.
     #expect(Self.isFace([0.1756, 0.7502], first: 0.2787) && Self.isFace([0.092, 0.7477], first: 0.2927))
     #expect(!Self.isFace([0.0673, 0.5869], first: 0.3889) && !Self.isFace([0.1086, 0.652], first: 0.3094))
+    // Letters on clouds, and the same where a face was likely before.
+    #expect(!Self.isFace([0.03, 0.32], first: 0.6) && !Self.isFace([0.25, 0.15], first: 0.62))
+    #expect(!Self.isFace([0.25, 0.21], first: 0.66) && Self.isFace([0.25, 0.21], first: 0.66, isContinuation: true))
+    #expect(!Self.isFace([nil, nil], isContinuation: true))
     // At another place, or of another size.
     #expect(!Self.isFace([0.9, 0.9], x: 430) && !Self.isFace([0.9, 0.9], side: 90))
   }
@@ -47,8 +54,8 @@ struct CandidateCheckTests {
     // Clouds of an animation, and faces.
     #expect(!isFace([nil, 0.53], first: 0.75) && !isFace([0.16, 0.61], first: 0.72))
     #expect(isFace([0.54, 0.6], first: 0.63) && isFace([0.78, 0.5], first: 0.61))
-    #expect(CandidateCheck.likelyScore(of: .shortRangeDetector) == 0.8)
-    #expect(CandidateCheck.likelyScore(of: .fullRangeDetector) == 0.6)
+    #expect(CandidateCheck.sureScore(of: .shortRangeDetector) == 0.8)
+    #expect(CandidateCheck.sureScore(of: .fullRangeDetector) == 0.7)
   }
 
   @Test func `candidates of one face are one group, the likeliest first`() {

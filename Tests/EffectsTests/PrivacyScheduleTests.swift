@@ -268,9 +268,23 @@ struct PrivacyCoversTests {
       let (time, unlikely) = (
         Self.time(33 * Int64(step + 1)), FaceCandidateTests.candidate(100, 100, side: side, score: 0.3)
       )
-      #expect(covers.isContinued(by: unlikely, at: time) == continues, "\(side)")
+      #expect(covers.sightings(ofFaceContinuedBy: unlikely, at: time) == (continues ? 1 : 0), "\(side)")
       if continues { covers.add([unlikely], at: time, from: time) }
     }
+  }
+
+  @Test func `a face is known by the frames in which it was likely, however many candidates each had`() {
+    var covers = PrivacyCovers(minimumFace: 20)
+    func candidate(_ x: Float, score: Float) -> FaceCandidate {
+      FaceCandidateTests.candidate(x, 100, side: 40, score: score)
+    }
+    for (step, scores) in [[0.3], [0.8, 0.7, 0.3], [0.3], [0.6, 0.9], [0.3]].enumerated() {
+      let time = Self.time(33 * Int64(step))
+      #expect(covers.sightings(ofFaceContinuedBy: candidate(104, score: 0.3), at: time) == [0, 0, 1, 1, 2][step])
+      covers.add(scores.map { candidate(100 + 10 * Float($0), score: Float($0)) }, at: time, from: time)
+    }
+    #expect(covers.sightings(ofFaceContinuedBy: candidate(104, score: 0.3), at: Self.time(150)) == 2)
+    #expect(covers.sightings(ofFaceContinuedBy: candidate(150, score: 0.3), at: Self.time(150)) == 0)
   }
 
   @Test func `a candidate at no place covers the whole frame`() {

@@ -8,14 +8,17 @@ internal import Media
 /// one with its faces, the second look rejects none. By the first sum alone it rejected 6, where the model for near faces was
 /// sure and the other one was not; the second sum of these was -0.4 or more, that of the garage's tools rarely above -0.6.
 ///
+/// Letters of a title on clouds have scores up to 0.69, and so continue each other. What is at the place of a face is looked at again
+/// too, with lower sums, until the face was likely twice: one that is turned away or behind a hand was before.
+///
 /// Of the model for near faces, candidates with a score below 0.8 are looked at again as well: in clouds it sees faces that fill
 /// half of the frame, of which the other model sees nothing. Of 240 composed close-ups, bright and dark, in all directions,
 /// each had a score of 0.8 from the one model or of 0.6 from the other.
 struct CandidateCheck {
-  /// Score from which a candidate of the full-range model needs no second look, and any one counts as likely.
+  /// Score from which a candidate that is covered counts as likely, so that weaker ones at its place continue it.
   static let likelyScore: Float = 0.6
-  /// Score from which a candidate of the model for near faces needs no second look.
-  private static let likelyNearScore: Float = 0.8
+  /// Score from which a candidate of the full-range model needs no second look, and one of the model for near faces.
+  private static let (sureScore, sureNearScore): (Float, Float) = (0.7, 0.8)
   /// Size of the smallest candidate that is looked at again, in sizes of the smallest promised face; smaller ones are not
   /// covered.
   static let minimumSize: Float = 0.65
@@ -27,10 +30,11 @@ struct CandidateCheck {
   ]
   /// Limits of a score: fewer say no more.
   private static let scoreRange: ClosedRange<Float> = 0.02...0.98
-  /// Minimum sum of the logits, that of the first score twice.
-  private static let minimumSum: Float = -2.1
-  /// Minimum sum of the first logit, half of the full-range model's, and one and a half times that of the model for near faces.
-  private static let minimumNearLookSum: Float = -0.6
+  /// Minimum sums, of which one is enough: of the logits, that of the first score twice; and of the first logit, half of the full-range
+  /// model's, and one and a half times that of the model for near faces.
+  private static let minimumSums: (Float, Float) = (-1, -0.5)
+  /// The same for what continues a face.
+  private static let minimumContinuedSums: (Float, Float) = (-2.1, -0.6)
   /// Minimum of the first sum for candidates of the model for near faces, which looks twice itself.
   private static let minimumNearSum: Float = 1
 
@@ -47,11 +51,17 @@ struct CandidateCheck {
   let model: FaceModel
   /// Rotation with which they were found.
   let orientation: Orientation
+  /// Whether they are at the place of a face that was likely before.
+  let isContinuation: Bool
   let looks: [Look]
 
   /// - Parameter candidates: Not empty.
-  init(_ candidates: [FaceCandidate], of model: FaceModel = .fullRangeDetector, orientation: Orientation) {
+  init(
+    _ candidates: [FaceCandidate], of model: FaceModel = .fullRangeDetector, orientation: Orientation,
+    isContinuation: Bool = false
+  ) {
     (self.candidates, self.model, self.orientation) = (candidates, model, orientation)
+    self.isContinuation = isContinuation
     let (center, size) = (candidates[0].center, candidates[0].size.max())
     self.looks = Self.areas.map { area in
       let side = max(8, Int(area.factor * size) & ~1)
@@ -75,14 +85,22 @@ struct CandidateCheck {
     }
     guard logits.count == self.looks.count else { return true }
     let (own, far, near) = (Self.logit(first.score), logits[0], logits[1])
-    let sum = 2 * own + far + near
-    guard self.model == .fullRangeDetector else { return sum >= Self.minimumNearSum }
-    return sum >= Self.minimumSum || own + far / 2 + 1.5 * near >= Self.minimumNearLookSum
+    let sums = (2 * own + far + near, own + far / 2 + 1.5 * near)
+    guard self.model == .fullRangeDetector || self.isContinuation else { return sums.0 >= Self.minimumNearSum }
+    let minimum = self.isContinuation ? Self.minimumContinuedSums : Self.minimumSums
+    return sums.0 >= minimum.0 || sums.1 >= minimum.1
   }
 
   /// Score from which a candidate that a model has found needs no second look.
-  static func likelyScore(of model: FaceModel) -> Float {
-    model == .shortRangeDetector ? Self.likelyNearScore : Self.likelyScore
+  static func sureScore(of model: FaceModel) -> Float {
+    model == .shortRangeDetector ? Self.sureNearScore : Self.sureScore
+  }
+
+  /// The check in a frame that is larger by a factor.
+  func scaled(by scale: SIMD2<Float>) -> CandidateCheck {
+    CandidateCheck(
+      self.candidates.map { $0.moved(by: .zero, scaledBy: scale) }, of: self.model, orientation: self.orientation,
+      isContinuation: self.isContinuation)
   }
 
   private static func logit(_ score: Float) -> Float {

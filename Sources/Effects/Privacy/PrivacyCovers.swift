@@ -38,8 +38,15 @@ struct PrivacyCovers {
     /// Time at which the face was found.
     var seen: MediaTime
     var end: MediaTime
-    /// Side of the box when it was likely a face, now or before; nil where it never was.
-    var likelySide: Float?
+    /// Side of the box when it was likely a face, now or before, and in how many frames it was; nil where it never was.
+    var likely: Likely?
+  }
+
+  private struct Likely {
+    var side: Float
+    var sightings: Int
+    /// Time of the last frame.
+    var time: MediaTime
   }
 
   /// Maximum number of covers; the whole frame is covered beyond.
@@ -79,15 +86,19 @@ struct PrivacyCovers {
         small.append(box)
       }
       let isLikely = candidate.score >= CandidateCheck.likelyScore
-      let likelySide = isLikely ? box.side : self.likelySide(continuedBy: box, at: time)
-      let hold = likelySide == nil ? Self.doubtfulHold : Self.hold
-      self.cover(box, likelySide: likelySide, until: time + hold, at: time, from: start)
+      var likely = self.likely(continuedBy: box, at: time)
+      if isLikely {
+        // A detector finds a face at several places of a frame.
+        let earlier = likely.map { $0.time < time ? $0.sightings : $0.sightings - 1 } ?? 0
+        likely = Likely(side: box.side, sightings: earlier + 1, time: time)
+      }
+      self.cover(box, likely, until: time + (likely == nil ? Self.doubtfulHold : Self.hold), at: time, from: start)
     }
     if small.count > Self.smallFaceLimit || self.covers.count > Self.limit { self.wholeEnd = time + Self.hold }
   }
 
   private mutating func cover(
-    _ box: Box, likelySide: Float?, until end: MediaTime, at time: MediaTime, from start: MediaTime
+    _ box: Box, _ likely: Likely?, until end: MediaTime, at time: MediaTime, from start: MediaTime
   ) {
     // The same face, found by another search of the same frame: both boxes are covered.
     if let same = self.covers.firstIndex(where: {
@@ -96,10 +107,10 @@ struct PrivacyCovers {
       self.covers[same].box = self.covers[same].box.union(box)
       self.covers[same].pathBox = self.covers[same].pathBox.union(box)
       self.covers[same].end = max(self.covers[same].end, end)
-      self.covers[same].likelySide = self.covers[same].likelySide ?? likelySide
+      if let likely, likely.sightings > self.covers[same].likely?.sightings ?? 0 { self.covers[same].likely = likely }
       return
     }
-    var new = Cover(box: box, pathBox: box.grown(by: 0.3), begin: start, seen: time, end: end, likelySide: likelySide)
+    var new = Cover(box: box, pathBox: box.grown(by: 0.3), begin: start, seen: time, end: end, likely: likely)
     // Covers of the face's previous places; between them and the new box it is on the way.
     let before = self.covers.indices.filter {
       self.covers[$0].seen < time && self.covers[$0].end > time && self.covers[$0].box.isContinued(by: box)
@@ -112,20 +123,20 @@ struct PrivacyCovers {
     self.covers.append(new)
   }
 
-  /// Whether a candidate is at a place where a face is covered, of its size or up to twice as large or small: of its present
-  /// one, and of that with which it was likely a face, so that a chain of unlikely ones does not grow.
-  func isContinued(by candidate: FaceCandidate, at time: MediaTime) -> Bool {
-    self.likelySide(continuedBy: Box(covering: candidate), at: time) != nil
+  /// Number of frames in which a face was likely, at whose covered place a candidate is: of its size or up to twice as large or small, of
+  /// its present one, and of that with which it was likely, so that a chain of unlikely ones does not grow. 0 where there is none.
+  func sightings(ofFaceContinuedBy candidate: FaceCandidate, at time: MediaTime) -> Int {
+    self.likely(continuedBy: Box(covering: candidate), at: time)?.sightings ?? 0
   }
 
-  /// Side with which the face that a box continues was likely; nil where it continues none.
-  private func likelySide(continuedBy box: Box, at time: MediaTime) -> Float? {
+  /// Likelihood of the face that a box continues; nil where it continues none.
+  private func likely(continuedBy box: Box, at time: MediaTime) -> Likely? {
     self.covers.first { cover in
-      guard let likelySide = cover.likelySide, cover.begin <= time, time <= cover.end else { return false }
+      guard let likely = cover.likely, cover.begin <= time, time <= cover.end else { return false }
       return cover.box.low.x <= box.center.x && cover.box.low.y <= box.center.y && box.center.x <= cover.box.high.x
         && box.center.y <= cover.box.high.y
-        && [cover.box.side, likelySide].allSatisfy { $0 < 2 * box.side && box.side < 2 * $0 }
-    }?.likelySide
+        && [cover.box.side, likely.side].allSatisfy { $0 < 2 * box.side && box.side < 2 * $0 }
+    }?.likely
   }
 
   /// The boxes to cover in a frame; nil for the whole frame.

@@ -352,15 +352,15 @@ extension PrivacySearch {
       return isOutside ? nil : placed
     }
     for group in CandidateCheck.groups(placed) {
-      if group[0].score >= CandidateCheck.likelyScore(of: probe.model) {
-        candidates += group
-      } else if self.covers.isContinued(by: group[0], at: time) {
-        // A face that was seen before: turned away, or behind a hand.
+      let sightings = self.covers.sightings(ofFaceContinuedBy: group[0], at: time)
+      // A face that was seen before: turned away, or behind a hand.
+      if group[0].score >= CandidateCheck.sureScore(of: probe.model) || sightings > 1 {
         candidates += group
       } else if case .covered(let score) = self.limits.weakCandidates {
         if group[0].score >= score { candidates += group }
-      } else if group[0].size.max() >= CandidateCheck.minimumSize * self.layout.minimumFace {
-        let check = CandidateCheck(group, of: probe.model, orientation: probe.orientation)
+      } else if sightings > 0 || group[0].size.max() >= CandidateCheck.minimumSize * self.layout.minimumFace {
+        let check = CandidateCheck(
+          group, of: probe.model, orientation: probe.orientation, isContinuation: sightings > 0)
         if !self.rejected.contains(check, at: time, hasChanged: self.hasChanged) { checks.append(check) }
       }
     }
@@ -378,10 +378,7 @@ extension PrivacySearch {
       if index >= CandidateCheck.limit {
         candidates += check.candidates
       } else {
-        placed.append(
-          CandidateCheck(
-            check.candidates.map { $0.moved(by: .zero, scaledBy: scale) }, of: check.model,
-            orientation: check.orientation))
+        placed.append(check.scaled(by: scale))
       }
     }
     self.inputs.reuse()
