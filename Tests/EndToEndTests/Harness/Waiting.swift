@@ -21,7 +21,7 @@ func waitUntil(within limit: Duration = .seconds(60), _ condition: () async thro
 extension ChildProcess {
   /// Waits until the text has occurred this many times on standard output.
   func says(_ text: String, times: Int = 1, within limit: Duration = .seconds(15)) async throws {
-    try await Self.wait(for: "\"\(text)\" \(times) times", in: self.output, within: limit) { output in
+    try await self.wait(for: "\"\(text)\" \(times) times", in: self.output, within: limit) { output in
       output.components(separatedBy: text).count > times
     }
   }
@@ -30,17 +30,17 @@ extension ChildProcess {
   func says<Match>(_ expression: Regex<Match>, within limit: Duration = .seconds(15)) async throws {
     // Safe because a literal is immutable, which its type does not say.
     nonisolated(unsafe) let expression = expression
-    try await Self.wait(for: "match of the expression", in: self.output, within: limit) { $0.contains(expression) }
+    try await self.wait(for: "match of the expression", in: self.output, within: limit) { $0.contains(expression) }
   }
 
   /// Waits until the text has occurred this many times on standard error.
   func complains(_ text: String, times: Int = 1, within limit: Duration = .seconds(15)) async throws {
-    try await Self.wait(for: "\"\(text)\" \(times) times", in: self.errors, within: limit) { errors in
+    try await self.wait(for: "\"\(text)\" \(times) times", in: self.errors, within: limit) { errors in
       errors.components(separatedBy: text).count > times
     }
   }
 
-  private static func wait(
+  private func wait(
     for description: String, in output: CollectedOutput, within limit: Duration,
     until isComplete: @escaping @Sendable (String) -> Bool
   ) async throws {
@@ -59,6 +59,9 @@ extension ChildProcess {
       defer { group.cancelAll() }
       return try await group.next() ?? false
     }
-    guard isFound else { throw Silence(description: "no \(description); the output is: \(output.text)") }
+    guard isFound else {
+      throw Silence(
+        description: "no \(description); the output is: \(self.output.text); the errors are: \(self.errors.text)")
+    }
   }
 }
