@@ -10,6 +10,7 @@ import asyncio
 import json
 import socket
 import sys
+import time
 
 from whip_server import read_request
 
@@ -19,8 +20,19 @@ class Janus:
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
-        self.socket.connect(path)
+        self.connect(path)
         self.count = 0
+
+    def connect(self, path):
+        # Janus says that it listens, and then makes its sockets.
+        deadline = time.monotonic() + 300
+        while True:
+            try:
+                return self.socket.connect(path)
+            except (FileNotFoundError, ConnectionRefusedError):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
 
     async def ask(self, request, answer="success", **fields):
         """The answer to a request; "event" is what it has begun."""
