@@ -110,13 +110,14 @@ struct DetectorInputsTests {
     let check = CandidateCheck([FaceCandidateTests.candidate(100, 100, side: 30, score: 0.4)], orientation: .right)
     func again(
       _ x: Float = 102, side: Float = 31, score: Float = 0.41, of model: FaceModel = .fullRangeDetector,
-      orientation: Orientation = .right,
+      orientation: Orientation = .right, isContinuation: Bool = false,
       at milliseconds: Int64 = 900, changed: Bool = false
     ) -> Bool {
       var rejected = RejectedCandidates()
       rejected.add(check, number: 7, at: .zero)
       let other = CandidateCheck(
-        [FaceCandidateTests.candidate(x, 100, side: side, score: score)], of: model, orientation: orientation)
+        [FaceCandidateTests.candidate(x, 100, side: side, score: score)], of: model, orientation: orientation,
+        isContinuation: isContinuation)
       return !rejected.contains(other, at: MediaTime(ticks: milliseconds, timescale: 1000)) { square, since in
         #expect(since == 7 && square.side > 60)
         return changed
@@ -125,7 +126,7 @@ struct DetectorInputsTests {
     #expect(!again())
     #expect(again(changed: true) && again(at: 1000))
     #expect(again(104) && again(side: 40) && again(score: 0.45) && again(orientation: .left))
-    #expect(again(of: .shortRangeDetector))
+    #expect(again(of: .shortRangeDetector) && again(isContinuation: true))
     #expect(RejectedCandidates().contains(check, at: .zero) { _, _ in false } == false)
   }
 }

@@ -7,6 +7,7 @@ struct RejectedCandidates {
     var candidate: FaceCandidate
     var model: FaceModel
     var orientation: Orientation
+    var isContinuation: Bool
     /// Number and time of the frame of the second look.
     var number: Int
     var time: MediaTime
@@ -28,8 +29,8 @@ struct RejectedCandidates {
     if self.entries.count >= Self.limit { self.entries.removeFirst() }
     self.entries.append(
       Entry(
-        candidate: check.candidates[0], model: check.model, orientation: check.orientation, number: number,
-        time: time))
+        candidate: check.candidates[0], model: check.model, orientation: check.orientation,
+        isContinuation: check.isContinuation, number: number, time: time))
   }
 
   /// Whether a check's candidates were rejected, and the second look would see the same pixels.
@@ -43,6 +44,7 @@ struct RejectedCandidates {
     return self.entries.contains { entry in
       let offset = entry.candidate.center - candidate.center
       return entry.model == check.model && entry.orientation == check.orientation
+        && entry.isContinuation == check.isContinuation
         && time >= entry.time && time - entry.time < Self.maximumAge
         && candidate.score <= entry.candidate.score + Self.scoreTolerance
         && max(abs(offset.x), abs(offset.y)) < Self.tolerance * size
