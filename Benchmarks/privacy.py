@@ -475,7 +475,7 @@ def main():
                   f"{name}: {result['frames']} of {count} frames, {result['faces']} faces, {len(result['leaks'])} visible, "
                   f"{len(result['added'])} more found (" + ", ".join(f"{name} {n}" for name, n in result["added_by"].items())
                   + f"; {result['searched']} frames searched), in {len(leaks)} frames; {100 * result['covered']:.1f}% covered"
-                  + (f" of at most {100 * verdict.LIMITS[name]:.0f}%" if name in verdict.LIMITS else "")
+                  + (f" of at most {100 * verdict.LIMIT:.0f}%" if name in verdict.NAMES else "")
                   + (f"; first: {json.dumps((result['leaks'] + result['added'])[:4])}" if leaks else ""), flush=True)
     sys.exit(1 if failed else 0)
 

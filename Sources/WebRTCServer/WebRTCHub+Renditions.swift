@@ -74,7 +74,7 @@ extension WebRTCHub {
     var wanted = ladder.top.current * 5 / 4
     if let capacity = viewer.session.capacity, var choice = viewer.choice {
       let change = choice.update(
-        capacity: capacity, isMeasured: viewer.session.isCapacityMeasured, bitrates: ladder.bitrates, at: now)
+        capacity: capacity, isMeasured: viewer.session.isCapacityMeasured(at: now), bitrates: ladder.bitrates, at: now)
       wanted = choice.desiredBitrate
       viewer.choice = choice
       if let change {

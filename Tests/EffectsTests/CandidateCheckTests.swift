@@ -45,17 +45,22 @@ struct CandidateCheckTests {
   }
 
   @Test func `a near candidate needs the other model, unless it is a clear one`() {
-    func isFace(_ scores: [Float?], first: Float) -> Bool {
+    func isFace(_ scores: [Float?], first: Float, isContinuation: Bool = false) -> Bool {
       let check = CandidateCheck(
-        [FaceCandidateTests.candidate(400, 300, side: 400, score: first)], of: .shortRangeDetector, orientation: .up)
+        [FaceCandidateTests.candidate(400, 300, side: 400, score: first)], of: .shortRangeDetector, orientation: .up,
+        isContinuation: isContinuation)
       return check.isFace(
         scores.map { score in score.map { [FaceCandidateTests.candidate(400, 300, side: 400, score: $0)] } ?? [] })
     }
     // Clouds of an animation, and faces.
     #expect(!isFace([nil, 0.53], first: 0.75) && !isFace([0.16, 0.61], first: 0.72))
     #expect(isFace([0.54, 0.6], first: 0.63) && isFace([0.78, 0.5], first: 0.61))
+    // More is confirmed at the place of a face, never less.
+    #expect(isFace([0.7, 0.15], first: 0.79) && isFace([0.7, 0.15], first: 0.79, isContinuation: true))
+    #expect(!isFace([0.16, 0.3], first: 0.72) && isFace([0.16, 0.3], first: 0.72, isContinuation: true))
     #expect(CandidateCheck.sureScore(of: .shortRangeDetector) == 0.8)
     #expect(CandidateCheck.sureScore(of: .fullRangeDetector) == 0.7)
+    #expect(CandidateCheck.sureScore(of: .fullRangeDetector, isSmall: true) == 0.6)
   }
 
   @Test func `candidates of one face are one group, the likeliest first`() {

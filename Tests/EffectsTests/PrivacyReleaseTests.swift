@@ -109,6 +109,59 @@ struct PrivacyReleaseTests {
     #expect(frames.allSatisfy { Self.luma($0.frame) == 40 })
   }
 
+  /// The score of what a detector finds.
+  private final class Score: Sendable {
+    let value: Mutex<Float>
+    init(_ value: Float) { self.value = Mutex(value) }
+  }
+
+  /// A mask whose full-range model finds a face in the middle of each tile, of a size relative to it, with the score of the moment; a second
+  /// look, which any score is enough for, finds it or does not. Its smallest face is large, so that it has few tiles.
+  private static func mask(side: Float, score: Score, isConfirmed: Bool) -> PrivacyMask {
+    PrivacyMask(minimumFace: 0.2) {
+      { job, found in
+        let isLook = job.threshold == 0
+        if isLook, isConfirmed {
+          let side: Float = job.model == .fullRangeDetector ? 1 / 3.5 : 1 / 2.2
+          found.append(FaceCandidateTests.candidate(0.5, 0.5, side: side))
+        } else if !isLook, job.model == .fullRangeDetector {
+          let score = score.value.withLock { $0 }
+          found.append(FaceCandidateTests.candidate(0.5, 0.5, side: side, score: score))
+        }
+        return true
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      (score: 0.75, side: 0.3, isConfirmed: false, isCovered: true), (0.65, 0.3, false, false), (0.65, 0.3, true, true),
+      (0.3, 0.3, false, false), (0.3, 0.3, true, true), (0.65, 0.02, false, true), (0.55, 0.02, true, false),
+    ] as [(score: Float, side: Float, isConfirmed: Bool, isCovered: Bool)])
+  func `a face is covered that is sure or confirmed, or likely and too small for a second look`(
+    score: Float, side: Float, isConfirmed: Bool, isCovered: Bool
+  ) {
+    let mask = Self.mask(side: side, score: Score(score), isConfirmed: isConfirmed)
+    let frames = mask.submit(Self.frame(0, width: 180), completes: true).frames
+    #expect(mask.modelRuns.looks < 2 * CandidateCheck.limit)
+    #expect(frames.map { $0.frame.buffer.unsafePlane(0).contains(40) } == [isCovered])
+  }
+
+  @Test func `what continues a face is looked at again until the face was likely in two frames`() {
+    let score = Score(0.9)
+    let mask = Self.mask(side: 0.3, score: score, isConfirmed: true)
+    func looks(_ index: Int64, score new: Float) -> Int {
+      score.value.withLock { $0 = new }
+      let before = mask.modelRuns.looks
+      _ = mask.submit(Self.frame(index, luma: UInt8(100 + 10 * index), width: 180), completes: true)
+      return mask.modelRuns.looks - before
+    }
+    #expect(looks(0, score: 0.9) == 0)
+    #expect(looks(1, score: 0.3) > 0)
+    #expect(looks(2, score: 0.9) == 0)
+    #expect(looks(3, score: 0.3) == 0)
+  }
+
   /// Whether pixels of a frame are covered, at 16 places in each direction.
   private static func covers(of frame: EffectFrame) -> [Bool] {
     let (plane, format) = (frame.buffer.unsafePlane(0), frame.buffer.format)

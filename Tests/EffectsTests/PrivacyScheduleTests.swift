@@ -285,6 +285,12 @@ struct PrivacyCoversTests {
     }
     #expect(covers.sightings(ofFaceContinuedBy: candidate(104, score: 0.3), at: Self.time(150)) == 2)
     #expect(covers.sightings(ofFaceContinuedBy: candidate(150, score: 0.3), at: Self.time(150)) == 0)
+    // One that moves leaves covers behind; what was likely most often counts.
+    covers.reset()
+    for (step, x) in [Float(100), 120, 130].enumerated() {
+      covers.add([candidate(x, score: 0.8)], at: Self.time(33 * Int64(step)), from: Self.time(33 * Int64(step)))
+    }
+    #expect(covers.sightings(ofFaceContinuedBy: candidate(130, score: 0.3), at: Self.time(99)) == 3)
   }
 
   @Test func `a candidate at no place covers the whole frame`() {

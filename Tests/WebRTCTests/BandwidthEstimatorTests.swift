@@ -204,7 +204,7 @@ struct BandwidthEstimatorTests {
     }
     report(0, sent: 150_000)
     estimate(120_000)
-    #expect(self.estimator.capacity == 120_000 && !self.estimator.isMeasurable)
+    #expect(self.estimator.capacity == 120_000 && !self.estimator.isMeasurable(at: self.now))
     self.estimator.tryBitrate(1_500_000, at: self.now)
     for second in 1..<20 {
       report(0, sent: 1_100_000)
@@ -223,6 +223,17 @@ struct BandwidthEstimatorTests {
     self.send(12)
     let known = self.estimator.capacity
     self.estimator.tryBitrate(9_000_000, at: self.now)
-    #expect(self.estimator.capacity == known && self.estimator.isMeasurable)
+    #expect(self.estimator.capacity == known && self.estimator.isMeasurable(at: self.now))
+    // None comes while audio alone is sent.
+    self.now += .seconds(3)
+    self.estimator.tryBitrate(2_000_000, at: self.now)
+    #expect(self.estimator.capacity == 2_000_000 && !self.estimator.isMeasurable(at: self.now))
+  }
+
+  @Test mutating func `no more is believed than is tried, where the receiver's own estimate was all that bounded it`() {
+    self.estimator = BandwidthEstimator(bitrate: 4_000_000, bounds: 100_000...4_000_000)
+    self.estimator.handle(RTCPReceiverEstimatedBitrate(bitrate: 120_000, ssrcs: []), at: self.now)
+    self.estimator.tryBitrate(340_000, at: self.now)
+    #expect(self.estimator.capacity == 340_000)
   }
 }

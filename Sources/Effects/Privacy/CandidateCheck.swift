@@ -4,7 +4,7 @@ internal import Media
 /// Second look at a candidate with a low score: both detectors search a square around it, in which it has the size that they
 /// see best. Pure: callers run the models.
 ///
-/// The model for near faces is the one that decides. Of 601 faces without a likely candidate, in profile, cut off by the frame's edge,
+/// The model for near faces is the one that decides. Of 601 faces without a candidate of 0.7, in profile, cut off by the frame's edge,
 /// turned, dark, blurred or smaller than promised, each in the first frame of a stream, the weighted sum of the logits is 0.56 or more for
 /// all but three, two behind a hand and one of the smallest, of which neither model sees much. Two in profile that recordings showed
 /// before this look was made have 0.36 and 0.51. Letters of a title on clouds, and tools in a garage, rarely have 0.3.
@@ -20,8 +20,8 @@ struct CandidateCheck {
   static let likelyScore: Float = 0.6
   /// Score from which a candidate of the full-range model needs no second look, and one of the model for near faces.
   private static let (sureScore, sureNearScore): (Float, Float) = (0.7, 0.8)
-  /// Size of the smallest candidate that is looked at again, in sizes of the smallest promised face; smaller ones are not
-  /// covered.
+  /// Size of the smallest candidate that is looked at again, in sizes of the smallest promised face; smaller ones are covered where they
+  /// are likely, or continue a face.
   static let minimumSize: Float = 0.65
   /// Maximum number of second looks per frame; further candidates are covered.
   static let limit = 32
@@ -85,16 +85,16 @@ struct CandidateCheck {
     }
     guard logits.count == self.looks.count else { return true }
     let (own, far, near) = (Self.logit(first.score), logits[0], logits[1])
-    guard self.model == .fullRangeDetector || self.isContinuation else {
-      return 2 * own + far + near >= Self.minimumNearSum
-    }
     let sum = Self.weights.first * own + Self.weights.far * far + near
-    return sum >= (self.isContinuation ? Self.minimumContinuedSum : Self.minimumSum)
+    if self.isContinuation, sum >= Self.minimumContinuedSum { return true }
+    return self.model == .fullRangeDetector ? sum >= Self.minimumSum : 2 * own + far + near >= Self.minimumNearSum
   }
 
   /// Score from which a candidate that a model has found needs no second look.
-  static func sureScore(of model: FaceModel) -> Float {
-    model == .shortRangeDetector ? Self.sureNearScore : Self.sureScore
+  ///
+  /// - Parameter isSmall: Whether it is too small for one.
+  static func sureScore(of model: FaceModel, isSmall: Bool = false) -> Float {
+    model == .shortRangeDetector ? Self.sureNearScore : isSmall ? Self.likelyScore : Self.sureScore
   }
 
   /// The check in a frame that is larger by a factor.

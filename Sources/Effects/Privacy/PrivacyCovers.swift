@@ -129,14 +129,17 @@ struct PrivacyCovers {
     self.likely(continuedBy: Box(covering: candidate), at: time)?.sightings ?? 0
   }
 
-  /// Likelihood of the face that a box continues; nil where it continues none.
+  /// Likelihood of the face that a box continues, of several the one that was likely most often; nil where it continues none.
   private func likely(continuedBy box: Box, at time: MediaTime) -> Likely? {
-    self.covers.first { cover in
-      guard let likely = cover.likely, cover.begin <= time, time <= cover.end else { return false }
-      return cover.box.low.x <= box.center.x && cover.box.low.y <= box.center.y && box.center.x <= cover.box.high.x
+    let continued = self.covers.lazy.compactMap { cover -> Likely? in
+      guard let likely = cover.likely, cover.begin <= time, time <= cover.end else { return nil }
+      let isContinued =
+        cover.box.low.x <= box.center.x && cover.box.low.y <= box.center.y && box.center.x <= cover.box.high.x
         && box.center.y <= cover.box.high.y
         && [cover.box.side, likely.side].allSatisfy { $0 < 2 * box.side && box.side < 2 * $0 }
-    }?.likely
+      return isContinued ? likely : nil
+    }
+    return continued.max { $0.sightings < $1.sightings }
   }
 
   /// The boxes to cover in a frame; nil for the whole frame.

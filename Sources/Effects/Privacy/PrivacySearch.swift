@@ -3,7 +3,7 @@ internal import Libc
 internal import Media
 internal import Threading
 
-/// Treatment of candidates that are not likely, and continue no face.
+/// Treatment of candidates with low scores that continue no face.
 package enum WeakCandidates: Hashable, Sendable {
   /// Both models look again, and what they see decides.
   case lookedAtAgain
@@ -305,10 +305,11 @@ extension PrivacySearch {
     // Weak candidates that are covered anyway are not checked.
     let covered = candidates.map(PrivacyCovers.Box.init(covering:))
     checks.removeAll { check in
-      check.candidates.allSatisfy { weak in
-        let face = PrivacyCovers.Box(low: weak.center - weak.size / 2, high: weak.center + weak.size / 2)
-        return covered.contains { $0.contains(face) }
-      }
+      check.candidates[0].score < CandidateCheck.likelyScore
+        && check.candidates.allSatisfy { weak in
+          let face = PrivacyCovers.Box(low: weak.center - weak.size / 2, high: weak.center + weak.size / 2)
+          return covered.contains { $0.contains(face) }
+        }
     }
     if case .finished = outcome, !checks.isEmpty {
       let rest = max(.zero, limit - (StreamClock.system.now() - begin))
@@ -353,12 +354,13 @@ extension PrivacySearch {
     }
     for group in CandidateCheck.groups(placed) {
       let sightings = self.covers.sightings(ofFaceContinuedBy: group[0], at: time)
+      let isSmall = group[0].size.max() < CandidateCheck.minimumSize * self.layout.minimumFace
       // A face that was seen before: turned away, or behind a hand.
-      if group[0].score >= CandidateCheck.sureScore(of: probe.model) || sightings > 1 {
+      if group[0].score >= CandidateCheck.sureScore(of: probe.model, isSmall: isSmall) || sightings > 1 {
         candidates += group
       } else if case .covered(let score) = self.limits.weakCandidates {
-        if group[0].score >= score { candidates += group }
-      } else if sightings > 0 || group[0].size.max() >= CandidateCheck.minimumSize * self.layout.minimumFace {
+        if group[0].score >= score || sightings > 0 { candidates += group }
+      } else if sightings > 0 || !isSmall {
         let check = CandidateCheck(
           group, of: probe.model, orientation: probe.orientation, isContinuation: sightings > 0)
         if !self.rejected.contains(check, at: time, hasChanged: self.hasChanged) { checks.append(check) }

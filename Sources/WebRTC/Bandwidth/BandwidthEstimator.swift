@@ -13,7 +13,7 @@ package import RTP
 /// | probes | While more is wanted than is estimated, ``startProbe(at:)`` asks for clusters of padding at twice the estimate |
 /// | REMB | An upper bound, unless more is known to arrive |
 /// | receiver reports | Loss and round trip, for clients without transport-wide feedback |
-/// | trials | What those carry is not measured beyond what is sent: ``tryBitrate(_:at:)`` believes in a bitrate for ``trialTime`` |
+/// | trials | Without transport-wide feedback no probe measures more than is sent: ``tryBitrate(_:at:)`` believes in a bitrate for ``trialTime`` |
 ///
 /// What a client reports changes the estimate of this client alone, within the bounds: one that claims that everything is lost
 /// gets the lower bound. Pure: time is an argument. The caller passes each packet to ``send(byteCount:probe:at:)``, feedback as
@@ -55,6 +55,8 @@ package struct BandwidthEstimator: Sendable {
   private static let silence = MediaDuration.seconds(1)
   /// Time for which REMB counts.
   private static let rembLifetime = MediaDuration.seconds(10)
+  /// Time without transport-wide feedback from which receiver reports count.
+  private static let feedbackLifetime = MediaDuration.seconds(3)
   /// Time for which a bitrate is tried. A receiver estimates at most 1.5 times what it gets, and lets that rise by 8% a second, so that
   /// its estimate needs this time to become 4.6 times as high.
   package static let trialTime = MediaDuration.seconds(20)
@@ -130,8 +132,11 @@ package struct BandwidthEstimator: Sendable {
 
   private var receiverBound: Double { self.trialEnd == nil ? self.remb?.bitrate ?? .infinity : .infinity }
 
-  /// Whether probes measure what the path carries beyond what is sent: for clients with transport-wide feedback.
-  package var isMeasurable: Bool { self.lastFeedback != nil }
+  /// Whether probes measure what the path carries beyond what is sent: while there is transport-wide feedback, which no client sends of
+  /// audio alone.
+  package func isMeasurable(at now: MediaTime) -> Bool {
+    self.lastFeedback.map { now - $0 < Self.feedbackLifetime } ?? false
+  }
 
   /// Whether the queue of the path is being emptied.
   package var isDraining: Bool { self.drain != nil }
@@ -211,7 +216,7 @@ extension BandwidthEstimator {
   package mutating func handleReceiverReport(
     lossShare: Double, roundTrip: MediaDuration?, sentBitrate: Int, at now: MediaTime
   ) {
-    if let lastFeedback, now - lastFeedback < .seconds(3) { return }
+    if self.isMeasurable(at: now) { return }
     self.lossShare = min(max(lossShare, 0), 1)
     self.roundTrip = roundTrip ?? self.roundTrip
     let seconds = self.elapsed(at: now, maximum: .seconds(5))
@@ -231,13 +236,14 @@ extension BandwidthEstimator {
     }
   }
 
-  /// Raises the estimate to a bitrate that is sent from now on, of a client without transport-wide feedback.
+  /// Raises the estimate to a bitrate that is sent from now on; without effect while there is transport-wide feedback.
   ///
-  /// REMB is no bound for ``trialTime``, in which it follows what arrives. Loss and round trips that receiver reports show end the trial.
+  /// REMB is no bound for ``trialTime``, in which it follows what arrives. Congestion that feedback or receiver reports show ends the trial.
   package mutating func tryBitrate(_ bitrate: Int, at now: MediaTime) {
-    guard !self.isMeasurable, Double(bitrate) > self.estimate || self.remb != nil else { return }
+    guard !self.isMeasurable(at: now) else { return }
+    // Not more than is tried: an estimate that REMB bounds was never one.
+    self.set(max(Double(self.capacity), Double(bitrate)))
     self.trialEnd = now + Self.trialTime
-    self.set(max(self.estimate, Double(bitrate)))
   }
 
   /// Runs the timers: lowers the estimate when feedback stops, and ends trials, and probes that nothing is heard of.

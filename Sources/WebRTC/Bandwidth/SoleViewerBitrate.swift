@@ -2,7 +2,7 @@ package import Media
 
 /// The bitrate of an encoding while one WebRTC viewer is its only consumer: that viewer's estimate.
 ///
-/// Falls at once. Rises by as much as the estimate, which probes have confirmed, in steps that are worth a change of the encoder. As
+/// Falls at once. Rises by as much as the estimate, which a probe or a trial has raised, in steps that are worth a change of the encoder. As
 /// soon as anybody else uses the encoding, it is the configured one again: no viewer lowers what others get.
 package struct SoleViewerBitrate: Sendable {
   /// Share of the estimate for what the encoder makes; the rest is for headers and the encoder's variation.

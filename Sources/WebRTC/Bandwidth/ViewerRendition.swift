@@ -8,8 +8,8 @@ package import Media
 /// - Audio alone when the lowest rendition does not fit.
 /// - Up by one after ``upTime``: first ``desiredBitrate`` rises, so that the estimator probes for the higher rendition, then the
 ///   path must carry it for ``confirmationTime``. An attempt that fails within ``attemptTime`` doubles the next wait.
-/// - Where no probe measures the path, for clients without transport-wide feedback, the higher rendition itself is tried after
-///   ``upTime``: a receiver's own estimate does not rise far beyond what it gets.
+/// - Where no probe measures the path, of audio alone and of clients without transport-wide feedback, the higher rendition itself is
+///   tried after ``upTime``, or once a trial before has ended: a receiver's own estimate does not rise far beyond what it gets.
 package struct ViewerRendition: Sendable {
   /// An encoding that a viewer gets.
   package enum Choice: Hashable, Sendable {
@@ -124,7 +124,9 @@ package struct ViewerRendition: Sendable {
     case .rendition(let current): index = current - 1
     case .audioOnly: index = bitrates.count - 1
     }
-    guard now - self.lastChange >= self.currentUpTime else {
+    // The lower rendition is kept only once the trial of it has ended.
+    let wait = self.isTrial ? max(self.currentUpTime, BandwidthEstimator.trialTime + Self.downTime) : self.currentUpTime
+    guard now - self.lastChange >= wait else {
       if case .rendition(let current) = self.choice {
         self.desiredBitrate = Int(Double(bitrates[current]) * Self.probeFactor)
       } else {

@@ -20,8 +20,8 @@ extension WebRTCSession {
     (self.demand.media, self.demand.wanted) = (max(1, media), max(1, wanted))
   }
 
-  /// Whether ``capacity`` may be more than is sent: by probes, of clients with transport-wide feedback.
-  package var isCapacityMeasured: Bool { self.estimator.isMeasurable }
+  /// Whether ``capacity`` may be more than is sent: by probes, while there is transport-wide feedback.
+  package func isCapacityMeasured(at now: MediaTime) -> Bool { self.estimator.isMeasurable(at: now) }
 
   /// Believes for a while that the path carries a bitrate that is sent from now on, where nothing measures it.
   ///

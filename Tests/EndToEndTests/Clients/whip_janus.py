@@ -29,7 +29,7 @@ class Janus:
         while True:
             try:
                 return self.socket.connect(path)
-            except (FileNotFoundError, ConnectionRefusedError):
+            except (FileNotFoundError, ConnectionRefusedError, BlockingIOError):
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
