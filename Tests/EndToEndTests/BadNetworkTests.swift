@@ -181,8 +181,8 @@ extension EndToEnd {
       let seen = try JSONDecoder().decode(SlowForAWhile.self, from: Data(run.output))
       report("seconds to audio alone, \(client)", seen.secondsToAudio, limit: 10)
       report("seconds to video again, \(client)", seen.secondsToVideo, limit: 20)
-      report("seconds to the main rendition again, \(client)", seen.secondsToMain, limit: 60)
-      #expect(seen.secondsToAudio <= 10 && seen.secondsToVideo <= 20 && seen.secondsToMain <= 60)
+      report("seconds to the main rendition again, \(client)", seen.secondsToMain, limit: 120)
+      #expect(seen.secondsToAudio <= 10 && seen.secondsToVideo <= 20 && seen.secondsToMain <= 120)
       // The trial of it has ended.
       #expect(seen.rendition == "main" && seen.width == 640 && seen.lastFrames > 30, "\(seen)")
     }

@@ -10,7 +10,7 @@ internal import Media
 /// before this look was made have 0.36 and 0.51. Letters of a title on clouds, and tools in a garage, rarely have 0.3.
 ///
 /// Such letters have scores up to 0.69, and continue each other. What is at the place of a face is looked at again too, with a lower sum,
-/// until the face was likely in two frames: one that is turned away or behind a hand was before.
+/// until the face was likely in four frames: one that is turned away or behind a hand was before.
 ///
 /// Of the model for near faces, candidates with a score below 0.8 are looked at again as well: in clouds it sees faces that fill
 /// half of the frame, of which the other model sees nothing. Of 240 composed close-ups, bright and dark, in all directions,
@@ -18,6 +18,8 @@ internal import Media
 struct CandidateCheck {
   /// Score from which a candidate that is covered counts as likely, so that weaker ones at its place continue it.
   static let likelyScore: Float = 0.6
+  /// Number of frames in which a face was likely from which what continues it needs no second look.
+  static let knownSightings = 4
   /// Score from which a candidate of the full-range model needs no second look, and one of the model for near faces.
   private static let (sureScore, sureNearScore): (Float, Float) = (0.7, 0.8)
   /// Size of the smallest candidate that is looked at again, in sizes of the smallest promised face; smaller ones are covered where they

@@ -356,7 +356,9 @@ extension PrivacySearch {
       let sightings = self.covers.sightings(ofFaceContinuedBy: group[0], at: time)
       let isSmall = group[0].size.max() < CandidateCheck.minimumSize * self.layout.minimumFace
       // A face that was seen before: turned away, or behind a hand.
-      if group[0].score >= CandidateCheck.sureScore(of: probe.model, isSmall: isSmall) || sightings > 1 {
+      if group[0].score >= CandidateCheck.sureScore(of: probe.model, isSmall: isSmall)
+        || sightings >= CandidateCheck.knownSightings
+      {
         candidates += group
       } else if case .covered(let score) = self.limits.weakCandidates {
         if group[0].score >= score || sightings > 0 { candidates += group }

@@ -124,8 +124,9 @@ package struct ViewerRendition: Sendable {
     case .rendition(let current): index = current - 1
     case .audioOnly: index = bitrates.count - 1
     }
+    var wait = self.currentUpTime
     // The lower rendition is kept only once the trial of it has ended.
-    let wait = self.isTrial ? max(self.currentUpTime, BandwidthEstimator.trialTime + Self.downTime) : self.currentUpTime
+    if capacity == nil, self.isTrial { wait = max(wait, BandwidthEstimator.trialTime + Self.downTime) }
     guard now - self.lastChange >= wait else {
       if case .rendition(let current) = self.choice {
         self.desiredBitrate = Int(Double(bitrates[current]) * Self.probeFactor)
