@@ -14,12 +14,13 @@ extension Smoke {
             #expect(page.status == 200 && page.version == version)
             try await Self.followParts(vidicon, [option, "--cacert", "\(folder)/cert.pem"])
           }
-          // Many HTTP/2 streams on few connections.
+          // Many HTTP/2 streams on few connections. The server closes one that makes no request for 15 seconds, which of ten connections
+          // one had taken for its handshake, where the program was one of many.
           let load = try await Tool.run(
-            "h2load", ["-n", "2000", "-c", "10", "-m", "100", try vidicon.securePage("/live/live.m3u8")],
+            "h2load", ["-n", "600", "-c", "3", "-m", "100", try vidicon.securePage("/live/live.m3u8")],
             within: .seconds(40))
           #expect(load.outputText.contains("Application protocol: h2"))
-          #expect(load.outputText.contains("2000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(load.outputText)")
+          #expect(load.outputText.contains("600 succeeded, 0 failed, 0 errored, 0 timeout"), "\(load.outputText)")
         }
       }
     }
