@@ -9,8 +9,8 @@ internal import Media
 /// all but three, two behind a hand and one of the smallest, of which neither model sees much. Two in profile that recordings showed
 /// before this look was made have 0.36 and 0.51. Letters of a title on clouds, and tools in a garage, rarely have 0.3.
 ///
-/// Such letters have scores up to 0.69, and continue each other. What is at the place of a face is looked at again too, with a lower sum,
-/// until the face was likely in four frames: one that is turned away or behind a hand was before.
+/// Such letters have scores up to 0.69, and continue each other. A candidate at the place of a face is looked at again too, with a lower
+/// sum, until the face was likely in four frames: one that is turned away or behind a hand was before.
 ///
 /// Of the model for near faces, candidates with a score below 0.8 are looked at again as well: in clouds it sees faces that fill
 /// half of the frame, of which the other model sees nothing. Of 240 composed close-ups, bright and dark, in all directions,
@@ -22,8 +22,8 @@ struct CandidateCheck {
   static let knownSightings = 4
   /// Score from which a candidate of the full-range model needs no second look, and one of the model for near faces.
   private static let (sureScore, sureNearScore): (Float, Float) = (0.7, 0.8)
-  /// Size of the smallest candidate that is looked at again, in sizes of the smallest promised face; smaller ones are covered where they
-  /// are likely, or continue a face.
+  /// Size of the smallest candidate that is looked at again though it continues no face, in sizes of the smallest promised face; smaller
+  /// ones are covered where they are likely.
   static let minimumSize: Float = 0.65
   /// Maximum number of second looks per frame; further candidates are covered.
   static let limit = 32

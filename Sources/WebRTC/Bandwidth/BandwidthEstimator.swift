@@ -132,8 +132,8 @@ package struct BandwidthEstimator: Sendable {
 
   private var receiverBound: Double { self.trialEnd == nil ? self.remb?.bitrate ?? .infinity : .infinity }
 
-  /// Whether probes measure what the path carries beyond what is sent: while there is transport-wide feedback, which no client sends of
-  /// audio alone.
+  /// Whether probes measure the path beyond the bitrate that is sent: while transport-wide feedback comes, which no client sends of audio
+  /// alone.
   package func isMeasurable(at now: MediaTime) -> Bool {
     self.lastFeedback.map { now - $0 < Self.feedbackLifetime } ?? false
   }
@@ -236,7 +236,7 @@ extension BandwidthEstimator {
     }
   }
 
-  /// Raises the estimate to a bitrate that is sent from now on; without effect while there is transport-wide feedback.
+  /// Raises the estimate to a bitrate that is sent from now on; without effect while transport-wide feedback comes.
   ///
   /// REMB is no bound for ``trialTime``, in which it follows what arrives. Congestion that feedback or receiver reports show ends the trial.
   package mutating func tryBitrate(_ bitrate: Int, at now: MediaTime) {

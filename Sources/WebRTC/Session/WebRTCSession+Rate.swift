@@ -20,7 +20,7 @@ extension WebRTCSession {
     (self.demand.media, self.demand.wanted) = (max(1, media), max(1, wanted))
   }
 
-  /// Whether ``capacity`` may be more than is sent: by probes, while there is transport-wide feedback.
+  /// Whether ``capacity`` may be more than is sent: by probes, while transport-wide feedback comes.
   package func isCapacityMeasured(at now: MediaTime) -> Bool { self.estimator.isMeasurable(at: now) }
 
   /// Believes for a while that the path carries a bitrate that is sent from now on, where nothing measures it.
